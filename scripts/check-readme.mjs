@@ -3,9 +3,9 @@
 //   node scripts/check-readme.mjs --write    writes them
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
-import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../dist/cli/engine-options.js';
-import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
+import { GENERATE_OPTIONS } from '../dist/cli/generate/generate-options.js';
+import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../dist/cli/options/engine-options.js';
+import { SERVER_OPTIONS } from '../dist/cli/serve/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';

@@ -8,9 +8,9 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { planFolder } from '../dist/engine/plan/plan.js';
+import { planFolder } from '../dist/host/plan.js';
 import { readJson } from '../dist/files/source.js';
-import { openDiskFolder } from '../dist/files/source-disk.js';
+import { openDiskFolder } from '../dist/files/disk/source-disk.js';
 import { readShader } from '../dist/gpu/node.js';
 import { openPaperDevice } from '../dist/gpu/paper-device.js';
 

@@ -5,7 +5,7 @@
 import { Grammar } from '../../dist/grammar/grammar.js';
 import { compileSource } from '../../dist/engine/text/threads/grammar-source.js';
 import { GrammarCache } from '../../dist/engine/text/threads/grammar-cache.js';
-import { createVocabulary } from '../../dist/grammar/vocabulary.js';
+import { createVocabulary } from '../../dist/grammar/masks/vocabulary.js';
 import { END, SIZE, syntheticTokenizer } from './vocabulary.mjs';
 
 const now = () => {

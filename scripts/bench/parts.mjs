@@ -6,7 +6,7 @@ import { writeRows } from '../../dist/engine/image/recording/denoiser.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
 import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights.js';
-import { openDiskFolder } from '../../dist/files/source-disk.js';
+import { openDiskFolder } from '../../dist/files/disk/source-disk.js';
 import { toPixels } from '../../dist/kernels/to-pixels.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoders/autoencoder-kl-config.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';

@@ -5,15 +5,15 @@ import { Placement, SequencePrefix } from '../../dist/engine/text/cache/placemen
 import { Progress } from '../../dist/engine/text/run/progress.js';
 import { Sequence } from '../../dist/engine/text/run/sequence.js';
 import { TEXT_CLASSES } from '../../dist/engine/opening/architectures.js';
-import { LayerStores } from '../../dist/engine/text/cache/layer-stores.js';
-import { wholeLayout } from '../../dist/engine/text/cache/page-layout.js';
+import { LayerStores } from '../../dist/engine/text/kv/layer-stores.js';
+import { wholeLayout } from '../../dist/engine/text/kv/page-layout.js';
 import { BatchWriter } from '../../dist/engine/text/step/batch-writer.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
 import { formatOf } from '../../dist/engine/weights/plan.js';
 import { openWeights } from '../../dist/engine/weights/weights.js';
 import { openCheckpoint } from '../../dist/files/checkpoint/checkpoint.js';
-import { openDiskFolder } from '../../dist/files/source-disk.js';
+import { openDiskFolder } from '../../dist/files/disk/source-disk.js';
 import { profile } from '../../dist/gpu/kernel-times.js';
 import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
@@ -218,7 +218,7 @@ function fabricate() {
       stopIds: new Set(),
       allowed: null,
       processor: null,
-      adapter: null,
+      lora: null,
     },
     progress: new Progress(ids),
     placement,

@@ -46,6 +46,7 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     external: ['electron'],
+    plugins: [WITHOUT_ENGINE],
   });
   return build({
     ...settings,
@@ -57,6 +58,20 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     chunkNames: 'shared-[hash]',
   });
 }
+
+/**
+ * Leaves out what is imported when it is called: preload scripts are one file each and read the kinds of models, whose engines run elsewhere.
+ * @type {import('esbuild').Plugin}
+ */
+const WITHOUT_ENGINE = {
+  name: 'svc-without-engine',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, namespace: 'left-out' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: '' }));
+  },
+};
 
 function pointsOf(entries) {
   return Object.entries(entries).map(([out, file]) => ({ in: join(root, file), out }));

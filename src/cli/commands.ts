@@ -8,17 +8,18 @@ export const COMMANDS: Commands = {
     load: async () => {
       const { openTextModel, openImageModel, openEmbeddingModel } = await import('../index.ts');
       const openers = { text: openTextModel, image: openImageModel, embedding: openEmbeddingModel };
-      return (await import('./serve.ts')).createServe(openers);
+      return (await import('./serve/serve.ts')).createServe(openers);
     },
   },
   chat: {
     summary: 'Talk to a model in the terminal.',
-    load: async () => (await import('./chat.ts')).createChat((await import('../index.ts')).openTextModel),
+    load: async () =>
+      (await import('./chat/chat.ts')).createChat((await import('../index.ts')).openTextModel),
   },
   generate: {
     summary: 'Draw images from prompts with a diffusion model.',
     load: async () =>
-      (await import('./generate.ts')).createGenerate((await import('../index.ts')).openImageModel),
+      (await import('./generate/generate.ts')).createGenerate((await import('../index.ts')).openImageModel),
   },
   plan: {
     summary: 'Show what a model would take, before it is downloaded.',
@@ -38,7 +39,7 @@ export const COMMANDS: Commands = {
   },
   doctor: {
     summary: 'Show the GPU adapters, check them, and say what is missing.',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
   version: {
     summary: 'Print the version.',

@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CachedModel } from '../index.ts';
-import { createCommand } from './command.ts';
-import { sizeText, writeLine } from './terminal.ts';
+import { createCommand } from './options/command.ts';
+import { sizeText, writeLine } from './process/terminal.ts';
 
 export const list = createCommand({
   name: 'list',

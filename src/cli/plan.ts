@@ -1,13 +1,13 @@
 // svc plan: what a model takes on this machine, before its weights are downloaded or a GPU is opened.
 
-import { takenText } from '../files/media-nouns.ts';
+import { takenText } from '../files/media/media-nouns.ts';
 import type { ModelPlan } from '../index.ts';
 import { PLANNING } from '../options/jobs.ts';
-import { createCommand } from './command.ts';
-import { EXIT } from './exit.ts';
-import { noteText } from './said.ts';
-import { optionsOf, settingsGiven } from './setting-options.ts';
-import { sizeText, writeLine } from './terminal.ts';
+import { createCommand } from './options/command.ts';
+import { EXIT } from './process/exit.ts';
+import { noteText } from './process/said.ts';
+import { optionsOf, settingsGiven } from './options/setting-options.ts';
+import { sizeText, writeLine } from './process/terminal.ts';
 
 export const plan = createCommand({
   name: 'plan',

@@ -2,11 +2,11 @@
 
 import { EngineError } from '../files/error.ts';
 import { LOADING } from '../options/model.ts';
-import { createCommand } from './command.ts';
-import { SERVER_OPTIONS } from './server-options.ts';
-import { optionsOf } from './setting-options.ts';
-import { showDownload } from './progress.ts';
-import { createLog, writeLine } from './terminal.ts';
+import { createCommand } from './options/command.ts';
+import { SERVER_OPTIONS } from './serve/server-options.ts';
+import { optionsOf } from './options/setting-options.ts';
+import { showDownload } from './process/progress.ts';
+import { createLog, writeLine } from './process/terminal.ts';
 
 export const pull = createCommand({
   name: 'pull',

@@ -1,7 +1,7 @@
 // svc rm: removes a model, or one revision of it, from the cache.
 
-import { createCommand } from './command.ts';
-import { createLog, sizeText } from './terminal.ts';
+import { createCommand } from './options/command.ts';
+import { createLog, sizeText } from './process/terminal.ts';
 
 export const rm = createCommand({
   name: 'rm',

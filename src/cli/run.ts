@@ -2,12 +2,12 @@
 
 import { type CommandDef, runCommand } from 'citty';
 import { EngineError } from '../files/error.ts';
-import { errorText } from './said.ts';
+import { errorText } from './process/said.ts';
 import { nearestName } from '../options/nearest-name.ts';
-import { asksForHelp, columns } from './command.ts';
-import { EXIT, exitCodeOf, UsageError } from './exit.ts';
-import { packageVersion } from './package.ts';
-import { createLog, endsWithReader, writeLine } from './terminal.ts';
+import { asksForHelp, columns } from './options/command.ts';
+import { EXIT, exitCodeOf, UsageError } from './process/exit.ts';
+import { packageVersion } from './process/package.ts';
+import { createLog, endsWithReader, writeLine } from './process/terminal.ts';
 
 interface CommandEntry {
   summary: string;

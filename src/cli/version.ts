@@ -1,8 +1,8 @@
 // svc version: prints the version on standard output.
 
-import { createCommand } from './command.ts';
-import { packageVersion } from './package.ts';
-import { writeLine } from './terminal.ts';
+import { createCommand } from './options/command.ts';
+import { packageVersion } from './process/package.ts';
+import { writeLine } from './process/terminal.ts';
 
 export const version = createCommand({
   name: 'version',

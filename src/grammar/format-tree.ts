@@ -1,14 +1,14 @@
 // The front end of structural tags as a tree of formats (text-format.ts).
 
-import { GrammarError, withParam } from './grammar-error.ts';
+import { GrammarError, withParam } from './bounds/grammar-error.ts';
 import type { TagFormat, TextFormat, TokenFormat, TriggeredTagsFormat } from './text-format.ts';
-import { boundLength } from './length-bound.ts';
-import type { Limits } from './dfa.ts';
-import { ruleOfEbnf } from './ebnf.ts';
-import { regexDfa } from './regex.ts';
-import { choice, optional, regular, repeat, sequence, text, token, type Rule } from './rule.ts';
+import { boundLength } from './automata/length-bound.ts';
+import type { Limits } from './automata/dfa.ts';
+import { ruleOfEbnf } from './ebnf/ebnf.ts';
+import { regexDfa } from './automata/regex.ts';
+import { choice, optional, regular, repeat, sequence, text, token, type Rule } from './rules/rule.ts';
 import { ruleOfSchema, type SchemaReading } from './schema/schema-rule.ts';
-import { textWithout } from './marker-dfa.ts';
+import { textWithout } from './automata/marker-dfa.ts';
 import { dispatchedText, restOfTag } from './structural-tag.ts';
 
 interface Place {

@@ -1,15 +1,15 @@
 // The entry to the room: reads a constraint with the front end of its kind into a rule, and compiles the rule within limits of work
 // and size.
 
-import { compile } from './compile.ts';
-import type { CompiledGrammar } from './compiled-grammar.ts';
-import { CompileWork, MOST_STEPS, type CompileWorkOptions } from './compile-work.ts';
-import { limits, TooLarge, type Limits } from './dfa.ts';
-import { ruleOfEbnf } from './ebnf.ts';
+import { compile } from './compile/compile.ts';
+import type { CompiledGrammar } from './rules/compiled-grammar.ts';
+import { CompileWork, MOST_STEPS, type CompileWorkOptions } from './bounds/compile-work.ts';
+import { limits, TooLarge, type Limits } from './automata/dfa.ts';
+import { ruleOfEbnf } from './ebnf/ebnf.ts';
 import { ruleOfFormat } from './format-tree.ts';
-import { changedError, GrammarError, withParam } from './grammar-error.ts';
-import { regexDfa } from './regex.ts';
-import { object, regular, type Rule } from './rule.ts';
+import { changedError, GrammarError, withParam } from './bounds/grammar-error.ts';
+import { regexDfa } from './automata/regex.ts';
+import { object, regular, type Rule } from './rules/rule.ts';
 import { DECLARED, ruleOfSchema, WHOLE } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 import type { TextConstraint } from './text-constraint.ts';

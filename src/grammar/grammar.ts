@@ -1,14 +1,14 @@
 // A compiled grammar joined with a vocabulary, and the caches of both. All sequences with this grammar share it.
 
-import type { CompiledGrammar } from './compiled-grammar.ts';
-import { ForcedTokens } from './forced-tokens.ts';
-import { GrammarError } from './grammar-error.ts';
-import { GrammarMatcher, type MatcherParts } from './grammar-matcher.ts';
-import type { ParserState } from './graph-stack.ts';
-import { lexemeBytes } from './lexeme.ts';
-import { PushdownAutomaton } from './pushdown-automaton.ts';
-import { TokenMasks } from './token-mask.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import type { CompiledGrammar } from './rules/compiled-grammar.ts';
+import { ForcedTokens } from './masks/forced-tokens.ts';
+import { GrammarError } from './bounds/grammar-error.ts';
+import { GrammarMatcher, type MatcherParts } from './masks/grammar-matcher.ts';
+import type { ParserState } from './stacks/graph-stack.ts';
+import { lexemeBytes } from './lexemes/lexeme.ts';
+import { PushdownAutomaton } from './stacks/pushdown-automaton.ts';
+import { TokenMasks } from './masks/token-mask.ts';
+import type { Vocabulary } from './masks/vocabulary.ts';
 
 /** Approximate bytes of a node of a compiled grammar. */
 const NODE_BYTES = 100;

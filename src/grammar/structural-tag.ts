@@ -1,9 +1,9 @@
 // Structural tags: free text with tagged regions. After a trigger the text must continue as one of the tags that begin with it.
 
-import { GrammarError } from './grammar-error.ts';
-import { limits, type Limits } from './dfa.ts';
-import { textUpTo, textWithout } from './marker-dfa.ts';
-import { choice, regular, repeat, sequence, text, type Rule } from './rule.ts';
+import { GrammarError } from './bounds/grammar-error.ts';
+import { limits, type Limits } from './automata/dfa.ts';
+import { textUpTo, textWithout } from './automata/marker-dfa.ts';
+import { choice, regular, repeat, sequence, text, type Rule } from './rules/rule.ts';
 
 export interface Tag {
   begin: string;

@@ -2,4 +2,4 @@
 
 export { endBy } from './end-process.ts';
 export { DRAIN_TIME, type RunningServer, type ServedModel, startServer, untilSignal } from './lifecycle.ts';
-export type { Kind, ServableModel, ServerOptions } from './service/service.ts';
+export type { ServableModel, ServerOptions } from './service/service.ts';

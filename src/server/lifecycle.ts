@@ -4,22 +4,21 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
 import { endBy } from './end-process.ts';
-import { EngineError, type OpenEvent } from '../index.ts';
+import { type AnyKind, EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
+import { ROUTES } from './routes.ts';
+import type { RouteTable } from './service/route.ts';
 import { headerLimits } from './http/arrival.ts';
 import { watchConnections } from './connections.ts';
 import type { Log } from './http/request-log.ts';
 import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
-import { routesWith } from './routes.ts';
-import type { RouteTable } from './service/route.ts';
 import {
   SHUTDOWN,
   createService,
   fillSlot,
   starting,
-  type Kind,
   type ServableModel,
   type Service,
   type ServerOptions,
@@ -41,7 +40,7 @@ export interface RunningServer {
   /** Number of requests that the engines are running. */
   running(): number;
   /** Adds a slot for a model that will be opened. It answers to `names`, else to the model's own name. */
-  addModel(options?: { names?: string[]; kind?: Kind }): ServedModel;
+  addModel(options?: { names?: string[]; kind?: AnyKind }): ServedModel;
   /** Refuses new requests, lets the running ones end, aborts what runs after the drain time, and then gives the port back. */
   close(): Promise<void>;
 }
@@ -59,15 +58,15 @@ export interface ServedModel {
   ready(model: ServableModel): void;
 }
 
-/** Starts the server, which answers 503 until a model is ready. `added`: further routes. Throws if it cannot listen on the port. */
+/** Starts the server, which answers 503 until a model is ready. Throws if it cannot listen on the port. */
 export async function startServer(
   options: ServerOptions,
   log: Log,
-  added: RouteTable = {},
+  routes: RouteTable = ROUTES,
 ): Promise<RunningServer> {
   const service = createService(options, log);
   const { receiveTime = DEFAULTS.receiveTime } = options;
-  const server = serve(createApp(service, routesWith(added)), {
+  const server = serve(createApp(service, routes), {
     hostname: options.host,
     port: options.port,
     gracefulShutdown: false,

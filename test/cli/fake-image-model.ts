@@ -21,12 +21,13 @@ import {
 import { field, noteOf, say } from '../../src/files/message.ts';
 import type { CompleteImageRequest } from '../../src/engine/image/calls/image-model.ts';
 import { sizeFrom } from '../../src/engine/image/request/size.ts';
-import type { OpenImageModel } from '../../src/cli/generate.ts';
+import type { OpenImageModel } from '../../src/cli/generate/generate.ts';
 import { fakeAdapter } from '../server/fake-model.ts';
 
 const STEPS = 20;
 
 const fakeInfo: ImageModelInfo = {
+  kind: 'image',
   path: '/models/fake-scenes',
   name: 'fake-scenes',
   pipeline: 'StableDiffusionPipeline',

@@ -3,10 +3,10 @@
 //                   code: opening fails with it
 //   SVC_FAKE_MEDIA  kinds of media that the model takes, with commas; left out: none
 
-import { createChat } from '../../src/cli/chat.ts';
-import { createGenerate } from '../../src/cli/generate.ts';
+import { createChat } from '../../src/cli/chat/chat.ts';
+import { createGenerate } from '../../src/cli/generate/generate.ts';
 import { run } from '../../src/cli/run.ts';
-import { createServe, type OpenTextModel } from '../../src/cli/serve.ts';
+import { createServe, type OpenTextModel } from '../../src/cli/serve/serve.ts';
 import { EngineError, type ErrorCode, type TextModelInfo } from '../../src/index.ts';
 import { createFakeEmbeddingModel } from '../server/fake-embedding-model.ts';
 import { createFakeModel } from '../server/fake-model.ts';

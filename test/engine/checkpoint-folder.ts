@@ -3,7 +3,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { safetensorsHead, type TensorSpec } from '../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, type TensorSpec } from '../../src/files/tensors/safetensors.ts';
 import { byteLevel } from '../files/tokenizer/small-tokenizers.ts';
 import { randomInteger } from './random.ts';
 

@@ -2,7 +2,7 @@
 
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSafetensors, safetensorsHead, type TensorSpec } from '../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors, safetensorsHead, type TensorSpec } from '../../src/files/tensors/safetensors.ts';
 import { shippedModelPath } from '../../src/index.ts';
 import { memorySource } from '../files/memory-source.ts';
 import { f16Bits, toF16, type Random } from '../kernels/compute.ts';

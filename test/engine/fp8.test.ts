@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTextModel, planModel, shippedModelPath } from '../../src/index.ts';
-import { readSafetensors, safetensorsHead, type TensorSpec } from '../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors, safetensorsHead, type TensorSpec } from '../../src/files/tensors/safetensors.ts';
 import { memorySource } from '../files/memory-source.ts';
 import { Random } from '../kernels/compute.ts';
 

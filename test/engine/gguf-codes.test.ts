@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTextModel, shippedModelPath, type TextModel } from '../../src/index.ts';
-import type { GgufTypeName } from '../../src/files/gguf/tensor-types.ts';
+import type { GgufTypeName } from '../../src/files/tensors/tensor-types.ts';
 import type { PackedName } from '../../src/kernels/formats.ts';
 import { ggufOfFolder, typeId } from '../files/gguf/from-folder.ts';
 import { f32Tensor, type WrittenTensor } from '../files/gguf/write-gguf.ts';

@@ -2,7 +2,7 @@
 
 import { MEMORY_REMEDIES } from '../../src/host/memory-remedies.ts';
 import { nodePlatform } from '../../src/host/node/platform.ts';
-import { readTuned } from '../../src/files/tuned-file.ts';
+import { readTuned } from '../../src/files/disk/tuned-file.ts';
 import { openModelDevice } from '../gpu/kept-device.ts';
 
 const openOwn = nodePlatform.openDevice;

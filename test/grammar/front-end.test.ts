@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Grammar } from '../../src/grammar/grammar.ts';
 import { compileConstraint } from './compile-constraint.ts';
-import { object, text } from '../../src/grammar/rule.ts';
+import { object, text } from '../../src/grammar/rules/rule.ts';
 import { taggedText } from '../../src/grammar/structural-tag.ts';
 import { grammarFor, grammarOf, takes } from './texts.ts';
 

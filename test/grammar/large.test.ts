@@ -1,7 +1,7 @@
 // Large grammars: those that have a fast way compile, and all others are refused by their size or their work, whatever stage they reach.
 
 import { describe, expect, it } from 'vitest';
-import { GrammarError } from '../../src/grammar/grammar-error.ts';
+import { GrammarError } from '../../src/grammar/bounds/grammar-error.ts';
 import type { TextConstraint } from '../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../src/grammar/grammar.ts';
 import { compileConstraint } from './compile-constraint.ts';

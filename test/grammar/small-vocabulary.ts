@@ -1,6 +1,6 @@
 // Vocabularies made up for tests: given tokens, every byte by itself where asked for, and an end token.
 
-import { createVocabulary, type Vocabulary } from '../../src/grammar/vocabulary.ts';
+import { createVocabulary, type Vocabulary } from '../../src/grammar/masks/vocabulary.ts';
 
 /** A small deterministic generator of numbers in [0, 1). */
 export function random(seed: number): () => number {

@@ -1,11 +1,11 @@
 // Checks texts against masks and generates texts from masks, over one small vocabulary with the usual pieces of JSON.
 
 import { expect } from 'vitest';
-import { compile } from '../../src/grammar/compile.ts';
-import { limits } from '../../src/grammar/dfa.ts';
+import { compile } from '../../src/grammar/compile/compile.ts';
+import { limits } from '../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../src/grammar/grammar.ts';
 import { compileConstraint } from './compile-constraint.ts';
-import type { Rule } from '../../src/grammar/rule.ts';
+import type { Rule } from '../../src/grammar/rules/rule.ts';
 import type { TextConstraint } from '../../src/grammar/text-constraint.ts';
 import { idsOf, pick, random, smallVocabulary } from './small-vocabulary.ts';
 

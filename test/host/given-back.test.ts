@@ -92,7 +92,7 @@ it('image and embedding models whose files fail as they are closed', async () =>
     [IMAGE, tinyPipeline('sd1')],
   ] as unknown as [AnyKind, string][]) {
     const { platform, devices } = watched();
-    const opened = await openInline(kind, onBrokenDisk(platform), { ...MEMORY, model });
+    const opened = await openInline(kind, onBrokenDisk(platform), { ...MEMORY, model } as never);
     const closing = [opened.close(), opened.close()];
     for (const promise of closing) await expect(promise).rejects.toThrow('the disk is gone');
     await devices[0]!.lost;

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openWeights } from '../../src/engine/weights/weights.ts';
-import type { TensorEntry } from '../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import type { WeightFormat } from '../../src/kernels/formats.ts';
 import { linear } from '../../src/kernels/matmul.ts';

@@ -1,7 +1,7 @@
 // The short convolution against sums in f64: sequences that begin, that go on from their slots, and steps shorter than the taps.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { StateMover } from '../../src/engine/text/cache/state-mover.ts';
+import { StateMover } from '../../src/engine/text/kv/state-mover.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { paddedColumns } from '../../src/gpu/tensor.ts';

@@ -1,7 +1,7 @@
 // Matrices of blocks as GGUF files hold them: the goldens of scripts/reference/stored_blocks.py, and random blocks with scales of ordinary size.
 
 import { readFileSync } from 'node:fs';
-import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors } from '../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { embedTokens } from '../../src/kernels/embed-tokens.ts';
 import { FORMATS, type FormatName, type PackedName } from '../../src/kernels/formats.ts';

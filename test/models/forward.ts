@@ -8,7 +8,7 @@ import { FORMATS } from '../../src/kernels/formats.ts';
 import { openWeights } from '../../src/engine/weights/weights.ts';
 import { openCheckpoint } from '../../src/files/checkpoint/checkpoint.ts';
 import { openLora } from '../../src/files/checkpoint/lora.ts';
-import { openDiskFolder } from '../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../src/files/disk/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';

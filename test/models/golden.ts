@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
-import { openDiskSource } from '../../src/files/source-disk.ts';
+import { readSafetensors } from '../../src/files/tensors/safetensors.ts';
+import { openDiskSource } from '../../src/files/disk/source-disk.ts';
 
 export interface GoldenCase {
   name: string;

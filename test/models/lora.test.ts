@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
-import { openDiskSource } from '../../src/files/source-disk.ts';
+import { readSafetensors } from '../../src/files/tensors/safetensors.ts';
+import { openDiskSource } from '../../src/files/disk/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { openModelTestDevice } from '../gpu/test-device.ts';
 import { differingRows } from '../kernels/compute.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
 import { checkImports } from '../../scripts/check-imports.mjs';
-import { FOLDERS, ROOMS } from '../../scripts/rooms.mjs';
+import { FOLDERS, MOST_LOOSE, ROOMS, STOREYS } from '../../scripts/rooms.mjs';
 
 const check = (file, text) => checkImports({ [file]: text });
 
@@ -97,6 +97,55 @@ describe('circles', () => {
     ]);
     expect(twoFiles("import type { B } from './b.ts';", '')).toEqual([]);
   });
+});
+
+describe('storeys inside a room', () => {
+  it('lets a file import from its own storey and those below it', () => {
+    const text = "import { a } from './b.ts';\nimport { b } from '../automata/dfa.ts';";
+    expect(check('grammar/masks/a.ts', text)).toEqual([]);
+    expect(check('grammar/front-end.ts', "import { a } from './masks/a.ts';")).toEqual([]);
+  });
+
+  it('names an import that goes up a storey, types included', () => {
+    expect(check('grammar/automata/a.ts', "// head\nimport type { T } from '../masks/b.ts';")).toEqual([
+      'src/grammar/automata/a.ts:2 imports grammar/masks/b.ts: in grammar/, automata lies below masks',
+    ]);
+    expect(check('grammar/schema/a.ts', "export * from '../front-end.ts';")).toEqual([
+      'src/grammar/schema/a.ts:1 imports grammar/front-end.ts: in grammar/, schema lies below .',
+    ]);
+  });
+
+  it('wants every folder of a room with storeys in their list', () => {
+    expect(check('files/error.ts', "import { a } from './attic/a.ts';")).toEqual([
+      'src/files/error.ts:1: files/attic is missing in STOREYS',
+    ]);
+  });
+
+  it('lets neighbours in a room without a list import each other in one direction only', () => {
+    const down = { 'models/image/unet/a.ts': "import { b } from '../autoencoders/b.ts';" };
+    expect(checkImports({ ...down, 'models/image/autoencoders/b.ts': '' })).toEqual([]);
+    expect(
+      checkImports({ ...down, 'models/image/autoencoders/c.ts': "import type { A } from '../unet/d.ts';" }),
+    ).toEqual([
+      'src/models/image/unet/a.ts:1 imports models/image/autoencoders/b.ts, and models/image/autoencoders imports models/image/unet, too',
+      'src/models/image/autoencoders/c.ts:1 imports models/image/unet/d.ts, and models/image/unet imports models/image/autoencoders, too',
+    ]);
+  });
+
+  it('names folders that are there, each once', () => {
+    for (const [room, storeys] of Object.entries(STOREYS)) {
+      expect(new Set(storeys).size).toBe(storeys.length);
+      expect(storeys.filter((storey) => !existsSync(`src/${room}/${storey}`))).toEqual([]);
+    }
+  });
+});
+
+it('a folder holds so many loose files and no more; kernels/ is flat', () => {
+  const files = (room, count) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${room}/file-${index}.ts`, '']));
+  expect(checkImports(files('gpu', MOST_LOOSE))).toEqual([]);
+  expect(checkImports(files('gpu', MOST_LOOSE + 1))).toEqual(['src/gpu/: 41 loose files, at most 40']);
+  expect(checkImports(files('kernels', MOST_LOOSE + 1))).toEqual([]);
 });
 
 describe('words that belong to one room', () => {

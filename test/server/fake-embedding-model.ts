@@ -14,6 +14,7 @@ const DIMENSIONS = 8;
 export function createFakeEmbeddingModel(name = 'fake-embedding'): FakeEmbeddingModel {
   const model: FakeEmbeddingModel = {
     info: {
+      kind: 'embedding',
       path: `/models/${name}`,
       name,
       architecture: 'BertModel',

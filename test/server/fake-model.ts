@@ -36,6 +36,7 @@ export const fakeAdapter: AdapterSummary = {
 };
 
 export const fakeInfo: TextModelInfo = {
+  kind: 'text',
   path: '/models/fake-chat',
   name: 'fake-chat',
   architecture: 'Qwen3ForCausalLM',

@@ -1,6 +1,7 @@
 // Several models at one address.
 
 import { describe, expect, it } from 'vitest';
+import { MODEL_KINDS } from '../../src/index.ts';
 import { openFakeImageModel } from './fake-image-model.ts';
 import { createFakeModel } from './fake-model.ts';
 import { ask, start } from './harness.ts';
@@ -11,7 +12,7 @@ interface Reply {
 
 async function startBoth({ text = true, image = true } = {}) {
   const harness = await start({}, { ready: false, names: ['org/chat'] });
-  const drawing = harness.server.addModel({ names: ['org/scenes'], kind: 'image' });
+  const drawing = harness.server.addModel({ names: ['org/scenes'], kind: MODEL_KINDS.image });
   const chat = createFakeModel();
   const scenes = await openFakeImageModel();
   if (text) harness.served.ready(chat);

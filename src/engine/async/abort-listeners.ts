@@ -1,6 +1,7 @@
 // Listeners for the abort of a signal that many requests share: they count as one listener of the signal, since Node warns of a leak
 // from the eleventh on.
 
+import { EngineError } from '../../files/error.ts';
 import { withResolvers } from './resolvers.ts';
 
 const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
@@ -20,11 +21,16 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
   return () => void listeners.delete(own);
 }
 
+/** The error for a request that is aborted before it has begun. */
+export function cancelled(): EngineError {
+  return new EngineError('cancelled', 'the request was cancelled before it began');
+}
+
 /** Begins to wait for work that others wait for too. A caller that aborts gets `reason` at once, and the work continues. */
 export async function unlessAborted<T>(
   begin: () => Promise<T>,
   signal: AbortSignal | undefined,
-  reason: () => Error,
+  reason: () => Error = cancelled,
 ): Promise<T> {
   if (signal?.aborted) throw reason();
   const { promise: left, reject } = withResolvers<never>();

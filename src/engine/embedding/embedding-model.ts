@@ -24,6 +24,7 @@ export type EmbeddingEvent =
   | { type: 'embedding'; index: number; values: Float32Array };
 
 export interface EmbeddingModelInfo {
+  readonly kind: 'embedding';
   path: string;
   /** Last segment of the folder or hub id. */
   name: string;

@@ -75,8 +75,9 @@ async function load(
   onEvent: (event: OpenEvent) => void,
 ): Promise<LoadedEmbedding> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, declaration.embed!);
-  const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
-  if (note !== null) onEvent(noteOf(note));
+  const quantization = await chooseQuantization(device, options.quantization, bytesIn, (message) =>
+    onEvent(noteOf(message)),
+  );
   const runner = await openEmbeddingRunner(device, checkpoint, declaration, {
     pooling: layout.pooling,
     quantization,
@@ -104,6 +105,7 @@ function describe(
 ): EmbeddingModelInfo {
   const memory = device.memory();
   return {
+    kind: 'embedding',
     path: checkpoint.path,
     name: modelName(options.model),
     architecture: declaration.architecture,

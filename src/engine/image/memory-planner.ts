@@ -8,12 +8,13 @@ import { EngineError } from '../../files/error.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { layerNames } from '../weights/layers.ts';
+import { firstFitting } from '../plan/first-fitting.ts';
 import { orClose } from './components/component-files.ts';
 import type { Components } from './components/components.ts';
 import type { ImageModelOptions } from './calls/image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlannedPart } from './calls/memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
-import { openParts, type ImageMemory, type Parts } from './stages/parts.ts';
+import { openParts, type ImageMemory, type Parts } from './parts.ts';
 import {
   askedResidencies,
   ineffectiveOffload,
@@ -24,16 +25,21 @@ import {
   type Residency,
 } from './components/residency.ts';
 import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 /** The part of a search that options determine. */
 type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;
 
+/** A change of options: its words, and what is asked for with it. */
+interface Change {
+  text: Prose;
+  asked: Asked;
+  quantization: ChosenQuantization;
+}
+
 export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
-  /** What options ask for where some of them are left out. */
-  leavable: readonly { names: readonly (keyof OffloadOptions)[]; asked: Asked }[];
-  /** Quantizations that may be suggested. */
-  smaller: readonly QuantizedFormat[];
+  /** Changes with which a request may fit that does not, in the order in which they are tried. */
+  changes: readonly Change[];
   openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<Parts>;
 }
 
@@ -146,21 +152,13 @@ export class MemoryPlanner implements ImageMemory {
     );
   }
 
-  /** Returns a change of an option with which the request fits the budget; null: none was found. */
-  async #smallerChange(resolved: Resolved): Promise<Prose | null> {
+  /** Returns the first change with which the request fits the budget; null: none was found. */
+  #smallerChange(resolved: Resolved): Promise<Prose | null> {
     const { memoryBudget } = this.#parts.device;
-    const { leavable, smaller } = this.#options;
-    const { quantization } = this.#parts.components;
-    for (const { names, asked } of leavable) {
-      if (!(await this.#searchIn(quantization, asked).within(memoryBudget, resolved))) continue;
-      const [first, ...others] = names.map((name) => option(name));
-      return others.reduce<Prose>((all, name) => say`${all} and ${name}`, say`leave out ${first!}`);
-    }
-    for (const format of smaller) {
-      const found = this.#searchIn(format).within(memoryBudget, resolved);
-      if (await found.catch(ifUnsupported)) return say`choose ${option('quantization')} ${format}`;
-    }
-    return null;
+    return firstFitting(this.#options.changes, async ({ text, asked, quantization }) => {
+      const found = this.#searchIn(quantization, asked).within(memoryBudget, resolved);
+      return (await found.catch(ifUnsupported)) && text;
+    });
   }
 
   #searchIn(quantization: ChosenQuantization, asked: Asked = this.#options): ResidencySearch {
@@ -198,14 +196,22 @@ function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsA
     mayStream: some.ditLayerwiseOffload !== false,
     prefetch: prefetchOf(some, components, family.denoiser),
   });
+  const asked = askedBy(options);
   return new MemoryPlanner(parts, {
     roles,
-    ...askedBy(options),
-    leavable: leavableOptions(options).map((names) => ({
-      names,
-      asked: askedBy(withoutOptions(options, names)),
-    })),
-    smaller: isF32 ? [] : QUANTIZED_FORMATS.slice(larger + 1),
+    ...asked,
+    changes: [
+      ...leavableOptions(options).map((names) => ({
+        text: leaveText(names),
+        asked: askedBy(withoutOptions(options, names)),
+        quantization: components.quantization,
+      })),
+      ...(isF32 ? [] : QUANTIZED_FORMATS.slice(larger + 1)).map((quantization) => ({
+        text: say`choose ${option('quantization')} ${quantization}`,
+        asked,
+        quantization,
+      })),
+    ],
     // The files that are open already are read on, and their headers alone.
     openPaper: (memoryBudget, quantization) =>
       openParts(
@@ -233,6 +239,11 @@ function prefetchOf(
   return Math.round(ditOffloadPrefetch * layerNames(components.filesOf(denoiser).tensors.keys()).length);
 }
 
+function leaveText(names: readonly (keyof OffloadOptions)[]): Prose {
+  const [first, ...others] = names.map((name) => option(name));
+  return others.reduce<Prose>((all, name) => say`${all} and ${name}`, say`leave out ${first!}`);
+}
+
 /** Weights in codes are not quantized again. */
 function ifUnsupported(error: unknown): null {
   if (error instanceof EngineError && error.code === 'unsupported') return null;
@@ -245,7 +256,7 @@ function placeOf(residency: Residency): PlannedPart['place'] {
 }
 
 /** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
-function keyOf({ event: { values }, request, call, adapters = [] }: Resolved, lengths: number[]): string {
+function keyOf({ event: { values }, request, call, loras = [] }: Resolved, lengths: number[]): string {
   const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
   // Images that a denoiser sees keep sizes of their own.
   const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
@@ -255,6 +266,6 @@ function keyOf({ event: { values }, request, call, adapters = [] }: Resolved, le
   const { negativePrompt: _, samples, guidance, ...others } = values;
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
   // Factors of adapters may stand beside weights.
-  const applied = adapters.filter(({ scale }) => scale !== 0).map(({ adapter }) => adapter.name);
+  const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
   return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }

@@ -5,7 +5,7 @@ import { EventQueue } from '../async/event-queue.ts';
 import type { OnDevice, ServedDevice, Service } from '../opening/served.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './calls/image-model.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 export interface DrawOptions {
   signal?: AbortSignal | undefined;

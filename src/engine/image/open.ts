@@ -7,11 +7,12 @@ import { EngineError } from '../../files/error.ts';
 import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
-import { aboutAdapter, ImageAdapters } from './lora/adapters.ts';
+import { aboutLora, ImageLoras } from './lora/image-loras.ts';
 import { contextWith } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
-import { drawOn, plainRequest, type Reporter } from './stages/draw-request.ts';
-import { isKnownName, knownPipelines } from './families/registry.ts';
+import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
+import type { ImageFamily } from './blocks/family.ts';
+import { imageFamilies, isKnownName, knownPipelines, pipelineEntry } from './families/registry.ts';
 import type { Opening, ReadModel, ServedDevice } from '../opening/served.ts';
 import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './calls/image-model.ts';
 import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
@@ -20,24 +21,26 @@ import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './mo
 import { openWords, underOption } from './request/open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
 import { widenedBy } from './widening.ts';
-import type { Parts } from './stages/parts.ts';
+import type { Parts } from './parts.ts';
 import { completeRequest } from './request/request-images.ts';
 import { checkImageRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
-/** Reads an image model's files; bad_request also for options that the pipeline does not have. See ReadFiles. */
+/** Reads an image model's files; bad_request also for options that the pipeline does not have. See ReadFiles. `families`: those to choose from. */
 export async function openImage(
   platform: Platform,
   options: ImageModelOptions,
   opening: Opening,
+  families: readonly ImageFamily[] = imageFamilies(),
 ): Promise<ReadModel<ImageModel, Parts>> {
-  const { pipeline, adapterPaths } = await openFiles(platform, options, opening);
+  const { pipeline, loraPaths } = await openFiles(platform, options, opening, families);
+  const given = { ...options, families };
   return {
     openDevice: () => platform.openDevice(options),
-    load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, options, onLoad),
+    load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, given, onLoad),
     unload: ({ components }) => components.close(),
-    serve: (session) => serve(platform, options, session, opening, adapterPaths),
+    serve: (session) => serve(platform, options, session, opening, loraPaths),
   };
 }
 
@@ -46,7 +49,7 @@ async function serve(
   options: ImageModelOptions,
   session: ServedDevice<Parts>,
   opening: Opening,
-  adapterPaths: OpenedFiles['adapterPaths'],
+  loraPaths: OpenedFiles['loraPaths'],
 ): Promise<LocalImageModel> {
   const { note, onEvent } = opening;
   const report: Reporter = {
@@ -54,8 +57,8 @@ async function serve(
     trials: (stage, done, total) => onEvent({ type: 'tune', done, total, stage }),
     note,
   };
-  const adapters = await openAdapters(platform, options, session, { note, adapterPaths });
-  const resolve = resolver(session.parts, adapters, platform);
+  const loras = await openLoras(platform, options, session, { note, loraPaths });
+  const resolve = resolver(session.parts, loras, platform);
   if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
   const draw: Draw = (resolved, emit, given) =>
     drawIn(session, platform, resolved, emit, { ...given, report });
@@ -65,40 +68,41 @@ async function serve(
 }
 
 /** Opens the adapters of the options, which are closed with the model. */
-async function openAdapters(
+async function openLoras(
   platform: Platform,
   options: ImageModelOptions,
   session: ServedDevice<Parts>,
-  { note, adapterPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'adapterPaths'>,
-): Promise<ImageAdapters> {
+  { note, loraPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'loraPaths'>,
+): Promise<ImageLoras> {
   const { components, context } = session.parts;
   const files = {
     platform,
-    find: async (path: string) => adapterPaths.get(path)!,
+    find: async (path: string) => loraPaths.get(path)!,
     onNote: note,
   };
-  const target = { family: context.pipeline.family, components };
-  const adapters = await ImageAdapters.open(files, options, target);
-  session.defer(() => adapters.close());
-  return adapters;
+  const target = { ...context.pipeline, components };
+  const loras = await ImageLoras.open(files, options, target);
+  session.defer(() => loras.close());
+  return loras;
 }
 
 interface OpenedFiles {
   pipeline: Pipeline;
   /** Files and folders of the adapters, by the paths and hub ids that the options give. */
-  adapterPaths: ReadonlyMap<string, string>;
+  loraPaths: ReadonlyMap<string, string>;
 }
 
 async function openFiles(
   platform: Platform,
   options: ImageModelOptions,
   { onEvent, signal }: Opening,
+  families: readonly ImageFamily[],
 ): Promise<OpenedFiles> {
-  const adapterPaths = await findAdapters(platform, options, { onEvent, signal });
+  const loraPaths = await findLoras(platform, options, { onEvent, signal });
   const path = await fetchModel(platform, { ...options, singleFiles: true }, onEvent, signal, (_, settings) =>
-    inspectFirst(platform, settings, options),
+    inspectFirst(platform, settings, options, families),
   );
-  const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(), {
+  const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(families), {
     ...options,
     componentPaths: componentPathsOf(options),
     find: (model, component) =>
@@ -109,29 +113,28 @@ async function openFiles(
           : underOption(error, param);
       }),
   });
-  if (options.firstRequest) checkFirstRequest(pipeline, options.firstRequest);
-  const words = await openWords(platform, pipeline, options, (model) =>
-    fetchModel(platform, { model }, onEvent, signal),
-  );
+  if (options.firstRequest) checkFirstRequest(pipeline, options.firstRequest, families);
+  const find = (model: string): Promise<string> => fetchModel(platform, { model }, onEvent, signal);
+  const words = await openWords(platform, pipelineEntry(pipeline.className, families), options, find);
   for (const [name, className] of Object.entries(pipeline.unused)) {
     const message = `model_index.json names ${name} (${className}), which ${pipeline.className} has no use for: it is not read`;
     onEvent(noteOf(message));
   }
   pipeline.notes.forEach((note) => onEvent(noteOf(note)));
   const { modelId } = options;
-  if (modelId !== undefined && !isKnownName(modelId)) {
+  if (modelId !== undefined && !isKnownName(modelId, families)) {
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
   try {
-    const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()]);
-    return { pipeline: { ...widened, words }, adapterPaths };
+    const widened = await widenedBy(platform, pipeline, [...loraPaths.values()], families);
+    return { pipeline: { ...widened, words }, loraPaths };
   } catch (error) {
-    throw aboutAdapter(error, 'loraPath');
+    throw aboutLora(error, 'loraPath');
   }
 }
 
 /** Finds the adapters of the options before the model, because a path that leads nowhere costs nothing to refuse. */
-async function findAdapters(
+async function findLoras(
   platform: Platform,
   { loraPath = [] }: ImageModelOptions,
   { onEvent, signal }: Pick<Opening, 'onEvent' | 'signal'>,
@@ -141,14 +144,14 @@ async function findAdapters(
     for (const model of loraPath) paths.set(model, await fetchModel(platform, { model }, onEvent, signal));
     return paths;
   } catch (error) {
-    throw aboutAdapter(error, 'loraPath');
+    throw aboutLora(error, 'loraPath');
   }
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
 function resolver(
   { context, planner, autoencoder: { tiles } }: Parts,
-  adapters: ImageAdapters,
+  loras: ImageLoras,
   platform: Platform,
 ): Resolve {
   return async (given) => {
@@ -158,10 +161,10 @@ function resolver(
       const message = 'tiling is not built for the autoencoder of this model: leave it out';
       throw new EngineError('bad_request', message, { param: 'tiling' });
     }
-    const { prompt, applied } = await adapters.choose(request);
+    const { prompt, applied } = await loras.choose(request);
     const resolved = resolveRequest({ ...request, prompt }, contextWith(applied, context));
     planner.plan(resolved);
-    return { ...resolved, adapters: applied };
+    return { ...resolved, loras: applied };
   };
 }
 

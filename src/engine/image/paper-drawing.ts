@@ -1,12 +1,11 @@
 // Draws requests on devices that compute nothing, with weights that are not read, to measure the memory of each stage.
 
-import { EngineError } from '../../files/error.ts';
 import type { PageBytes } from './components/components.ts';
-import { drawOn } from './stages/draw-request.ts';
+import { drawOn } from './draw-request.ts';
 import type { ImageEvent, StageName } from './calls/image-model.ts';
-import type { Parts } from './stages/parts.ts';
+import type { Parts } from './parts.ts';
 import type { Residencies } from './components/residency.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 /** Bytes of memory that an image takes. */
 export interface Measured {
@@ -52,14 +51,4 @@ export async function drawTwice(
 ): Promise<void> {
   for (let image = 0; image < 2; image++)
     await drawOn(paper, UNTUNED, resolved, emit, { report: SILENT, mostSteps: STEPS });
-}
-
-/** Returns null where `measuring` throws out_of_memory. */
-export async function orNull<T>(measuring: Promise<T>): Promise<T | null> {
-  try {
-    return await measuring;
-  } catch (error) {
-    if (error instanceof EngineError && error.code === 'out_of_memory') return null;
-    throw error;
-  }
 }

@@ -3,10 +3,11 @@
 
 import { LRUCache } from 'lru-cache';
 import { ROLES, type Role, type StageName } from './calls/memory-plan.ts';
-import { measure, orNull, type Measured } from './paper-drawing.ts';
-import type { Parts } from './stages/parts.ts';
+import { firstFitting, withinBudget } from '../plan/first-fitting.ts';
+import { measure, type Measured } from './paper-drawing.ts';
+import type { Parts } from './parts.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './components/residency.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 export interface SearchOptions {
   roles: ReadonlyMap<string, Role>;
@@ -20,9 +21,12 @@ export interface SearchOptions {
   openPaper(memoryBudget: number): Promise<Parts>;
 }
 
-export interface Found {
+interface Candidate {
   residencies: Residencies;
   prefetch: number;
+}
+
+export interface Found extends Candidate {
   measured: Measured;
 }
 
@@ -59,13 +63,12 @@ export class ResidencySearch {
   }
 
   /** Returns the first candidate that fits; null: none does. */
-  async within(memoryBudget: number, resolved: Resolved): Promise<Found | null> {
-    for (let count = 0; count <= ROLES.length; count++) {
-      const residencies = this.#leaving(ROLES.slice(0, count));
-      const found = await this.#fitting(memoryBudget, resolved, residencies);
-      if (found) return found;
-    }
-    return this.#streaming(memoryBudget, resolved);
+  within(memoryBudget: number, resolved: Resolved): Promise<Found | null> {
+    return firstFitting(this.#candidates(memoryBudget, resolved), async ({ residencies, prefetch }) => {
+      const paper = await this.paper(memoryBudget);
+      const measured = await withinBudget(() => measure(paper, resolved, residencies, prefetch));
+      return measured && { residencies, prefetch, measured };
+    });
   }
 
   /** Measures with all that may leave the device between stages, or else with all on it. */
@@ -86,26 +89,18 @@ export class ResidencySearch {
     return (await this.within(tiled, resolved)) ? tiled : Math.max(...peaks);
   }
 
-  async #fitting(
-    memoryBudget: number,
-    resolved: Resolved,
-    residencies: Residencies,
-    prefetch = this.#options.prefetch,
-  ): Promise<Found | null> {
-    const paper = await this.paper(memoryBudget);
-    const measured = await orNull(measure(paper, resolved, residencies, prefetch));
-    return measured && { residencies, prefetch, measured };
-  }
-
-  /** Streams the components of the stages that do not fit; as much of them stays on the device as fits. */
-  async #streaming(memoryBudget: number, resolved: Resolved): Promise<Found | null> {
+  /** Ever more components leave the device between stages; last those of the stages that do not fit are streamed, as much of them as fits. */
+  async *#candidates(memoryBudget: number, resolved: Resolved): AsyncGenerator<Candidate> {
+    const { prefetch: asked } = this.#options;
+    for (let count = 0; count <= ROLES.length; count++)
+      yield { residencies: this.#leaving(ROLES.slice(0, count)), prefetch: asked };
     const { stages } = await this.unlimited(resolved, ROLES);
     const exceeding = STREAMED.filter(([stage, role]) => {
       return (stages.get(stage) ?? 0) > memoryBudget && this.#isFree(role);
     });
-    if (exceeding.length === 0) return null;
+    if (exceeding.length === 0) return;
     const none = this.#streamed(exceeding.map(([, role]) => [role, 0]));
-    for (const prefetch of new Set([this.#options.prefetch, 0])) {
+    for (const prefetch of new Set([asked, 0])) {
       const least = await measure(await this.paper(), resolved, none, prefetch);
       const rooms = exceeding.map(([stage, role]) => {
         return [role, memoryBudget - (least.stages.get(stage) ?? 0)] as const;
@@ -114,11 +109,9 @@ export class ResidencySearch {
       for (let trial = 0; trial <= TRIALS; trial++) {
         const share = Math.max(0, 1 - trial * STEP);
         const residencies = this.#streamed(rooms.map(([role, room]) => [role, Math.floor(share * room)]));
-        const found = await this.#fitting(memoryBudget, resolved, residencies, prefetch);
-        if (found) return found;
+        yield { residencies, prefetch };
       }
     }
-    return null;
   }
 
   /** Components of these roles leave the device between stages, and others stay, where no option asks otherwise. */

@@ -10,16 +10,18 @@ import { sizeOfDelta } from '../../files/lora/module.ts';
 import type { Pipeline, WidenedLayer } from '../../files/pipeline/pipeline.ts';
 import type { Platform } from '../platform/platform.ts';
 import { takesSums } from '../weights/beside.ts';
-import type { WidenedInput } from './blocks/family.ts';
-import { pipelineEntry } from './families/registry.ts';
+import type { ImageFamily, WidenedInput } from './blocks/family.ts';
+import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
 
 /** Returns the pipeline as the adapters at these paths widen it. Throws the errors of opening them, and unsupported. */
 export async function widenedBy(
   platform: Pick<Platform, 'openFolder'>,
   pipeline: Pipeline,
   paths: readonly string[],
+  families: readonly ImageFamily[],
 ): Promise<Pipeline> {
-  const { widening } = pipelineEntry(pipeline.className).family;
+  const entry = pipelineEntry(pipeline.className, families);
+  const { widening } = entry.family;
   if (!widening) return pipeline;
   let widest: { columns: number; file: AdapterFile } | null = null;
   for (const path of paths) {
@@ -28,7 +30,7 @@ export async function widenedBy(
     const columns = inputColumns(file, widening);
     if (columns > (widest?.columns ?? 0)) widest = { columns, file };
   }
-  return widest === null ? pipeline : withInput(pipeline, widening, widest);
+  return widest === null ? pipeline : withInput(pipeline, entry, widening, widest);
 }
 
 /** Columns of the first layer in an adapter; 0: it does not change that layer. */
@@ -41,12 +43,12 @@ function inputColumns({ modules }: AdapterFile, { module }: WidenedInput): numbe
 
 function withInput(
   pipeline: Pipeline,
+  { task, set }: PipelineEntry,
   { component: name, tensor, inputs: key, outputs, classes }: WidenedInput,
   { columns, file }: { columns: number; file: AdapterFile },
 ): Pipeline {
   const { components, className } = pipeline;
   const component = components[name]!;
-  const { task, set } = pipelineEntry(className);
   const { [key]: stored } = component.config;
   const plain = component.config[outputs] ?? stored;
   if (typeof stored !== 'number' || typeof plain !== 'number' || stored >= columns) return pipeline;

@@ -2,9 +2,8 @@
 
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
-import { SHARE_FOR_WEIGHTS } from '../weights/quantization.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { OpenEvent } from './open-event.ts';
+import { SHARE_FOR_WEIGHTS, type OpenEvent } from './open-event.ts';
 
 /**
  * Returns the folder of a model. If `model` is a hub id, it is downloaded: all of it, or only one `component` of a pipeline.

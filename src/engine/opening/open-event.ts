@@ -5,6 +5,9 @@ import type { WEIGHT_CHOICES } from '../../options/model.ts';
 
 export type Quantization = (typeof WEIGHT_CHOICES)[number] | 'auto';
 
+/** Share of the budget that `auto` uses for weights; the rest is for pages and intermediates. */
+export const SHARE_FOR_WEIGHTS = 0.8;
+
 export type OpenEvent =
   | { type: 'download'; file: string; bytes: number; totalBytes: number; resumedPercent?: number }
   | { type: 'load'; bytes: number; totalBytes: number }

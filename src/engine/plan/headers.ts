@@ -1,7 +1,7 @@
 // Headers of tensors by configuration alone: names, shapes and types as a model's page asks for them, with the names that an index lists.
 
 import { EngineError } from '../../files/error.ts';
-import type { Dtype } from '../../files/checkpoint/safetensors.ts';
+import type { Dtype } from '../../files/tensors/safetensors.ts';
 import { isRecord, readJson, type Folder } from '../../files/source.ts';
 import { tensorsOf } from '../../models/weights.ts';
 import type { WeightTable } from '../../models/weights.ts';

@@ -8,14 +8,15 @@ import type { ByteSource, Folder } from '../../files/source.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
-import { untieStoredHead } from '../text/tied-head.ts';
-import type { RunnerCheckpoint } from '../text/step/runner.ts';
+import { untieStoredHead } from '../opening/tied-head.ts';
 import { indexedNames, requestedHeaders, statedDtype, withMxfp4 } from './headers.ts';
-import type { PlanPlace } from './plan-place.ts';
+import type { PlanPlace } from './paper-model.ts';
 import { withBitsAndBytes } from './planned-codes.ts';
 
-export interface PlannedCheckpoint
-  extends RunnerCheckpoint, Pick<Checkpoint, 'wrapper' | 'config' | 'generationConfig'> {
+export interface PlannedCheckpoint extends Pick<
+  Checkpoint,
+  'path' | 'architecture' | 'configSource' | 'tensors' | 'shards' | 'wrapper' | 'config' | 'generationConfig'
+> {
   declaration: TextDeclaration;
   /** Left out: nothing but the names of the towers' tensors is known. */
   beside?: Checkpoint['beside'];

@@ -1,7 +1,7 @@
 // Headers of weights in codes by configuration alone, where files of weights are not there.
 
-import type { Quantized } from '../../files/quantized.ts';
-import type { CodedDtype } from '../../files/coded/coded-tensor.ts';
+import type { Quantized } from '../../files/coded/quantized.ts';
+import type { CodedDtype } from '../../files/tensors/coded-tensor.ts';
 import { bitsPerWeight } from '../../kernels/formats.ts';
 import type { WeightRequest, WeightTable } from '../../models/weights.ts';
 import { collect } from '../weights/collect.ts';

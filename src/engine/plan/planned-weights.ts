@@ -1,45 +1,54 @@
-// A checkpoint's weights by their headers: what a page reads of them, and what it leaves.
+// Weights by their headers: what the pages of a model read of them, and what they leave.
 
-import type { ConfigSource, Wrapper } from '../../files/checkpoint/checkpoint.ts';
-import type { RunnerMedia } from '../text/media/tower-weights.ts';
-import type { WeightTable } from '../../models/weights.ts';
+import type { ConfigSource } from '../../files/checkpoint/checkpoint.ts';
+import type { WeightRequest, WeightTable } from '../../models/weights.ts';
 import { checkRequests, type TensorHeaders } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { parametersOf } from '../weights/plan.ts';
+import type { UnreadModules } from '../weights/unread.ts';
 import type { ModelPlan } from './model-plan.ts';
 
+/** A page of a model with what it reads. */
+export interface PlannedPage {
+  /** The component of a pipeline, or the tower; empty: the model itself. */
+  component: string;
+  requests: readonly WeightRequest[];
+  tensors: TensorHeaders;
+  unread: UnreadModules;
+}
+
 /** Throws bad_checkpoint where the page asks for tensors that are not there or of another shape. */
-export function readWeights(
-  { tensors, configSource }: { tensors: TensorHeaders; configSource: ConfigSource },
-  page: (weights: WeightTable) => unknown,
-  wrapper: Wrapper | null,
-): Pick<ModelPlan, 'parameters' | 'stored' | 'ignored'> {
-  const { requests, ignored } = collect(tensors, page);
+export function plannedPage(
+  component: string,
+  tensors: TensorHeaders,
+  build: (weights: WeightTable) => unknown,
+  configSource?: ConfigSource,
+): PlannedPage {
+  const { requests, ignored } = collect(tensors, build);
   const unread = checkRequests({ requests, ignored }, tensors, configSource);
-  const { left, leftTensors } = wrapper ?? { left: [], leftTensors: 0 };
-  const stored = requests.flatMap(({ names }) => names.map((name) => tensors.get(name)!.dtype));
+  return { component, requests, tensors, unread };
+}
+
+/** Describes the weights of all pages. Tensors that several pages of a component read count once. */
+export function weightsOf(
+  pages: readonly PlannedPage[],
+): Pick<ModelPlan, 'parameters' | 'stored' | 'ignored'> {
+  const components = [...new Set(pages.map(({ component }) => component))];
+  const counts = components.map((name) =>
+    parametersOf(pages.filter(({ component }) => component === name).flatMap(({ requests }) => requests)),
+  );
+  const stored = pages.flatMap(({ requests, tensors }) =>
+    requests.flatMap(({ names }) => names.map((name) => tensors.get(name)!.dtype)),
+  );
+  const modules = pages.flatMap(({ component, unread }) =>
+    unread.names.map((name) => (component === '' ? name : `${component}/${name}`)),
+  );
   return {
-    parameters: parametersOf(requests),
+    parameters: counts.reduce((sum, count) => sum + count, 0),
     stored: [...new Set(stored)],
-    ignored: { modules: [...left, ...unread.names], tensors: leftTensors + unread.tensors },
+    ignored: {
+      modules: [...new Set(modules)],
+      tensors: pages.reduce((sum, { unread }) => sum + unread.tensors, 0),
+    },
   };
 }
-
-/** The weights of a text model together with those of the towers of its media. */
-export function withTowers(
-  weights: Pick<ModelPlan, 'parameters' | 'stored' | 'ignored'>,
-  media: RunnerMedia | null,
-): Pick<ModelPlan, 'media' | 'parameters' | 'stored' | 'ignored'> {
-  if (media === null) return { ...weights, media: [] };
-  const { towers, readers } = media.model;
-  const requests = Object.values(towers).flatMap((page) => collect(media.tensors, page).requests);
-  const types = requests.flatMap(({ names }) => names.map((name) => media.tensors.get(name)!.dtype));
-  return {
-    ...weights,
-    media: MEDIA_KINDS.filter((kind) => readers[kind]),
-    parameters: weights.parameters + parametersOf(requests),
-    stored: [...new Set([...weights.stored, ...types])],
-  };
-}
-
-const MEDIA_KINDS = ['image', 'video', 'audio'] as const;

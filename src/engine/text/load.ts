@@ -7,13 +7,14 @@ import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { AdapterHost, Adapters } from './lora/adapters.ts';
+import type { LoraHost, Loras } from './lora/loras.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './request/defaults.ts';
-import type { RunnerMedia } from './media/tower-weights.ts';
+import type { RunnerMedia } from './towers/tower-weights.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
-import type { KeptSizes, Runner, RunnerOptions } from './step/runner.ts';
+import type { KeptSizes, RunnerOptions } from './step/runner.ts';
+import type { Runner } from './step/text-runner.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { LIMITS } from '../../options/limits.ts';
@@ -44,7 +45,7 @@ export interface LoadingOptions extends TextModelOptions {
   packed: Platform['packed'];
   /** Left out: the model takes text only. */
   media?: RunnerMedia | null;
-  adapters: Adapters;
+  loras: Loras;
 }
 
 /** Room for end tokens comes in multiples of this number, so that a plan, which opens no tokenizer, gets the same sizes. */
@@ -79,8 +80,9 @@ export async function loadOnto(
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
-  const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
-  if (note !== null) onEvent(noteOf(note));
+  const quantization = await chooseQuantization(device, options.quantization, bytesIn, (message) =>
+    onEvent(noteOf(message)),
+  );
   const { kept } = options;
   const sizes = {
     ...runnerSizes(device, config, kept === null ? options : { ...options, prefillChunk: kept.rows }),
@@ -88,7 +90,7 @@ export async function loadOnto(
     kept,
     packed: options.packed,
     media: options.media ?? null,
-    adapters: (host: AdapterHost) => options.adapters.attach(host),
+    loras: (host: LoraHost) => options.loras.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);
   const streamed = options.layerwiseOffload

@@ -2,11 +2,11 @@
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { ServedDevice } from '../opening/served.ts';
-import type { Adapters } from './lora/adapters.ts';
+import type { Loras } from './lora/loras.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import type { Loaded } from './load.ts';
 import type { EngineLoop } from './run/loop.ts';
-import type { RequestContext } from './request/request.ts';
+import type { RequestContext } from './request/request-context.ts';
 import type { Scheduler } from './run/scheduler.ts';
 import type { CacheMetrics, TextMetrics } from './calls/text-model.ts';
 
@@ -16,13 +16,13 @@ export interface MetricsSources {
   loop: EngineLoop;
   /** null: the cache is on the device only. */
   tiers: CacheTiers | null;
-  adapters: Adapters;
+  loras: Loras;
   pageBytes: number;
   session: ServedDevice<Loaded>;
 }
 
 export function textMetrics(sources: MetricsSources): TextMetrics {
-  const { context, scheduler, loop, tiers, adapters, pageBytes, session } = sources;
+  const { context, scheduler, loop, tiers, loras, pageBytes, session } = sources;
   const { towers } = session.parts.runner;
   const { pages, running, waiting, retractions } = scheduler;
   return {
@@ -37,7 +37,7 @@ export function textMetrics(sources: MetricsSources): TextMetrics {
     },
     cache: cacheMetrics(scheduler, tiers),
     grammars: { ...context.grammars.counters },
-    adapters: { loaded: adapters.list().length, most: adapters.most },
+    adapters: { loaded: loras.list().length, most: loras.most },
     ...loop.counters,
     retractions,
     ...(towers && { towers: towers.weightBytes }),

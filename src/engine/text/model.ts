@@ -5,15 +5,14 @@ import { onAbort } from '../async/abort-listeners.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
 import type { ServedDevice, Service } from '../opening/served.ts';
 import { EventQueue } from '../async/event-queue.ts';
-import type { Adapter } from './lora/adapters.ts';
-import { acceptForced } from './run/constrained.ts';
+import type { Lora } from './lora/loras.ts';
 import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './run/live-requests.ts';
 import type { Loaded } from './load.ts';
 import { mergeEvents } from './run/merge-events.ts';
 import { textMetrics, type MetricsSources } from './metrics.ts';
 import { prepareReply } from './request/prepare-reply.ts';
 import { renderPrompt } from './request/prompt.ts';
-import { createSequences } from './request/request.ts';
+import { createSequences } from './request/sequences.ts';
 import type { TileLimits } from '../../models/media.ts';
 import type {
   LoraInfo,
@@ -53,22 +52,23 @@ export class LocalTextModel implements Service<TextModel> {
     request: TextRequest,
     { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<TextEvent, void, void> {
-    const { context, adapters } = this.#parts;
+    const { context, loras } = this.#parts;
     checkTextRequest(request, context.vocabulary);
     this.#placeFor(request);
     const live = this.#live.enter(request);
     const abort = (): void => this.#end(live);
     if (signal?.aborted) live.abort.abort();
     let stopListening = onAbort(signal, () => live.abort.abort());
-    let adapter: Adapter | null = null;
+    let lora: Lora | null = null;
     try {
-      if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
+      if (request.lora !== undefined) lora = await loras.acquire(request.lora);
       const events = new EventQueue(mergeEvents);
       const end = { signal, ended: live.abort.signal };
-      const prepared = await prepareReply(request, adapter, context, end).catch((error: unknown) => {
+      const prepared = await prepareReply(request, lora, context, end).catch((error: unknown) => {
         throw live.ended?.error ?? error;
       });
-      const { ids, media, compileMs, unenforced } = prepared;
+      const { ids, media } = prepared.prompt;
+      const { compileMs, unenforced } = prepared.grammars;
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, prepared, context, emit);
       this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check
@@ -84,13 +84,13 @@ export class LocalTextModel implements Service<TextModel> {
       live.sequences = sequences;
       stopListening();
       stopListening = onAbort(signal, abort);
-      await this.#schedule(live, adapter);
+      await this.#schedule(live, lora);
       yield* events.read();
     } finally {
       stopListening();
       abort();
       live.leave();
-      if (adapter) adapters.release(adapter);
+      if (lora) loras.release(lora);
     }
   }
 
@@ -147,18 +147,18 @@ export class LocalTextModel implements Service<TextModel> {
   }
 
   async loadedAdapters(): Promise<LoraInfo[]> {
-    return this.#parts.adapters.list();
+    return this.#parts.loras.list();
   }
 
   async loadAdapter(name: string, path: string): Promise<LoraInfo[]> {
     filledText(name, 'name');
     filledText(path, 'path');
-    return this.#parts.adapters.load(name, path);
+    return this.#parts.loras.load(name, path);
   }
 
   async unloadAdapter(name: string): Promise<LoraInfo[]> {
     filledText(name, 'name');
-    return this.#parts.adapters.unload(name);
+    return this.#parts.loras.unload(name);
   }
 
   /** Returns the request that must leave the full queue for this one, or null. Throws overloaded if none can be displaced. */
@@ -175,12 +175,12 @@ export class LocalTextModel implements Service<TextModel> {
   }
 
   /** Adds a request's sequences to the scheduler, unless the request ended while its pages were fetched. */
-  async #schedule(live: LiveRequest, adapter: Adapter | null): Promise<void> {
+  async #schedule(live: LiveRequest, lora: Lora | null): Promise<void> {
     const { scheduler, loop, tiers } = this.#parts;
     await tiers?.fetch(live.sequences[0]!);
-    if (adapter?.lost) throw adapter.lost;
+    if (lora?.lost) throw lora.lost;
     for (const sequence of live.sequences) {
-      acceptForced(sequence);
+      sequence.acceptForced();
       if (!sequence.finished && !live.ended && !this.#session.isClosed) scheduler.add(sequence);
     }
     if (live.ended || this.#session.isClosed) this.#end(live, live.ended?.error);

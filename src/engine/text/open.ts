@@ -17,9 +17,10 @@ import type { Platform } from '../platform/platform.ts';
 import type { DeviceSource, Opening, ReadModel } from '../opening/served.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { checkAdapterFolders } from './lora/adapter-folders.ts';
-import { Adapters } from './lora/adapters.ts';
+import { checkLoraFolders } from './lora/lora-folders.ts';
+import { Loras } from './lora/loras.ts';
 import { loadOnto, type Loaded } from './load.ts';
+import { paperText } from './plan-text.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
 import type { TextModel, TextModelOptions } from './calls/text-model.ts';
@@ -30,7 +31,7 @@ export async function openText(
   options: TextModelOptions,
   opening: Opening,
 ): Promise<ReadModel<TextModel, Loaded>> {
-  await checkAdapterFolders(platform, options);
+  await checkLoraFolders(platform, options);
   const tower = await givenTower(platform, options, opening);
   const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
   const path = await fetchModel(platform, options, opening.onEvent, opening.signal, inspected);
@@ -39,10 +40,10 @@ export async function openText(
   const files = await readTextFiles(checkpoint, options, opening.note);
   const { architecture, config } = checkpoint;
   const base = { architecture, config, gguf: ggufClasses() };
-  const adapters = new Adapters(platform, options, opening.note, base);
+  const loras = new Loras(platform, options, opening.note, base);
   return {
-    ...deviceSource(platform, files, options, adapters),
-    serve: (device) => serve(platform, files, options, device, adapters),
+    ...deviceSource(platform, files, options, loras),
+    serve: (device) => serve(platform, files, options, device, loras),
   };
 }
 
@@ -92,7 +93,7 @@ function deviceSource(
   platform: Platform,
   { checkpoint, config, speech, media }: TextFiles,
   options: TextModelOptions,
-  adapters: Adapters,
+  loras: Loras,
 ): DeviceSource<Loaded> {
   // Kernels run with bounds checks if requests may contain their own WGSL.
   const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
@@ -108,11 +109,14 @@ function deviceSource(
         kept: before?.runner ?? null,
         packed: platform.packed,
         endTokens: speech.endIds.length,
-        adapters,
+        loras,
         media,
       };
       return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {
-        throw await withFittingChange(error, device, checkpoint, config, options);
+        const { memoryBudget } = device;
+        throw await withFittingChange(error, memoryBudget, options.quantization ?? 'none', () =>
+          paperText(device, checkpoint, config, options),
+        );
       });
     },
   };

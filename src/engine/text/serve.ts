@@ -2,17 +2,16 @@
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
-import { createVocabulary } from '../../grammar/vocabulary.ts';
+import { createVocabulary } from '../../grammar/masks/vocabulary.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ServedDevice } from '../opening/served.ts';
-import type { Adapters } from './lora/adapters.ts';
-import { batchNotes } from './run/batch-notes.ts';
+import type { Loras } from './lora/loras.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../opening/model-name.ts';
-import { contextNotes, samplingDefaults } from './request/defaults.ts';
+import { batchNotes, contextNotes, samplingDefaults } from './request/defaults.ts';
 import { GrammarCache } from './threads/grammar-cache.ts';
 import type { Loaded } from './load.ts';
 import { connectTextThreads } from './threads/text-threads.ts';
@@ -20,9 +19,9 @@ import { MediaLibrary } from './media/library.ts';
 import { EngineLoop } from './run/loop.ts';
 import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
-import type { RequestContext } from './request/request.ts';
+import type { RequestContext } from './request/request-context.ts';
 import { Scheduler } from './run/scheduler.ts';
-import type { Runner } from './step/runner.ts';
+import type { Runner } from './step/text-runner.ts';
 import type { TextFiles } from './text-files.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { wrapperNote } from './wrapper-note.ts';
@@ -36,7 +35,7 @@ export async function serve(
   files: TextFiles,
   options: TextModelOptions,
   session: ServedDevice<Loaded>,
-  adapters: Adapters,
+  loras: Loras,
 ): Promise<LocalTextModel> {
   const { note } = session;
   const { checkpoint, config } = files;
@@ -78,7 +77,7 @@ export async function serve(
     scheduler,
     loop,
     tiers,
-    adapters,
+    loras,
     pageBytes: runner.pageBytes,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     session,
@@ -147,6 +146,7 @@ function describeModel(
   const isWhole = library && wrapper;
   const className = isWhole ? wrapper.architecture : architecture;
   return {
+    kind: 'text' as const,
     path,
     name,
     architecture: className,

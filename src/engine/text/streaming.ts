@@ -7,6 +7,7 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import { openRunner } from './step/open-runner.ts';
 import type { RunnerCheckpoint, RunnerOptions } from './step/runner.ts';
+import type { Runner } from './step/text-runner.ts';
 
 /** Share of the memory beside one context that layers take; the rest is for pages of further requests and for LoRA adapters. */
 const LAYER_SHARE = 3 / 4;
@@ -25,9 +26,8 @@ export async function residentLayers(
 ): Promise<ResidentPart> {
   const bytesWith = async (streamed: ResidentPart): Promise<number> => {
     const paper = openPaperTwin(device, Number.MAX_SAFE_INTEGER);
-    const alone = { totalTokens: options.contextLength, kept: null, packed: null, unread: true };
-    const given = { ...options, ...alone, streamed };
-    await openRunner(paper, checkpoint, config, given, { onProgress: () => {}, onNote: () => {} });
+    const alone = { ...options, totalTokens: options.contextLength, streamed };
+    await openPaperRunner(paper, checkpoint, config, alone);
     return paper.memoryUsed;
   };
   const [least, most] = [await bytesWith({ bytes: 0 }), await bytesWith({ bytes: Infinity })];
@@ -37,4 +37,15 @@ export async function residentLayers(
   const room = device.memoryBudget - least;
   if (room < 0) device.prefetch = 0;
   return { bytes: Math.max(0, Math.floor(LAYER_SHARE * room)) };
+}
+
+/** Opens a runner on a device that computes nothing, with weights that are not read. */
+export function openPaperRunner(
+  paper: Device,
+  checkpoint: RunnerCheckpoint,
+  config: TextDeclaration,
+  options: RunnerOptions,
+): Promise<Runner> {
+  const unread = { ...options, kept: null, packed: null, unread: true };
+  return openRunner(paper, checkpoint, config, unread, { onProgress: () => {}, onNote: () => {} });
 }

@@ -6,12 +6,12 @@ import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './request/defaults.ts';
-import { detectFormats, outputFormat } from './output/detect.ts';
-import type { RunnerMedia } from './media/tower-weights.ts';
-import { readMedia, withMedia } from './media/text-media.ts';
-import type { RequestContext } from './request/request.ts';
+import { detectFormats, FORMAT_TABLES, outputFormat, type FormatTables } from './output/detect.ts';
+import type { RunnerMedia } from './towers/tower-weights.ts';
+import { readMedia, withMedia } from './towers/text-media.ts';
+import type { RequestContext } from './request/request-context.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
-import { untieStoredHead } from './tied-head.ts';
+import { untieStoredHead } from '../opening/tied-head.ts';
 
 type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
 
@@ -23,16 +23,17 @@ export interface TextFiles {
   media: RunnerMedia | null;
 }
 
-/** Reads the files. Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
+/** Reads the files. `formats`: the output formats that there are. Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
 export async function readTextFiles(
   checkpoint: Checkpoint,
   options: TextModelOptions,
   note: (message: string) => void,
+  formats = FORMAT_TABLES,
 ): Promise<TextFiles> {
   const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const media = readMedia(checkpoint, config, note);
-  const speech = await readSpeech(checkpoint, config, options);
+  const speech = await readSpeech(checkpoint, config, options, formats);
   return { checkpoint, config: withMedia(config, media), speech, media };
 }
 
@@ -44,11 +45,12 @@ async function readSpeech(
   checkpoint: Checkpoint,
   { vocabulary }: TextDeclaration,
   { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
+  formats: FormatTables,
 ): Promise<Speech> {
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, vocabulary);
   const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials, tokenizer.chat);
-  const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null);
-  const output = outputFormat({ tools, reasoning }, detected);
+  const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null, formats);
+  const output = outputFormat({ tools, reasoning }, detected, formats);
   return { tokenizer, template, output, endIds: endTokens(checkpoint, tokenizer, vocabulary) };
 }

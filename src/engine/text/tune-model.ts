@@ -11,7 +11,7 @@ import type { Platform } from '../platform/platform.ts';
 import { SearchTime } from '../tuning/search-time.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { Tuned } from '../tuning/tune.ts';
-import { Adapters } from './lora/adapters.ts';
+import { Loras } from './lora/loras.ts';
 import { loadOnto } from './load.ts';
 import { readTextFiles } from './text-files.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
@@ -49,7 +49,7 @@ export async function tuneModel(
         packed: platform.packed,
         endTokens: speech.endIds.length,
         media,
-        adapters: new Adapters(platform, options, note, base),
+        loras: new Loras(platform, options, note, base),
       };
       const { runner } = await loadOnto(device, checkpoint, config, loading, onEvent);
       const found = await runner.tune({ time });

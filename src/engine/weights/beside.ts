@@ -2,7 +2,7 @@
 // two small ones, whose product is added to its own by the ordinary matmul kernels. Several adapters stand rank after rank in one pair.
 
 import { EngineError } from '../../files/error.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tensor, type Region } from '../../gpu/tensor.ts';
 import { FORMATS, SOURCES, storedBlock } from '../../kernels/formats.ts';

@@ -1,6 +1,6 @@
 // Changes that adapters make to tensors of a checkpoint before they are packed.
 
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { isWhole, type Delta, type Factor } from '../../files/lora/module.ts';
 
 export interface WeightChange {

@@ -4,8 +4,8 @@
 import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
-import { quantizedSign } from '../../files/quantized.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
+import { quantizedSign } from '../../files/coded/quantized.ts';
 import { isFlat, QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';

@@ -1,7 +1,7 @@
 // Uploads of weights that several tensors hold together: codes, scales, zero points and offsets, each where the matrix has them.
 
-import type { CodedTensors } from '../../files/coded/coded-tensor.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { CodedTensors } from '../../files/tensors/coded-tensor.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { NumberSource } from '../../kernels/formats.ts';

@@ -2,7 +2,7 @@
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { sourceOf, storedBlock } from '../../kernels/formats.ts';
 import type { ValueCounts } from '../../kernels/check-values.ts';
 

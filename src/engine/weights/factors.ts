@@ -1,6 +1,6 @@
 // Factors of adapters on the device as f32, for as long as the weights are packed that they change.
 
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { elements, isWhole, sizeOf, type Factor, type ProductFactor } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';

@@ -1,7 +1,7 @@
 // Uploads of a page's requests: for each tensor of the checkpoint, the kernels that write its rows into the memory of the handles.
 // Any part of the requests may be read again, into the memory that the handles have then.
 
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { Matrix, type MatrixPart } from '../../kernels/matrix.ts';

@@ -2,7 +2,7 @@
 // that have no other place stay in the file, from which tapes read them.
 
 import type { PackedEntry, PackedFile } from '../../files/checkpoint/packed-file.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { StoredBytes } from '../../gpu/host-buffers.ts';

@@ -1,6 +1,6 @@
 // The plan of a page's weights on a device, before memory is allocated for them.
 
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests } from './check.ts';

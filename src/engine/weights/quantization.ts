@@ -6,7 +6,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import { mayQuantise, type WeightTable } from '../../models/weights.ts';
-import type { Quantization } from '../opening/open-event.ts';
+import { SHARE_FOR_WEIGHTS, type Quantization } from '../opening/open-event.ts';
 import type { TensorHeaders } from './check.ts';
 import { collect } from './collect.ts';
 import { formatOf, keepsCodes, planWeights, storedAs } from './plan.ts';
@@ -15,9 +15,6 @@ export type ChosenQuantization = 'none' | QuantizedFormat;
 
 /** Available quantizations, most bits first. */
 export const QUANTIZATIONS: readonly ChosenQuantization[] = ['none', ...QUANTIZED_FORMATS];
-
-/** Share of the budget that `auto` uses for weights; the rest is for pages and intermediates. */
-export const SHARE_FOR_WEIGHTS = 0.8;
 
 /** Bytes that a page's weights take in a quantization, and the quantizations that can be chosen, most bits first. */
 export interface WeightBytes {
@@ -51,22 +48,25 @@ export function weightBytesIn(
   return Object.assign(bytesIn, { choices: hasCodes ? (['none'] as const) : QUANTIZATIONS });
 }
 
-/** `auto` chooses the largest format that leaves memory for pages. Throws out_of_memory if none does, unsupported if codes cannot be quantized so. */
+/** `wanted`: left out: none. `auto` chooses the largest format that leaves memory for pages. Throws out_of_memory if none does, unsupported if codes cannot be quantized so. */
 export async function chooseQuantization(
   device: Device,
-  wanted: Quantization,
+  wanted: Quantization | undefined,
   bytesIn: WeightBytes,
-): Promise<{ quantization: ChosenQuantization; note: Prose | null }> {
+  onNote: (message: Prose) => void,
+): Promise<ChosenQuantization> {
   if (wanted !== 'auto') {
-    bytesIn(wanted);
-    return { quantization: wanted, note: null };
+    bytesIn(wanted ?? 'none');
+    return wanted ?? 'none';
   }
   for (const quantization of bytesIn.choices) {
     const bytes = bytesIn(quantization);
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
-    const note = say`${option('quantization')} auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`;
-    return { quantization, note };
+    onNote(
+      say`${option('quantization')} auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`,
+    );
+    return quantization;
   }
   const smallest = bytesIn.choices.at(-1)!;
   const asSmallest = smallest === 'none' ? 'as they are stored' : `even as ${smallest}`;

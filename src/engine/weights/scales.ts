@@ -1,7 +1,7 @@
 // Tensors that hold the scales of other tensors' codes, by the names that FP8 checkpoints give them; exponents of E2M1 are named alike
 // (files/checkpoint/fused-experts.ts).
 
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { EngineError } from '../../files/error.ts';
 import { SOURCES, sourceOf, storedBlock, type NumberSource } from '../../kernels/formats.ts';
 import { SCALED_KS, type ScaleTiles } from '../../kernels/spread-scales.ts';

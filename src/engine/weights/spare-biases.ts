@@ -2,7 +2,7 @@
 // they are zero.
 
 import { EngineError } from '../../files/error.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { CheckedTensor } from './damaged.ts';
 

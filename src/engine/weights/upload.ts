@@ -3,7 +3,7 @@
 // back once, after the last tensor.
 
 import { EngineError } from '../../files/error.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';

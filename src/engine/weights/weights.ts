@@ -3,7 +3,7 @@
 // cache, from which tapes copy them, and all weights may leave the device and come back from copies in host memory.
 
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Matrix } from '../../kernels/matrix.ts';
 import { tensorsOf, type WeightTable } from '../../models/weights.ts';

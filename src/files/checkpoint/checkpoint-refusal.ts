@@ -5,8 +5,8 @@ import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
-import { describeQuantized, quantizedFolder, type Quantized } from '../quantized.ts';
-import { weightsFileOf } from '../weights-file.ts';
+import { describeQuantized, quantizedFolder, type Quantized } from '../coded/quantized.ts';
+import { weightsFileOf } from './weights-file.ts';
 import type { Folder } from '../source.ts';
 
 /** Throws for a folder that contains another kind of checkpoint, or no config.json. */

@@ -3,7 +3,7 @@
 // with a `_scale` of F8_E8M0 each. Source: transformers' gpt_oss and its integration of MXFP4.
 
 import { EngineError } from '../error.ts';
-import type { Dtype, TensorEntry } from './safetensors.ts';
+import type { Dtype, TensorEntry } from '../tensors/safetensors.ts';
 
 /** How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]; `shapes`: either, as a layer's shapes tell. */
 export type ExpertOrder = StatedOrder | 'shapes';

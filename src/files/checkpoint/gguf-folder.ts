@@ -1,7 +1,7 @@
 // Folders that are opened by a GGUF file.
 
 import { EngineError } from '../error.ts';
-import { openGgufCheckpoint, type GgufCheckpoint } from '../gguf/checkpoint.ts';
+import { openGgufCheckpoint, type GgufCheckpoint } from './gguf-checkpoint.ts';
 import { ggufSets, setsText, towerBeside } from '../gguf/file-names.ts';
 import { openGgufTower, PROJECTOR, type GgufTower, type GivenTower } from '../gguf/tower.ts';
 import type { ByteSource, Folder } from '../source.ts';

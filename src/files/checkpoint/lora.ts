@@ -5,8 +5,8 @@ import { EngineError } from '../error.ts';
 import { ggufSets } from '../gguf/file-names.ts';
 import { readGgufLora, type LoraBase } from '../gguf/lora.ts';
 import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-config.ts';
-import type { LoraModule } from './lora-module.ts';
-import { readSafetensors, type TensorEntry } from './safetensors.ts';
+import type { LoraModule } from '../tensors/lora-module.ts';
+import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { textModule } from './text-half.ts';
 import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
 

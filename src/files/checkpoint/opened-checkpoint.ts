@@ -3,7 +3,7 @@
 import type { ChatTemplates } from '../template/template.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
-import type { TensorEntry } from './safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 
 export interface Checkpoint {
   path: string;

@@ -5,7 +5,12 @@
 import { EngineError } from '../error.ts';
 import { nameOf } from '../posix-path.ts';
 import type { ByteSource } from '../source.ts';
-import { readSafetensors, safetensorsHead, type TensorEntry, type TensorSpec } from './safetensors.ts';
+import {
+  readSafetensors,
+  safetensorsHead,
+  type TensorEntry,
+  type TensorSpec,
+} from '../tensors/safetensors.ts';
 
 export interface PackedOrigin {
   /** The checkpoint's folder. */

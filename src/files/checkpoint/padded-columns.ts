@@ -1,7 +1,7 @@
 // A matrix with further columns of zeros behind those that its file stores, such as a layer that an adapter widens.
 
 import { assertRange, type ByteSource } from '../source.ts';
-import type { TensorEntry } from './safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 
 /** Returns a matrix [rows, k] of numbers as [rows, columns]; one with as many columns is returned unchanged. */
 export function withColumns(entry: TensorEntry, columns: number): TensorEntry {

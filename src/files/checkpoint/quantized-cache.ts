@@ -5,9 +5,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { cacheFolder } from '../cache-folder.ts';
+import { cacheFolder } from '../disk/cache-folder.ts';
 import { EngineError } from '../error.ts';
-import { isAlive } from '../live-process.ts';
+import { isAlive } from '../disk/live-process.ts';
 import {
   packedName,
   packedStem,
@@ -18,7 +18,7 @@ import {
   type PackedOrigin,
 } from './packed-file.ts';
 import { shardFolder } from './shard-folder.ts';
-import { openDiskSource, writeAll } from '../source-disk.ts';
+import { openDiskSource, writeAll } from '../disk/source-disk.ts';
 
 export interface PackedKey {
   /** Path of the file, present or not. */

@@ -1,7 +1,7 @@
 // Compares the values of two stored tensors. They are read in parallel, a few megabytes at a time, up to the first difference;
 // different tensors usually differ at their start.
 
-import type { TensorEntry } from './safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 
 /** Formats that are decoded, with the bytes of an element. */
 const DECODED: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };

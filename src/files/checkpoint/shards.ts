@@ -1,7 +1,7 @@
 // Weights in one safetensors file, or in several with an index of the tensors' files. Opening reads headers only.
 
 import { EngineError } from '../error.ts';
-import { readSafetensors, type TensorEntry } from './safetensors.ts';
+import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { isRecord, readJson, type ByteSource, type Folder } from '../source.ts';
 
 export interface Weights {

@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { shardFolder } from './shard-folder.ts';
-import { cacheFolder } from '../cache-folder.ts';
+import { cacheFolder } from '../disk/cache-folder.ts';
 
 const CHUNK = 8 << 20;
 

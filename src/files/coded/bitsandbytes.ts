@@ -14,7 +14,7 @@ import {
   type CodedWeight,
   type Header,
   type Stored,
-} from './coded-tensor.ts';
+} from '../tensors/coded-tensor.ts';
 
 type Tensors<Entry> = ReadonlyMap<string, Entry>;
 type Statements = ReadonlyMap<string, Uint8Array>;

@@ -2,7 +2,7 @@
 // of 8 bits with scales again (double quantization), and in blocks that may run across the ends of rows.
 
 import type { ByteSource } from '../source.ts';
-import { broken, type Stored } from './coded-tensor.ts';
+import { broken, type Stored } from '../tensors/coded-tensor.ts';
 
 /** Scales of scales. A scale is map[code] · absmax[its number / blockSize] + offset. */
 export interface NestedScales {

@@ -12,7 +12,7 @@ import {
   type CodedTensors,
   type CodedWeight,
   type Header,
-} from './coded-tensor.ts';
+} from '../tensors/coded-tensor.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 type Tensors<Entry> = ReadonlyMap<string, Entry>;

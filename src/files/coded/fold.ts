@@ -1,7 +1,7 @@
 // Replaces the tensors of quantized weights, which several tensors hold each, by one entry a weight under the name that models ask for.
 
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
-import { broken, codedDtype, type CodedReader, type CodedTensors } from './coded-tensor.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
+import { broken, codedDtype, type CodedReader, type CodedTensors } from '../tensors/coded-tensor.ts';
 import { readerOf, type Declared } from './methods.ts';
 
 type Tensors = Map<string, TensorEntry>;

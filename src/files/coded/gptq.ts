@@ -11,7 +11,7 @@ import {
   type CodedTensors,
   type CodedWeight,
   type Header,
-} from './coded-tensor.ts';
+} from '../tensors/coded-tensor.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 // The order of a matrix's inputs. GPTQ's act-order quantizes inputs by falling importance, so that those of one group lie apart, and g_idx has the
 // group of each. The device keeps k's group by group, and activations are put into that order before the matrix.
 
-import { broken, type Header } from './coded-tensor.ts';
+import { broken, type Header } from '../tensors/coded-tensor.ts';
 
 /** Bytes of tensors that describe others, by name. */
 export type Statements = ReadonlyMap<string, Uint8Array>;

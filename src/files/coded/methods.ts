@@ -1,7 +1,7 @@
 // Quantization methods of other programs whose weights are computed in their own codes, and what their settings must say.
 
 import { bitsAndBytesReader } from './bitsandbytes.ts';
-import type { CodedReader } from './coded-tensor.ts';
+import type { CodedReader } from '../tensors/coded-tensor.ts';
 import { compressedReader, readsGroups } from './compressed.ts';
 import { awqReader, formatOf, gptqReader } from './gptq.ts';
 import { isMlxForm, mlxReader } from './mlx.ts';

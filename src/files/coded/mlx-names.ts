@@ -1,7 +1,7 @@
 // Tensors of MLX folders under the names and in the shapes of transformers: experts, which MLX stacks, one by one; kernels of short
 // convolutions, whose channels MLX puts last; codes of MXFP4 and their exponents, which MLX stores as integers.
 
-import type { Stored } from './coded-tensor.ts';
+import type { Stored } from '../tensors/coded-tensor.ts';
 
 const STACKED = /^(.*)\.switch_mlp\.(\w+)\.(weight|scales|biases)$/;
 const EXPERT = /\.experts\.\d+\.(\w+)$/;

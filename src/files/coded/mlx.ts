@@ -13,7 +13,7 @@ import {
   type CodedWeight,
   type Header,
   type Stored,
-} from './coded-tensor.ts';
+} from '../tensors/coded-tensor.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 type Tensors<Entry> = ReadonlyMap<string, Entry>;

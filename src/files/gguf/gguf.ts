@@ -4,7 +4,7 @@
 import { EngineError } from '../error.ts';
 import type { ByteSource } from '../source.ts';
 import { HeaderCursor, malformed } from './header-cursor.ts';
-import { tensorType, unknownType, type GgufTypeName } from './tensor-types.ts';
+import { tensorType, unknownType, type GgufTypeName } from '../tensors/tensor-types.ts';
 import { readValue, type GgufValue } from './values.ts';
 
 export interface GgufTensor {

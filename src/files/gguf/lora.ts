@@ -1,7 +1,7 @@
 // A low-rank adapter in a GGUF file, as llama.cpp's converter writes it: for each tensor that it adapts a lora_a [rank, k] and a lora_b
 // [rows, rank] under the tensor's name, and one alpha for all. The rows of lora_b stand in the order of the tensor's own rows.
 
-import type { LoraModule } from '../checkpoint/lora-module.ts';
+import type { LoraModule } from '../tensors/lora-module.ts';
 import { EngineError } from '../error.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';

@@ -2,7 +2,7 @@
 // rows are stored in pairs in their own order again, and values without what was added to them. Bytes are read as codes: none is decoded.
 
 import { EngineError } from '../error.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';

@@ -1,6 +1,6 @@
 // Patches of two frames, which llama.cpp stores as a tensor for each frame.
 
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';

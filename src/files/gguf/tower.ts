@@ -1,6 +1,6 @@
 // The towers of a model that reads images or sounds, which llama.cpp keeps in a file of their own (mmproj) beside that of the language model.
 
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import { EngineError } from '../error.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';

@@ -25,7 +25,7 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { bytesText } from '../bytes-text.ts';
 import { EngineError } from '../error.ts';
-import { readDiskJson, writeAll } from '../source-disk.ts';
+import { readDiskJson, writeAll } from '../disk/source-disk.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from './hub-cache.ts';
 import { acquireLock } from './hub-lock.ts';
 import type { HubSource, KnownFile } from './hub-source.ts';

@@ -5,7 +5,7 @@ import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promise
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { pause, throwIfCancelled } from './hub-http.ts';
-import { isAlive } from '../live-process.ts';
+import { isAlive } from '../disk/live-process.ts';
 
 const TOUCH_MS = 2000;
 const SILENT_MS = 10_000;

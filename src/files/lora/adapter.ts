@@ -2,7 +2,7 @@
 // Scales come from the file's own alphas, else from those settings, else from those that diffusers writes into the file's metadata.
 
 import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts';
-import { readSafetensors, type TensorEntry } from '../checkpoint/safetensors.ts';
+import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';

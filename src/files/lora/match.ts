@@ -1,7 +1,7 @@
 // Finds the tensors of a model that an adapter's modules change, by the scheme of the model's family.
 
 import { withColumns } from '../checkpoint/padded-columns.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { NamedRows, Rename } from '../pipeline/file-layout.ts';
 import type { AdapterFile } from './adapter.ts';
 import { elements, isWhole, sizeOfDelta, type AdapterModule, type Delta } from './module.ts';

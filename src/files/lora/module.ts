@@ -1,6 +1,6 @@
 // A module of an adapter's file: what it adds to one weight of a model, as the factors that the file stores.
 
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 
 /** A matrix [rows, columns · taps] that is stored whole. */
 export interface WholeFactor {

@@ -1,7 +1,7 @@
 // Modules of an adapter's file: tensors are gathered by the module that they belong to, and the shapes of a module's factors are checked
 // against each other.
 
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import { EngineError } from '../error.ts';
 import { readKey, unbuiltMethod, type Method, type Role } from './keys.ts';
 import { elements, sizeOf, type AdapterModule, type Delta, type Factor } from './module.ts';

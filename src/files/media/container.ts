@@ -2,7 +2,7 @@
 // @mediabunny/server brings. Its license does not allow them to be part of this package.
 
 import { EngineError } from '../error.ts';
-import { fileText } from '../media-nouns.ts';
+import { fileText } from './media-nouns.ts';
 import type { StatedColours } from './video-colours.ts';
 
 /** The part of mediabunny that is used here. */

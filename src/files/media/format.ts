@@ -4,7 +4,7 @@ import { BMP_START } from '../image/bmp.ts';
 import { latin1Text, SVG_START } from '../image/file-parts.ts';
 import { EngineError } from '../error.ts';
 import type { MediaKind } from './decoded.ts';
-import { fileText, MEDIA_NOUNS } from '../media-nouns.ts';
+import { fileText, MEDIA_NOUNS } from './media-nouns.ts';
 
 export interface MediaFormat {
   /** Its name in messages. */

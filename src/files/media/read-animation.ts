@@ -4,7 +4,7 @@
 import type { Pixels } from '../image/pixels.ts';
 import type { Clip, VideoSource } from './decoded.ts';
 import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
-import { MEDIA_NOUNS } from '../media-nouns.ts';
+import { MEDIA_NOUNS } from './media-nouns.ts';
 import type { AlphaRule, FrameChoice, MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 import { decodingSeconds, openSharp, readRgb } from './read-image.ts';

@@ -14,7 +14,7 @@ import {
 } from './container.ts';
 import { checkVideo, chooseFrames, countDecoded, fitted } from './frame-choice.ts';
 import type { Clip, VideoSource as Source } from './decoded.ts';
-import { MEDIA_NOUNS } from '../media-nouns.ts';
+import { MEDIA_NOUNS } from './media-nouns.ts';
 import type { FrameChoice, MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 import { planeFormat, rgbOfPlanes } from './video-colours.ts';

@@ -8,7 +8,7 @@ import type { Pixels } from '../image/pixels.ts';
 import { overWhite } from '../image/rgba.ts';
 import { bmpHeader, decodeBmp } from '../image/bmp.ts';
 import { BMP, formatOf } from './format.ts';
-import { MEDIA_NOUNS } from '../media-nouns.ts';
+import { MEDIA_NOUNS } from './media-nouns.ts';
 import type { AlphaRule, MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 

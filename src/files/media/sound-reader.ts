@@ -3,7 +3,7 @@
 import { EngineError } from '../error.ts';
 import type { Sound } from './decoded.ts';
 import { formatOf, TAGGED, withoutTags } from './format.ts';
-import { MEDIA_NOUNS } from '../media-nouns.ts';
+import { MEDIA_NOUNS } from './media-nouns.ts';
 import type { MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 import { SoundCollector } from './sound-collector.ts';

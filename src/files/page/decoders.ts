@@ -5,7 +5,7 @@ import { checkedBmpHeader, isBmp } from '../image/bmp.ts';
 import { readHeader } from '../image/image-header.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
 import { beyond } from '../media/media-error.ts';
-import { fileText } from '../media-nouns.ts';
+import { fileText } from '../media/media-nouns.ts';
 import { soundReader } from '../media/sound-reader.ts';
 import { decodeColours, decodeOverWhite } from './image.ts';
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EngineError } from '../error.ts';
-import { isAlive } from '../live-process.ts';
+import { isAlive } from '../disk/live-process.ts';
 import { keptPages, type ChainedPage } from './page-chains.ts';
 import type { PageStore } from './page-store.ts';
 import { HEADER_BYTES, openSealed, pageBefore, sealPage } from './stored-page.ts';

@@ -4,7 +4,7 @@
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { isRecord } from '../source.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 
 const STATEMENT = /(^|\.)comfy_quant$/;
 /** Tensors whose codes stand in 8-bit floats, or which are stored as numbers. */

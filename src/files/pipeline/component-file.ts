@@ -2,7 +2,7 @@
 
 import { EngineError } from '../error.ts';
 import type { KnownClasses } from '../checkpoint/architecture.ts';
-import { ggufCheckpoint, type GgufCheckpoint } from '../gguf/checkpoint.ts';
+import { ggufCheckpoint, type GgufCheckpoint } from '../checkpoint/gguf-checkpoint.ts';
 import type { Weights } from '../checkpoint/shards.ts';
 import { isGgufName, towerBeside } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';

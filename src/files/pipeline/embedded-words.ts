@@ -2,7 +2,7 @@
 // files of other programs have the word as their name; one for Stable Diffusion XL has rows for each of its text encoders.
 
 import { EngineError } from '../error.ts';
-import { readSafetensors } from '../checkpoint/safetensors.ts';
+import { readSafetensors } from '../tensors/safetensors.ts';
 import { isPickle, PICKLED } from '../pickle.ts';
 import type { Folder } from '../source.ts';
 import { smallValues } from './file-parts.ts';

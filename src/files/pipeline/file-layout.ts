@@ -1,7 +1,7 @@
 // Declarations of the layouts in which other programs store a pipeline, or one of its components, in one file. A family declares its
 // layouts as values; files/pipeline reads files by them.
 
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 
 /** Name, type and shape of a tensor, as in its file's header. */
 export type FileHeader = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;

@@ -3,7 +3,7 @@
 import { EngineError } from '../error.ts';
 import { readCoded } from '../coded/fold.ts';
 import { isGgufName } from '../gguf/file-names.ts';
-import { readSafetensors } from '../checkpoint/safetensors.ts';
+import { readSafetensors } from '../tensors/safetensors.ts';
 import type { Weights } from '../checkpoint/shards.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import { refuseFormats } from './comfy-formats.ts';

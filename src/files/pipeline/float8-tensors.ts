@@ -2,7 +2,7 @@
 // any. Matrices of whole blocks keep their codes; other tensors become f16, which holds each value of both types, or f32 with their scale.
 
 import { EngineError } from '../error.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 
 /** A tensor of a file with the one that holds its scales. */

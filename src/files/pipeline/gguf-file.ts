@@ -2,12 +2,12 @@
 // tensors had before their values were laid out in rows of whole blocks, and those of stable-diffusion.cpp.
 
 import { EngineError } from '../error.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { GgufTensor } from '../gguf/gguf.ts';
 import { malformed } from '../gguf/header-cursor.ts';
 import type { GgufKeys } from '../gguf/keys.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
-import { blockValues, isNeverRead } from '../gguf/tensor-types.ts';
+import { blockValues, isNeverRead } from '../tensors/tensor-types.ts';
 import type { ByteSource, Folder } from '../source.ts';
 
 interface GgufTensors {

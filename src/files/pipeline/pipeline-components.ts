@@ -5,7 +5,7 @@ import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
 import { openComponentFile, type KnownFiles } from './component-file.ts';
-import { weightsFileOf } from '../weights-file.ts';
+import { weightsFileOf } from '../checkpoint/weights-file.ts';
 import { unknownComponent } from './given-components.ts';
 import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
 import { declaredQuantization } from './pipeline-quantized.ts';

@@ -8,7 +8,7 @@ import { classWith, numberedName, withNumbered } from './given-components.ts';
 import { openComponents, readPairs } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
 import { customModule, refuseCode, refuseFolder, refuseSingleFile } from './pipeline-refusal.ts';
-import { weightsFileOf } from '../weights-file.ts';
+import { weightsFileOf } from '../checkpoint/weights-file.ts';
 import { openSingleFile } from './single-file.ts';
 import { refuseClass } from './pipeline-unbuilt.ts';
 import type { OpenFolder } from './pipeline-weights.ts';

@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { describeQuantized, quantizedBeside, quantizedBy, type Quantized } from '../quantized.ts';
+import { describeQuantized, quantizedBeside, quantizedBy, type Quantized } from '../coded/quantized.ts';
 
 export interface Component {
   config: Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 // Tensors of a file under the names that pages ask for: parts of fused tensors, transposed matrices, and tensors that pages do not read.
 
 import { EngineError } from '../error.ts';
-import type { CodedTensors } from '../coded/coded-tensor.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { CodedTensors } from '../tensors/coded-tensor.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { FileTensor } from './float8-tensors.ts';
 import type { NamedRows, Rename } from './file-layout.ts';
 

@@ -5,7 +5,7 @@
 import { EngineError } from '../error.ts';
 import { describeTools, type DescribedTool } from './harmony-tools.ts';
 import type { JinjaTemplate } from './jinja/jinja.ts';
-import { PROBE_LIMITS } from './jinja/meter.ts';
+import { PROBE_LIMITS } from './jinja/values/meter.ts';
 import { prepareMessages, type TemplateMessage, type TemplateTraits } from './template-messages.ts';
 
 export interface HarmonyRendering {

@@ -1,7 +1,7 @@
 // Conversations in the order that Mistral's models know: neighbours of one role are one message, neighbouring texts one text, and results
 // follow the order of their calls. Source: the normalizers of mistral-common.
 
-import type { JsonSource } from './jinja/from-json.ts';
+import type { JsonSource } from './jinja/values/from-json.ts';
 
 export interface MistralPart {
   type: string;

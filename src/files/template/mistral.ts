@@ -4,9 +4,9 @@
 
 import { EngineError } from '../error.ts';
 import type { TekkenChat } from '../tokenizer/tekken.ts';
-import { fromJson, JsonSource } from './jinja/from-json.ts';
-import { Meter, RENDER_LIMITS } from './jinja/meter.ts';
-import { toJson } from './jinja/to-json.ts';
+import { fromJson, JsonSource } from './jinja/values/from-json.ts';
+import { Meter, RENDER_LIMITS } from './jinja/values/meter.ts';
+import { toJson } from './jinja/filters/to-json.ts';
 import {
   PARAGRAPH,
   turnsOf,

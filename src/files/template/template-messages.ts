@@ -3,7 +3,7 @@
 
 import { EngineError } from '../error.ts';
 import { isRecord } from '../source.ts';
-import { JsonSource } from './jinja/from-json.ts';
+import { JsonSource } from './jinja/values/from-json.ts';
 
 /** A message as it arrives. It may have other members, which templates read: they are handed over as they are. */
 export interface TemplateMessage {

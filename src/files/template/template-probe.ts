@@ -2,9 +2,9 @@
 // small conversation is not opened.
 
 import { EngineError } from '../error.ts';
-import type { SpecialTokens } from '../tokenizer/special-tokens.ts';
+import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
 import type { JinjaTemplate } from './jinja/jinja.ts';
-import { PROBE_LIMITS } from './jinja/meter.ts';
+import { PROBE_LIMITS } from './jinja/values/meter.ts';
 import type { TemplateTraits } from './template-messages.ts';
 import { namedRoles } from './template-roles.ts';
 

@@ -1,7 +1,7 @@
 // Roles and names that a chat template knows, from its syntax tree. A role is known where the template compares a message's role with
 // its name, alone or in a list. The word anywhere else (as in "type": "function") says nothing.
 
-import { isNode, walk, type SyntaxNode } from './jinja/walk.ts';
+import { isNode, walk, type SyntaxNode } from './jinja/syntax/walk.ts';
 
 /** `syntax`: of JinjaTemplate. */
 export function namedRoles(syntax: unknown): Set<string> {

@@ -3,11 +3,11 @@
 // trusted: each rendering has limits (jinja/meter.ts). A client's own are not accepted.
 
 import { EngineError } from '../error.ts';
-import type { SpecialTokens } from '../tokenizer/special-tokens.ts';
+import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
 import type { TekkenChat } from '../tokenizer/tekken.ts';
 import { rendersHarmony, renderHarmony } from './harmony.ts';
 import { JinjaTemplate } from './jinja/jinja.ts';
-import { QUICK_MILLISECONDS, RENDER_LIMITS } from './jinja/meter.ts';
+import { QUICK_MILLISECONDS, RENDER_LIMITS } from './jinja/values/meter.ts';
 import { MistralFormat } from './mistral.ts';
 import {
   prepareMessages,

@@ -4,7 +4,7 @@
 import { EngineError } from '../error.ts';
 import { isRecord } from '../source.ts';
 import { BY_ID } from './encode/merges.ts';
-import { standInBinary } from './stand-ins.ts';
+import { standInBinary } from './encode/stand-ins.ts';
 
 export const TEKKEN = 'tekken.json';
 

@@ -3,7 +3,7 @@
 // and Metaspace. Working in bytes is what lets a stream hold half a character back. Added tokens, special or not, are
 // spelled like the others: Gemma's runs of spaces are added tokens made of ▁.
 
-import { STAND_INS } from './stand-ins.ts';
+import { STAND_INS } from './encode/stand-ins.ts';
 
 interface TokenPlace {
   /** The token opens its text. */

@@ -2,7 +2,7 @@
 // merging; that depends on the tokenizer's class, and is defined here for the classes in use.
 
 import { EngineError } from '../error.ts';
-import { specialTokens } from './special-tokens.ts';
+import { specialTokens } from './encode/special-tokens.ts';
 
 interface TextRules {
   normalizer: unknown;

@@ -12,7 +12,7 @@ import {
   specialTokens,
   type AddedToken,
   type SpecialTokens,
-} from './special-tokens.ts';
+} from './encode/special-tokens.ts';
 import type { TekkenChat } from './tekken.ts';
 import { tokenDecoder } from './token-decoder.ts';
 import { checkTokenIds } from './token-ids.ts';

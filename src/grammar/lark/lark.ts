@@ -2,8 +2,8 @@
 // Supported are rules, terminals, strings, expressions, ranges, ( ) [ ] | ? * + ~n..m, aliases, priorities, and imports of common
 // terminals.
 
-import { GrammarError } from '../grammar-error.ts';
-import { parseRegex } from '../regex-parser.ts';
+import { GrammarError } from '../bounds/grammar-error.ts';
+import { parseRegex } from '../automata/regex-parser.ts';
 import { rulesOf, tokensOf, type RuleBody, type Token } from './lark-tokens.ts';
 import { fromPython, type Refuse } from './python-regex.ts';
 

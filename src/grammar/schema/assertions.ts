@@ -1,10 +1,10 @@
 // The keywords of one subschema about the value itself, its elements and its properties: the shape that they allow, and the elements and
 // properties that they evaluate. Applicators to the same value are in applicators.ts.
 
-import { GrammarError } from '../grammar-error.ts';
-import { boundLength } from '../length-bound.ts';
-import { ANY_TEXT, intersect, lengthBetween, NOTHING, type Dfa } from '../dfa.ts';
-import { regexDfa } from '../regex.ts';
+import { GrammarError } from '../bounds/grammar-error.ts';
+import { boundLength } from '../automata/length-bound.ts';
+import { ANY_TEXT, intersect, lengthBetween, NOTHING, type Dfa } from '../automata/dfa.ts';
+import { regexDfa } from '../automata/regex.ts';
 import { ANY_ARRAY } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { formatDfa, UNENFORCED } from './format.ts';

@@ -1,10 +1,10 @@
 // The conditions on the properties of an object shape, worked out: which kinds of values each name can have, which conditions each kind
 // meets, and which are met by the absence of a name. The complement of an object shape has such conditions, for `not` and `oneOf`.
 
-import { countTexts } from '../dfa-language.ts';
-import { accepts, intersect, isEmpty, subtract } from '../dfa.ts';
-import { allConditions, MOST_CONDITIONS, OpenNames } from '../object-conditions.ts';
-import { wordsDfa } from '../word-dfa.ts';
+import { countTexts } from '../automata/dfa-language.ts';
+import { accepts, intersect, isEmpty, subtract } from '../automata/dfa.ts';
+import { allConditions, MOST_CONDITIONS, OpenNames } from '../rules/object-conditions.ts';
+import { wordsDfa } from '../automata/word-dfa.ts';
 import type { Context } from './context.ts';
 import { termOf } from './object-shape.ts';
 import { NONE, type Condition, type NameClass, type ObjectShape, type Term } from './term.ts';

@@ -1,6 +1,6 @@
 // The interface that the functions of one compilation share. The Normalizer implements it.
 
-import type { Limits } from '../dfa.ts';
+import type { Limits } from '../automata/dfa.ts';
 import type { SchemaDocument, SchemaNode } from './document.ts';
 import type { DynamicScope, ObjectShape, Shape, Term } from './term.ts';
 import type { Terms } from './terms.ts';

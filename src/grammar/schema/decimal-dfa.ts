@@ -1,8 +1,8 @@
 // Plain decimals, without an exponent, as a DFA. It compares the digits read so far with those of the bounds, and keeps their remainder
 // by each step. The number of digits is bounded as in JSON.stringify (21 before the point, 22 after), so no run of digits is endless.
 
-import { checkLimits, dfa, NO_CLASS, type Dfa, type Limits } from '../dfa.ts';
-import { boundLength, type BoundedDfa } from '../length-bound.ts';
+import { checkLimits, dfa, NO_CLASS, type Dfa, type Limits } from '../automata/dfa.ts';
+import { boundLength, type BoundedDfa } from '../automata/length-bound.ts';
 import { plainDigits, type Decimal } from './decimal.ts';
 import type { NumberPiece } from './number-set.ts';
 

@@ -1,9 +1,9 @@
 // Arrays with counted terms or distinct elements as a finite automaton over elements. A state remembers the index, how many elements have
 // each counted term, and which values are used.
 
-import { countTexts, isInfiniteEverywhere } from '../dfa-language.ts';
-import type { Dfa } from '../dfa.ts';
-import { canonical } from '../json-value.ts';
+import { countTexts, isInfiniteEverywhere } from '../automata/dfa-language.ts';
+import type { Dfa } from '../automata/dfa.ts';
+import { canonical } from '../json/json-value.ts';
 import { elementOf } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { nonStringScalars, scalarValues } from './finite-values.ts';

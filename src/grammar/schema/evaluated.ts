@@ -1,7 +1,7 @@
 // The elements and properties that a schema has evaluated, which are its annotations, and the restrictions of unevaluatedItems and
 // unevaluatedProperties on the others.
 
-import { ANY_TEXT, type Dfa } from '../dfa.ts';
+import { ANY_TEXT, type Dfa } from '../automata/dfa.ts';
 import { ANY_ARRAY } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { ANY_OBJECT, classesOf } from './object-shape.ts';

@@ -1,11 +1,11 @@
 // Numbers with an exponent as a DFA. JSON.stringify writes one for magnitudes from 1e21 on, and under 1e-6.
 
-import { determinize } from '../determinize.ts';
-import { intersect, NOTHING, unite, type Dfa, type Limits } from '../dfa.ts';
-import { characters, type Expression } from '../expression.ts';
-import { regexDfa } from '../regex.ts';
+import { determinize } from '../automata/determinize.ts';
+import { intersect, NOTHING, unite, type Dfa, type Limits } from '../automata/dfa.ts';
+import { characters, type Expression } from '../automata/expression.ts';
+import { regexDfa } from '../automata/regex.ts';
 import { nextBelow } from './decimal.ts';
-import { wordsDfa } from '../word-dfa.ts';
+import { wordsDfa } from '../automata/word-dfa.ts';
 import { LARGEST_PLAIN, decimalDfa, type Range } from './decimal-dfa.ts';
 
 export const SMALLEST_PLAIN = 1e-6;

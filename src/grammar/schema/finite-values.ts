@@ -1,7 +1,7 @@
 // The values of terms that have few.
 
-import { countTexts, textsOf } from '../dfa-language.ts';
-import { isEmpty } from '../dfa.ts';
+import { countTexts, textsOf } from '../automata/dfa-language.ts';
+import { isEmpty } from '../automata/dfa.ts';
 import type { Context } from './context.ts';
 import { decimalOf, isMultiple } from './decimal.ts';
 import { isWhole, type NumberPiece } from './number-set.ts';

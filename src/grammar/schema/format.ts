@@ -1,8 +1,8 @@
 // The formats of JSON Schema, and pydantic's formats of addresses, as DFAs. Draft 2020-12 makes every format an annotation; here the known
 // ones are enforced or refused, since a schema that names one expects it to hold, and unknown ones are annotations.
 
-import { ANY_TEXT, intersect, lengthBetween, type Dfa, type Limits } from '../dfa.ts';
-import { regexDfa } from '../regex.ts';
+import { ANY_TEXT, intersect, lengthBetween, type Dfa, type Limits } from '../automata/dfa.ts';
+import { regexDfa } from '../automata/regex.ts';
 import { REGEX_FORMAT } from './regex-format.ts';
 
 interface Format {

@@ -1,8 +1,8 @@
 // Finds the inhabited terms, those that some finite value has, as a least fixpoint: a term whose values would contain themselves without
 // end is empty. Shapes lose empty alternatives and properties that cannot occur.
 
-import { countTexts } from '../dfa-language.ts';
-import { isEmpty, subtract } from '../dfa.ts';
+import { countTexts } from '../automata/dfa-language.ts';
+import { isEmpty, subtract } from '../automata/dfa.ts';
 import { elementOf } from './array-shape.ts';
 import { meetConditions, termsOfKinds, type KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
@@ -17,7 +17,7 @@ import {
 import { numberTexts } from './number.ts';
 import { closedShape } from './declared.ts';
 import { termOf } from './object-shape.ts';
-import { wordsDfa } from '../word-dfa.ts';
+import { wordsDfa } from '../automata/word-dfa.ts';
 import { valueCount } from './value-count.ts';
 import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
 

@@ -1,7 +1,7 @@
 // The rule of a schema that is not strict: keywords that cannot be enforced are left out one by one, and the others are enforced.
 
-import type { Limits } from '../dfa.ts';
-import type { Rule } from '../rule.ts';
+import type { Limits } from '../automata/dfa.ts';
+import type { Rule } from '../rules/rule.ts';
 import { DECLARED, ruleOfSchema, WHOLE, type SchemaOptions } from './schema-rule.ts';
 import { isObject, type SchemaObject } from './schema-value.ts';
 import { refusedPlace, type RefusedPlace } from './refusal.ts';

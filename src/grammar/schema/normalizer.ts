@@ -1,7 +1,7 @@
 // Works terms out into shapes: a subschema or a combination, down to its elements and properties, which stay terms. Each term is worked
 // out once.
 
-import { isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
+import { isEmpty as isEmptyDfa, type Limits } from '../automata/dfa.ts';
 import { AlikeSubschemas } from './alike-subschemas.ts';
 import { applicators, type Option } from './applicators.ts';
 import { assertions } from './assertions.ts';

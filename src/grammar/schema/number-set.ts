@@ -11,7 +11,7 @@ import {
   nextBelow,
   type Decimal,
 } from './decimal.ts';
-import { TooLarge } from '../dfa.ts';
+import { TooLarge } from '../automata/dfa.ts';
 
 export interface NumberPiece {
   /** Inclusive bounds; -Infinity and Infinity: none. */

@@ -1,15 +1,15 @@
 // The JSON texts of a set of numbers: plain decimals, and an exponent where JSON.stringify writes one. With a step that does not divide
 // 100,000, numbers from 1e21 on have no spelling with an exponent.
 
-import type { BoundedDfa } from '../length-bound.ts';
-import { uniteAll } from '../determinize.ts';
-import { isEmpty, type Limits } from '../dfa.ts';
-import { INTEGER, NUMBER, PLAIN_INTEGER } from '../json-syntax.ts';
+import type { BoundedDfa } from '../automata/length-bound.ts';
+import { uniteAll } from '../automata/determinize.ts';
+import { isEmpty, type Limits } from '../automata/dfa.ts';
+import { INTEGER, NUMBER, PLAIN_INTEGER } from '../rules/json-syntax.ts';
 import { decimalOf, isMultiple, plainDigits, type Decimal } from './decimal.ts';
 import { exponentDfa, SMALLEST_PLAIN } from './exponent-dfa.ts';
 import { decimalTexts } from './decimal-dfa.ts';
 import { ALL_NUMBERS, INTEGERS, isWhole, type NumberPiece, type NumberSet } from './number-set.ts';
-import { wordsDfa } from '../word-dfa.ts';
+import { wordsDfa } from '../automata/word-dfa.ts';
 
 /** Texts that were made before, for both values of `isPlain`, with those of the two most frequent sets. */
 const made = [false, true].map((isPlain) => {

@@ -1,6 +1,6 @@
 // Operations on the shapes of objects.
 
-import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
+import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../automata/dfa.ts';
 import type { Context } from './context.ts';
 import {
   NONE,
@@ -11,7 +11,7 @@ import {
   type Term,
   type Way,
 } from './term.ts';
-import { wordsDfa } from '../word-dfa.ts';
+import { wordsDfa } from '../automata/word-dfa.ts';
 
 /** The shape that every object matches. */
 export const ANY_OBJECT: ObjectShape = {

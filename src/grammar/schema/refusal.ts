@@ -1,6 +1,6 @@
 // The errors that refuse a schema, with the place of the keyword at fault.
 
-import { GrammarError } from '../grammar-error.ts';
+import { GrammarError } from '../bounds/grammar-error.ts';
 
 /** A subschema by its JSON pointer, and one of its keywords; null: the whole subschema. */
 export interface RefusedPlace {

@@ -3,8 +3,8 @@
 //
 // schema → document.ts (index, references) → normalizer.ts (terms into shapes) → inhabited.ts (non-empty terms) → one rule per term.
 
-import { ANY_TEXT, isEmpty, limits, TooLarge, type Limits } from '../dfa.ts';
-import { PUNCTUATION } from '../json-syntax.ts';
+import { ANY_TEXT, isEmpty, limits, TooLarge, type Limits } from '../automata/dfa.ts';
+import { PUNCTUATION } from '../rules/json-syntax.ts';
 import {
   anyJson,
   array,
@@ -19,7 +19,7 @@ import {
   type ObjectConditions,
   type ObjectRule,
   type Rule,
-} from '../rule.ts';
+} from '../rules/rule.ts';
 import { elementOf } from './array-shape.ts';
 import {
   inhabitedTerms,

@@ -1,8 +1,8 @@
 // Operations on shapes, the normal form of schemas: intersection, union and complement.
 
-import { boundLength, lengthProduct } from '../length-bound.ts';
-import { uniteAll } from '../determinize.ts';
-import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, type Dfa } from '../dfa.ts';
+import { boundLength, lengthProduct } from '../automata/length-bound.ts';
+import { uniteAll } from '../automata/determinize.ts';
+import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, type Dfa } from '../automata/dfa.ts';
 import { ANY_ARRAY, complementArray, intersectArrays } from './array-shape.ts';
 import type { Context } from './context.ts';
 import {
@@ -13,7 +13,7 @@ import {
   uniteNumbers,
 } from './number-set.ts';
 import { ANY_OBJECT, complementObject, intersectObjects } from './object-shape.ts';
-import { wordsDfa } from '../word-dfa.ts';
+import { wordsDfa } from '../automata/word-dfa.ts';
 import { NONE, type Json, type Shape } from './term.ts';
 
 /** The shape of no value. */

@@ -1,12 +1,12 @@
 // The data of a schema's normal form. A term names a set of JSON values that is not yet worked out: a subschema, or a combination of
 // terms. A shape is such a set worked out, type by type, down to elements and properties, which are terms again.
 
-import type { Dfa } from '../dfa-table.ts';
-import type { Json } from '../json-value.ts';
+import type { Dfa } from '../automata/dfa-table.ts';
+import type { Json } from '../json/json-value.ts';
 import type { Resource, SchemaNode } from './document.ts';
 import type { NumberSet } from './number-set.ts';
 
-export type { Json } from '../json-value.ts';
+export type { Json } from '../json/json-value.ts';
 
 /** The resources passed through on the way to a subschema, outermost first, in which $dynamicRef is resolved. */
 export type DynamicScope = readonly Resource[];

@@ -1,6 +1,6 @@
 // Makes terms by hash-consing: equal content is one object, so that the finitely many terms of a recursive schema are found again.
 
-import { canonical } from '../json-value.ts';
+import { canonical } from '../json/json-value.ts';
 import type { SchemaNode } from './document.ts';
 import { ANY, NONE, UNDECLARED, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
 

@@ -1,7 +1,7 @@
 // How many values a term has, between two bounds: whether so many different elements exist as an array of distinct ones must have.
 
-import { countTexts } from '../dfa-language.ts';
-import { isEmpty } from '../dfa.ts';
+import { countTexts } from '../automata/dfa-language.ts';
+import { isEmpty } from '../automata/dfa.ts';
 import { elementOf } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { decimalOf, isMultiple } from './decimal.ts';

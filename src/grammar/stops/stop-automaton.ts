@@ -2,9 +2,9 @@
 // all possible matches at once, each a thread that knows where it began. After every character the text is judged as if it ended
 // there, so that `$` and `\b` hold at its end.
 
-import { GrammarError } from '../grammar-error.ts';
-import { quote } from '../regex.ts';
-import { WORD } from '../unicode.ts';
+import { GrammarError } from '../bounds/grammar-error.ts';
+import { quote } from '../automata/regex.ts';
+import { WORD } from '../automata/unicode.ts';
 import { CONDITIONS, type StopTable } from './stop-table.ts';
 
 export interface StopAutomaton {

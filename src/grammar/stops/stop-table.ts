@@ -1,11 +1,11 @@
 // The NFA of a stop expression as typed arrays, which can be sent between threads.
 
-import { GrammarError, withParam } from '../grammar-error.ts';
-import { TooLarge } from '../dfa.ts';
-import type { Assertion } from '../expression.ts';
-import { buildNfa, type Nfa } from '../nfa.ts';
-import { quote } from '../regex.ts';
-import { parseRegex } from '../regex-parser.ts';
+import { GrammarError, withParam } from '../bounds/grammar-error.ts';
+import { TooLarge } from '../automata/dfa.ts';
+import type { Assertion } from '../automata/expression.ts';
+import { buildNfa, type Nfa } from '../automata/nfa.ts';
+import { quote } from '../automata/regex.ts';
+import { parseRegex } from '../automata/regex-parser.ts';
 
 /** Lists are stored end to end: the items of list i are those from index `…From[i]` to `…From[i + 1]`. */
 export interface StopTable {

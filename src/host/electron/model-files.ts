@@ -4,7 +4,7 @@
 import { isAbsolute, resolve, sep } from 'node:path';
 import { resolveModel } from '../node/hub-models.ts';
 import { EngineError } from '../../files/error.ts';
-import { folderWithin, openDiskFolder } from '../../files/source-disk.ts';
+import { folderWithin, openDiskFolder } from '../../files/disk/source-disk.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
 import type { Calls } from './calls.ts';
 import type { ServedFiles } from './served-files.ts';

@@ -49,7 +49,7 @@ export class SharedModels {
   #begin(key: string, kind: AnyKind, options: { model: string }): Shared {
     const [opening, listeners] = [new AbortController(), new Set<(event: OpenEvent) => void>()];
     const onEvent = (event: OpenEvent): void => listeners.forEach((listener) => listener(event));
-    const model = openModel(kind, options, onEvent, opening.signal);
+    const model = openModel(kind, options as never, onEvent, opening.signal);
     const shared: Shared = { model, users: 0, opening, listeners };
     this.#models.set(key, shared);
     const forget = (): void => {

@@ -8,7 +8,7 @@ import type { Port } from '../../engine/platform/port.ts';
 import { toWire, type WireError } from '../../engine/platform/wire-error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import { Calls } from './calls.ts';
-import { KINDS } from '../kinds/kinds.ts';
+import { ALL_KINDS } from '../kinds/kinds.ts';
 import type { WindowMessage, WorkerAnswers } from './wire.ts';
 
 /** The result of a call, or its error as data: Electron copies only the message of an error. */
@@ -54,12 +54,12 @@ export function windowCalls(connect: (message: WindowMessage) => Port): WindowCa
         port.end?.();
         return adapters;
       }),
-    openers: KINDS.map(({ opener, name }) => ({ opener, kind: name })),
+    openers: ALL_KINDS.map(({ opener, name }) => ({ opener, kind: name })),
     open(kind, options, onEvent) {
       const controller = new AbortController();
       const opened = outcome(async () => {
         const port = connect({ type: 'open', kind });
-        const { calls, merge } = KINDS.find(({ name }) => name === kind)!;
+        const { calls, merge } = ALL_KINDS.find(({ name }) => name === kind)!;
         const model = await openProxy<AnyModel>(port, calls, {
           options,
           onEvent,

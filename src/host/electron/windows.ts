@@ -7,7 +7,7 @@ import type { Port } from '../../engine/platform/port.ts';
 import type { ToHost } from '../thread/wire-messages.ts';
 import { Calls } from './calls.ts';
 import { onWindowMessage } from './electron.ts';
-import { KINDS } from '../kinds/kinds.ts';
+import { ALL_KINDS } from '../kinds/kinds.ts';
 import type { AnyKind } from '../kinds/model-kind.ts';
 import { listAdapters } from './open-main.ts';
 import { SharedModels } from './shared-models.ts';
@@ -19,7 +19,7 @@ const models = new SharedModels();
 /** Answers the windows whose preload script is svc-engine/electron/preload. */
 export function serveWindows(): void {
   onWindowMessage((message, port) => {
-    const kind = message.type === 'open' && KINDS.find(({ name }) => name === message.kind);
+    const kind = message.type === 'open' && ALL_KINDS.find(({ name }) => name === message.kind);
     const answering =
       message.type === 'adapters' ? new Calls(port, { adapters: listAdapters }) : kind && hostOf(kind, port);
     if (!answering) return port.end?.();

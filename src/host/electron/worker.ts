@@ -1,7 +1,7 @@
 // The engine's worker in Electron: opens one model, or lists adapters. Its first message says which, and brings the ports of the model's proxy and
 // of calls, both of which lead to the main process. Everything but files is as in a page.
 
-import { KINDS } from '../kinds/kinds.ts';
+import { ALL_KINDS } from '../kinds/kinds.ts';
 import { packedBy } from '../page/hub-models.ts';
 import { browserPlatform } from '../page/platform.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
@@ -28,7 +28,7 @@ self.addEventListener('message', ({ data, ports }: MessageEvent<Start>) => start
 
 function start({ kind }: Start, [model, calls]: readonly MessagePort[]): void {
   const files = new WorkerFiles(portOfEnd(calls!), { adapters: listAdapters });
-  if (kind !== ADAPTERS) serveModel(portOfEnd(model!), kindNamed(KINDS, kind), platformOf(files));
+  if (kind !== ADAPTERS) serveModel(portOfEnd(model!), kindNamed(ALL_KINDS, kind), platformOf(files));
   calls!.start();
   model!.start();
 }

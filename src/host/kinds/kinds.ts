@@ -5,4 +5,7 @@ import { IMAGE } from './image.ts';
 import type { AnyKind } from './model-kind.ts';
 import { TEXT } from './text.ts';
 
-export const KINDS = [TEXT, IMAGE, EMBEDDING] as readonly AnyKind[];
+/** The kinds by their names. */
+export const KINDS = { text: TEXT, image: IMAGE, embedding: EMBEDDING } as const;
+
+export const ALL_KINDS: readonly AnyKind[] = Object.values(KINDS);

@@ -32,7 +32,7 @@ export interface ModelKind<Options extends SessionOptions, M extends AnyModel> {
   /** Merges events of a reader that falls behind. */
   readonly merge?: AnyMerge;
   /** Options with which a server opens such a model. */
-  readonly served?: Partial<Options>;
+  readonly served?: Readonly<Record<string, unknown>>;
   /** Throws bad_request for options that are unknown or out of bounds. */
   check(options: Options): void;
   /** Returns what a model keeps while it sleeps. */
@@ -46,4 +46,7 @@ export interface ModelKind<Options extends SessionOptions, M extends AnyModel> {
 }
 
 /** A kind whose options and models are not known. */
-export type AnyKind = ModelKind<SessionOptions & Record<string, unknown>, AnyModel>;
+export type AnyKind = ModelKind<never, AnyModel>;
+
+/** The models of a kind. */
+export type ModelOf<K extends AnyKind> = K extends ModelKind<infer _Options, infer M> ? M : never;

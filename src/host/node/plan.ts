@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { localPath } from '../../files/hub/hub-local.ts';
 import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
-import { openDiskFolder } from '../../files/source-disk.ts';
+import { openDiskFolder } from '../../files/disk/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
 import { hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
 import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
@@ -16,7 +16,7 @@ import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
 import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
 import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
-import type { PlanPlace } from '../../engine/plan/plan-place.ts';
+import type { PlanPlace } from '../../engine/plan/paper-model.ts';
 
 const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
 
@@ -52,7 +52,7 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
       });
     },
   };
-  const { planFolder } = await import('../../engine/plan/plan.ts');
+  const { planFolder } = await import('../plan.ts');
   const plan = await planFolder(path, { ...options, memoryBudget }, place);
   const grows = options.memoryBudget === undefined && profile.memory.mayGrow && !plan.fits;
   return grows ? { ...plan, notes: [...plan.notes, noteOf(GROWS)] } : plan;

@@ -2,14 +2,14 @@
 
 import { decodeImage, decodeMask } from '../../files/image/image.ts';
 import { packedKey, readPacked, removePacked, writePacked } from '../../files/checkpoint/quantized-cache.ts';
-import { cacheFolder } from '../../files/cache-folder.ts';
+import { cacheFolder } from '../../files/disk/cache-folder.ts';
 import { NODE_DECODERS } from '../../files/media/decoders-node.ts';
 import { openFileStore } from '../../files/pages/page-store-file.ts';
 import { openRedisStore } from '../../files/pages/page-store-redis.ts';
 import { pageName } from '../../files/pages/stored-page.ts';
-import { addTuned, readTuned } from '../../files/tuned-file.ts';
+import { addTuned, readTuned } from '../../files/disk/tuned-file.ts';
 import { weightsIdentity } from '../../files/checkpoint/weights-identity.ts';
-import { folderWithin, openDiskFolder } from '../../files/source-disk.ts';
+import { folderWithin, openDiskFolder } from '../../files/disk/source-disk.ts';
 import { openDevice } from '../../gpu/node.ts';
 import { resolveModel } from './hub-models.ts';
 import { MEMORY_REMEDIES } from '../memory-remedies.ts';

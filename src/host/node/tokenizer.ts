@@ -3,7 +3,7 @@
 
 import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { openDiskFolder } from '../../files/source-disk.ts';
+import { openDiskFolder } from '../../files/disk/source-disk.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { serveTextTasks } from '../../engine/text/threads/text-worker.ts';
 import { portOf, startThread } from './thread.ts';

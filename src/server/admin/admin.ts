@@ -1,11 +1,11 @@
 // The routes of administration: information about the server and its models, caches, running requests, LoRA adapters, metrics.
 
 import { z } from 'zod';
-import { type TextModel, EngineError, type LoraInfo } from '../../index.ts';
+import { EngineError, type LoraInfo, MODEL_KINDS, type TextModel } from '../../index.ts';
 import { honoured, show } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
 import { RequestError } from '../http/errors.ts';
-import { findModel } from '../service/models.ts';
+import { findModel, modelsOf } from '../service/models.ts';
 import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
 import { METRICS } from './metrics-page.ts';
@@ -19,10 +19,8 @@ const lora = honoured(filled, 'The name that requests use: model:name.');
 
 /** The text model with a name, or all text models that are ready. */
 function textModels(service: Service, name: string | undefined): TextModel[] {
-  if (name !== undefined) return [findModel(service, 'text', name).model];
-  return service.slots.flatMap(({ phase }) =>
-    phase.name === 'ready' && phase.ready.kind === 'text' ? [phase.ready.model] : [],
-  );
+  if (name !== undefined) return [findModel(service, MODEL_KINDS.text, name).model];
+  return modelsOf<TextModel>(service, MODEL_KINDS.text).map(({ model }) => model);
 }
 
 /** Reads the body of a route whose body may be missing. */
@@ -105,7 +103,7 @@ const LOAD = bodyRoute(
     reply: 'LoadedAdapters',
   },
   ({ service, body }) => {
-    const found = findModel(service, 'text', body.model ?? 'default');
+    const found = findModel(service, MODEL_KINDS.text, body.model ?? 'default');
     return loadAdapter(found.model, body.lora_name, body.lora_path, service.log);
   },
 );
@@ -119,7 +117,7 @@ const UNLOAD = bodyRoute(
     reply: 'LoadedAdapters',
   },
   ({ service, body }) =>
-    unloadAdapter(findModel(service, 'text', body.model ?? 'default').model, body.lora_name),
+    unloadAdapter(findModel(service, MODEL_KINDS.text, body.model ?? 'default').model, body.lora_name),
 );
 
 export const ADMIN_ROUTES: RouteTable = {

@@ -1,6 +1,8 @@
 // GET /metrics: the counters of all models as Prometheus reads them.
 
 import type { H3Event } from 'h3';
+import { MODEL_KINDS, type TextModel } from '../../index.ts';
+import { modelsOf } from '../service/models.ts';
 import type { Route } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
 
@@ -13,12 +15,11 @@ export const METRICS: Route = {
   access: 'open',
 };
 
-async function metricsPage({ metrics, slots }: Service, event: H3Event): Promise<string> {
-  for (const { names, phase } of slots) {
-    if (phase.name !== 'ready' || phase.ready.kind !== 'text') continue;
-    // A model that ends while the page is built has no metrics.
-    await metrics.collect(names[0]!, phase.ready.model).catch(() => {});
-  }
+async function metricsPage(service: Service, event: H3Event): Promise<string> {
+  const { metrics } = service;
+  // A model that ends while the page is built has no metrics.
+  for (const { names, model } of modelsOf<TextModel>(service, MODEL_KINDS.text))
+    await metrics.collect(names[0]!, model).catch(() => {});
   event.res.headers.set('content-type', metrics.registry.contentType);
   return metrics.registry.metrics();
 }

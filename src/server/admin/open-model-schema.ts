@@ -47,6 +47,7 @@ const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, a
 const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling(() => value));
 
 export const TextModelInfo = z.strictObject({
+  kind: z.literal('text'),
   ...common,
   architecture: z.string(),
   modelType: z.string().optional(),
@@ -107,6 +108,7 @@ export const TextMetrics = z.strictObject({
 }) satisfies z.ZodType<engine.TextMetrics>;
 
 export const EmbeddingModelInfo = z.strictObject({
+  kind: z.literal('embedding'),
   ...common,
   architecture: z.string(),
   modelType: z.string().optional(),
@@ -129,6 +131,7 @@ export const EmbeddingMetrics = z.strictObject({
 }) satisfies z.ZodType<engine.EmbeddingMetrics>;
 
 export const ImageModelInfo = z.strictObject({
+  kind: z.literal('image'),
   ...common,
   pipeline: z.string(),
   denoiser: z.string(),

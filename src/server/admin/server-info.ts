@@ -1,10 +1,11 @@
 // GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
+import { type EmbeddingModel, MODEL_KINDS, type TextModel } from '../../index.ts';
 import { findModel } from '../service/models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
 import type { Route } from '../service/route.ts';
-import { isAsleep, type Service, type Slot } from '../service/service.ts';
+import { isAsleep, type Ready, type Service, type Slot } from '../service/service.ts';
 
 const SCHEMAS = [() => import('./server-reply-schema.ts'), () => import('./open-model-schema.ts')];
 
@@ -57,29 +58,34 @@ function statusOf(slots: readonly Slot[]): 'starting' | 'ready' | 'asleep' {
 
 async function slotInfo(slot: Slot) {
   const { names, kind, phase } = slot;
-  const common = { names, kind, phase: isAsleep(slot) ? ('asleep' as const) : phase.name };
+  const common = {
+    names,
+    kind: kind?.name ?? null,
+    phase: isAsleep(slot) ? ('asleep' as const) : phase.name,
+  };
   if (phase.name === 'failed') return { ...common, reason: phase.reason };
   if (phase.name === 'starting') return { ...common, progress: phase.progress };
   const { ready } = phase;
   const { info } = ready.model;
-  if (ready.kind === 'image') return { ...common, info };
+  if (!('metrics' in ready.kind.calls)) return { ...common, info };
   // A model that ends while the page is built has no metrics.
-  const metrics = await ready.model.metrics().catch(() => null);
+  const { model } = ready as unknown as Ready<EmbeddingModel | TextModel>;
+  const metrics = await model.metrics().catch(() => null);
   return { ...common, info, metrics };
 }
 
 function modelInfo(service: Service, { url }: H3Event) {
   const requested = url.searchParams.get('model') ?? 'default';
-  const { kind, model } = findModel(service, ['text', 'embedding', 'image'], requested);
+  const { kind, model } = findModel(service, Object.values(MODEL_KINDS), requested);
   const { info } = model;
   const slot = service.slots.find(({ phase }) => phase.name === 'ready' && phase.ready.model.info === info);
   return {
     ...(slot && originOf(slot)),
     model_path: info.path,
     served_model_names: slot?.names ?? [],
-    is_generation: kind === 'text',
+    is_generation: info.kind === MODEL_KINDS.text.name,
     ...classesOf(info),
-    kind,
+    kind: kind.name,
     parameters: info.parameters,
     quantization: info.quantization,
     memory: info.memory,

@@ -42,7 +42,7 @@ export const CHAT_FIELDS = {
       { stricter: 'an unknown name is 404' },
     ),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     max_completion_tokens: honoured(
       tokenCount,
       'Most tokens to generate; clamped to what the context leaves.',
@@ -64,7 +64,7 @@ export const CHAT_FIELDS = {
   ...by('files/template/template.ts', {
     chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
   }),
-  ...by('engine/text/output/reply-start.ts', {
+  ...by('engine/text/request/prompt.ts', {
     continue_final_message: honoured(
       z.boolean(),
       "The reply goes on where the last message, the assistant's, ends: response_format, regex and ebnf hold for both together, and a tool_choice that asks for a call brings it next.",
@@ -79,7 +79,7 @@ export const CHAT_FIELDS = {
       false,
     ),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     input_ids: honoured(
       list(tokenId, MOST_IDS).min(1),
       'The prompt as token ids, in place of what messages would become.',

@@ -2,7 +2,7 @@
 // images that were requested by URL.
 
 import type { H3Event } from 'h3';
-import type { ImageEvent, ImageModel, ResolvedImageRequest } from '../../index.ts';
+import { type ImageEvent, type ImageModel, MODEL_KINDS, type ResolvedImageRequest } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
 import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
@@ -18,11 +18,31 @@ import { createImageStore, IMAGE_LIFETIME, type ImageStore } from './image-store
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
 import { EVENTS } from '../http/sse.ts';
-import type { Turn, Turns } from '../service/turns.ts';
+import { createTurns, type Turn, type Turns } from '../service/turns.ts';
 
 const KEEP_ALIVE = 5000;
 
+const QUEUED_IMAGES = 128;
+
 const storeOf = (service: Service): ImageStore => service.kept(createImageStore);
+
+interface ModelTurns {
+  turns: Turns;
+  /** Turns of requests that send images, whose values are settled one request at a time. */
+  decoding: Turns;
+}
+
+const createModelTurns = (): WeakMap<ImageModel, ModelTurns> => new WeakMap();
+
+function turnsOf(service: Service, model: ImageModel): ModelTurns {
+  const all = service.kept(createModelTurns);
+  const known = all.get(model);
+  if (known) return known;
+  const turns = createTurns(service.options.maxQueuedImages ?? QUEUED_IMAGES);
+  const made = { turns, decoding: createTurns(Infinity) };
+  all.set(model, made);
+  return made;
+}
 
 const COMMON = { group: 'Images', schemas: [() => import('./image-reply-schema.ts')] } as const;
 
@@ -93,7 +113,8 @@ async function answer(
   sent: unknown,
 ): Promise<unknown> {
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
-  const { model, turns, decoding } = findModel(service, 'image', body.model ?? 'default');
+  const { model } = findModel(service, MODEL_KINDS.image, body.model ?? 'default');
+  const { turns, decoding } = turnsOf(service, model);
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const asked = toImageRequests(body);

@@ -1,7 +1,7 @@
 // The format that an `input_audio` part declares beside its bytes. As in OpenAI's API, bytes of another format are an error.
 
 import { mediaFormat } from '../../index.ts';
-import { fileText } from '../../files/media-nouns.ts';
+import { fileText } from '../../files/media/media-nouns.ts';
 import type { MediaSource } from './media-source.ts';
 
 /** Formats of files (files/media/format.ts) that each declared name stands for. */

@@ -5,7 +5,7 @@ import { allowsPublic } from './addresses.ts';
 import type { ByteBudget, CheckHead, MediaSource } from './media-source.ts';
 import { fetchMedia, type FetchRules } from './fetch-media.ts';
 import { fileBytes } from './media-file.ts';
-import { MEDIA_NOUNS } from '../../files/media-nouns.ts';
+import { MEDIA_NOUNS } from '../../files/media/media-nouns.ts';
 import { mediaOption } from '../../options/names.ts';
 
 /** How a server reads media; values of options/media.ts. */

@@ -7,13 +7,15 @@ import {
   EngineError,
   mediaFormat,
   type MediaKind,
+  MODEL_KINDS,
   type TextModel,
   type TextPrompt,
 } from '../../index.ts';
-import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
+import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
 import { RequestError } from '../http/errors.ts';
 import { whileClientWaits } from '../service/model-call.ts';
+import { modelsOf } from '../service/models.ts';
 import type { Service } from '../service/service.ts';
 import { ByteBudget, HeldBytes, type CheckHead, MediaSource } from './media-source.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
@@ -124,11 +126,9 @@ function checkKind(kind: MediaKind | null, source: MediaSource, service: Service
     kind === null ? media.length > 0 : media.includes(kind);
   if (takes(info)) return;
   const what = kind === null ? 'a file' : MEDIA_NOUNS[kind].one;
-  const others = service.slots.flatMap(({ names, phase }) =>
-    phase.name === 'ready' && phase.ready.kind === 'text' && takes(phase.ready.model.info)
-      ? names.slice(0, 1)
-      : [],
-  );
+  const others = modelsOf<TextModel>(service, MODEL_KINDS.text)
+    .filter(({ model }) => takes(model.info))
+    .flatMap(({ names }) => names.slice(0, 1));
   const remedy =
     others.length === 0
       ? 'no model that is served here takes it, so leave it out'

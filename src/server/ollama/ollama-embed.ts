@@ -1,6 +1,6 @@
 // POST /api/embed and the older /api/embeddings: Ollama's interfaces to embeddings.
 
-import type { EmbeddingModel } from '../../index.ts';
+import { type EmbeddingModel, MODEL_KINDS } from '../../index.ts';
 import { underNamesLater } from '../body/renamed.ts';
 import { listInputs, type TokenInput } from '../body/bounded.ts';
 import { findModel } from '../service/models.ts';
@@ -18,7 +18,7 @@ export const EMBED = bodyRoute(
   },
   async ({ service, event, body }) => {
     const startedAt = event.context.call?.startedAt ?? performance.now();
-    const { model } = findModel(service, 'embedding', body.model, OLLAMA_ENDPOINTS);
+    const { model } = findModel(service, MODEL_KINDS.embedding, body.model, OLLAMA_ENDPOINTS);
     const { dimensions, truncate = true } = body;
     const texts = listInputs(body.input);
     const inputs = truncate ? await Promise.all(texts.map((text) => cut(text, model))) : texts;
@@ -44,7 +44,7 @@ export const EMBED_ONE = bodyRoute(
     reply: 'OllamaEmbedding',
   },
   async ({ service, event, body }) => {
-    const { model } = findModel(service, 'embedding', body.model, OLLAMA_ENDPOINTS);
+    const { model } = findModel(service, MODEL_KINDS.embedding, body.model, OLLAMA_ENDPOINTS);
     const inputs = [await cut(body.prompt, model)];
     const made = embed(service, event, model, { inputs }, body.prompt);
     const { vectors } = await underNamesLater([['input', 'prompt']], made);

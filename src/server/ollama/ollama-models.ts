@@ -2,13 +2,13 @@
 // change the list of models.
 
 import { createHash } from 'node:crypto';
-import type { EmbeddingModel, SamplingOptions, TextModel } from '../../index.ts';
+import { type EmbeddingModel, MODEL_KINDS, type SamplingOptions, type TextModel } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
 import { fieldName } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
 import { findModel, splitName } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
-import { requireRunning, type Service } from '../service/service.ts';
+import { isOf, requireRunning, type Service } from '../service/service.ts';
 import { OLLAMA, SHOW_FIELDS } from './ollama-schema.ts';
 
 /**
@@ -32,9 +32,12 @@ async function listed(service: Service): Promise<{ name: string; model: Served }
   requireRunning(service);
   const found = await Promise.all(
     service.slots.map(async ({ names, phase }) => {
-      if (phase.name !== 'ready' || phase.ready.kind === 'image') return [];
-      const { kind, model } = phase.ready;
-      const adapters = kind === 'text' ? await phase.ready.model.loadedAdapters() : [];
+      if (phase.name !== 'ready') return [];
+      const { ready } = phase;
+      const isText = isOf<TextModel>(MODEL_KINDS.text, ready);
+      if (!isText && !isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return [];
+      const { model } = ready;
+      const adapters = isText ? await ready.model.loadedAdapters() : [];
       const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
       return all.map((name) => ({ name: name.includes(':') ? name : `${name}:latest`, model }));
     }),
@@ -82,9 +85,9 @@ function show(service: Service, requested: string | undefined) {
     });
   }
   const { base } = splitName(service, requested);
-  const { model } = findModel(service, ['text', 'embedding'], base);
+  const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], base);
   const { info } = model;
-  const isText = 'sampling' in info;
+  const isText = info.kind === 'text';
   return {
     ...(isText && { parameters: parametersOf(info.sampling) }),
     details: detailsOf(model),

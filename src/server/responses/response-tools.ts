@@ -4,7 +4,7 @@
 
 import { RequestError } from '../http/errors.ts';
 import { withoutMissing } from '../body/fields.ts';
-import { GrammarError } from '../../grammar/grammar-error.ts';
+import { GrammarError } from '../../grammar/bounds/grammar-error.ts';
 import { larkToRegex, regexToRegex } from '../../grammar/lark/lark.ts';
 import type { Renames } from '../body/renamed.ts';
 import type { InputItem } from './response-items.ts';

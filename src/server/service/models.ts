@@ -1,35 +1,45 @@
 // Finds the served model that a request names, and lists the models for /v1/models.
 
-import type { EmbeddingModel, ImageModel, TextModel } from '../../index.ts';
+import {
+  type AnyKind,
+  type EmbeddingModel,
+  type ImageModel,
+  MODEL_KINDS,
+  type ModelKind,
+  type ModelOf,
+  type TextModel,
+} from '../../index.ts';
 import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
 import type { RouteTable } from './route.ts';
-import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
-
-const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }> = {
-  text: { article: 'a', noun: 'chat model', endpoint: 'POST /v1/chat/completions' },
-  image: { article: 'an', noun: 'image model', endpoint: 'POST /v1/images/generations or /v1/images/edits' },
-  embedding: { article: 'an', noun: 'embedding model', endpoint: 'POST /v1/embeddings' },
-};
+import {
+  isOf,
+  notReady,
+  type Ready,
+  requireRunning,
+  type ServableModel,
+  type Service,
+  type Slot,
+} from './service.ts';
 
 /** Where an interface sends requests to each kind of model; kinds that it leaves out have OpenAI's routes. */
-export type Endpoints = Readonly<Partial<Record<Kind, string>>>;
+export type Endpoints = Readonly<Record<string, string>>;
 
 /**
  * Returns the model of a kind that a request names: by its full name, its last segment, or `default`, which is the first model of
  * that kind.
  */
-export function findModel<K extends Kind>(
+export function findModel<K extends AnyKind>(
   service: Service,
   kind: K | readonly K[],
   requested: string,
   endpoints: Endpoints = {},
-): Extract<Ready, { kind: K }> {
+): Ready<ModelOf<K>> {
   const { slots } = service;
   const kinds = [kind].flat() as K[];
-  const fits = (slot: Slot): boolean => kinds.some((one) => isOf(one, slot));
+  const fits = (slot: Slot): boolean => kinds.some((one) => mayBe(one, slot));
   // If several kinds of model share a name, the wanted kind comes first.
   const ordered = [...slots.filter(fits), ...slots];
   const name = untagged(slots, requested);
@@ -37,7 +47,7 @@ export function findModel<K extends Kind>(
   if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
   if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
   if (slot.phase.name !== 'ready') throw notReady(slot);
-  return slot.phase.ready as Extract<Ready, { kind: K }>;
+  return slot.phase.ready as unknown as Ready<ModelOf<K>>;
 }
 
 /** Finds a text model; `name:adapter` means a model with an adapter, unless the whole is a served name. */
@@ -45,9 +55,9 @@ export function findTextModel(
   service: Service,
   requested: string,
   endpoints: Endpoints = {},
-): Extract<Ready, { kind: 'text' }> & { adapter?: string } {
+): Ready<TextModel> & { adapter?: string } {
   const { base, adapter } = splitName(service, requested);
-  return { ...findModel(service, 'text', base, endpoints), ...(adapter !== '' && { adapter }) };
+  return { ...findModel(service, MODEL_KINDS.text, base, endpoints), ...(adapter !== '' && { adapter }) };
 }
 
 /** `adapter` is '' if the request names none. */
@@ -68,8 +78,18 @@ function untagged(slots: readonly Slot[], requested: string): string {
 }
 
 /** A model that is not open yet may turn out to be of any kind. */
-function isOf(kind: Kind, slot: Slot): boolean {
-  return slot.kind === kind || slot.kind === null;
+function mayBe(kind: AnyKind, slot: Slot): boolean {
+  return slot.kind === null || slot.kind.name === kind.name;
+}
+
+/** The models of a kind that are ready, with their names. */
+export function modelsOf<M extends ServableModel>(
+  { slots }: Service,
+  kind: ModelKind<never, M>,
+): { names: string[]; model: M }[] {
+  return slots.flatMap(({ names, phase }) =>
+    phase.name === 'ready' && isOf(kind, phase.ready) ? [{ names, model: phase.ready.model }] : [],
+  );
 }
 
 function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined {
@@ -81,7 +101,7 @@ function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined 
 
 function noModel(
   slots: readonly Slot[],
-  kind: Kind,
+  kind: AnyKind,
   requested: string,
   endpoints: Endpoints = {},
 ): RequestError {
@@ -89,15 +109,18 @@ function noModel(
   if (unnamed) return notReady(unnamed);
   const names = slots.flatMap((slot) => slot.names).join(', ');
   const { noun, endpoint } = purposeOf(kind, endpoints);
-  const message = slots.some((slot) => isOf(kind, slot))
+  const message = slots.some((slot) => mayBe(kind, slot))
     ? `there is no model ${JSON.stringify(requested)} here; this server has ${names}`
     : `there is no ${noun} here for ${endpoint}; this server has ${slots.map((slot) => describeSlot(slot, endpoints)).join(', ')}`;
   return new RequestError('model_not_found', message, { param: 'model' });
 }
 
-function purposeOf(kind: Kind | null, endpoints: Endpoints): (typeof PURPOSES)[Kind] {
-  const purpose = PURPOSES[kind ?? 'text'];
-  return { ...purpose, endpoint: endpoints[kind ?? 'text'] ?? purpose.endpoint };
+function purposeOf(
+  kind: AnyKind | null,
+  endpoints: Endpoints,
+): Pick<AnyKind, 'article' | 'noun' | 'endpoint'> {
+  const { name, article, noun, endpoint } = kind ?? MODEL_KINDS.text;
+  return { article, noun, endpoint: endpoints[name] ?? endpoint };
 }
 
 function describeSlot({ names, kind }: Slot, endpoints: Endpoints): string {
@@ -122,7 +145,7 @@ async function modelList(service: Service) {
 async function entriesOf({ names, phase }: Slot, created: number) {
   if (phase.name !== 'ready') return [];
   const { ready } = phase;
-  const adapters = ready.kind === 'text' ? await ready.model.loadedAdapters() : [];
+  const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedAdapters() : [];
   const [base = ''] = names;
   return [
     ...names.map((name) => entryOf(ready, names, name, created)),
@@ -142,15 +165,15 @@ async function modelEntry(service: Service, { url }: H3Event) {
   const requested = decode(url.pathname.slice('/v1/models/'.length));
   const { slots, startedAt } = service;
   const { base, adapter } = splitName(service, requested);
-  const first = slots.find((one) => adapter === '' || isOf('text', one));
+  const first = slots.find((one) => adapter === '' || mayBe(MODEL_KINDS.text, one));
   const slot = slotNamed(slots, base) ?? (base === 'default' ? first : undefined);
-  if (!slot) throw noModel(slots, slots[0]?.kind ?? 'text', requested);
+  if (!slot) throw noModel(slots, slots[0]?.kind ?? MODEL_KINDS.text, requested);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   const { names } = slot;
   if (adapter !== '') {
     const entries = await entriesOf(slot, startedAt);
     const entry = entries.find(({ id, parent }) => parent !== null && id === `${parent}:${adapter}`);
-    if (!entry) throw noModel(slots, 'text', requested);
+    if (!entry) throw noModel(slots, MODEL_KINDS.text, requested);
     return entry;
   }
   const id =
@@ -174,8 +197,9 @@ function entryOf(ready: Ready, names: string[], id: string, created: number) {
 }
 
 function ownEntry(ready: Ready) {
-  if (ready.kind === 'text') return textEntry(ready.model);
-  return ready.kind === 'image' ? imageEntry(ready.model) : embeddingEntry(ready.model);
+  if (isOf<TextModel>(MODEL_KINDS.text, ready)) return textEntry(ready.model);
+  if (isOf<ImageModel>(MODEL_KINDS.image, ready)) return imageEntry(ready.model);
+  return isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready) ? embeddingEntry(ready.model) : {};
 }
 
 function embeddingEntry({ info }: EmbeddingModel) {

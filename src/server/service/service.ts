@@ -1,13 +1,19 @@
 // State shared by the handlers: the settings, the log, the models, and the phase of the server's life.
 
-import { createHash } from 'node:crypto';
-import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../../index.ts';
+import {
+  type AnyKind,
+  type EmbeddingModel,
+  type Model,
+  MODEL_KINDS,
+  type ModelKind,
+  type OpenEvent,
+  type TextModel,
+} from '../../index.ts';
 import type { MEDIA_FETCHING } from '../../options/media.ts';
 import type { SettingValues } from '../../options/setting.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Log } from '../http/request-log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createTurns, type Turns } from './turns.ts';
 
 export interface ServerOptions {
   host: string;
@@ -35,30 +41,23 @@ export interface ServerOptions {
   drainTime?: number;
 }
 
-interface ReadyText {
-  kind: 'text';
-  model: TextModel;
-  fingerprint: string;
-}
-
-interface ReadyImage {
-  kind: 'image';
-  model: ImageModel;
-  turns: Turns;
-  /** Turns of requests that send images, whose values are settled one request at a time. */
-  decoding: Turns;
-}
-
-interface ReadyEmbedding {
-  kind: 'embedding';
-  model: EmbeddingModel;
-}
-
 /** Any model that can be served. */
-export type ServableModel = TextModel | ImageModel | EmbeddingModel;
+export type ServableModel = Model<
+  { readonly kind: string; readonly name: string; readonly path: string },
+  never,
+  unknown
+>;
 
-export type Ready = ReadyText | ReadyImage | ReadyEmbedding;
-export type Kind = Ready['kind'];
+/** A model that is open. */
+export interface Ready<M = ServableModel> {
+  kind: AnyKind;
+  model: M;
+}
+
+/** Whether an open model is of a kind. */
+export function isOf<M extends ServableModel>(kind: ModelKind<never, M>, ready: Ready): ready is Ready<M> {
+  return ready.kind.name === kind.name;
+}
 
 interface Starting {
   name: 'starting';
@@ -78,7 +77,7 @@ export interface Slot {
   /** Names the model answers to; none where only the model knows its own. */
   names: string[];
   /** null: unknown until the model is open. */
-  kind: Kind | null;
+  kind: AnyKind | null;
   phase: Starting | { name: 'ready'; ready: Ready } | { name: 'failed'; reason: string };
 }
 
@@ -106,8 +105,6 @@ export interface Service {
   kept<T>(create: () => T): T;
 }
 
-const QUEUED_IMAGES = 128;
-
 export function createService(options: ServerOptions, log: Log): Service {
   const kept = new Map<() => unknown, unknown>();
   return {
@@ -126,37 +123,31 @@ export function createService(options: ServerOptions, log: Log): Service {
   };
 }
 
-export function fillSlot({ options, metrics }: Service, slot: Slot, model: ServableModel): void {
+export function fillSlot({ metrics }: Service, slot: Slot, model: ServableModel): void {
   if (slot.names.length === 0) slot.names = [model.info.name];
-  const ready = readyModel(model, options, metrics, slot.names[0]!);
+  const name = slot.names[0]!;
   if (slot.phase.name === 'starting') {
     const { since, weights } = slot.phase;
     const seconds = (from: number, to: number): number => (to - from) / 1000;
-    metrics.opened(
-      slot.names[0]!,
-      seconds(since, performance.now()),
-      weights && seconds(weights.first, weights.last),
-    );
+    metrics.opened(name, seconds(since, performance.now()), weights && seconds(weights.first, weights.last));
   }
-  slot.kind = ready.kind;
-  slot.phase = { name: 'ready', ready };
+  const kind = kindOf(model, slot);
+  slot.kind = kind;
+  slot.phase = { name: 'ready', ready: { kind, model: watched(metrics, name, { kind, model }) } };
 }
 
-function readyModel(model: ServableModel, options: ServerOptions, metrics: Metrics, name: string): Ready {
-  if ('pipeline' in model.info) {
-    const turns = createTurns(options.maxQueuedImages ?? QUEUED_IMAGES);
-    return { kind: 'image', model: model as ImageModel, turns, decoding: createTurns(Infinity) };
-  }
-  if ('pooling' in model.info)
-    return { kind: 'embedding', model: metrics.watchEmbeddings(name, model as EmbeddingModel) };
-  const text = model as TextModel;
-  return { kind: 'text', model: metrics.watchText(name, text), fingerprint: fingerprintOf(text) };
+/** The kind that its info names, which is a built-in one unless the slot was made for another. */
+function kindOf({ info: { kind: name } }: ServableModel, slot: Slot): AnyKind {
+  const known = [slot.kind, ...Object.values(MODEL_KINDS)].find((kind) => kind?.name === name);
+  if (!known) throw new Error(`a slot for models of the kind ${name} has to name the kind`);
+  return known;
 }
 
-function fingerprintOf({ info }: TextModel): string {
-  const { name, architecture, parameters, quantization, adapter } = info;
-  const identity = JSON.stringify([name, architecture, parameters, quantization, adapter.description]);
-  return `fp_${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
+/** The model with its requests counted. */
+function watched(metrics: Metrics, name: string, ready: Ready): ServableModel {
+  if (isOf<TextModel>(MODEL_KINDS.text, ready)) return metrics.watchText(name, ready.model);
+  if (isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return metrics.watchEmbeddings(name, ready.model);
+  return ready.model;
 }
 
 /** Throws if the server is stopping, or if no model is ready yet. */

@@ -82,7 +82,7 @@ export const GENERATION_FIELDS = {
     ),
     rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     cache_salt: honoured(filled, 'Prompts share the cache only with those of the same salt.'),
     extra_key: honoured(filled, 'Joined to cache_salt.'),
   }),

@@ -11,7 +11,7 @@ const { effort: optionalEffort, budget: optionalBudget } = membersOf(REASONING);
 export const effort = optionalEffort.unwrap().unwrap();
 const budget = optionalBudget.unwrap().unwrap();
 
-export const REASONING_FIELDS = by('engine/text/output/thinking.ts', {
+export const REASONING_FIELDS = by('engine/text/output/reply-plan.ts', {
   reasoning_effort: {
     ...honoured(
       effort,

@@ -1,7 +1,7 @@
 // An interface to text models as one value: its fields, how a checked body becomes requests to the engine, and the form of its replies.
 // One function makes a route of it.
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { TextModel, TextRequest } from '../../index.ts';
 import type { Checked, HonouredBody } from '../body/body.ts';
 import type { FieldTable } from '../body/fields.ts';
@@ -47,8 +47,8 @@ export function textRoute<T extends FieldTable, R extends keyof HonouredBody<T> 
   return bodyRoute({ ...face, schemas }, async ({ body, ...asked }) => {
     const { service, event } = asked;
     const named = body as typeof body & { model: string };
-    const { model, adapter, fingerprint } = findTextModel(service, named.model, face.endpoints);
-    const found = { model, fingerprint, ...(adapter !== undefined && { adapter }) };
+    const { model, adapter } = findTextModel(service, named.model, face.endpoints);
+    const found = { model, fingerprint: fingerprintOf(model), ...(adapter !== undefined && { adapter }) };
     const answer = await face.answer({ ...asked, body: named, ...found });
     if ('reply' in answer) return answer.reply;
     const { requests, rename, isStream, form } = answer;
@@ -78,4 +78,10 @@ export function replyHead(
     model: body.model,
     system_fingerprint: fingerprint,
   };
+}
+
+function fingerprintOf({ info }: TextModel): string {
+  const { name, architecture, parameters, quantization, adapter } = info;
+  const identity = JSON.stringify([name, architecture, parameters, quantization, adapter.description]);
+  return `fp_${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
 }

@@ -34,7 +34,7 @@ const choice = z
     });
   });
 
-export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
+export const TOOL_FIELDS = by('engine/text/output/reply-plan.ts', {
   tools: honoured(
     list(tool, MOST_TOOLS),
     'Functions the model may call; their arguments keep to the declared parameters, exactly if `strict` is true, not if it is false.',

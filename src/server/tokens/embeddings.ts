@@ -1,7 +1,7 @@
 // POST /v1/embeddings: texts for an embedding model, and its vectors as the reply.
 
 import type { H3Event } from 'h3';
-import { type EmbeddingModel, type EmbeddingRequest, EngineError } from '../../index.ts';
+import { type EmbeddingModel, type EmbeddingRequest, EngineError, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
 import { isOneInput, listInputs, type TokenInputs } from '../body/bounded.ts';
 import { abortWithClient, whileRunning } from '../service/model-call.ts';
@@ -20,7 +20,7 @@ export const EMBEDDINGS = bodyRoute(
     schemas: [() => import('./token-reply-schema.ts')],
   },
   async ({ service, event, body }) => {
-    const { model } = findModel(service, 'embedding', body.model);
+    const { model } = findModel(service, MODEL_KINDS.embedding, body.model);
     const { dimensions } = body;
     const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
     const { vectors, tokens } = await embed(service, event, model, request, body.input);

@@ -1,6 +1,6 @@
 // POST /tokenize and /detokenize, also under /v1.
 
-import type { TextPrompt, Tool } from '../../index.ts';
+import { MODEL_KINDS, type TextPrompt, type Tool } from '../../index.ts';
 import { toTileLimits } from '../chat/chat-request.ts';
 import { RequestError } from '../http/errors.ts';
 import { withMedia } from '../media/request-media.ts';
@@ -26,28 +26,26 @@ const TOKENIZE = bodyRoute(
   },
   async ({ service, event, body }) => {
     const { prompt, messages, model: name = 'default' } = body;
-    const found = messages
-      ? findModel(service, 'text', name)
-      : findModel(service, ['text', 'embedding'], name);
-    const most = found.model.info.contextLength;
-    if (messages && found.kind === 'text') {
+    if (messages) {
+      const { model } = findModel(service, MODEL_KINDS.text, name);
       const { tools, chat_template_kwargs: templateKwargs } = body;
       const conversation: TextPrompt = {
         messages: toChatMessages(messages),
         ...(tools && { tools: tools as unknown as Tool[] }),
         ...(templateKwargs && { templateKwargs }),
       };
-      const { model } = found;
       const request = await withMedia(service, event, model, { prompt: conversation });
       const { ids } = await whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
         model.renderPrompt(request.prompt, toTileLimits(body), { signal }).catch((error: unknown) => {
           throw underFieldName(error, body);
         }),
       );
-      return { tokens: ids, count: ids.length, max_model_len: most };
+      return { tokens: ids, count: ids.length, max_model_len: model.info.contextLength };
     }
+    const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], name);
+    const most = model.info.contextLength;
     const options = { addSpecialTokens: body.add_special_tokens ?? true };
-    const encode = (text: string) => found.model.tokenize(text, options);
+    const encode = (text: string) => model.tokenize(text, options);
     if (!Array.isArray(prompt)) {
       const tokens = await encode(prompt ?? '');
       return { tokens, count: tokens.length, max_model_len: most };
@@ -77,7 +75,7 @@ const DETOKENIZE = bodyRoute(
     schemas: SCHEMAS,
   },
   async ({ service, body }) => {
-    const { model } = findModel(service, ['text', 'embedding'], body.model ?? 'default');
+    const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], body.model ?? 'default');
     const { tokens } = body;
     const options = { skipSpecialTokens: body.skip_special_tokens ?? true };
     const lists = isNested(tokens) ? tokens : [tokens];

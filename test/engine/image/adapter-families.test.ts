@@ -3,9 +3,9 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openAdapter, type AdapterTarget } from '../../../src/engine/image/lora/open-adapter.ts';
+import { openLora, type LoraTarget } from '../../../src/engine/image/lora/open-lora.ts';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
-import { safetensorsHead, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, type TensorSpec } from '../../../src/files/tensors/safetensors.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { readTensors } from './tiny-tensors.ts';
@@ -185,11 +185,11 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   pixart: 'pixart',
 };
 
-async function targetOf(name: string): Promise<AdapterTarget> {
+async function targetOf(name: string): Promise<LoraTarget> {
   const family = imageFamilies().find((one) => one.name === name)!;
   const folder = tinyPipeline(CHECKPOINTS[name]!);
   const tensors = new Map<string, Awaited<ReturnType<typeof readTensors>>>();
-  for (const { component } of family.adapters!.parts) {
+  for (const { component } of family.lora!.parts) {
     const own = `${folder}/${component}`;
     const file = existsSync(own) && readdirSync(own).find((one) => one.endsWith('.safetensors'));
     if (file) tensors.set(component, await readTensors(`${own}/${file}`));
@@ -197,19 +197,20 @@ async function targetOf(name: string): Promise<AdapterTarget> {
   return targetWith(name, tensors);
 }
 
-function targetWith(name: string, tensors: ReadonlyMap<string, unknown>): AdapterTarget {
+function targetWith(name: string, tensors: ReadonlyMap<string, unknown>): LoraTarget {
   return {
     family: imageFamilies().find((one) => one.name === name)!,
+    families: imageFamilies(),
     components: {
       has: (component) => tensors.has(component),
       filesOf: (component) =>
-        ({ tensors: tensors.get(component) }) as ReturnType<AdapterTarget['components']['filesOf']>,
+        ({ tensors: tensors.get(component) }) as ReturnType<LoraTarget['components']['filesOf']>,
     },
   };
 }
 
 /** A file with LoRA's factors of rank 1 in one byte for each value. */
-function opening(modules: readonly Module[], target: AdapterTarget): ReturnType<typeof openAdapter> {
+function opening(modules: readonly Module[], target: LoraTarget): ReturnType<typeof openLora> {
   const specs = modules.flatMap(([name, rows, columns]): TensorSpec[] => [
     { name: `${name}.lora_down.weight`, dtype: 'F8_E4M3', shape: [1, columns] },
     { name: `${name}.lora_up.weight`, dtype: 'F8_E4M3', shape: [rows, 1] },
@@ -223,7 +224,7 @@ function opening(modules: readonly Module[], target: AdapterTarget): ReturnType<
     names: async () => ['style.safetensors'],
     open: async () => memorySource('style.safetensors', bytes),
   };
-  return openAdapter(folder, { given: 'style', name: 'style', targets: undefined }, target);
+  return openLora(folder, { given: 'style', name: 'style', targets: undefined }, target);
 }
 
 describe.each(Object.keys(CHECKPOINTS))('a model of the family %s', (name) => {

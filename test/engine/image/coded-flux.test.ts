@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { FLUX_FILES } from '../../../src/engine/image/families/flux/flux-layout.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Written } from '../../files/gguf/write-gguf.ts';
 import { float8, ggufOf, named, nf4, type CodedTensor } from './coded-tensors.ts';
 import { expectNear, expectSame, prefixed, write } from './drawn-files.ts';

@@ -4,14 +4,14 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { componentHeaders, PageCollector } from '../../../src/engine/plan/planned-components.ts';
+import { componentHeaders, PageCollector } from '../../../src/engine/image/planned-components.ts';
 import { knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import type { ImageModelOptions, Pixels } from '../../../src/engine/image/calls/image-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import type { Folder } from '../../../src/files/source.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
+import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { mutations } from '../../files/gguf/mutations.ts';
 import { memorySource } from '../../files/memory-source.ts';

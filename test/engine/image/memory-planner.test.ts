@@ -2,8 +2,8 @@
 
 import { beforeEach, expect, it, vi } from 'vitest';
 import { MemoryPlanner } from '../../../src/engine/image/memory-planner.ts';
-import type { Parts } from '../../../src/engine/image/stages/parts.ts';
-import type { Resolved } from '../../../src/engine/image/request/resolved.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 
 const measure = vi.hoisted(() => vi.fn());
 vi.mock('../../../src/engine/image/paper-drawing.ts', async (load) => ({
@@ -31,8 +31,7 @@ function planner(): MemoryPlanner {
     roles: new Map(),
     asked: new Map(),
     prefetch: 1,
-    leavable: [],
-    smaller: [],
+    changes: [],
     openPaper: async () => ({}) as Parts,
   });
 }

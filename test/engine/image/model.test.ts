@@ -7,7 +7,7 @@ import type {
   ImageRequest,
 } from '../../../src/engine/image/calls/image-model.ts';
 import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
-import type { Resolved } from '../../../src/engine/image/request/resolved.ts';
+import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 import { IMAGE } from '../../../src/host/kinds/image.ts';
 import { localModel } from '../../../src/host/session/model.ts';
 import { openPaperSession } from '../../host/paper-session.ts';

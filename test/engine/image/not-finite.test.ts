@@ -10,7 +10,7 @@ import type {
   CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/calls/image-model.ts';
-import type { Parts } from '../../../src/engine/image/stages/parts.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
 import type { FamilyModel } from '../../../src/engine/image/blocks/family.ts';
 import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';
 import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image/z-image.ts';

@@ -15,9 +15,9 @@ import type {
 import { IMAGE } from '../../../src/host/kinds/image.ts';
 import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
 import { parseJson } from '../../../src/files/json.ts';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
 export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));

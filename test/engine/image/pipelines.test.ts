@@ -4,16 +4,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STAND_IN_LATENTS } from '../../../src/engine/image/stages/decoder-memory.ts';
 import { draw } from '../../../src/engine/image/stages/draw.ts';
-import { imageFamilies, knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import { fitImages } from '../../../src/engine/image/request/given-images.ts';
+import { imageFamilies, knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
+import { fitImages } from '../../../src/engine/image/stages/given-images.ts';
 import type { ImageEvent, Pixels } from '../../../src/engine/image/calls/image-model.ts';
 import { openWords } from '../../../src/engine/image/request/open-words.ts';
-import { openParts } from '../../../src/engine/image/stages/parts.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
 import type { Autoencoder } from '../../../src/engine/image/blocks/autoencoder.ts';
 import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
@@ -69,7 +69,9 @@ function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latent
 async function drawGolden(name: string, on = device): Promise<{ images: Pixels[]; latents: Float32Array }> {
   const { options, request } = await goldenRequest(name);
   const opened = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
-  const words = await openWords(nodePlatform, opened, options, (path) => Promise.resolve(path));
+  const words = await openWords(nodePlatform, pipelineEntry(opened.className), options, (path) =>
+    Promise.resolve(path),
+  );
   const pipeline = { ...opened, words };
   const parts = await openParts(on, nodePlatform, pipeline, options, () => {});
   const { autoencoder, latents } = overheard(parts.autoencoder);

@@ -1,19 +1,19 @@
 // Goldens drawn on a shared device with planned memory: the image, what each stage takes on the device, and what the plan says.
 
 import { expect } from 'vitest';
-import { drawOn } from '../../../src/engine/image/stages/draw-request.ts';
+import { drawOn } from '../../../src/engine/image/draw-request.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openPlannedParts } from '../../../src/engine/image/memory-planner.ts';
 import type { ImageMemoryPlan, Role } from '../../../src/engine/image/calls/memory-plan.ts';
 import { measure } from '../../../src/engine/image/paper-drawing.ts';
-import { openParts, type Parts } from '../../../src/engine/image/stages/parts.ts';
+import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
 import { rolesOf, STAGED, type Residency } from '../../../src/engine/image/components/residency.ts';
 import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
-import type { Resolved } from '../../../src/engine/image/request/resolved.ts';
+import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openPaperTwin } from '../../../src/gpu/paper-device.ts';
 import { goldenRequest, imagesOf } from './pipeline-golden.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Parts } from '../../../src/engine/image/stages/parts.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
 import { ResidencySearch } from '../../../src/engine/image/residency-search.ts';
 
 it('keeps the devices of a few budgets, those that were used last', async () => {

@@ -3,15 +3,15 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
-import { componentHeaders, PageCollector } from '../../../src/engine/plan/planned-components.ts';
+import { componentHeaders, PageCollector } from '../../../src/engine/image/planned-components.ts';
 import { checkRequests } from '../../../src/engine/weights/check.ts';
 import { collect } from '../../../src/engine/weights/collect.ts';
 import { EngineError } from '../../../src/files/error.ts';
-import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import { assertRange, type ByteSource } from '../../../src/files/source.ts';
 import { openPipeline, type PipelineOptions } from '../../../src/files/pipeline/pipeline-index.ts';
 import type { Weights } from '../../../src/files/checkpoint/shards.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readText } from '../../../src/models/text/registry.ts';
 import { mutations } from '../../files/gguf/mutations.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
 import { originalFlux } from './original-flux.ts';
 import {

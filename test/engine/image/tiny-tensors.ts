@@ -7,7 +7,7 @@ import {
   safetensorsHead,
   type Dtype,
   type TensorSpec,
-} from '../../../src/files/checkpoint/safetensors.ts';
+} from '../../../src/files/tensors/safetensors.ts';
 import { tensorsOf, type WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { collect } from '../../../src/engine/weights/collect.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { write } from './drawn-files.ts';
 import { originalZImage } from './original-names.ts';
 import { tinyZImage } from './tiny-transformers.ts';

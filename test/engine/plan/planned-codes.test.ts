@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { requestedHeaders } from '../../../src/engine/plan/headers.ts';
 import { withBitsAndBytes } from '../../../src/engine/plan/planned-codes.ts';
-import { quantizedBy } from '../../../src/files/quantized.ts';
+import { quantizedBy } from '../../../src/files/coded/quantized.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 
 function page(weights: WeightTable): void {

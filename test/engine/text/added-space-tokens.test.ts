@@ -4,12 +4,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bannedWords } from '../../../src/engine/text/request/banned-words.ts';
-import { writeMask } from '../../../src/engine/text/run/constrained.ts';
 import { compileSource } from '../../../src/engine/text/threads/grammar-source.ts';
 import { createPieces } from '../../../src/engine/text/calls/piece.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
-import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../src/grammar/masks/vocabulary.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { paperSequence } from './paper-sequence.ts';
 
@@ -47,7 +46,7 @@ describe.each([
     const sequence = paperSequence([1], 100, { stopIds: [END], constraint, logprobs: 0 });
     for (const one of before) sequence.acceptToken(one);
     const mask = new Uint32Array(maskWords(size));
-    writeMask(sequence, mask);
+    sequence.writeMask(mask);
     return ((mask[token >> 5]! >>> (token & 31)) & 1) === 1;
   }
 

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { batchNotes } from '../../../src/engine/text/run/batch-notes.ts';
+import { batchNotes } from '../../../src/engine/text/request/defaults.ts';
 import { Recordings } from '../../../src/engine/text/step/recordings.ts';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { modelOption } from '../../../src/options/names.ts';

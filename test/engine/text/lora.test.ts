@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { openTextModel } from '../../../src/index.ts';
-import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import { NAN, spoilTensor } from '../checkpoint-folder.ts';
 import { collect, goldenModel, greedy, openGolden } from '../fixture.ts';
 

@@ -10,13 +10,12 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
-import { writeMask } from '../../../src/engine/text/run/constrained.ts';
-import { phaseOf } from '../../../src/engine/text/step/step-plan.ts';
-import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
-import type { Sequence } from '../../../src/engine/text/run/sequence.ts';
+import { phaseOf, type StepPart, type StepSequence } from '../../../src/engine/text/step/step-part.ts';
+import type { Drawn, Launched } from '../../../src/engine/text/step/launch.ts';
+import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
-import { PageLayout } from '../../../src/engine/text/cache/page-layout.ts';
+import { PageLayout } from '../../../src/engine/text/kv/page-layout.ts';
 import { BatchWriter, type StepSizes } from '../../../src/engine/text/step/batch-writer.ts';
 import { writeStep } from '../../../src/engine/text/step/step.ts';
 import type { StepBuffers } from '../../../src/engine/text/step/step-buffers.ts';
@@ -72,9 +71,9 @@ export function paperChoice(token: number, mask: Uint32Array | null): number {
   return NO_TOKEN_ALLOWED;
 }
 
-function maskOf(sequence: Sequence): Uint32Array {
+function maskOf(sequence: StepSequence): Uint32Array {
   const mask = new Uint32Array(maskWords(PAPER_VOCABULARY));
-  writeMask(sequence, mask);
+  sequence.writeMask(mask);
   return mask;
 }
 
@@ -115,7 +114,7 @@ export function createPaperRunner({
       kv.set(page * PAGE_TOKENS + i, { position: words[2 * i]!, token: words[2 * i + 1]! });
   };
 
-  const launch: Runner['launch'] = (parts, { drawLater = false } = {}) => {
+  const launch = (parts: readonly StepPart[], { drawLater = false } = {}): Launched => {
     const { broken } = runner;
     if (broken) return { submitted: null, draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots, windows.length);
@@ -186,7 +185,7 @@ export function createPaperRunner({
       const bytes = asked.map((copy) => states!.bytesOf({ copy }));
       return queue.then(() => bytes);
     },
-    launch,
+    launcher: { launch },
   };
   return runner;
 }

@@ -2,14 +2,14 @@
 
 import { Placement, SequencePrefix } from '../../../src/engine/text/cache/placement.ts';
 import type { Constraint } from '../../../src/engine/text/calls/constraint.ts';
-import { plainOutput, type OutputParser } from '../../../src/engine/text/output/output-parser.ts';
+import { plainOutput, type OutputParser } from '../../../src/engine/text/calls/output-parser.ts';
 import type { Pieces } from '../../../src/engine/text/calls/piece.ts';
 import { Progress } from '../../../src/engine/text/run/progress.ts';
 import type { Recorder } from '../../../src/engine/text/run/recorder.ts';
 import { SequenceOutput } from '../../../src/engine/text/run/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../../../src/engine/text/run/sequence.ts';
 import { stopText } from '../../../src/grammar/stops/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/run/stop-matcher.ts';
+import { createStopMatcher } from '../../../src/engine/text/run/sequence-output.ts';
 import type { TextEvent } from '../../../src/engine/text/calls/text-model.ts';
 
 export interface PaperSequence extends Sequence {
@@ -77,7 +77,7 @@ export function paperSequence(
         stopIds: new Set(stopIds),
         allowed: null,
         processor: null,
-        adapter: null,
+        lora: null,
         ...asked.request,
       },
       progress: new Progress(prompt),

@@ -1,7 +1,7 @@
 // Fixed states of a fake device: the number of tokens that a sequence has passed, and a hash of them.
 
 import { SEQUENCE_WORDS } from '../../../src/kernels/batch.ts';
-import type { StateCell, StateMove } from '../../../src/engine/text/cache/state-copies.ts';
+import type { StateCell, StateMove } from '../../../src/engine/text/kv/state-mover.ts';
 
 /** A number of tokens and a hash of them. */
 export const STATE_BYTES = 8;

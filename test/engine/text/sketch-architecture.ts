@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { safetensorsHead, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, type TensorSpec } from '../../../src/files/tensors/safetensors.ts';
 import { attention } from '../../../src/kernels/attention.ts';
 import { kvOf, slotsOf, type HeadShape } from '../../../src/kernels/batch.ts';
 import { embed } from '../../../src/kernels/embed.ts';

@@ -4,7 +4,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
-import { firstVisiblePage, widestWindow, windowPages } from '../../../src/engine/text/cache/page-window.ts';
+import { firstVisiblePage, widestWindow, windowPages } from '../../../src/engine/text/kv/pages.ts';
 import type { PageNode } from '../../../src/engine/text/cache/cached-page.ts';
 import { keysOf } from '../../../src/engine/text/cache/sequence-pages.ts';
 import { Scheduler } from '../../../src/engine/text/run/scheduler.ts';

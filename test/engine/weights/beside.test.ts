@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WeightChange, WeightChanges } from '../../../src/engine/weights/change.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Delta } from '../../../src/files/lora/module.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';

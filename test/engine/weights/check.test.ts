@@ -5,7 +5,7 @@ import { checkRequests } from '../../../src/engine/weights/check.ts';
 import { collect } from '../../../src/engine/weights/collect.ts';
 import { unreadNote } from '../../../src/engine/weights/unread.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
-import type { Dtype, TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { Dtype, TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 
 const tensors = (stored: Record<string, [Dtype, number[]]>) =>
   new Map(

@@ -1,7 +1,7 @@
 // The goldens of scripts/reference/coded_weights.py: tensors of GPTQ, AWQ and compressed-tensors, and their settings.
 
 import { readFileSync } from 'node:fs';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
 import type { Declared } from '../../../src/files/coded/methods.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { openCodedGolden } from '../../files/coded/coded-golden.ts';

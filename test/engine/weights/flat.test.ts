@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scalesOf } from '../../../src/engine/weights/scales.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import { readSafetensors, type TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors, type TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';

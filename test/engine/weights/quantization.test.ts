@@ -1,13 +1,13 @@
 // The choice of a quantization by the bytes that a page's weights take, and that options offer the formats that there are.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   chooseQuantization,
   QUANTIZATIONS,
   weightBytesIn,
 } from '../../../src/engine/weights/quantization.ts';
 import type { TensorHeader } from '../../../src/engine/weights/check.ts';
-import { textOf } from '../../../src/files/message.ts';
+import { textOf, type Prose } from '../../../src/files/message.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
 import { FORMATS, QUANTIZED_FORMATS } from '../../../src/kernels/formats.ts';
@@ -45,20 +45,20 @@ describe('auto', () => {
     [18_000, 'int8'],
     [14_000, 'int4'],
   ])('takes the largest that leaves a fifth of %i bytes', async (budget, chosen) => {
-    const { quantization, note } = await chooseQuantization(open(budget), 'auto', bytesIn);
-    expect(quantization).toBe(chosen);
-    expect(textOf(note ?? '')).toContain(`\`quantization\` auto: ${chosen}`);
+    const note = vi.fn<(message: Prose) => void>();
+    expect(await chooseQuantization(open(budget), 'auto', bytesIn, note)).toBe(chosen);
+    expect(note).toHaveBeenCalledOnce();
+    expect(textOf(note.mock.calls[0]![0])).toContain(`\`quantization\` auto: ${chosen}`);
   });
 
   it('is refused where none fits, and leaves other choices alone', async () => {
-    await expect(chooseQuantization(open(1000), 'auto', bytesIn)).rejects.toMatchObject({
+    const note = vi.fn();
+    await expect(chooseQuantization(open(1000), 'auto', bytesIn, note)).rejects.toMatchObject({
       code: 'out_of_memory',
       message: expect.stringContaining('even as int4'),
     });
-    expect(await chooseQuantization(open(1000), 'int8', bytesIn)).toEqual({
-      quantization: 'int8',
-      note: null,
-    });
+    expect(await chooseQuantization(open(1000), 'int8', bytesIn, note)).toBe('int8');
+    expect(note).not.toHaveBeenCalled();
   });
 });
 

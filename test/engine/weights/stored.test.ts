@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TensorHeader } from '../../../src/engine/weights/check.ts';
 import { chooseQuantization, weightBytesIn } from '../../../src/engine/weights/quantization.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { FORMATS } from '../../../src/kernels/formats.ts';
 import { linear, linearSwiglu } from '../../../src/kernels/matmul.ts';
@@ -184,12 +184,14 @@ describe('refused', () => {
     expect(() => openWeights(device, tensors(), page, { format: FORMATS.int4 })).toThrow(
       /quantized already \(w.weight is Q4_K\).*int4/,
     );
+    const note = (): void => {};
     const bytesIn = weightBytesIn(device, tensors(), page);
     expect(bytesIn.choices).toEqual(['none']);
-    await expect(chooseQuantization(device, 'int8', bytesIn)).rejects.toThrow(/quantized already/);
-    expect((await chooseQuantization(device, 'auto', bytesIn)).quantization).toBe('none');
+    await expect(chooseQuantization(device, 'int8', bytesIn, note)).rejects.toThrow(/quantized already/);
+    expect(await chooseQuantization(device, 'auto', bytesIn, note)).toBe('none');
     const small = disguise(device, { memoryBudget: 1000 });
-    await expect(chooseQuantization(small, 'auto', weightBytesIn(small, tensors(), page))).rejects.toThrow(
+    const bytesInSmall = weightBytesIn(small, tensors(), page);
+    await expect(chooseQuantization(small, 'auto', bytesInSmall, note)).rejects.toThrow(
       /weights need .* as they are stored/,
     );
   });

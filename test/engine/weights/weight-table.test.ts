@@ -8,7 +8,7 @@ import { placeWeights } from '../../../src/engine/weights/place.ts';
 import { planWeights } from '../../../src/engine/weights/plan.ts';
 import { uploadAll } from '../../../src/engine/weights/upload.ts';
 import { openWeights, type Weights } from '../../../src/engine/weights/weights.ts';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { FORMATS, type WeightFormat } from '../../../src/kernels/formats.ts';

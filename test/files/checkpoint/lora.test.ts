@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { openLora } from '../../../src/files/checkpoint/lora.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Folder } from '../../../src/files/source.ts';
 import { memorySource } from '../memory-source.ts';
 

@@ -2,7 +2,7 @@
 
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import type { KnownClasses } from '../../../src/files/checkpoint/architecture.ts';
-import { safetensorsHead, tensorBytes } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, tensorBytes } from '../../../src/files/tensors/safetensors.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import type { Folder } from '../../../src/files/source.ts';
 import { memorySource } from '../memory-source.ts';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { withColumns } from '../../../src/files/checkpoint/padded-columns.ts';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import { memorySource } from '../memory-source.ts';
 
 /** Three rows of two values, behind four other bytes. */

@@ -9,8 +9,8 @@ import {
   type PackedKey,
 } from '../../../src/files/checkpoint/quantized-cache.ts';
 import type { PackedEntry } from '../../../src/files/checkpoint/packed-file.ts';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 
 let root: string;
 let model: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sameValues } from '../../../src/files/checkpoint/same-values.ts';
-import type { Dtype, TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { Dtype, TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import { memorySource } from '../memory-source.ts';
 
 type Words = Float32Array | Uint16Array;

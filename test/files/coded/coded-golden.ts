@@ -1,7 +1,7 @@
 // Goldens of weights that several tensors of a file hold together: each case's tensors are those of module `w`.
 
 import { readFileSync } from 'node:fs';
-import { readSafetensors, type TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors, type TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import { memorySource } from '../memory-source.ts';
 
 type Tensors = Map<string, TensorEntry>;

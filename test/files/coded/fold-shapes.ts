@@ -1,7 +1,7 @@
 // Headers of a module's tensors, folded into one weight.
 
 import { expect } from 'vitest';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import { foldCoded } from '../../../src/files/coded/fold.ts';
 import { memorySource } from '../memory-source.ts';
 

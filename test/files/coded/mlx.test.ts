@@ -1,7 +1,7 @@
 // Tensors of MLX folders under the names of transformers; those that do not fit one another are refused with the tensor and what is wrong.
 
 import { describe, expect, it } from 'vitest';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import { foldCoded } from '../../../src/files/coded/fold.ts';
 import { memorySource } from '../memory-source.ts';
 import { changed, openCodedGolden, without } from './coded-golden.ts';

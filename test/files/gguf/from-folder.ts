@@ -3,9 +3,9 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
-import { tensorType, type GgufTypeName } from '../../../src/files/gguf/tensor-types.ts';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
+import { tensorType, type GgufTypeName } from '../../../src/files/tensors/tensor-types.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 import { writeGguf, type Written, type WrittenTensor } from './write-gguf.ts';
 
 const TOWERS = /^model\.(?:vision_tower|multi_modal_projector)\./;

@@ -12,7 +12,7 @@ import { openInline } from '../../../src/host/open.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { modelFiles, towerBeside } from '../../../src/files/gguf/file-names.ts';
 import type { GgufTensor } from '../../../src/files/gguf/gguf.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { GGUF_TOWERS, mediaFamily } from '../../../src/models/towers/media-families.ts';
 import { towerName } from '../../../src/models/gguf-towers.ts';
 

@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openAdapterFile, type AdapterFile } from '../../../src/files/lora/adapter.ts';
-import { safetensorsHead, type Dtype } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, type Dtype } from '../../../src/files/tensors/safetensors.ts';
 import { readTensors } from '../../engine/image/tiny-tensors.ts';
 import { memorySource } from '../memory-source.ts';
 

@@ -1,7 +1,7 @@
 // Weights of 8-bit floats in files of image models: scales under several names, and tensors that become numbers.
 
 import { describe, expect, it } from 'vitest';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import { readFloat8, valueOf } from '../../../src/files/pipeline/float8-tensors.ts';
 import { equalRows, renameTensors, withScales } from '../../../src/files/pipeline/renamed-tensors.ts';
 import { memorySource } from '../memory-source.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { temporaryFolders, type Files } from '../folders.ts';
 import { INDEX, PIPELINE, refusal } from './tiny-index.ts';
 

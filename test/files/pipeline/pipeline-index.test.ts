@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PIPELINE_CLASSES } from '../../../src/engine/image/families/class-names.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { temporaryFolders, type Files } from '../folders.ts';
 import { INDEX, PIPELINE, refusal } from './tiny-index.ts';
 

@@ -5,8 +5,8 @@ import {
   openComponentWeights,
   openDenoiserWeights,
 } from '../../../src/files/pipeline/pipeline-weights.ts';
-import { safetensorsHead, tensorBytes, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { safetensorsHead, tensorBytes, type TensorSpec } from '../../../src/files/tensors/safetensors.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { temporaryFolders, type Files } from '../folders.ts';
 
 const folderOf = temporaryFolders();

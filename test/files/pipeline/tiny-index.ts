@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openPipeline, type PipelineOptions } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Files } from '../folders.ts';
 
 export const INDEX = {

@@ -1,7 +1,7 @@
 // A client's messages reach a template as they were sent, with arguments of calls as objects that print as their text.
 
 import { describe, expect, it } from 'vitest';
-import { JsonSource } from '../../../src/files/template/jinja/from-json.ts';
+import { JsonSource } from '../../../src/files/template/jinja/values/from-json.ts';
 import { prepareMessages } from '../../../src/files/template/template-messages.ts';
 import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';
 

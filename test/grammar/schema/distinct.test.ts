@@ -2,8 +2,8 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../../src/grammar/compile.ts';
-import { limits } from '../../../src/grammar/dfa.ts';
+import { compile } from '../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
 import { DECLARED, ruleOfSchema, WHOLE } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, pick, random, smallVocabulary } from '../small-vocabulary.ts';

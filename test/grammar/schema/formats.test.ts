@@ -1,8 +1,8 @@
 // Formats, each by texts that are and are not in it.
 
 import { expect, test } from 'vitest';
-import { accepts } from '../../../src/grammar/dfa.ts';
-import { limits } from '../../../src/grammar/dfa.ts';
+import { accepts } from '../../../src/grammar/automata/dfa.ts';
+import { limits } from '../../../src/grammar/automata/dfa.ts';
 import { formatDfa } from '../../../src/grammar/schema/format.ts';
 import { pick, random } from '../small-vocabulary.ts';
 

@@ -1,8 +1,8 @@
 // Texts walked byte by byte through the masks of a schema's grammar.
 
 import type { Constraint } from '../../../src/engine/text/calls/constraint.ts';
-import { compile } from '../../../src/grammar/compile.ts';
-import { limits } from '../../../src/grammar/dfa.ts';
+import { compile } from '../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
 import { ruleOfSchema, WHOLE, type SchemaReading } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, smallVocabulary } from '../small-vocabulary.ts';

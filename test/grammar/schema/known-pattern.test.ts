@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { accepts as inDfa } from '../../../src/grammar/dfa.ts';
-import { regexDfa } from '../../../src/grammar/regex.ts';
+import { accepts as inDfa } from '../../../src/grammar/automata/dfa.ts';
+import { regexDfa } from '../../../src/grammar/automata/regex.ts';
 import { readablePattern } from '../../../src/grammar/schema/known-pattern.ts';
 import { pick, random } from '../small-vocabulary.ts';
 import { accepts, grammarOf } from './judge.ts';

@@ -1,9 +1,9 @@
 // Schemas that are not strict: only keywords that cannot be enforced are ignored.
 
 import { expect, test, vi } from 'vitest';
-import { compile } from '../../../src/grammar/compile.ts';
-import { CompileWork } from '../../../src/grammar/compile-work.ts';
-import { limits } from '../../../src/grammar/dfa.ts';
+import { compile } from '../../../src/grammar/compile/compile.ts';
+import { CompileWork } from '../../../src/grammar/bounds/compile-work.ts';
+import { limits } from '../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
 import { lenientRule } from '../../../src/grammar/schema/lenient-rule.ts';
 import * as strictRule from '../../../src/grammar/schema/schema-rule.ts';

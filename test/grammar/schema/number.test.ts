@@ -1,7 +1,7 @@
 // Spellings of numbers against arithmetic: every range at and around its bounds.
 
 import { expect, test } from 'vitest';
-import { accepts, limits } from '../../../src/grammar/dfa.ts';
+import { accepts, limits } from '../../../src/grammar/automata/dfa.ts';
 import { numberTexts } from '../../../src/grammar/schema/number.ts';
 import {
   ALL_NUMBERS,

@@ -1,10 +1,10 @@
 // Objects as models write them: names in any order, any usual spacing, no name twice, with every division of names into tokens.
 
 import { expect, test } from 'vitest';
-import { compile } from '../../../src/grammar/compile.ts';
-import { limits } from '../../../src/grammar/dfa.ts';
+import { compile } from '../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
-import { sequence, text } from '../../../src/grammar/rule.ts';
+import { sequence, text } from '../../../src/grammar/rules/rule.ts';
 import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, smallVocabulary } from '../small-vocabulary.ts';
 import { accepts, grammarOf } from './judge.ts';

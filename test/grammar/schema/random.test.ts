@@ -3,7 +3,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { GrammarError } from '../../../src/grammar/grammar-error.ts';
+import { GrammarError } from '../../../src/grammar/bounds/grammar-error.ts';
 import { DECLARED } from '../../../src/grammar/schema/schema-rule.ts';
 import { pick, random } from '../small-vocabulary.ts';
 import { accepts, grammarOf, nextBytes } from './judge.ts';

@@ -1,7 +1,7 @@
 // Keywords that cannot be enforced are refused with their place and a remedy; unknown keywords are ignored.
 
 import { describe, expect, test } from 'vitest';
-import { GrammarError } from '../../../src/grammar/grammar-error.ts';
+import { GrammarError } from '../../../src/grammar/bounds/grammar-error.ts';
 import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 import { accepts, grammarOf } from './judge.ts';
 

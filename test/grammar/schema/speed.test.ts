@@ -1,8 +1,8 @@
 // Cost of compiling schemas on which grammar engines are slow, in milliseconds of processor time.
 
 import { expect, test } from 'vitest';
-import { compile } from '../../../src/grammar/compile.ts';
-import { limits } from '../../../src/grammar/dfa.ts';
+import { compile } from '../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../src/grammar/automata/dfa.ts';
 import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 
 const strict = (properties: Record<string, unknown>, required = Object.keys(properties)): object => ({

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { GrammarError } from '../../../src/grammar/grammar-error.ts';
+import { GrammarError } from '../../../src/grammar/bounds/grammar-error.ts';
 import { DECLARED } from '../../../src/grammar/schema/schema-rule.ts';
 import { accepts, grammarOf, reversed } from './judge.ts';
 

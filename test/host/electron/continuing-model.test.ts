@@ -6,7 +6,6 @@ import { openContinuing } from '../../../src/host/electron/continuing-model.ts';
 import type { Loss, Thread } from '../../../src/host/electron/engine.ts';
 import { SharedModels } from '../../../src/host/electron/shared-models.ts';
 import { ModelHost } from '../../../src/host/thread/model-host.ts';
-import type { AnyKind } from '../../../src/host/kinds/model-kind.ts';
 import { TEXT } from '../../../src/host/kinds/text.ts';
 import type { Model } from '../../../src/host/session/model.ts';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
@@ -214,12 +213,7 @@ test('users of equal options share one model; the last one closes it', async () 
   const shared = new SharedModels();
   const [gave, none] = [new AbortController(), new AbortController().signal];
   const join = (options: object, signal = none): Promise<Counter> =>
-    shared.open(
-      TEXT as AnyKind,
-      options as { model: string },
-      () => {},
-      signal,
-    ) as unknown as Promise<Counter>;
+    shared.open(TEXT, options as { model: string }, () => {}, signal) as unknown as Promise<Counter>;
   const [first, second, other] = await Promise.all([
     join({ model: 'x', contextLength: 9 }),
     join({ contextLength: 9, model: 'x' }),
@@ -254,9 +248,7 @@ test('the opening of a shared model is cancelled when its last user leaves', asy
   };
   const shared = new SharedModels();
   const users = [new AbortController(), new AbortController()];
-  const joins = users.map((user) =>
-    shared.open(TEXT as AnyKind, { model: 'x' }, () => {}, user.signal),
-  );
+  const joins = users.map((user) => shared.open(TEXT, { model: 'x' }, () => {}, user.signal));
   const failures = joins.map((join) => expect(join).rejects.toMatchObject({ code: 'cancelled' }));
   users[0]!.abort();
   await failures[0];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 import { ServedFiles } from '../../../src/host/electron/served-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-served-'));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { metadataKeys } from '../../../src/models/text/blocks/gguf-config.ts';
 import { ggufClasses, readText } from '../../../src/models/text/registry.ts';
 

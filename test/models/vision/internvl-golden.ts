@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import type { Clip } from '../../../src/files/media/decoded.ts';
 import type { MediaFiles } from '../../../src/models/media.ts';

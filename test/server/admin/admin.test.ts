@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { Adapters } from '../../../src/engine/text/lora/adapters.ts';
+import { Loras } from '../../../src/engine/text/lora/loras.ts';
 import { EngineError } from '../../../src/index.ts';
 import { show } from '../../../src/server/body/fields.ts';
 import type { ServerOptions } from '../../../src/server/service/service.ts';
@@ -143,7 +143,7 @@ describe('/load_lora_adapter', () => {
   /** Starts a server with files on the real disk and without a device. */
   async function startOnDisk() {
     const harness = await startAdmin();
-    const adapters = new Adapters(nodePlatform, {}, () => {});
+    const adapters = new Loras(nodePlatform, {}, () => {});
     await adapters.attach({ add: async () => {}, remove: async () => {} });
     harness.model.loadAdapter = (name, path) => adapters.load(name, path);
     const load = (path: string) => harness.post('/load_lora_adapter', { lora_name: 'x', lora_path: path });

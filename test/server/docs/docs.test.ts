@@ -1,6 +1,7 @@
 // /openapi.json and /docs: the contents of the tables, and no external resources.
 
 import { describe, expect, it } from 'vitest';
+import { MODEL_KINDS } from '../../../src/index.ts';
 import { ROUTES } from '../../../src/server/routes.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { openFakeImageModel } from '../fake-image-model.ts';
@@ -155,8 +156,8 @@ describe('replies', () => {
 
 it('what can be read comes as what it is said to be, with models of every kind', async () => {
   const { url, server } = await start();
-  server.addModel({ kind: 'embedding' }).ready(createFakeEmbeddingModel());
-  server.addModel({ kind: 'image' }).ready(await openFakeImageModel());
+  server.addModel({ kind: MODEL_KINDS.embedding }).ready(createFakeEmbeddingModel());
+  server.addModel({ kind: MODEL_KINDS.image }).ready(await openFakeImageModel());
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
   const pages = Object.entries(paths).filter(([path, { get }]) => get && !path.includes('{'));
   expect(pages.length).toBeGreaterThan(10);

@@ -1,6 +1,7 @@
 // A fake model behind Ollama's routes.
 
 import { expect } from 'vitest';
+import { MODEL_KINDS } from '../../../src/index.ts';
 import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { start } from '../harness.ts';
@@ -31,7 +32,7 @@ export async function startOllama(of: Script, options: Partial<ServerOptions> = 
   const harness = await start(options, { names: ['org/chat'] });
   script(harness.model, of);
   const embedder = createFakeEmbeddingModel();
-  harness.server.addModel({ names: ['vectors'], kind: 'embedding' }).ready(embedder);
+  harness.server.addModel({ names: ['vectors'], kind: MODEL_KINDS.embedding }).ready(embedder);
   const send = (path: string, body?: object, method = body ? 'POST' : 'GET') =>
     fetch(`${harness.url}/api/${path}`, {
       method,

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { MODEL_KINDS } from '../../../src/index.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { openFakeImageModel } from '../fake-image-model.ts';
 import { ask, eventually, start } from '../harness.ts';
@@ -140,7 +141,7 @@ describe('/metrics', () => {
 
   it('counts texts that became vectors', async () => {
     const { url, server } = await start();
-    server.addModel({ names: ['vectors'], kind: 'embedding' }).ready(createFakeEmbeddingModel());
+    server.addModel({ names: ['vectors'], kind: MODEL_KINDS.embedding }).ready(createFakeEmbeddingModel());
     await fetch(`${url}/v1/embeddings`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -163,7 +164,7 @@ describe('/server_info', () => {
       { apiKey: 'secret', adminApiKey: 'hush', version: '1.2.3' },
       { names: ['chat'] },
     );
-    server.addModel({ names: ['scenes'], kind: 'image' }).ready(await openFakeImageModel());
+    server.addModel({ names: ['scenes'], kind: MODEL_KINDS.image }).ready(await openFakeImageModel());
     server.addModel({ names: ['late'] });
     server.addModel({ names: ['bad'] }).failed('it broke');
     const response = await fetch(url + path, { headers: { authorization: 'Bearer secret' } });
@@ -188,7 +189,7 @@ describe('/server_info', () => {
 it('a model that sleeps is named so', async () => {
   const { url, server, model } = await start({}, { names: ['chat'] });
   const vectors = createFakeEmbeddingModel();
-  server.addModel({ names: ['vectors'], kind: 'embedding' }).ready(vectors);
+  server.addModel({ names: ['vectors'], kind: MODEL_KINDS.embedding }).ready(vectors);
   const phases = async () => {
     const probe = await fetch(`${url}/readyz`);
     expect(probe.status).toBe(200);
@@ -219,7 +220,7 @@ describe('/model_info', () => {
     '%s tells of the first model, or of one by name',
     async (path) => {
       const { url, server } = await start({}, { names: ['chat', 'gpt'] });
-      server.addModel({ names: ['vectors'], kind: 'embedding' }).ready(createFakeEmbeddingModel());
+      server.addModel({ names: ['vectors'], kind: MODEL_KINDS.embedding }).ready(createFakeEmbeddingModel());
       const info = async (query: string) => (await fetch(url + path + query)).json();
       expect(await info('')).toMatchObject({
         model_path: '/models/fake-chat',

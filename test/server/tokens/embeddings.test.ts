@@ -2,6 +2,7 @@
 
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
+import { MODEL_KINDS } from '../../../src/index.ts';
 import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { start } from '../harness.ts';
@@ -9,7 +10,7 @@ import { start } from '../harness.ts';
 async function startEmbedding(options: Partial<ServerOptions> = {}) {
   const harness = await start(options, { names: ['org/chat'] });
   const model = createFakeEmbeddingModel();
-  harness.server.addModel({ names: ['org/vectors'], kind: 'embedding' }).ready(model);
+  harness.server.addModel({ names: ['org/vectors'], kind: MODEL_KINDS.embedding }).ready(model);
   const post = async (body: unknown) => {
     const response = await fetch(`${harness.url}/v1/embeddings`, {
       method: 'POST',

@@ -1,6 +1,7 @@
 // /tokenize and /detokenize on fake models.
 
 import { describe, expect, it } from 'vitest';
+import { MODEL_KINDS } from '../../../src/index.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { eventually, start } from '../harness.ts';
 
@@ -14,7 +15,7 @@ interface Reply {
 
 async function startTokenizing() {
   const { server, url, model } = await start({}, { names: ['chat'] });
-  server.addModel({ names: ['vectors'], kind: 'embedding' }).ready(createFakeEmbeddingModel());
+  server.addModel({ names: ['vectors'], kind: MODEL_KINDS.embedding }).ready(createFakeEmbeddingModel());
   const post = async (path: string, body: object) => {
     const response = await fetch(url + path, {
       method: 'POST',

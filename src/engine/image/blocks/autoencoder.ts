@@ -6,16 +6,34 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { sampleLatents, scaleLatents, unscaleLatents, type LatentScales } from '../../../kernels/latents.ts';
 import { fromPixels } from '../../../kernels/from-pixels.ts';
 import {
+  autoencoderDCDecoder,
+  autoencoderDCEncoder,
+} from '../../../models/image/autoencoders/autoencoder-dc.ts';
+import { readAutoencoderDCConfig } from '../../../models/image/autoencoders/autoencoder-dc-config.ts';
+import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
   type Tiling,
 } from '../../../models/image/autoencoders/autoencoder-kl.ts';
-import { readAutoencoderKLConfig } from '../../../models/image/autoencoders/autoencoder-kl-config.ts';
+import {
+  readAutoencoderKLConfig,
+  readAutoencoderKLFlux2Config,
+} from '../../../models/image/autoencoders/autoencoder-kl-config.ts';
+import {
+  autoencoderKLFlux2Decoder,
+  autoencoderKLFlux2Encoder,
+} from '../../../models/image/autoencoders/autoencoder-kl-flux2.ts';
+import {
+  qwenImageDecoder,
+  qwenImageEncoder,
+} from '../../../models/image/autoencoders/autoencoder-qwen-image.ts';
+import { readAutoencoderQwenImageConfig } from '../../../models/image/autoencoders/autoencoder-qwen-image-config.ts';
 import {
   autoencoderTinyDecoder,
   autoencoderTinyEncoder,
 } from '../../../models/image/autoencoders/autoencoder-tiny.ts';
 import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/autoencoder-tiny-config.ts';
+import type { Json } from '../../../models/config-values.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { Pixels } from '../calls/image-model.ts';
@@ -40,45 +58,84 @@ export interface Autoencoder {
   sample(encoded: Tensor, noise: Tensor): Tensor;
 }
 
-/** Returns the autoencoder of a component according to its configuration. Throws bad_checkpoint and unsupported. */
-export function readAutoencoder({
-  name,
-  className,
-  config: json,
-}: Pick<PipelineComponent, 'name' | 'className' | 'config'>): Autoencoder {
-  const file = `${name}/config.json`;
-  if (className === 'AutoencoderTiny') {
-    const config = readAutoencoderTinyConfig(json, file);
+/** The parts of an autoencoder that follow from its configuration. */
+type Declared = Omit<Autoencoder, 'component'>;
+
+/** Autoencoders by their classes. Each throws bad_checkpoint and unsupported. */
+const CLASSES: Readonly<Record<string, (json: Json, file: string) => Declared>> = {
+  AutoencoderKL(json, file) {
+    const config = readAutoencoderKLConfig(json, file);
     return {
-      component: name,
-      latentChannels: config.latentChannels,
-      factor: 2 ** (config.decoder.blocks.length - 1),
-      scales: config.scales,
-      tiles: false,
-      samples: false,
-      decoder(weights) {
-        const decode = autoencoderTinyDecoder(config, weights);
-        return (latents) => decode(unscaleLatents(latents, config.scales));
-      },
-      encoder: (weights) => autoencoderTinyEncoder(config, weights),
-      sample: (encoded) => scaleLatents(encoded, config.scales),
+      ...declared(config, config.channels.length, autoencoderKLDecoder, autoencoderKLEncoder),
+      samples: true,
+      sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
     };
-  }
-  const config = readAutoencoderKLConfig(json, file);
+  },
+  AutoencoderTiny(json, file) {
+    const config = readAutoencoderTinyConfig(json, file);
+    const levels = config.decoder.blocks.length;
+    return { ...declared(config, levels, autoencoderTinyDecoder, autoencoderTinyEncoder), tiles: false };
+  },
+  AutoencoderKLQwenImage(json, file) {
+    const config = readAutoencoderQwenImageConfig(json, file);
+    return {
+      ...declared(config, config.channels.length, qwenImageDecoder, qwenImageEncoder),
+      samples: true,
+      sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
+    };
+  },
+  AutoencoderDC(json, file) {
+    const config = readAutoencoderDCConfig(json, file);
+    return declared(config, config.encoder.length, autoencoderDCDecoder, autoencoderDCEncoder);
+  },
+  /** Its latents are those of the denoiser already. */
+  AutoencoderKLFlux2(json, file) {
+    const config = readAutoencoderKLFlux2Config(json, file);
+    const { latentChannels, patch, channels, scales } = config;
+    return {
+      latentChannels: patch ** 2 * latentChannels,
+      factor: patch * 2 ** (channels.length - 1),
+      scales,
+      tiles: true,
+      samples: false,
+      decoder: (weights) => autoencoderKLFlux2Decoder(config, weights),
+      encoder: (weights) => autoencoderKLFlux2Encoder(config, weights),
+      sample: (latents) => unscaleLatents(latents, scales),
+    };
+  },
+};
+
+/** An autoencoder that halves the sides of images between its `levels`, and whose encoder gives latents. */
+function declared<C extends { latentChannels: number; scales: LatentScales }>(
+  config: C,
+  levels: number,
+  decoder: (config: C, weights: WeightTable) => ReturnType<Autoencoder['decoder']>,
+  encoder: (config: C, weights: WeightTable) => ReturnType<Autoencoder['encoder']>,
+): Declared {
+  const { latentChannels, scales } = config;
   return {
-    component: name,
-    latentChannels: config.latentChannels,
-    factor: 2 ** (config.channels.length - 1),
-    scales: config.scales,
+    latentChannels,
+    factor: 2 ** (levels - 1),
+    scales,
     tiles: true,
-    samples: true,
+    samples: false,
     decoder(weights) {
-      const decode = autoencoderKLDecoder(config, weights);
-      return (latents, tiling) => decode(unscaleLatents(latents, config.scales), tiling);
+      const decode = decoder(config, weights);
+      return (latents, tiling) => decode(unscaleLatents(latents, scales), tiling);
     },
-    encoder: (weights) => autoencoderKLEncoder(config, weights),
-    sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
+    encoder: (weights) => encoder(config, weights),
+    sample: (latents) => scaleLatents(latents, scales),
   };
+}
+
+/** Returns the autoencoder of a component according to its class and configuration. Throws bad_checkpoint and unsupported. */
+export function readAutoencoder({
+  name: component,
+  className,
+  config,
+}: Pick<PipelineComponent, 'name' | 'className' | 'config'>): Autoencoder {
+  const read = CLASSES[className] ?? CLASSES['AutoencoderKL']!;
+  return { component, ...read(config, `${component}/config.json`) };
 }
 
 /** Uploads an image; `on` returns it on a tape in −1 … 1, [1, height, width, 3]. */

@@ -56,8 +56,8 @@ export interface ImageFamily {
   readonly sigmas: ((steps: number) => number[]) | null;
   /** μ of schedules that shift by the image's size; left out: as scheduler_config.json says. */
   readonly mu?: (imageTokens: number, steps: number) => number;
-  /** Names of modules in adapters for the family's models; left out: none are applied. */
-  readonly adapters?: AdapterScheme;
+  /** Names of modules in LoRA for the family's models; left out: none is applied. */
+  readonly lora?: AdapterScheme;
   /** The layer of the denoiser that adapters may widen; left out: none. */
   readonly widening?: WidenedInput;
   /** Layouts of the family's models in one file; left out: none is built in. */
@@ -83,8 +83,8 @@ export interface WidenedInput {
 export interface LatentLayout {
   /** Latents along one side of a token. */
   patch: number;
-  /** Frames of one result: 1 for images. */
-  frames: number;
+  /** Frames of one result; left out: 1. */
+  frames?: number;
 }
 
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;

@@ -1,7 +1,11 @@
-// Declarations of components that several families share: autoencoders, CLIP text encoders, noise schedules.
+// Declarations that several families share: components such as autoencoders, text encoders and noise schedules, and what most families with a
+// transformer say of themselves.
 
 import type { ComponentClasses, PipelineComponents } from '../../../files/pipeline/pipeline-classes.ts';
 import { TOKENIZER_BACKENDS } from '../components/component-tokenizer.ts';
+import { plainSigmas } from '../schedules/flow-sigmas.ts';
+import { readAutoencoder } from './autoencoder.ts';
+import type { ImageFamily } from './family.ts';
 
 export const AUTOENCODER: ComponentClasses = {
   kind: 'model',
@@ -24,6 +28,11 @@ export const tokenizer = (...classes: string[]): ComponentClasses => ({
   library: 'transformers',
   classes: [...classes, ...TOKENIZER_BACKENDS],
 });
+
+export const CLIP_TOKENIZERS = tokenizer('CLIPTokenizer', 'CLIPTokenizerFast');
+export const T5_ENCODER = textEncoder('T5EncoderModel');
+export const T5_TOKENIZER = tokenizer('T5TokenizerFast', 'T5Tokenizer');
+export const QWEN_TOKENIZER = tokenizer('Qwen2Tokenizer', 'Qwen2TokenizerFast');
 
 /** An IP-Adapter, and the encoder of its image. */
 export const IMAGE_PROMPT: PipelineComponents = {
@@ -74,3 +83,15 @@ export const denoiser = (...classes: string[]): ComponentClasses => ({
   library: 'diffusers',
   classes,
 });
+
+/** A family whose transformer denoises latents in patches of 2 × 2 by a flow, in diffusers' usual components. */
+export const TRANSFORMER_FAMILY = {
+  denoiser: 'transformer',
+  autoencoder: 'vae',
+  readAutoencoder,
+  latents: { patch: 2 },
+  namedDefaults: [],
+  takes: ['maxSequenceLength', 'flowShift'],
+  readsEmphasis: false,
+  sigmas: plainSigmas,
+} as const satisfies Partial<ImageFamily>;

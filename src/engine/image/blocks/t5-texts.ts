@@ -1,15 +1,14 @@
 // States of texts by the encoder of T5, for families whose denoisers read them as conditions.
 
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
-import type { Region, Tensor } from '../../../gpu/tensor.ts';
-import type { Tape } from '../../../gpu/tape.ts';
-import { linearCombination } from '../../../kernels/linear-combination.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
 import { t5 } from '../../../models/text/t5/t5.ts';
 import { distanceBuckets, readT5Config, type T5Config } from '../../../models/text/t5/t5-config.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
+import { computeFinite, type ComputeOptions } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { Scope } from '../recording/scope.ts';
+import type { TextStates } from './transformer-model.ts';
 
 /** Components that hold the encoder and its tokenizer. */
 export interface T5Components {
@@ -43,19 +42,19 @@ function configOf(components: ComponentAccess, encoder: string): T5Config {
   return readT5Config(components.get(encoder).config, `${encoder}/config.json`);
 }
 
-/** Returns the states of each text, [1, tokens, columns]; the caller frees them. */
+/** Returns the states of each text; the caller frees them. */
 export async function readT5(
   components: ComponentAccess,
   { encoder, tokenizer: tokenizerName }: T5Components,
   texts: readonly string[],
   { count, padding, options }: T5Reading,
-): Promise<Tensor[]> {
+): Promise<TextStates[]> {
   const { device } = components;
   const config = configOf(components, encoder);
   const tokenizer = await components.tokenizer(tokenizerName);
   using weights = await components.load(encoder, 'text', (table: WeightTable) => t5(config, table), options);
   using results = new Scope(device);
-  const states: Tensor[] = [];
+  const states: TextStates[] = [];
   for (const text of texts) {
     using inputs = new Scope(device);
     const held = (label: string, values: Uint32Array): Tensor =>
@@ -67,10 +66,10 @@ export async function readT5(
     const ids = held('token ids', padded);
     const buckets = held('classes of distances', distanceBuckets(config, tokens));
     const keys = padding !== 'one' ? null : held('number of words', Uint32Array.of(words.length));
-    const found = await encodeOne(components, 'the T5 encoder', options, (tape) =>
+    const [found] = await computeFinite(device, options, 'the T5 encoder', (tape) => [
       weights.page(tape, { ids, buckets, ...(keys && { keys }) }),
-    );
-    states.push(results.hold(found));
+    ]);
+    states.push({ states: results.hold(found!) }); // [1, tokens, columns]
   }
   results.release();
   return states;
@@ -87,22 +86,4 @@ const paddingId = (tokenizer: Tokenizer): number => idOf(tokenizer, 'pad_token',
 function idOf(tokenizer: Tokenizer, name: 'eos_token' | 'pad_token', otherwise: number): number {
   const token = tokenizer.specials[name];
   return (typeof token === 'string' ? tokenizer.tokenToId(token) : null) ?? otherwise;
-}
-
-/** Computes one tensor, again in plain f32 where a value is not finite. */
-export function encodeOne(
-  { device }: ComponentAccess,
-  what: string,
-  options: ComputeOptions,
-  record: (tape: Tape) => Tensor,
-): Promise<Tensor> {
-  const once = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-    using inputs = new Scope(device);
-    const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
-    const [made] = await compute(device, way, (tape) => [
-      linearCombination([record(tape)], one.region!, notFinite),
-    ]);
-    return made!;
-  };
-  return finitely(device, options, what, once, (made) => freeTensors(device, [made]));
 }

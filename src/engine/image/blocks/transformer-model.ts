@@ -1,83 +1,78 @@
-// What models have in common whose denoiser is one transformer: texts are encoded before it is loaded, and a step is recorded for one size
-// of latents and replayed with other numbers.
+// Models whose denoiser is one transformer, by what their families declare: texts are encoded before it is loaded, and a step is recorded for
+// one size of latents and replayed with other numbers.
 
 import { EngineError } from '../../../files/error.ts';
+import { say } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import { guidance } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { repeat } from '../../../kernels/repeat.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { allocateTensor, freeTensors, recordTape, type ComputeOptions } from '../recording/compute.ts';
-import { CountedRecording, timesOf } from '../recording/counted-recording.ts';
+import {
+  allocateTensor,
+  compute,
+  freeTensors,
+  recordTape,
+  timesOf,
+  type ComputeOptions,
+  type Recording,
+} from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { writeRows, type Predictor } from '../recording/denoiser.ts';
-import { createScalars } from '../recording/scalars.ts';
-import type { Scope } from '../recording/scope.ts';
+import { createScalars } from '../recording/scope.ts';
+import { Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 
-/** Facts about a transformer without a trained size of images, which takes no masks, beside text encoders without clip skip. */
-export const TRANSFORMER: Pick<
-  FamilyModel,
-  'fillsMasks' | 'sampleSize' | 'mostClipSkip' | 'unreadClipLayers'
-> = {
-  fillsMasks: false,
-  sampleSize: null,
-  mostClipSkip: 0,
-  unreadClipLayers: 0,
-};
+/** Most tokens of a prompt that T5 reads, and their number by default. */
+export const MOST_TOKENS = 512;
 
-/** Throws bad_checkpoint if the states of text encoders are not as wide as a key of the transformer's configuration says. */
-export function requireWidth(key: string, wanted: number, encoders: string, found: number): void {
-  if (wanted === found) return;
-  throw new EngineError(
-    'bad_checkpoint',
-    `transformer/config.json: ${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`,
-    { param: key },
-  );
+/** States of a text, or of several as items of one batch. */
+export interface TextStates {
+  /** [items, tokens, columns] */
+  states: Tensor;
+  /** [items, columns]; left out: the transformer takes none. */
+  pooled?: Tensor;
 }
 
-/** Inputs of one recorded step. `Page`: the transformer with its weights. */
+type Facts = Omit<FamilyModel, 'checkFiles' | 'prepare'>;
+
+/** What a family declares of its model beside the facts that callers read. `Page`: the transformer with its weights. */
+export interface TransformerDeclaration<Page>
+  extends Pick<Facts, 'latentChannels' | 'guides'>, Partial<Omit<Facts, 'latentChannels' | 'guides'>> {
+  page(table: WeightTable): Page;
+  /** Most tokens of a prompt that are read; left out: those of T5. */
+  mostTokens?: number;
+  /** Throws bad_checkpoint for text encoders whose weights do not match their configurations or the transformer's, and damaged tokenizers. */
+  checkTexts(): Promise<void>;
+  /** Returns the states of the prompt and behind it, if the request is guided, those of the negative prompt; the caller frees them. */
+  encode(request: RunRequest, guided: boolean): Promise<readonly TextStates[]>;
+  /** Computes an input that needs weights of its own, before those of the transformer are loaded; left out: there is none. */
+  before?(request: RunRequest): Promise<Tensor>;
+  /** Prepares the inputs of all steps, which `scope` takes over, and returns how a step is recorded. */
+  step(given: TransformerRequest<Page>, scope: Scope): Promise<RecordedStep> | RecordedStep;
+}
+
+/** Inputs of one recorded step. */
 export interface TransformerRequest<Page> {
-  components: ComponentAccess;
+  device: Device;
   page: Page;
   request: RunRequest;
+  texts: readonly TextStates[];
+  /** What `before` gave; null: nothing. */
+  before: Tensor | null;
   /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
   references: readonly Tensor[];
+  /** [1, height, width, channels] */
   latents: Tensor;
+  height: number;
+  width: number;
   output: Tensor;
   /** Channels that the transformer takes beside the latents, [1, height, width, …]; null: none. */
   extra: Tensor | null;
   options: ComputeOptions;
-}
-
-interface EncodedTexts<Page> {
-  /** All tensors of the texts, which are freed at the end. */
-  tensors: readonly Tensor[];
-  /** Tokens of the prompt. */
-  tokens: number;
-  predictor(given: TransformerRequest<Page>): Promise<Predictor>;
-}
-
-/** The texts of a request, and the transformer as it is loaded for them. */
-export function prepareTransformer<Page>(
-  components: ComponentAccess,
-  page: (table: WeightTable) => Page,
-  request: RunRequest,
-  { tensors, tokens, predictor }: EncodedTexts<Page>,
-): Prepared {
-  return {
-    tokens,
-    async load(references) {
-      const weights = await components.load('transformer', 'denoiser', page, request.options);
-      const given = { components, page: weights.page, request, references };
-      return {
-        record: (latents, output, extra, options) => predictor({ ...given, latents, output, extra, options }),
-        [Symbol.dispose]: () => weights[Symbol.dispose](),
-      };
-    },
-    [Symbol.dispose]: () => freeTensors(components.device, tensors),
-  };
 }
 
 /** Inputs that change from step to step, on the tape of the step. */
@@ -107,30 +102,95 @@ interface StepValues {
   isOther?: boolean;
 }
 
+export function openTransformer<Page>(
+  components: ComponentAccess,
+  {
+    page,
+    mostTokens = MOST_TOKENS,
+    checkTexts,
+    encode,
+    before,
+    step,
+    ...facts
+  }: TransformerDeclaration<Page>,
+): FamilyModel {
+  const { device } = components;
+  return {
+    fillsMasks: false,
+    sampleSize: null,
+    mostClipSkip: 0,
+    unreadClipLayers: 0,
+    ...facts,
+    checkRequest(request) {
+      checkLength(request, mostTokens);
+      facts.checkRequest?.(request);
+    },
+    async checkFiles() {
+      await checkTexts();
+      components.check('transformer', page);
+    },
+    async prepare(request): Promise<Prepared> {
+      const texts = await encode(request, facts.guides(request.values.guidance, request.call));
+      return {
+        tokens: texts[0]!.states.shape[1] as number,
+        async load(references) {
+          using scope = new Scope(device);
+          const early = before ? scope.hold(await before(request)) : null;
+          const { page: loaded } = scope.use(
+            await components.load('transformer', 'denoiser', page, request.options),
+          );
+          const owner = scope.move();
+          const given = { device, page: loaded, request, texts, before: early, references };
+          return {
+            record(latents, output, extra, options) {
+              const [, height, width] = latents.shape as [number, number, number];
+              return recordPredictor({ ...given, latents, height, width, output, extra, options }, step);
+            },
+            [Symbol.dispose]: () => owner[Symbol.dispose](),
+          };
+        },
+        [Symbol.dispose]: () =>
+          freeTensors(
+            device,
+            texts.flatMap(({ states, pooled }) => [states, pooled]),
+          ),
+      };
+    },
+  };
+}
+
+/** Throws bad_request for a limit above the number of tokens that a text encoder reads. */
+function checkLength({ maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLength'>, most: number): void {
+  if (maxSequenceLength <= most) return;
+  const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${most} tokens of a prompt: choose at most that`;
+  throw new EngineError('bad_request', problem, { param: 'maxSequenceLength' });
+}
+
 /** Number of scalars of a step. */
 const MOST_SCALARS = 2;
 
-/** Records a step whose prediction is copied to `output`; the predictor takes over what `scope` holds. */
-export async function recordPredictor(
-  device: Device,
-  scope: Scope,
-  { output, options }: { output: Tensor; options: ComputeOptions },
-  { items = 1, record, recordOther, values }: RecordedStep,
+/** Records a step whose prediction is copied to `output`. */
+async function recordPredictor<Page>(
+  given: TransformerRequest<Page>,
+  step: TransformerDeclaration<Page>['step'],
 ): Promise<Predictor> {
+  const { device, output, options } = given;
+  using scope = new Scope(device);
+  const { items = 1, record, recordOther, values } = await step(given, scope);
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
   const inputs = { scalars: scalars.region, flag };
-  const recorded = async (step: RecordedStep['record']): Promise<CountedRecording> => {
-    const on = (tape: Tape) => [step(tape, { time: time.on(tape), ...inputs })];
-    return new CountedRecording(scope.use(await recordTape(device, options, on, [output])));
+  const recorded = async (way: RecordedStep['record']): Promise<Recording> => {
+    const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
+    return scope.use(await recordTape(device, options, on, [output]));
   };
   const usual = await recorded(record);
   const other = recordOther ? await recorded(recordOther) : usual;
   const owner = scope.move();
   return {
-    run(step, index) {
-      const now = values(step, index);
+    run(planned, index) {
+      const now = values(planned, index);
       scalars.write(now.scalars);
       writeRows(device, time, new Float32Array(items).fill(now.time));
       return (now.isOther === true ? other : usual).run();
@@ -140,6 +200,30 @@ export async function recordPredictor(
   };
 }
 
+/** Texts of most families. */
+export const promptsOf = ({ prompt, values }: RunRequest, guided: boolean): string[] =>
+  guided ? [prompt, values.negativePrompt] : [prompt];
+
+/** Throws bad_checkpoint if the states of text encoders are not as wide as a key of the transformer's configuration says. */
+export function requireWidth(key: string, wanted: number, encoders: string, found: number): void {
+  if (wanted === found) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `transformer/config.json: ${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`,
+    { param: key },
+  );
+}
+
+/** What is computed of a text once for all steps, such as its states in the transformer's width. */
+export async function conditionOnce<Page>(
+  { device, options }: Pick<TransformerRequest<Page>, 'device' | 'options'>,
+  scope: Scope,
+  record: (tape: Tape) => Tensor,
+): Promise<Tensor> {
+  const [made] = await compute(device, options, (tape) => [record(tape)]);
+  return scope.hold(made!);
+}
+
 /** The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. */
 export function combineGuided(predictions: readonly Tensor[], { scalars, flag }: StepInputs): Tensor {
   return predictions.length === 1 ? predictions[0]! : linearCombination(predictions, scalars, flag);
@@ -147,6 +231,18 @@ export function combineGuided(predictions: readonly Tensor[], { scalars, flag }:
 
 /** Scalars of `combineGuided` for a guidance scale. */
 export const guidedScalars = (scale: number): readonly number[] => [scale, 1 - scale];
+
+/** Indices of the scalars of a step whose texts are items of one batch: the guidance scale, and the factor on its input. */
+const GUIDANCE = 0;
+const INPUT = 1;
+
+/** The input of a batch, multiplied by scalars[1]. */
+export const repeated = (x: Tensor, items: number, { scalars }: StepInputs): Tensor =>
+  items === 1 ? x : repeat(x, items, scalars, INPUT);
+
+/** The prediction of a batch, guided by scalars[0] where there is a negative prompt, which is the first item. */
+export const guidedItems = (y: Tensor, items: number, { scalars }: StepInputs): Tensor =>
+  items === 1 ? y : guidance(y, scalars, GUIDANCE);
 
 /** Uploads the rotations of tokens, `dims` columns each, one part after the other; `scope` owns them. */
 export function uploadRotations(

@@ -124,6 +124,32 @@ export const STRENGTH: CallArgumentTable = {
     request: 'strength',
   }),
 };
+/** Schedules and prompts of transformers. */
+export const SIGMAS: CallArgumentTable = {
+  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, { call: 'sigmas' }),
+};
+export const TIMESTEPS: CallArgumentTable = {
+  timesteps: list('integers of at least 0', (item) => isWhole(item) && item >= 0, { call: 'timesteps' }),
+};
+export const ETA: CallArgumentTable = {
+  eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, { call: 'eta' }),
+};
+export const MAX_LENGTH: CallArgumentTable = {
+  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+};
+/** The argument of pipelines that can draw only the surroundings of a mask. */
+export const CROP: CallArgumentTable = { padding_mask_crop: integer(0, { call: 'maskPadding' }) };
+/** Arguments of pipelines for captions that were trained in certain sizes. */
+export const CAPTIONS: CallArgumentTable = {
+  clean_caption: onlyFalse('cleaning of captions is not built'),
+  use_resolution_binning: flag({ call: 'binning' }),
+};
+
+/** Arguments of classes that draw from a text, or also from an image, or fill its mask, by `table`. */
+export const byTask =
+  (table: CallArgumentTable, crop: CallArgumentTable = CROP) =>
+  (task: 'text-to-image' | 'image-to-image' | 'inpainting'): CallArgumentTable =>
+    task === 'text-to-image' ? table : { ...table, ...STRENGTH, ...(task === 'inpainting' ? crop : {}) };
 
 /** Arguments of diffusers' classes that this engine does not support, with the remedy. */
 const UNBUILT: Readonly<Record<string, string>> = {

@@ -107,6 +107,7 @@ export type ImageEvent =
   | { type: 'done'; milliseconds: number };
 
 export interface ImageModelInfo {
+  readonly kind: 'image';
   path: string;
   name: string;
   /** Pipeline class in model_index.json. */

@@ -15,8 +15,7 @@ import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import { unreadNote } from '../../weights/unread.ts';
 import type { WeightChanges } from '../../weights/change.ts';
 import { openWeights, type Weights as LoadedWeights } from '../../weights/weights.ts';
-import { closeFiles, componentOf, orClose, underFile, type Files } from './component-files.ts';
-import { componentSlot } from './component-slot.ts';
+import { closeFiles, componentOf, componentSlot, orClose, underFile, type Files } from './component-files.ts';
 import { openTokenizer } from './component-tokenizer.ts';
 import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
 import { KeptWeights, type Kept } from './kept-weights.ts';
@@ -71,25 +70,25 @@ export class Components {
   /** Words of prompts with embeddings of their own. */
   readonly words: NonNullable<Pipeline['words']>;
   readonly quantization: Exclude<Quantization, 'auto'>;
-  private readonly options: ComponentsOptions;
-  private readonly files: Files;
+  readonly #options: ComponentsOptions;
+  readonly #files: Files;
   /** null: the format of the file. */
-  private readonly format: WeightFormat | null;
-  private residencies: Residencies = new Map();
+  readonly #format: WeightFormat | null;
+  #residencies: Residencies = new Map();
   /** Pages whose weights stay on the device or have copies in host memory. */
-  private readonly kept = new KeptWeights();
+  readonly #kept = new KeptWeights();
   /** Changes that adapters make to components. */
-  private changes: ReadonlyMap<string, WeightChanges> = new Map();
-  private readonly bytes = new Map<string, PageBytes>();
-  private readonly notes = new Set<string>();
-  private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
+  #changes: ReadonlyMap<string, WeightChanges> = new Map();
+  readonly #bytes = new Map<string, PageBytes>();
+  readonly #notes = new Set<string>();
+  readonly #tokenizers = new Map<string, Promise<Tokenizer>>();
 
   constructor(device: Device, files: Files, format: WeightFormat | null, options: ComponentsOptions) {
     const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
     this.device = device;
-    this.files = files;
-    this.format = format;
-    this.options = options;
+    this.#files = files;
+    this.#format = format;
+    this.#options = options;
     this.words = options.pipeline.words ?? [];
     this.storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
     this.parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
@@ -98,13 +97,13 @@ export class Components {
 
   /** Names of the components that are tokenizers. */
   get tokenizerNames(): string[] {
-    const { components } = this.options.pipeline;
+    const { components } = this.#options.pipeline;
     return Object.keys(components).filter((name) => components[name]!.kind === 'tokenizer');
   }
 
   /** Names of the components that have weights. */
   get names(): string[] {
-    return [...this.files.keys()];
+    return [...this.#files.keys()];
   }
 
   /** Whether all weights take a small share of the budget, so that they stay on the device without a plan. */
@@ -118,57 +117,57 @@ export class Components {
   }
 
   residencyOf(name: string): Residency {
-    return this.residencies.get(name) ?? (this.isSmall ? RESIDENT : STAGED);
+    return this.#residencies.get(name) ?? (this.isSmall ? RESIDENT : STAGED);
   }
 
   /** Sets where weights are from now on, between two images. Those that were elsewhere are freed. */
   reside(residencies: Residencies): void {
-    this.residencies = residencies;
-    this.bytes.clear();
-    this.kept.reside((name) => this.residencyOf(name));
+    this.#residencies = residencies;
+    this.#bytes.clear();
+    this.#kept.reside((name) => this.residencyOf(name));
   }
 
   /** Frees all weights that are kept between stages, between two images. */
   release(): void {
-    this.kept.free();
+    this.#kept.free();
   }
 
   /** Bytes of the largest page of a component as it was opened last. */
   weightBytes(name: string): PageBytes {
-    return this.bytes.get(name) ?? { all: 0, onDevice: 0, inFile: 0 };
+    return this.#bytes.get(name) ?? { all: 0, onDevice: 0, inFile: 0 };
   }
 
   /** Returns the files of a component's weights. */
   filesOf(name: string): Weights {
-    return this.files.get(name)!;
+    return this.#files.get(name)!;
   }
 
   /** Returns a component of model_index.json; throws bad_checkpoint if there is none of that name. */
   get(name: string): PipelineComponent {
-    return componentOf(this.options.pipeline, name);
+    return componentOf(this.#options.pipeline, name);
   }
 
   has(name: string): boolean {
-    return this.options.pipeline.components[name] !== undefined;
+    return this.#options.pipeline.components[name] !== undefined;
   }
 
   /** Returns a tokenizer, which is read once; throws bad_checkpoint if its files are missing or damaged. */
   tokenizer(name: string): Promise<Tokenizer> {
-    const { unread } = this.options;
+    const { unread } = this.#options;
     if (unread) return unread.tokenizer(name);
-    const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
-    this.tokenizers.set(name, tokenizer);
-    tokenizer.catch(() => this.tokenizers.delete(name)); // another attempt may read it
+    const tokenizer = this.#tokenizers.get(name) ?? openTokenizer(this.get(name));
+    this.#tokenizers.set(name, tokenizer);
+    tokenizer.catch(() => this.#tokenizers.delete(name)); // another attempt may read it
     return tokenizer;
   }
 
   /** Throws bad_checkpoint if a component's tensors differ from those that a page asks for; reads only headers. */
   check(name: string, build: (weights: WeightTable) => unknown): void {
-    const { tensors, path } = this.files.get(name)!;
+    const { tensors, path } = this.#files.get(name)!;
     try {
       const note = unreadNote(checkRequests(collect(tensors, build), tensors), this.get(name).className);
-      if (note !== null && !this.notes.has(note)) this.options.onNote(note);
-      if (note !== null) this.notes.add(note);
+      if (note !== null && !this.#notes.has(note)) this.#options.onNote(note);
+      if (note !== null) this.#notes.add(note);
     } catch (error) {
       throw underFile(error, path);
     }
@@ -185,38 +184,38 @@ export class Components {
     { compileOnly = false, once = false }: { compileOnly?: boolean; once?: boolean },
   ): Promise<Loaded<P>> {
     const key = `${name}/${part}`;
-    const changes = this.changes.get(name) ?? NO_CHANGES;
-    const unread = this.options.unread !== undefined;
-    const known = await this.kept.changed(key, changes, unread).catch((error: unknown) => {
-      throw underFile(error, this.files.get(name)!.path);
+    const changes = this.#changes.get(name) ?? NO_CHANGES;
+    const unread = this.#options.unread !== undefined;
+    const known = await this.#kept.changed(key, changes, unread).catch((error: unknown) => {
+      throw underFile(error, this.#files.get(name)!.path);
     });
-    if (known) return this.entered<P>(known);
+    if (known) return this.#entered<P>(known);
     const residency = this.residencyOf(name);
-    const weights = await this.declare(name, build);
+    const weights = await this.#declare(name, build);
     const isRead = residency.kind === 'resident' || !compileOnly;
     const stays = isRead && !once && (residency.kind !== 'staged' || residency.kept);
     try {
-      const { onProgress } = this.options;
-      const slot = isRead && weights.fileBytes > 0 && !unread ? await this.slot(name, part, changes) : null;
+      const { onProgress } = this.#options;
+      const slot = isRead && weights.fileBytes > 0 && !unread ? await this.#slot(name, part, changes) : null;
       if (isRead) await weights.load({ onProgress, unread, changes, slot });
       if (stays && residency.kind !== 'resident') await weights.keepCopies({ unread });
     } catch (error) {
       weights.free();
-      throw underFile(error, this.files.get(name)!.path);
+      throw underFile(error, this.#files.get(name)!.path);
     }
     if (!stays) return { page: weights.page, [Symbol.dispose]: () => weights.free() };
     const kept = { name, weights, residency, changes };
-    this.kept.set(key, kept);
-    return this.entered<P>(kept);
+    this.#kept.set(key, kept);
+    return this.#entered<P>(kept);
   }
 
   /** Sets the changes that adapters make, by component, to the weights that are loaded from now on, between two images. */
   adapt(changes: ReadonlyMap<string, WeightChanges>): void {
-    this.changes = changes;
+    this.#changes = changes;
   }
 
   /** Returns a page whose weights are on the device until it is disposed. */
-  private async entered<P>({ name, weights }: Kept): Promise<Loaded<P>> {
+  async #entered<P>({ name, weights }: Kept): Promise<Loaded<P>> {
     const page = weights.page as P;
     if (this.residencyOf(name).kind === 'resident') return { page, [Symbol.dispose]: () => {} };
     await weights.enter();
@@ -225,23 +224,23 @@ export class Components {
 
   /** Opens a page on weights that have sizes but no values, to measure its memory: it is recorded and never run. */
   async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<Loaded<P>> {
-    const known = this.kept.get(`${name}/${part}`);
-    if (known) return this.entered<P>(known);
-    const weights = await this.declare(name, build);
+    const known = this.#kept.get(`${name}/${part}`);
+    if (known) return this.#entered<P>(known);
+    const weights = await this.#declare(name, build);
     return { page: weights.page, [Symbol.dispose]: () => weights.free() };
   }
 
   /** Returns the place of the packed weights of a page in the cache. */
-  private async slot(name: string, part: string, changes: WeightChanges): Promise<PackedSlot | null> {
-    const { packed } = this.options;
-    const files = this.files.get(name)!;
-    const format = formatOfComponent(files, this.options, this.format);
+  async #slot(name: string, part: string, changes: WeightChanges): Promise<PackedSlot | null> {
+    const { packed } = this.#options;
+    const files = this.#files.get(name)!;
+    const format = formatOfComponent(files, this.#options, this.#format);
     return packed && componentSlot(packed, files, { device: this.device, name, part, format, changes });
   }
 
-  private count(name: string, { plan, deviceBytes, fileBytes }: LoadedWeights<unknown>): void {
+  #count(name: string, { plan, deviceBytes, fileBytes }: LoadedWeights<unknown>): void {
     const { all, onDevice, inFile } = this.weightBytes(name);
-    this.bytes.set(name, {
+    this.#bytes.set(name, {
       all: Math.max(all, plan.bytes),
       onDevice: Math.max(onDevice, deviceBytes),
       inFile: Math.max(inFile, fileBytes),
@@ -249,14 +248,15 @@ export class Components {
   }
 
   async close(): Promise<void> {
-    await this.kept.close();
-    await closeFiles(this.files);
+    await this.#kept.close();
+    await closeFiles(this.#files);
   }
 
-  private async declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
-    const { device, options } = this;
-    const weights = this.files.get(name)!;
-    const format = formatOfComponent(weights, options, this.format);
+  async #declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
+    const { device } = this;
+    const options = this.#options;
+    const weights = this.#files.get(name)!;
+    const format = formatOfComponent(weights, options, this.#format);
     const residency = this.residencyOf(name);
     const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
     const page = (table: WeightTable): P => build(table, this.get(name));
@@ -270,7 +270,7 @@ export class Components {
       ...layout,
       ...{ streamed, mayStore: packed !== null, keepsCopies: residency.kind === 'streamed' },
     });
-    this.count(name, opened);
+    this.#count(name, opened);
     return opened;
   }
 }

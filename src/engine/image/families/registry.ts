@@ -1,4 +1,5 @@
-// The pipeline classes of the built-in image families, and what files/pipeline needs to know of them.
+// The pipeline classes of image families, and what files/pipeline needs to know of them. The families are those that are built in unless a caller
+// gives others.
 
 import type {
   KnownPipelines,
@@ -9,8 +10,7 @@ import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen/qwen-vision-ggu
 import { TEXT_CLASSES } from '../../opening/architectures.ts';
 import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from '../blocks/family.ts';
-import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
-import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
+import { taskOfClassName, UNBUILT, UNBUILT_FILES, UNREAD_COMPONENTS, UNREAD_TENSORS } from './unbuilt.ts';
 
 /** A pipeline class with the declaration of its family and set. */
 export interface PipelineEntry {
@@ -18,16 +18,19 @@ export interface PipelineEntry {
   family: ImageFamily;
   set: PipelineSet;
   task: PipelineTask;
+  /** All families that are open to choice, this one among them. */
+  families: readonly ImageFamily[];
 }
 
-function entries(): PipelineEntry[] {
-  return FAMILIES.flatMap((family) =>
+function entriesOf(families: readonly ImageFamily[]): PipelineEntry[] {
+  return families.flatMap((family) =>
     family.pipelines.flatMap((set) =>
       Object.entries(set.classes).map(([task, className]) => ({
         className,
         family,
         set,
         task: task as PipelineTask,
+        families,
       })),
     ),
   );
@@ -38,25 +41,25 @@ export function imageFamilies(): readonly ImageFamily[] {
   return FAMILIES;
 }
 
-/** Returns the declaration of a built-in class. */
-export function pipelineEntry(className: string): PipelineEntry {
-  const found = entries().find((entry) => entry.className === className);
+/** Returns the declaration of a class. */
+export function pipelineEntry(className: string, families: readonly ImageFamily[] = FAMILIES): PipelineEntry {
+  const found = entriesOf(families).find((entry) => entry.className === className);
   if (found) return found;
   throw new Error(`${className} is in no image family`);
 }
 
 /** Returns the class for a task; if its set has none, that of the nearest simpler task. */
-export function entryFor({ set, family, ...own }: PipelineEntry, task: PipelineTask): PipelineEntry {
-  const { 'image-to-image': fromImage, inpainting } = set.classes;
-  if (task === 'inpainting' && inpainting !== undefined) return { set, family, task, className: inpainting };
+export function entryFor(entry: PipelineEntry, task: PipelineTask): PipelineEntry {
+  const { 'image-to-image': fromImage, inpainting } = entry.set.classes;
+  if (task === 'inpainting' && inpainting !== undefined) return { ...entry, task, className: inpainting };
   if (task !== 'text-to-image' && fromImage !== undefined)
-    return { set, family, task: 'image-to-image', className: fromImage };
-  return { set, family, ...own };
+    return { ...entry, task: 'image-to-image', className: fromImage };
+  return entry;
 }
 
 /** Collects what files/pipeline needs to know of the families. */
-export function knownPipelines(): KnownPipelines {
-  const classes = entries().map(({ className, family, set, task }): [string, PipelineClass] => [
+export function knownPipelines(families: readonly ImageFamily[] = FAMILIES): KnownPipelines {
+  const classes = entriesOf(families).map(({ className, family, set, task }): [string, PipelineClass] => [
     className,
     {
       family: family.name,
@@ -70,14 +73,14 @@ export function knownPipelines(): KnownPipelines {
     classes: new Map(classes),
     unread: UNREAD_COMPONENTS,
     unbuilt: UNBUILT,
-    layouts: FAMILIES.flatMap(({ files }) => files ?? []),
+    layouts: families.flatMap(({ files }) => files ?? []),
     unbuiltFiles: UNBUILT_FILES,
     unreadTensors: UNREAD_TENSORS,
     text: TEXT_CLASSES,
     towers: [QWEN2_5_VISION_GGUF],
     taskOf: taskOfClassName,
     classOfModelId(id) {
-      const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));
+      const family = families.findLast(({ modelIds }) => modelIds.test(id));
       return Object.values(family?.pipelines[0]?.classes ?? {})[0] ?? null;
     },
   };
@@ -99,12 +102,12 @@ export function pipelineFolders(): PipelineFolders {
 
 /** The pipeline classes that are built in, each with its task. */
 export function pipelineTasks(): Record<string, PipelineTask> {
-  return Object.fromEntries(entries().map(({ className, task }) => [className, task]));
+  return Object.fromEntries(entriesOf(FAMILIES).map(({ className, task }) => [className, task]));
 }
 
 /** Returns true if a name implies a family or defaults. */
-export function isKnownName(name: string): boolean {
-  return FAMILIES.some(
+export function isKnownName(name: string, families: readonly ImageFamily[] = FAMILIES): boolean {
+  return families.some(
     ({ modelIds, namedDefaults }) => modelIds.test(name) || namedDefaults.some(([words]) => words.test(name)),
   );
 }

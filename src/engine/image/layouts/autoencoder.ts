@@ -1,27 +1,25 @@
 // AutoencoderKL in one file: the layout of the original programs, and that of diffusers. source: diffusers' loaders/single_file_utils.py
 
-import type { FileHeaders, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
+import type { FileHeaders, PartConfig } from '../../../files/pipeline/file-layout.ts';
+import { AUTOENCODER_PREFIXES, bothLayouts } from './part-layouts.ts';
 import { Shapes } from './shapes.ts';
 
-const PREFIXES = ['first_stage_model.', 'vae.', ''];
-
-export const ORIGINAL_AUTOENCODER: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['decoder.up.0.block.0.conv1.weight', 'decoder.mid.block_1.conv1.weight'],
-  names(headers) {
-    let levels = 1;
-    while (headers.has(`decoder.up.${levels}.block.0.conv1.weight`)) levels++;
-    return (name) => autoencoderName(name, levels);
+export const AUTOENCODER_LAYOUTS = bothLayouts({
+  prefixes: AUTOENCODER_PREFIXES,
+  original: ['decoder.up.0.block.0.conv1.weight', 'decoder.mid.block_1.conv1.weight'],
+  diffusers: ['decoder.up_blocks.0.resnets.0.conv1.weight', 'decoder.mid_block.resnets.0.conv1.weight'],
+  rename: {
+    of(headers) {
+      let levels = 1;
+      while (headers.has(`decoder.up.${levels}.block.0.conv1.weight`)) levels++;
+      return (name) => autoencoderName(name, levels);
+    },
   },
   configure: autoencoderConfig,
-};
+});
 
-export const DIFFUSERS_AUTOENCODER: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['decoder.up_blocks.0.resnets.0.conv1.weight', 'decoder.mid_block.resnets.0.conv1.weight'],
-  names: () => (name) => name,
-  configure: autoencoderConfig,
-};
+/** Scales of the latents of FLUX.1's autoencoder, which shapes do not tell. */
+export const FLUX_SCALES = { scaling_factor: 0.3611, shift_factor: 0.1159 };
 
 const ATTENTION: Readonly<Record<string, string>> = {
   norm: 'group_norm',
@@ -32,7 +30,7 @@ const ATTENTION: Readonly<Record<string, string>> = {
 };
 
 /** Returns the name that diffusers gives to a tensor; names that it does not know are returned unchanged. `levels`: resolutions. */
-export function autoencoderName(name: string, levels: number): string {
+function autoencoderName(name: string, levels: number): string {
   return name
     .replace(/^(encoder|decoder)\.norm_out\./, '$1.conv_norm_out.')
     .replace(/\.mid\.block_(\d+)\./, (_, nth: string) => `.mid_block.resnets.${Number(nth) - 1}.`)
@@ -53,7 +51,7 @@ export function autoencoderName(name: string, levels: number): string {
 
 function autoencoderConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'autoencoder');
-  const extent = (name: string, axis: number): number => shapes.extent(name, axis);
+  const { extent } = shapes;
   const channels: number[] = [];
   const first = (level: number): string => `encoder.down_blocks.${level}.resnets.0.conv1.weight`;
   while (headers.has(first(channels.length))) channels.push(extent(first(channels.length), 0));

@@ -8,7 +8,7 @@ import type {
   PartConfig,
   PartLayout,
 } from '../../../files/pipeline/file-layout.ts';
-import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
+import { queriesKeysValues } from './part-layouts.ts';
 import { Shapes } from './shapes.ts';
 
 /** CLIP's tokenizer, which ships, padding with the end token. */
@@ -20,6 +20,12 @@ export const CLIP_TOKENIZER: KnownTokenizer = {
 
 const EMBEDDING = 'text_model.embeddings.token_embedding.weight';
 const PROJECTION = 'text_projection.weight';
+
+/** OpenCLIP pads by the token with the id 0. */
+export const OPEN_CLIP_TOKENIZER: KnownTokenizer = {
+  ...CLIP_TOKENIZER,
+  config: { ...CLIP_TOKENIZER.config, pad_token: '!' },
+};
 
 /** A text encoder with the names of transformers, some of which leave out `text_model.`. `projected`: its class has a projection. */
 export function transformersClip(prefixes: readonly string[], projected: boolean): PartLayout[] {
@@ -61,10 +67,7 @@ function fusedNames(
   if (!projected && Number(layer) >= PENULTIMATE) return [];
   const [, attention, kind] = /^(.*\.self_attn)\.in_proj\.(weight|bias)$/.exec(name) ?? [];
   if (attention === undefined) return name;
-  return equalRows(
-    ['q', 'k', 'v'].map((part) => `${attention}.${part}_proj.${kind}`),
-    shape,
-  );
+  return queriesKeysValues((part) => `${attention}.${part}_proj.${kind}`, shape);
 }
 
 /** Numbered layers that OpenCLIP's ViT-H has and Stable Diffusion 2 runs: the last is left out. */
@@ -109,10 +112,7 @@ function openClipNames(
   if (!projected && Number(layer) >= PENULTIMATE) return [];
   const own = `text_model.encoder.layers.${layer}`;
   if (module === 'attn.in_proj')
-    return equalRows(
-      ['q', 'k', 'v'].map((part) => `${own}.self_attn.${part}_proj.${kind}`),
-      shape,
-    );
+    return queriesKeysValues((part) => `${own}.self_attn.${part}_proj.${kind}`, shape);
   return Object.hasOwn(INNER, module) ? `${own}.${INNER[module]}.${kind}` : name;
 }
 
@@ -123,7 +123,7 @@ const OPEN_CLIP_COLUMNS = 1024;
 
 function clipConfig(headers: FileHeaders, projected: boolean, activation?: string): PartConfig {
   const shapes = new Shapes(headers, 'text encoder');
-  const extent = (name: string, axis: number): number => shapes.extent(name, axis);
+  const { extent } = shapes;
   const hidden = extent(EMBEDDING, 1);
   return {
     className: projected ? 'CLIPTextModelWithProjection' : 'CLIPTextModel',

@@ -17,7 +17,7 @@ export class Shapes {
   }
 
   /** Returns the size of a tensor along an axis; negative axes count from the last one. Throws bad_checkpoint if there is no such tensor. */
-  extent(name: string, axis: number): number {
+  readonly extent = (name: string, axis: number): number => {
     const size = this.find(name, axis);
     if (size !== undefined && size > 0) return size;
     throw new EngineError(
@@ -25,7 +25,7 @@ export class Shapes {
       `the ${this.#component} has no tensor ${name}: take the file from where the model was published`,
       { param: name },
     );
-  }
+  };
 
   find(name: string, axis: number): number | undefined {
     return this.#headers.get(name)?.shape.at(axis);

@@ -1,6 +1,7 @@
 // T5's encoder in one file, with the names of transformers or those of llama.cpp. source: llama.cpp's gguf-py, tensor_mapping.py
 
 import type { FileHeaders, NamedRows, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
+import { encoderPrefixes } from './part-layouts.ts';
 import { Shapes } from './shapes.ts';
 
 /** The tokenizer's file, which ComfyUI keeps as a tensor. */
@@ -8,14 +9,16 @@ const VOCABULARY = 'spiece_model';
 const FIRST = 'encoder.block.0';
 const BIASES = `${FIRST}.layer.0.SelfAttention.relative_attention_bias.weight`;
 
-export function t5Parts(prefixes: readonly string[]): PartLayout {
-  return {
-    prefixes,
+/** Layouts of T5 as the text encoder `component`. */
+export const t5Layouts = (component: string): PartLayout[] => [
+  {
+    prefixes: encoderPrefixes(component, 't5xxl'),
     signs: [BIASES, `${FIRST}.layer.1.DenseReluDense.wi_0.weight`],
     names: () => (name) => (name === VOCABULARY ? [] : name),
     configure: t5Config,
-  };
-}
+  },
+  T5_GGUF,
+];
 
 const BLOCK = /^enc\.blk\.(\d+)\.(\w+)\.weight$/;
 /** Modules of a block by llama.cpp's names. */

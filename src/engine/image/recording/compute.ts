@@ -5,6 +5,7 @@ import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
 import type { Profiler } from './profiler.ts';
 
@@ -56,10 +57,11 @@ const LONG = 20;
 
 /** A tape recorded once and replayed until it is disposed; results are copied out after each run. */
 export class Recording implements Disposable {
-  private readonly device: Device;
-  private readonly tape: Tape;
-  private readonly compileOnly: boolean;
-  private readonly replay: { submitEvery: number; last(encoder: GPUCommandEncoder): void };
+  readonly #device: Device;
+  readonly #tape: Tape;
+  readonly #compileOnly: boolean;
+  #runs = 0;
+  readonly #replay: { submitEvery: number; last(encoder: GPUCommandEncoder): void };
 
   constructor(
     device: Device,
@@ -67,28 +69,30 @@ export class Recording implements Disposable {
     { results, into }: { results: readonly Tensor[]; into: readonly Tensor[] },
     compileOnly: boolean,
   ) {
-    this.device = device;
-    this.tape = tape;
-    this.compileOnly = compileOnly;
+    this.#device = device;
+    this.#tape = tape;
+    this.#compileOnly = compileOnly;
     const last = (encoder: GPUCommandEncoder): void => {
       for (const [i, result] of results.entries()) copyOut(encoder, tape.region(result), into[i]!.region!);
     };
-    this.replay = { submitEvery: 1, last };
+    this.#replay = { submitEvery: 1, last };
   }
 
   /** Resolves when all is submitted. Throws what reading weights from files throws. */
   async run(): Promise<void> {
-    if (!this.compileOnly) await this.tape.replay({}, this.replay);
+    this.#runs++;
+    if (!this.#compileOnly) await this.#tape.replay({}, this.#replay);
   }
 
   /** Submits no further segment once `signal` aborts. Throws cancelled. */
   async runUnless(signal: AbortSignal | undefined): Promise<void> {
-    if (this.compileOnly) return;
-    const { queue } = this.device.gpu;
+    this.#runs++;
+    if (this.#compileOnly) return;
+    const { queue } = this.#device.gpu;
     const pending: Promise<unknown>[] = [];
     let isLong = false;
     let doneAt = performance.now();
-    for (const waits of this.tape.submits({}, this.replay)) {
+    for (const waits of this.#tape.submits({}, this.#replay)) {
       if (waits !== null) {
         await waits;
         continue;
@@ -103,14 +107,24 @@ export class Recording implements Disposable {
     }
   }
 
-  /** Runs once more, kernel by kernel. */
-  times(): Promise<KernelTime[]> {
-    return profile(this.device, this.tape, {});
+  /** GPU times of the kernels in all runs so far; measured in one more run, kernel by kernel. */
+  async times(): Promise<KernelTime[]> {
+    const runs = this.#runs;
+    if (runs === 0) return [];
+    const times = await profile(this.#device, this.#tape, {});
+    return times.map((time) => ({ ...time, dispatches: runs * time.dispatches, ms: runs * time.ms }));
   }
 
   [Symbol.dispose](): void {
-    this.tape.destroy();
+    this.#tape.destroy();
   }
+}
+
+/** GPU times of all kernels of several recordings. */
+export async function timesOf(recordings: Iterable<Recording>): Promise<KernelTime[]> {
+  const times: KernelTime[] = [];
+  for (const recording of recordings) times.push(...(await recording.times()));
+  return times;
 }
 
 function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): void {
@@ -201,5 +215,24 @@ export async function finitely<T>(
     throw new NotFiniteError();
   } finally {
     freeTensors(device, [flag]);
+  }
+}
+
+/** Computes tensors once, and again in plain f32 where one has a value that is not finite; each has a buffer of its own. */
+export async function computeFinite(
+  device: Device,
+  options: ComputeOptions,
+  what: string,
+  record: (tape: Tape, notFinite: Region) => readonly Tensor[],
+): Promise<Tensor[]> {
+  const one = device.tensor('step', 'one', [1], Float32Array.of(1));
+  const run = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
+    compute(device, way, (tape) =>
+      record(tape, notFinite).map((x) => linearCombination([x], one.region!, notFinite)),
+    );
+  try {
+    return await finitely(device, options, what, run, (made) => freeTensors(device, made));
+  } finally {
+    freeTensors(device, [one]);
   }
 }

@@ -17,7 +17,7 @@ import {
   type ComputeOptions,
   type Recording,
 } from './compute.ts';
-import { createScalars, type Scalars } from './scalars.ts';
+import { createScalars, type Scalars } from './scope.ts';
 import type { Scope } from './scope.ts';
 import type { Limit, Mix, Operand, Step, Term } from '../schedules/schedule.ts';
 
@@ -46,15 +46,15 @@ export class Denoiser {
   /** [frames, height, width, channels] */
   readonly latents: Tensor;
   readonly output: Tensor;
-  private readonly device: Device;
-  private readonly scope: Scope;
-  private readonly shape: readonly number[];
-  private readonly keeping: Keeping | null;
-  private readonly options: ComputeOptions;
-  private readonly tensors = new Map<Operand, Tensor>();
-  private readonly recordings = new Map<string, Recording>();
-  private readonly scalars: Scalars;
-  private readonly flag: Region;
+  readonly #device: Device;
+  readonly #scope: Scope;
+  readonly #shape: readonly number[];
+  readonly #keeping: Keeping | null;
+  readonly #options: ComputeOptions;
+  readonly #tensors = new Map<Operand, Tensor>();
+  readonly #recordings = new Map<string, Recording>();
+  readonly #scalars: Scalars;
+  readonly #flag: Region;
 
   /** Scope that owns all allocations of the denoiser. */
   constructor(
@@ -64,23 +64,23 @@ export class Denoiser {
     keeping: Keeping | null,
     options: ComputeOptions,
   ) {
-    this.device = device;
-    this.scope = scope;
-    this.shape = shape;
-    this.keeping = keeping;
-    this.options = options;
-    this.latents = this.tensorOf('latents');
-    this.output = this.tensorOf('output');
-    this.scalars = scope.use(createScalars(device, 'coefficients', MOST_SCALARS));
-    this.flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
+    this.#device = device;
+    this.#scope = scope;
+    this.#shape = shape;
+    this.#keeping = keeping;
+    this.#options = options;
+    this.latents = this.#tensorOf('latents');
+    this.output = this.#tensorOf('output');
+    this.#scalars = scope.use(createScalars(device, 'coefficients', MOST_SCALARS));
+    this.#flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   }
 
   /** Sets the first latents to mix.image · image + mix.noise · noise; a null tensor is left out. */
   async start(mix: Mix, image: Tensor | null, noise: Tensor | null): Promise<void> {
-    this.device.gpu.queue.writeBuffer(this.flag.buffer, 0, new Uint32Array(1));
+    this.#device.gpu.queue.writeBuffer(this.#flag.buffer, 0, new Uint32Array(1));
     const terms = [image, noise].filter((x) => x !== null);
-    const recording = await this.combination(terms, 'start', this.latents);
-    this.scalars.write([...(image ? [mix.image] : []), ...(noise ? [mix.noise] : [])]);
+    const recording = await this.#combination(terms, 'start', this.latents);
+    this.#scalars.write([...(image ? [mix.image] : []), ...(noise ? [mix.noise] : [])]);
     await recording.run();
   }
 
@@ -92,47 +92,44 @@ export class Denoiser {
     estimate: Tensor | null,
   ): Promise<void> {
     await predict();
-    if (step.limits) await this.limit(step.limits.terms, step.limits.by);
-    if (estimate) await this.combine(step.estimate, 'estimate', estimate);
-    if (step.drawsNoise) writeRows(this.device, this.tensorOf('noise'), draw());
-    for (const { into, terms } of step.updates) await this.combine(terms, String(into), this.tensorOf(into));
-    if (this.keeping) await this.keep(this.keeping, step.after);
-    await this.assertFinite();
+    if (step.limits) await this.#limit(step.limits.terms, step.limits.by);
+    if (estimate) await this.#combine(step.estimate, 'estimate', estimate);
+    if (step.drawsNoise) writeRows(this.#device, this.#tensorOf('noise'), draw());
+    for (const { into, terms } of step.updates)
+      await this.#combine(terms, String(into), this.#tensorOf(into));
+    if (this.#keeping) await this.#keep(this.#keeping, step.after);
+    await this.#assertFinite();
   }
 
-  private tensorOf(operand: Operand): Tensor {
-    const known = this.tensors.get(operand);
+  #tensorOf(operand: Operand): Tensor {
+    const known = this.#tensors.get(operand);
     if (known) return known;
-    const made = this.scope.hold(allocateTensor(this.device, `latents ${operand}`, this.shape));
-    this.tensors.set(operand, made);
+    const made = this.#scope.hold(allocateTensor(this.#device, `latents ${operand}`, this.#shape));
+    this.#tensors.set(operand, made);
     return made;
   }
 
-  private async recorded(
-    key: string,
-    into: Tensor,
-    record: (tape: Tape) => readonly Tensor[],
-  ): Promise<Recording> {
-    const known = this.recordings.get(key);
+  async #recorded(key: string, into: Tensor, record: (tape: Tape) => readonly Tensor[]): Promise<Recording> {
+    const known = this.#recordings.get(key);
     if (known) return known;
-    const made = this.scope.use(await recordTape(this.device, this.options, record, [into]));
-    this.recordings.set(key, made);
+    const made = this.#scope.use(await recordTape(this.#device, this.#options, record, [into]));
+    this.#recordings.set(key, made);
     return made;
   }
 
   /** Returns the recorded combination of these operands into a tensor; it is recorded once. */
-  private combination(terms: readonly Tensor[], key: string, into: Tensor): Promise<Recording> {
-    return this.recorded(key, into, (tape) => {
+  #combination(terms: readonly Tensor[], key: string, into: Tensor): Promise<Recording> {
+    return this.#recorded(key, into, (tape) => {
       const operands = terms.map((x) => x.on(tape));
-      return [linearCombination(operands, this.scalars.region, this.flag)];
+      return [linearCombination(operands, this.#scalars.region, this.#flag)];
     });
   }
 
-  private async combine(terms: readonly Term[], name: string, into: Tensor): Promise<void> {
+  async #combine(terms: readonly Term[], name: string, into: Tensor): Promise<void> {
     const operands = terms.map(({ operand }) => operand);
-    const tensors = operands.map((operand) => this.tensorOf(operand));
-    const recording = await this.combination(tensors, `${name}=${operands.join('+')}`, into);
-    this.scalars.write(terms.map(({ coefficient }) => coefficient));
+    const tensors = operands.map((operand) => this.#tensorOf(operand));
+    const recording = await this.#combination(tensors, `${name}=${operands.join('+')}`, into);
+    this.#scalars.write(terms.map(({ coefficient }) => coefficient));
     await recording.run();
   }
 
@@ -140,34 +137,34 @@ export class Denoiser {
    * Computes and limits the clean latents that a step predicts. Their sum is checked before, because a limit hides values that are
    * not finite.
    */
-  private async limit(terms: readonly Term[], by: Limit): Promise<void> {
-    const clean = this.tensorOf('clean');
-    await this.combine(terms, 'clean', clean);
-    const recording = await this.recorded(`limit ${JSON.stringify(by)}`, clean, (tape) => {
+  async #limit(terms: readonly Term[], by: Limit): Promise<void> {
+    const clean = this.#tensorOf('clean');
+    await this.#combine(terms, 'clean', clean);
+    const recording = await this.#recorded(`limit ${JSON.stringify(by)}`, clean, (tape) => {
       const x = clean.on(tape);
       return [by.kind === 'clip' ? clampTo(x, by.range) : threshold(x, by)];
     });
     await recording.run();
   }
 
-  private async keep({ mask, image, noise }: Keeping, after: Mix): Promise<void> {
-    const recording = await this.recorded('keep', this.latents, (tape) => {
+  async #keep({ mask, image, noise }: Keeping, after: Mix): Promise<void> {
+    const recording = await this.#recorded('keep', this.latents, (tape) => {
       const known = {
         image: image.on(tape),
         noise: noise.on(tape),
-        scalars: this.scalars.region,
+        scalars: this.#scalars.region,
         imageScalar: 0,
         noiseScalar: 1,
       };
       return [blend(this.latents.on(tape), mask.on(tape), known)];
     });
-    this.scalars.write([after.image, after.noise]);
+    this.#scalars.write([after.image, after.noise]);
     await recording.run();
   }
 
-  private async assertFinite(): Promise<void> {
-    const [failed] = new Uint32Array(await this.device.read(this.flag));
-    const lost = this.device.takeError();
+  async #assertFinite(): Promise<void> {
+    const [failed] = new Uint32Array(await this.#device.read(this.#flag));
+    const lost = this.#device.takeError();
     if (lost) throw lost;
     if (failed !== 0) throw new NotFiniteError();
   }

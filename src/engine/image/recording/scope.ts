@@ -2,43 +2,59 @@
 // block ends, also after an error, unless its contents were moved to an owner.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
+import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { freeTensors } from './compute.ts';
 
 export class Scope implements Disposable {
-  private readonly device: Device;
-  private releases: (() => void)[] = [];
+  readonly #device: Device;
+  #releases: (() => void)[] = [];
 
   constructor(device: Device) {
-    this.device = device;
+    this.#device = device;
   }
 
   /** Takes ownership of a tensor with a buffer of its own. */
   hold<T extends Tensor>(tensor: T): T {
-    this.releases.push(() => freeTensors(this.device, [tensor]));
+    this.#releases.push(() => freeTensors(this.#device, [tensor]));
     return tensor;
   }
 
   /** Takes ownership of any other disposable. */
   use<T extends Disposable>(resource: T): T {
-    this.releases.push(() => resource[Symbol.dispose]());
+    this.#releases.push(() => resource[Symbol.dispose]());
     return resource;
   }
 
   /** Moves all resources of this scope to another, for the owner of a result that needs them. */
   move(): Scope {
-    const moved = new Scope(this.device);
-    moved.releases = this.releases.splice(0);
+    const moved = new Scope(this.#device);
+    moved.#releases = this.#releases.splice(0);
     return moved;
   }
 
   /** Gives all resources up to the caller of the function that made them, who frees them one by one. */
   release(): void {
-    this.releases.length = 0;
+    this.#releases.length = 0;
   }
 
   /** Frees the latest resource first, because it may use earlier ones. */
   [Symbol.dispose](): void {
-    for (const release of this.releases.splice(0).toReversed()) release();
+    for (const release of this.#releases.splice(0).toReversed()) release();
   }
+}
+
+/** Numbers that change from step to step, in a small buffer that kernels read by index. */
+export interface Scalars extends Disposable {
+  readonly region: Region;
+  /** Writes the numbers of the next run, from index 0 on. */
+  write(values: readonly number[]): void;
+}
+
+export function createScalars(device: Device, label: string, count: number): Scalars {
+  const buffer = device.allocate('step', label, 4 * count);
+  return {
+    region: { buffer, offset: 0, size: buffer.size },
+    write: (values) => device.gpu.queue.writeBuffer(buffer, 0, Float32Array.from(values)),
+    [Symbol.dispose]: () => device.free(buffer),
+  };
 }

@@ -1,20 +1,20 @@
 // Adapters that distil a model to few steps set steps, guidance and schedule, where the user gives no others.
 
 import { field, say, type Prose } from '../../../files/message.ts';
-import type { AppliedAdapter } from '../lora/adapters.ts';
-import type { OpenAdapter } from '../lora/open-adapter.ts';
-import type { Resolved, ResolveContext } from './resolved.ts';
+import type { AppliedLora } from '../lora/image-loras.ts';
+import type { OpenLora } from '../lora/open-lora.ts';
+import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
-type FewSteps = NonNullable<OpenAdapter['fewSteps']>;
+type FewSteps = NonNullable<OpenLora['fewSteps']>;
 
 /** The first adapter of a request that distils, with its scale; an adapter of scale 0 has no effect. */
-function fewStepsIn(applied: readonly AppliedAdapter[]): (FewSteps & { scale: number }) | null {
-  const found = applied.find(({ adapter, scale }) => scale !== 0 && adapter.fewSteps);
-  return found?.adapter.fewSteps ? { ...found.adapter.fewSteps, scale: found.scale } : null;
+function fewStepsIn(applied: readonly AppliedLora[]): (FewSteps & { scale: number }) | null {
+  const found = applied.find(({ lora, scale }) => scale !== 0 && lora.fewSteps);
+  return found?.lora.fewSteps ? { ...found.lora.fewSteps, scale: found.scale } : null;
 }
 
 /** Returns the context with the defaults that adapters imply. */
-export function contextWith(applied: readonly AppliedAdapter[], context: ResolveContext): ResolveContext {
+export function contextWith(applied: readonly AppliedLora[], context: ResolveContext): ResolveContext {
   const found = fewStepsIn(applied);
   if (!found) return context;
   const { steps, guidance, scheduler } = found.settings;
@@ -30,8 +30,8 @@ export function contextWith(applied: readonly AppliedAdapter[], context: Resolve
 }
 
 /** A note on the values that an adapter sets; null: it sets none. */
-export function fewStepsNote({ event: { values, sources }, adapters = [] }: Resolved): Prose | null {
-  const found = fewStepsIn(adapters);
+export function fewStepsNote({ event: { values, sources }, loras = [] }: Resolved): Prose | null {
+  const found = fewStepsIn(loras);
   if (!found) return null;
   const keys = (['steps', 'guidance', 'scheduler'] as const).filter(
     (key) =>

@@ -4,7 +4,8 @@
 import { EngineError } from '../../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../../files/pipeline/pipeline-index.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { sideProblem } from './bounds.ts';
+import { sideProblem } from './request-check.ts';
+import type { ImageFamily } from '../blocks/family.ts';
 import { knownPipelines, pipelineEntry } from '../families/registry.ts';
 import type { FirstRequest, ImageModelOptions } from '../calls/image-model.ts';
 import { scheduleName } from '../schedules/names.ts';
@@ -13,8 +14,9 @@ import { scheduleName } from '../schedules/names.ts';
 export function checkFirstRequest(
   { className, components }: Pick<Pipeline, 'className' | 'components'>,
   request: FirstRequest,
+  families?: readonly ImageFamily[],
 ): void {
-  const { family, set, task } = pipelineEntry(className);
+  const { family, set, task } = pipelineEntry(className, families);
   const { [family.autoencoder]: autoencoder, scheduler } = components;
   // Sizes that a class draws in another one are judged when the request is resolved.
   if (autoencoder && !set.sizeOf) {
@@ -41,10 +43,13 @@ export async function inspectFirst(
   { openFolder }: Pick<Platform, 'openFolder'>,
   settings: string,
   { firstRequest, pipelineClassName, componentPaths = {} }: ImageModelOptions,
+  families?: readonly ImageFamily[],
 ): Promise<void> {
   const isReplaced = JUDGED.some((name) => Object.hasOwn(componentPaths, name));
   if (firstRequest === undefined || isReplaced) return;
   const options = pipelineClassName === undefined ? {} : { pipelineClassName };
-  const pipeline = await openPipeline(settings, openFolder, knownPipelines(), options).catch(() => null);
-  if (pipeline) checkFirstRequest(pipeline, firstRequest);
+  const pipeline = await openPipeline(settings, openFolder, knownPipelines(families), options).catch(
+    () => null,
+  );
+  if (pipeline) checkFirstRequest(pipeline, firstRequest, families);
 }

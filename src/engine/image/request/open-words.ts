@@ -6,22 +6,20 @@ import {
   refusePickledWord,
   type EmbeddedWord,
 } from '../../../files/pipeline/embedded-words.ts';
-import type { Pipeline } from '../../../files/pipeline/pipeline.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { pipelineEntry } from '../families/registry.ts';
+import type { PipelineEntry } from '../families/registry.ts';
 import type { ImageModelOptions } from '../calls/image-model.ts';
 
 /** Opens the textual inversions of the options. Throws bad_request for a family without CLIP, and for two with one word. */
 export async function openWords(
   platform: Pick<Platform, 'openFolder'>,
-  { className }: Pipeline,
+  { family }: Pick<PipelineEntry, 'family'>,
   { textualInversionPath: paths = [] }: ImageModelOptions,
   find: (path: string) => Promise<string>,
 ): Promise<EmbeddedWord[]> {
   const refuse = (message: string): never => {
     throw new EngineError('bad_request', message, { param: 'textualInversionPath' });
   };
-  const { family } = pipelineEntry(className);
   if (paths.length > 0 && !family.readsWords)
     refuse(
       `textual inversions are for Stable Diffusion 1, 2 and XL, and this is a model of ${family.name}: leave them out`,

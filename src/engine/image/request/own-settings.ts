@@ -5,8 +5,8 @@ import { EngineError } from '../../../files/error.ts';
 import { readJson, readText, type Folder } from '../../../files/source.ts';
 import { ownColours, type OwnColours } from './own-colours.ts';
 import { plainText } from '../blocks/prompt.ts';
-import { guidanceProblem, sideProblem, stepsProblem } from './bounds.ts';
-import type { ModelDefaults } from './resolved.ts';
+import { guidanceProblem, sideProblem, stepsProblem } from './request-check.ts';
+import type { ModelDefaults } from '../stages/resolved.ts';
 
 export interface OwnSettings {
   defaults: Partial<ModelDefaults>;

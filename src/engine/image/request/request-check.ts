@@ -4,10 +4,31 @@
 import { type Prose, field, say, subject } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { LIMITS } from '../../../options/limits.ts';
-import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
-import { imageFamilies } from '../families/registry.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
-import type { Resolved, ResolveContext } from './resolved.ts';
+import type { Resolved, ResolveContext } from '../stages/resolved.ts';
+
+// Each of these describes the problem with a value of a request or of a model's own settings, or returns null.
+
+/** Describes the problem with a side of the image in pixels; null: none. */
+export function sideProblem(value: number, multiple: number): string | null {
+  if (!Number.isInteger(value) || value < multiple || value > LIMITS.side)
+    return `is ${value}; it is an integer from ${multiple} to ${LIMITS.side}`;
+  if (value % multiple === 0) return null;
+  const below = Math.floor(value / multiple) * multiple;
+  return `is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`;
+}
+
+function wholeProblem(value: number, least: number, most: number): string | null {
+  const fits = Number.isInteger(value) && value >= least && value <= most;
+  return fits ? null : `is ${value}; it is an integer from ${least} to ${most}`;
+}
+
+export const stepsProblem = (value: number): string | null => wholeProblem(value, 1, LIMITS.steps);
+
+export function guidanceProblem(value: number): string | null {
+  const fits = value >= 0 && value <= LIMITS.guidance;
+  return fits ? null : `is ${value}; it is a number from 0 to ${LIMITS.guidance}`;
+}
 
 function refuse(param: string, message: Prose): never {
   throw new EngineError('bad_request', message, { param });
@@ -99,12 +120,12 @@ export function checkInputs(
 export function checkFields(
   request: CompleteImageRequest,
   { guidanceRescale }: ResolvedImageRequest,
-  { pipeline: { family }, seesControl }: ResolveContext,
+  { pipeline: { family, families }, seesControl }: ResolveContext,
 ): void {
   const takes = seesControl ? [...family.takes, 'controlImages'] : family.takes;
   // A guidanceRescale of 0, which clients send, changes nothing in any family.
   const given: CompleteImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
-  for (const field of imageFamilies().flatMap((one) => one.takes))
+  for (const field of families.flatMap((one) => one.takes))
     if (given[field] !== undefined && !takes.includes(field))
       refuse(field, `${field} is not for ${family.name}: leave it out`);
   const { maxSequenceLength: length, flowShift: shift } = request;

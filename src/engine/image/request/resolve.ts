@@ -6,11 +6,11 @@ import { entryFor } from '../families/registry.ts';
 import { checkControl, checkImagePrompt } from '../calls/control.ts';
 import { sizeFrom } from './size.ts';
 import type { CompleteImageRequest, ResolvedImageRequest, ValueSource } from '../calls/image-model.ts';
-import { startsFromImage } from './given-images.ts';
-import { greyMask, requireMarked } from './mask-crop.ts';
+import { startsFromImage } from '../stages/given-images.ts';
+import { greyMask, requireMarked } from '../stages/mask-crop.ts';
 import { readCallArguments, type CallArguments } from '../calls/call-arguments.ts';
 import { checkFields, checkInputs, checkValues } from './request-check.ts';
-import type { ModelDefaults, Resolved, ResolveContext } from './resolved.ts';
+import type { ModelDefaults, Resolved, ResolveContext } from '../stages/resolved.ts';
 
 type Values = ResolvedImageRequest;
 type Sources = Record<keyof Values, ValueSource>;

@@ -21,14 +21,14 @@ import { lcm } from './lcm.ts';
 import { lmsDiscrete } from './lms.ts';
 import { checkSigmas, checkTimesteps } from './own-lists.ts';
 import { pndm } from './pndm.ts';
-import type { Planner, PlanRequest, Schedule, ScheduleFamily, SpecialField } from './schedule.ts';
+import type { PlanSteps, StepPlanRequest, Schedule, ScheduleFamily, SpecialField } from './schedule.ts';
 import { tcd } from './tcd.ts';
 import { uniPC } from './unipc.ts';
 
 interface ScheduleClass {
   /** `both`: diffusion or flow, "use_flow_sigmas" says which. */
   family: ScheduleFamily | 'both';
-  open(config: ConfigReader): Planner;
+  open(config: ConfigReader): PlanSteps;
   takes?: readonly SpecialField[];
   /** Settings that determine the timesteps, so that a request cannot list any. */
   spacedBy?: readonly string[];
@@ -133,7 +133,12 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   };
 }
 
-function check(name: string, request: PlanRequest, takes: readonly SpecialField[], trained: number): void {
+function check(
+  name: string,
+  request: StepPlanRequest,
+  takes: readonly SpecialField[],
+  trained: number,
+): void {
   const { steps, first = 0, eta } = request;
   const wrong = (param: string, message: string): EngineError =>
     new EngineError('bad_request', message, { param });

@@ -4,13 +4,13 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { readSpacing, visited } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 
 const LEAST_VARIANCE = 1e-20;
 
-export function ddpm(config: ConfigReader): Planner {
+export function ddpm(config: ConfigReader): PlanSteps {
   const { alphas, count } = readLevels(config, { zeroSnr: 'exact' });
   const spacing = readSpacing(config, 'leading');
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);

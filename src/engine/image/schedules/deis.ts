@@ -5,7 +5,7 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { limitedModel, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import {
   alphaSigma,
   plainTable,
@@ -18,7 +18,7 @@ import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts
 /** Below this many steps the last ones take a lower order ("lower_order_final"). */
 const FEW_STEPS = 15;
 
-export function deis(config: ConfigReader): Planner {
+export function deis(config: ConfigReader): PlanSteps {
   // The last step ends at the lowest level, and betas are not rescaled.
   const solver = {
     ...readSolverLevels(config),

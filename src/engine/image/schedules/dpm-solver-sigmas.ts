@@ -3,7 +3,7 @@
 import { EngineError } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
 import { muOf, readSizeShift, type SizeShift } from './flow-sigmas.ts';
-import type { PlanRequest } from './schedule.ts';
+import type { StepPlanRequest } from './schedule.ts';
 import { timestepOf } from './sigmas.ts';
 import {
   plainTable,
@@ -35,7 +35,7 @@ export function readDpmLevels(config: ConfigReader, { singlestep = false } = {})
   };
 }
 
-export function dpmTable(dpm: DpmLevels, request: PlanRequest): SolverTable {
+export function dpmTable(dpm: DpmLevels, request: StepPlanRequest): SolverTable {
   const { levels, respacing, toZero } = dpm;
   const { steps, timesteps: listed } = request;
   if (listed) return tableAt(dpm, [...listed]);
@@ -62,7 +62,7 @@ function evenTable({ levels }: DpmLevels, steps: number, last: number): SolverTa
 
 function flowTableOf(
   { levels, flowShift, size }: DpmLevels,
-  request: PlanRequest,
+  request: StepPlanRequest,
   last: number,
 ): SolverTable {
   const shift = size === null ? flowShift : Math.exp(request.mu ?? muOf(size, request.imageTokens));

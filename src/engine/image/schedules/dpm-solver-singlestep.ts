@@ -6,7 +6,7 @@ import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, lambdaOf, type Expansion, type Point } from './dpm-step.ts';
 import { limitedModel, readLimit } from './limits.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
@@ -15,7 +15,7 @@ const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction',
 /** Slot 0: the latents that the group began with; from slot 1 on a ring of estimates. */
 const BEGAN = 0;
 
-export function dpmSolverSinglestep(config: ConfigReader): Planner {
+export function dpmSolverSinglestep(config: ConfigReader): PlanSteps {
   const table = readDpmLevels(config, { singlestep: true });
   const { flow, toZero } = table;
   const prediction = readPrediction(config, PREDICTIONS);

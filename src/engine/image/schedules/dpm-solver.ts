@@ -6,7 +6,7 @@ import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, backward, type Point, type Rule } from './dpm-step.ts';
 import { limitedModel, readLimit } from './limits.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
 import { assemble, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
@@ -15,7 +15,7 @@ const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction',
 /** Below this many steps the last ones take a lower order ("lower_order_final"). */
 const FEW_STEPS = 15;
 
-export function dpmSolver(config: ConfigReader): Planner {
+export function dpmSolver(config: ConfigReader): PlanSteps {
   const table = readDpmLevels(config);
   const { flow } = table;
   const prediction = readPrediction(config, PREDICTIONS);

@@ -4,11 +4,11 @@
 import type { ConfigReader } from './config.ts';
 import { multistep, readMultistep } from './dpm-solver.ts';
 import { limited, readLimit } from './limits.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { linspace } from './spacing.ts';
 import { assemble, combine, LATENTS, OUTPUT, type Draft, type Sum } from './sum.ts';
 
-export function edmEuler(config: ConfigReader): Planner {
+export function edmEuler(config: ConfigReader): PlanSteps {
   const levels = readEdm(config);
   return ({ steps, first = 0 }) => {
     const visited = levels.sigmas(steps);
@@ -22,7 +22,7 @@ export function edmEuler(config: ConfigReader): Planner {
   };
 }
 
-export function edmDpmSolver(config: ConfigReader): Planner {
+export function edmDpmSolver(config: ConfigReader): PlanSteps {
   const levels = readEdm(config);
   const { toZero, lowest } = levels;
   const algorithm = config.choice('algorithm_type', 'dpmsolver++', [

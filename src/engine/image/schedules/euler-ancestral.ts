@@ -4,11 +4,11 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { sigmaTable } from './euler.ts';
 import { estimatesAt, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { readSpacing } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 
-export function eulerAncestral(config: ConfigReader): Planner {
+export function eulerAncestral(config: ConfigReader): PlanSteps {
   const levels = readLevels(config, { zeroSnr: 'almost' });
   const spacing = readSpacing(config, 'linspace');
   const prediction = readPrediction(config, ['epsilon', 'v_prediction']);

@@ -4,7 +4,7 @@ import { EngineError } from '../../../files/error.ts';
 import { readLevels, type Levels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { estimatesAt, readPrediction, type Prediction } from './prediction.ts';
-import type { Planner, PlanRequest } from './schedule.ts';
+import type { PlanSteps, StepPlanRequest } from './schedule.ts';
 import { interpolate, readRespacing, respace, timestepOf, type Respacing } from './sigmas.ts';
 import { linspace, readSpacing, visited, type SpacingConfig } from './spacing.ts';
 import { assemble, combine, LATENTS, type Draft } from './sum.ts';
@@ -19,7 +19,7 @@ export interface SigmaTable {
 
 const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction'];
 
-export function eulerDiscrete(config: ConfigReader): Planner {
+export function eulerDiscrete(config: ConfigReader): PlanSteps {
   const levels = readLevels(config, { zeroSnr: 'almost' });
   const spacing = readSpacing(config, 'linspace');
   const respacing = readRespacing(config);
@@ -43,7 +43,11 @@ export function eulerDiscrete(config: ConfigReader): Planner {
   };
 }
 
-function drafts({ timesteps, sigmas }: SigmaTable, prediction: Prediction, request: PlanRequest): Draft[] {
+function drafts(
+  { timesteps, sigmas }: SigmaTable,
+  prediction: Prediction,
+  request: StepPlanRequest,
+): Draft[] {
   return timesteps
     .map((timestep, i): Draft => {
       const [sigma = 0, next = 0] = [sigmas[i], sigmas[i + 1]];
@@ -67,7 +71,7 @@ export function sigmaTable(
   levels: Levels,
   spacing: SpacingConfig,
   respacing: Respacing | null,
-  { steps, timesteps: listed, sigmas: own }: PlanRequest,
+  { steps, timesteps: listed, sigmas: own }: StepPlanRequest,
   o: { last: number; logLinear?: boolean },
 ): SigmaTable {
   if (own !== undefined) {

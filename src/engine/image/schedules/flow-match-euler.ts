@@ -4,15 +4,15 @@
 import type { ConfigReader } from './config.ts';
 import { flowTable, readFlow, type Flow } from './flow-sigmas.ts';
 import { estimates } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { assemble, combine, LATENTS, NOISE, OUTPUT, type Draft } from './sum.ts';
 
-export function flowMatchEuler(config: ConfigReader): Planner {
+export function flowMatchEuler(config: ConfigReader): PlanSteps {
   return walkFlow(readFlow(config), config.flag('stochastic_sampling', false));
 }
 
 /** `fresh`: each step adds fresh noise to the clean latents; otherwise it follows the output. */
-export function walkFlow(flow: Flow, fresh: boolean): Planner {
+export function walkFlow(flow: Flow, fresh: boolean): PlanSteps {
   return (request) => {
     const { timesteps, sigmas } = flowTable(flow, request);
     const drafts = timesteps.map((timestep, i): Draft => {

@@ -4,10 +4,10 @@ import type { ConfigReader } from './config.ts';
 import { flowTable, type Flow } from './flow-sigmas.ts';
 import { heunDrafts } from './heun.ts';
 import { estimates } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { assemble, OUTPUT } from './sum.ts';
 
-export function flowMatchHeun(config: ConfigReader): Planner {
+export function flowMatchHeun(config: ConfigReader): PlanSteps {
   const flow: Flow = {
     className: config.className,
     trained: config.number('num_train_timesteps', 1000),

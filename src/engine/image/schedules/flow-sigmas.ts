@@ -3,7 +3,7 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
-import type { PlanRequest } from './schedule.ts';
+import type { StepPlanRequest } from './schedule.ts';
 import { readRespacing, respace, type Respacing } from './sigmas.ts';
 import { linspace } from './spacing.ts';
 
@@ -67,7 +67,7 @@ export function empiricalShift(tokens: number, steps: number): number {
   return late + ((late - early) / 190) * (steps - 200);
 }
 
-export function flowTable(flow: Flow, request: PlanRequest): { timesteps: number[]; sigmas: number[] } {
+export function flowTable(flow: Flow, request: StepPlanRequest): { timesteps: number[]; sigmas: number[] } {
   const { steps } = request;
   let sigmas = shifted(flow, request, request.sigmas ?? trainedLine(flow, steps));
   if (flow.terminal !== null && flow.terminal !== 0) sigmas = stretched(sigmas, flow.terminal);
@@ -85,7 +85,7 @@ function trainedLine(flow: Flow, steps: number): number[] {
 /** Sigmas shifted by a constant, or by the image's size. */
 export function shifted(
   flow: Omit<Flow, 'trained' | 'respacing'>,
-  request: PlanRequest,
+  request: StepPlanRequest,
   sigmas: readonly number[],
 ): number[] {
   if (!flow.dynamic) return sigmas.map((sigma) => shiftBy(flow.shift, sigma));

@@ -5,12 +5,12 @@ import type { ConfigReader } from './config.ts';
 import { sigmaTable } from './euler.ts';
 import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimatesAt, readPrediction, type Estimates } from './prediction.ts';
-import type { Mix, Planner } from './schedule.ts';
+import type { Mix, PlanSteps } from './schedule.ts';
 import { readRespacing } from './sigmas.ts';
 import { readSpacing } from './spacing.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
-export function heunDiscrete(config: ConfigReader): Planner {
+export function heunDiscrete(config: ConfigReader): PlanSteps {
   const levels = readLevels(config, { start: 0.00085, end: 0.012, zeroSnr: 'none' });
   const spacing = readSpacing(config, 'linspace');
   const respacing = readRespacing(config);

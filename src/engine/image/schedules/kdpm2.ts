@@ -7,20 +7,20 @@ import type { ConfigReader } from './config.ts';
 import { sigmaTable } from './euler.ts';
 import { ancestral } from './euler-ancestral.ts';
 import { estimatesAt, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { readRespacing, timestepOf } from './sigmas.ts';
 import { readSpacing, roundHalfEven } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, slot, type Draft } from './sum.ts';
 
-export const kdpm2 = (config: ConfigReader): Planner => open(config, (_, next) => ({ down: next, up: 0 }));
+export const kdpm2 = (config: ConfigReader): PlanSteps => open(config, (_, next) => ({ down: next, up: 0 }));
 
-export const kdpm2Ancestral = (config: ConfigReader): Planner => open(config, ancestral);
+export const kdpm2Ancestral = (config: ConfigReader): PlanSteps => open(config, ancestral);
 
 /** `reach`: the level to which a step from one level to the next goes, and the noise that it adds there. */
 function open(
   config: ConfigReader,
   reach: (sigma: number, next: number) => { down: number; up: number },
-): Planner {
+): PlanSteps {
   const levels = readLevels(config, { start: 0.00085, end: 0.012, zeroSnr: 'none' });
   const spacing = readSpacing(config, 'linspace');
   const respacing = readRespacing(config);

@@ -5,13 +5,13 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 
 /** Standard deviation of the data that the boundary condition was trained with. */
 const SIGMA_DATA = 0.5;
 
-export function lcm(config: ConfigReader): Planner {
+export function lcm(config: ConfigReader): PlanSteps {
   const { alphas, count } = readLevels(config, {
     start: 0.00085,
     end: 0.012,

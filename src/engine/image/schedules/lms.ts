@@ -4,14 +4,14 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { sigmaTable } from './euler.ts';
 import { DIFFUSION_PREDICTIONS, estimatesAt, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { readRespacing } from './sigmas.ts';
 import { readSpacing } from './spacing.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
 const ORDER = 4;
 
-export function lmsDiscrete(config: ConfigReader): Planner {
+export function lmsDiscrete(config: ConfigReader): PlanSteps {
   const levels = readLevels(config, { zeroSnr: 'none' });
   const spacing = readSpacing(config, 'linspace');
   const read = readRespacing(config);

@@ -5,7 +5,7 @@ import { EngineError } from '../../../files/error.ts';
 import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
-import type { Mix, Planner } from './schedule.ts';
+import type { Mix, PlanSteps } from './schedule.ts';
 import { readSpacing, visited } from './spacing.ts';
 import { assemble, combine, LATENTS, OUTPUT, slot, type Draft, type Sum } from './sum.ts';
 
@@ -20,7 +20,7 @@ interface Transfer {
   (sample: Sum, output: Sum, timestep: number, to: number): Sum;
 }
 
-export function pndm(config: ConfigReader): Planner {
+export function pndm(config: ConfigReader): PlanSteps {
   const { alphas, count } = readLevels(config, { zeroSnr: 'none' });
   const spacing = readSpacing(config, 'leading');
   const prediction = readPrediction(config, ['epsilon', 'v_prediction']);

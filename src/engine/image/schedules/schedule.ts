@@ -56,7 +56,7 @@ export interface Step {
   after: Mix;
 }
 
-export interface Plan {
+export interface StepPlan {
   /** Text-to-image: factor on noise for the first latents. */
   fromNoise: number;
   /** Image-to-image: the first latents. */
@@ -66,7 +66,7 @@ export interface Plan {
   slots: number;
 }
 
-export interface PlanRequest {
+export interface StepPlanRequest {
   /** Number of requested steps; at least 1. */
   steps: number;
   /** Image-to-image: number of steps skipped at the beginning, less than `steps`. */
@@ -109,8 +109,8 @@ export interface Schedule {
   /** Settings of the model's scheduler_config.json that this class does not use, as `key: value` texts. */
   leavesOut: readonly string[];
   /** Throws EngineError bad_request for numbers that the method cannot use. */
-  plan(request: PlanRequest): Plan;
+  plan(request: StepPlanRequest): StepPlan;
 }
 
 /** Plans a checked request with the settings of a schedule. */
-export type Planner = (request: PlanRequest) => Plan;
+export type PlanSteps = (request: StepPlanRequest) => StepPlan;

@@ -4,10 +4,10 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { distilled } from './lcm.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { assemble, combine, NOISE, type Draft } from './sum.ts';
 
-export function tcd(config: ConfigReader): Planner {
+export function tcd(config: ConfigReader): PlanSteps {
   const { alphas, count } = readLevels(config, {
     start: 0.00085,
     end: 0.012,

@@ -3,7 +3,7 @@
 import { EngineError } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
 import { readSizeShift, shifted, stretched, type SizeShift } from './flow-sigmas.ts';
-import type { PlanRequest } from './schedule.ts';
+import type { StepPlanRequest } from './schedule.ts';
 import {
   plainTable,
   readSolverLevels,
@@ -44,7 +44,7 @@ export function readUniLevels(config: ConfigReader): UniLevels {
   };
 }
 
-export function uniTable(uni: UniLevels, request: PlanRequest): SolverTable {
+export function uniTable(uni: UniLevels, request: StepPlanRequest): SolverTable {
   const { levels, respacing, flow, toZero } = uni;
   if (request.sigmas !== undefined && (!flow || respacing.kind !== 'none')) {
     throw new EngineError(
@@ -68,7 +68,7 @@ export function uniTable(uni: UniLevels, request: PlanRequest): SolverTable {
 const whole = (sigmas: readonly number[], trained: number): number[] =>
   sigmas.map((sigma) => Math.trunc(sigma * trained));
 
-function flowSigmas(uni: UniLevels, request: PlanRequest): number[] {
+function flowSigmas(uni: UniLevels, request: StepPlanRequest): number[] {
   const { size, dynamic, linearShift, terminal, flowShift: shift, levels } = uni;
   const line = request.sigmas ?? linspace(1, 1 / levels.count, request.steps + 1).slice(0, -1);
   let sigmas = shifted({ ...size, dynamic, linearShift, terminal, shift }, request, line);

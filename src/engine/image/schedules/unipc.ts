@@ -4,7 +4,7 @@
 import type { ConfigReader } from './config.ts';
 import { limited, readLimit } from './limits.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
-import type { Planner } from './schedule.ts';
+import type { PlanSteps } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 import { readUniLevels, uniTable } from './unipc-sigmas.ts';
@@ -14,7 +14,7 @@ const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction',
 /** Slot 0: the corrected latents that the last step began with; from slot 1 on a ring of estimates. */
 const BEGAN = 0;
 
-export function uniPC(config: ConfigReader): Planner {
+export function uniPC(config: ConfigReader): PlanSteps {
   const table = readUniLevels(config);
   const { flow } = table;
   const clean = config.flag('predict_x0', true);

@@ -1,14 +1,17 @@
-// Decodes latents to pixels; the decoder stays on the device until it is disposed.
+// Decodes latents to pixels: final ones by the autoencoder's decoder, which stays on the device until it is disposed, and a step's clean latents
+// for previews also by a linear map if one is known.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
+import { latentColours } from '../../../kernels/latent-colours.ts';
 import { scaleAndCut } from '../../../kernels/scale-and-cut.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { readImage, type Autoencoder } from '../blocks/autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';
+import type { ColourMap } from './latent-colours.ts';
 import type { Pixels } from '../calls/image-model.ts';
 import { Scope } from '../recording/scope.ts';
 
@@ -53,4 +56,42 @@ export async function computePixels(
 ): Promise<Pixels> {
   const made = await compute(device, options, (tape) => [record(tape)]);
   return readImage(device, made[0]!, width, height).finally(() => freeTensors(device, made));
+}
+
+/** Displays the clean latents of a step. */
+export type Preview = (estimate: Tensor, step: number) => Promise<void>;
+
+/** Returns null, and emits a note, if this model's latents cannot be displayed. */
+export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Preview | null {
+  const { components, colours = null, emit } = drawing;
+  const show =
+    (render: (estimate: Tensor) => Promise<Pixels>): Preview =>
+    async (estimate, step) =>
+      emit({ type: 'preview', sample, step, image: await render(estimate) });
+  if (colours !== null) return show((estimate) => renderColours(drawing, colours, estimate));
+  if (components.resident) return show((estimate) => renderDecoded(drawing, tiling, estimate));
+  const message =
+    'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
+  emit({ type: 'note', message });
+  return null;
+}
+
+async function renderDecoded(drawing: Drawing, tiling: Tiling, estimate: Tensor): Promise<Pixels> {
+  using decoder = await openDecoder(drawing, async () => tiling);
+  return await decoder.decode(estimate);
+}
+
+async function renderColours(
+  { components: { device }, options }: Drawing,
+  { factors, side }: ColourMap,
+  estimate: Tensor,
+): Promise<Pixels> {
+  const [, height, width] = estimate.shape as number[];
+  using scope = new Scope(device);
+  const table = scope.hold(device.tensor('step', 'colours', [factors.length], factors));
+  const unread = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+  const size = { width: side * width!, height: side * height! };
+  return await computePixels(device, options, size, (tape) =>
+    toPixels(latentColours(estimate.on(tape), table.region!, side), unread.region!),
+  );
 }

@@ -9,9 +9,8 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
-import { openDecoder } from './decoding.ts';
-import { drawingAsDrawn } from './drawn-size.ts';
-import type { Drawing } from './drawing.ts';
+import { openDecoder, previewer } from './decoding.ts';
+import { assertWanted, drawingAsDrawn, Stage, type Drawing } from './drawing.ts';
 import {
   encodeGiven,
   encodeReferences,
@@ -22,11 +21,10 @@ import {
 import type { DenoiserPage, Prepared } from '../blocks/family.ts';
 import type { StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
-import { cpuNoise, cudaNoise } from './noise.ts';
-import { previewer } from './preview.ts';
+import { cpuNoise } from './noise-cpu.ts';
+import { cudaNoise } from './noise-cuda.ts';
 import { Sampler } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
-import { assertWanted, Stage } from './stage.ts';
 
 /** Codes of errors after which weights are loaded again. */
 const LOST_WEIGHTS: ReadonlySet<string> = new Set(['out_of_memory', 'bad_checkpoint']);
@@ -42,61 +40,61 @@ interface Sampling {
 }
 
 class Run {
-  private readonly drawing: Drawing;
+  readonly #drawing: Drawing;
   /** The memory for decoding is checked before any stage. */
-  private stage: StageName = 'decoding';
+  #stage: StageName = 'decoding';
   /** Strips in which the source image is encoded and previews are decoded. */
-  private tiling: Tiling = {};
+  #tiling: Tiling = {};
 
   constructor(drawing: Drawing) {
-    this.drawing = drawing;
+    this.#drawing = drawing;
   }
 
   async draw(): Promise<void> {
-    const { drawing } = this;
+    const drawing = this.#drawing;
     const { components, resolved, emit } = drawing;
     // An error of an earlier image is none of this one.
     components.device.takeError();
     try {
-      this.tiling = await plannedTiling(drawing);
-      using prepared = await this.encodeText();
-      this.assertDone();
+      this.#tiling = await plannedTiling(drawing);
+      using prepared = await this.#encodeText();
+      this.#assertDone();
       const each = latentTokens(drawing.latents, resolved.event.values);
-      emit({ type: 'tokens', text: prepared.tokens, image: this.imageTokens(), each });
-      using encoded = await this.encodeImage();
-      using references = await this.encodeReferences();
-      this.assertDone();
+      emit({ type: 'tokens', text: prepared.tokens, image: this.#imageTokens(), each });
+      using encoded = await this.#encodeImage();
+      using references = await this.#encodeReferences();
+      this.#assertDone();
       const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
       // Small models decode each image as soon as it is denoised; large ones load the decoder once for all images.
       for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
         using owner = new Scope(components.device);
-        const latents = await this.denoise(prepared, { encoded, references }, group, owner);
-        await this.decode(latents, group);
+        const latents = await this.#denoise(prepared, { encoded, references }, group, owner);
+        await this.#decode(latents, group);
       }
     } catch (error) {
       const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;
       // Weights that have no memory, or whose file is damaged, would be kept for the next image.
       if (failed instanceof EngineError && LOST_WEIGHTS.has(failed.code)) components.release();
-      throw inWords(failed, this.stage, resolved.event.values);
+      throw inWords(failed, this.#stage, resolved.event.values);
     }
   }
 
   /** Throws the error that the GPU layer reported outside of a call; the results since are worthless. */
-  private assertDone(): void {
-    const error = this.drawing.components.device.takeError();
+  #assertDone(): void {
+    const error = this.#drawing.components.device.takeError();
     if (error) throw error;
   }
 
-  private enter(name: StageName): Stage {
-    const stage = new Stage(this.drawing, name);
-    this.stage = name;
+  #enter(name: StageName): Stage {
+    const stage = new Stage(this.#drawing, name);
+    this.#stage = name;
     return stage;
   }
 
-  private async encodeText(): Promise<Prepared> {
-    const { runner, resolved, options, plan, references = [], controls = [] } = this.drawing;
+  async #encodeText(): Promise<Prepared> {
+    const { runner, resolved, options, plan, references = [], controls = [] } = this.#drawing;
     const { values, sources } = resolved.event;
-    using _ = this.enter('text-encoding');
+    using _ = this.#enter('text-encoding');
     const run = {
       values,
       sources,
@@ -110,61 +108,61 @@ class Run {
   }
 
   /** Tokens of the source image, or of all reference images. */
-  private imageTokens(): number {
-    const { image, latents, resolved, references = [] } = this.drawing;
+  #imageTokens(): number {
+    const { image, latents, resolved, references = [] } = this.#drawing;
     const sizes = [...(image ? [resolved.event.values] : []), ...references.map(({ fitted }) => fitted)];
     return sizes.reduce((sum, size) => sum + latentTokens(latents, size), 0);
   }
 
-  private async encodeImage(): Promise<Encoded | null> {
-    if (!encodesImages(this.drawing)) return null;
-    using _ = this.enter('image-encoding');
-    return await encodeGiven(this.drawing, this.tiling);
+  async #encodeImage(): Promise<Encoded | null> {
+    if (!encodesImages(this.#drawing)) return null;
+    using _ = this.#enter('image-encoding');
+    return await encodeGiven(this.#drawing, this.#tiling);
   }
 
-  private async encodeReferences(): Promise<EncodedReferences> {
-    const { references = [] } = this.drawing;
+  async #encodeReferences(): Promise<EncodedReferences> {
+    const { references = [] } = this.#drawing;
     if (references.length === 0) return { latents: [], [Symbol.dispose]: () => {} };
-    using _ = this.enter('image-encoding');
-    return await encodeReferences(this.drawing, references, this.tiling);
+    using _ = this.#enter('image-encoding');
+    return await encodeReferences(this.#drawing, references, this.#tiling);
   }
 
   /**
    * Returns the latents of each sample; `owner` takes them over. Samples with a step that is not finite are drawn again from the first step
    * by plain f32 kernels.
    */
-  private async denoise(
+  async #denoise(
     prepared: Prepared,
     { encoded, references }: { encoded: Encoded | null; references: EncodedReferences },
     samples: readonly number[],
     owner: Scope,
   ): Promise<Tensor[]> {
-    using _ = this.enter('denoising');
+    using _ = this.#enter('denoising');
     using denoiser = await prepared.load(references.latents);
-    const { options, emit } = this.drawing;
+    const { options, emit } = this.#drawing;
     const latents = new Map<number, Tensor>();
     const done = (sample: number, made: Tensor): void => void latents.set(sample, owner.hold(made));
-    let failed = await this.sampleAll(denoiser, encoded, { samples, options, done });
+    let failed = await this.#sampleAll(denoiser, encoded, { samples, options, done });
     if (failed.length > 0 && !options.plain) {
       const message = 'a step gave values that are not finite numbers; the image is drawn again in plain f32';
       failed.forEach(() => emit({ type: 'note', message }));
       const plain = { ...options, plain: true };
-      failed = await this.sampleAll(denoiser, encoded, { samples: failed, options: plain, done });
+      failed = await this.#sampleAll(denoiser, encoded, { samples: failed, options: plain, done });
     }
     if (failed.length > 0) throw new NotFiniteError();
     return samples.map((sample) => latents.get(sample)!);
   }
 
   /** Passes the latents of each sample on, and returns the samples with a step that is not finite. */
-  private async sampleAll(
+  async #sampleAll(
     denoiser: DenoiserPage,
     encoded: Encoded | null,
     { samples, options, done }: Sampling,
   ): Promise<number[]> {
-    using sampler = await this.openSampler(denoiser, encoded, options);
+    using sampler = await this.#openSampler(denoiser, encoded, options);
     const failed: number[] = [];
     for (const sample of samples) {
-      const made = await this.sample(sampler, sample).catch(ifNotFinite);
+      const made = await this.#sample(sampler, sample).catch(ifNotFinite);
       if (made) done(sample, made);
       else failed.push(sample);
     }
@@ -173,12 +171,8 @@ class Run {
   }
 
   /** Records the denoiser for the samples of the request. */
-  private openSampler(
-    denoiser: DenoiserPage,
-    encoded: Encoded | null,
-    options: ComputeOptions,
-  ): Promise<Sampler> {
-    const { autoencoder, components, latents, resolved, plan, references = [] } = this.drawing;
+  #openSampler(denoiser: DenoiserPage, encoded: Encoded | null, options: ComputeOptions): Promise<Sampler> {
+    const { autoencoder, components, latents, resolved, plan, references = [] } = this.#drawing;
     const { values } = resolved.event;
     return Sampler.open({
       device: components.device,
@@ -193,10 +187,10 @@ class Run {
     });
   }
 
-  private sample(sampler: Sampler, sample: number): Promise<Tensor> {
-    const { resolved, signal, emit } = this.drawing;
+  #sample(sampler: Sampler, sample: number): Promise<Tensor> {
+    const { resolved, signal, emit } = this.#drawing;
     const { previews = 0, seed } = resolved.request;
-    const show = previews > 0 ? previewer(this.drawing, sample, this.tiling) : null;
+    const show = previews > 0 ? previewer(this.#drawing, sample, this.#tiling) : null;
     const noise = resolved.event.values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise;
     return sampler.sample({
       noise: noise(seed + sample),
@@ -206,14 +200,14 @@ class Run {
     });
   }
 
-  private async decode(latents: readonly Tensor[], samples: readonly number[]): Promise<void> {
-    const { drawing } = this;
-    using _ = this.enter('decoding');
+  async #decode(latents: readonly Tensor[], samples: readonly number[]): Promise<void> {
+    const drawing = this.#drawing;
+    using _ = this.#enter('decoding');
     using decoder = await openDecoder(drawing, (page) => tilingFor(drawing, page));
     for (const [i, sample] of samples.entries()) {
       assertWanted(drawing.signal);
       const drawn = await decoder.decode(latents[i]!);
-      this.assertDone();
+      this.#assertDone();
       const image = drawing.finish?.(drawn) ?? drawn;
       drawing.emit({ type: 'image', sample, seed: drawing.resolved.request.seed + sample, image });
     }

@@ -1,15 +1,14 @@
 // Encodes the source image of a run, the control image, and for inpainting the mask and the masked image.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { Region, Tensor } from '../../../gpu/tensor.ts';
-import { linearCombination } from '../../../kernels/linear-combination.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
 import { scaleRows } from '../../../kernels/scale-rows.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { uploadImage } from '../blocks/autoencoder.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
+import { computeFinite } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';
 import type { MaskInput } from '../blocks/family.ts';
-import type { ReferenceImage } from '../request/given-images.ts';
+import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from '../calls/image-model.ts';
 import { Scope } from '../recording/scope.ts';
 
@@ -52,18 +51,12 @@ export async function encodeGiven(drawing: Drawing, tiling: Tiling): Promise<Enc
   });
   const input = runner.fillsMasks || null;
   const kept = mask && input ? inputs.hold(keptPixels(device, mask)) : null;
-  const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
-  const encode = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
-    compute(device, way, (tape) => {
-      const x = own?.on(tape);
-      const images = [x, x && kept && scaleRows(x, kept.region!), control?.on(tape)].filter(
-        (given) => !!given,
-      );
-      return images.map((given) => linearCombination([encoder.page(given, tiling)], one.region!, notFinite));
-    });
-  const free = (tensors: Tensor[]): void => freeTensors(device, tensors);
   using results = new Scope(device);
-  const made = await finitely(device, options, 'the encoder', encode, free);
+  const made = await computeFinite(device, options, 'the encoder', (tape) => {
+    const x = own?.on(tape);
+    const images = [x, x && kept && scaleRows(x, kept.region!), control?.on(tape)].filter((given) => !!given);
+    return images.map((given) => encoder.page(given, tiling));
+  });
   made.forEach((tensor) => results.hold(tensor));
   const next = (isThere: boolean): Tensor | null => (isThere ? made.shift()! : null);
   const moments = next(image !== null);
@@ -102,20 +95,14 @@ export async function encodeReferences(
     using inputs = new Scope(device);
     const upload = uploadImage(device, fitted);
     inputs.hold(upload.bytes);
-    const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
     const { factor, latentChannels } = autoencoder;
     const shape = [1, fitted.height / factor, fitted.width / factor, latentChannels];
     const zeros = new Float32Array(shape.reduce((product, extent) => product * extent, 1));
     const noise = inputs.hold(device.tensor('step', 'no noise', shape, zeros));
-    const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-      const [made] = await compute(device, way, (tape) => {
-        const encoded = encoder.page(upload.on(tape), tiling);
-        return [linearCombination([autoencoder.sample(encoded, noise.on(tape))], one.region!, notFinite)];
-      });
-      return made!;
-    };
-    const free = (made: Tensor): void => freeTensors(device, [made]);
-    latents.push(results.hold(await finitely(device, options, 'the encoder', encode, free)));
+    const [made] = await computeFinite(device, options, 'the encoder', (tape) => [
+      autoencoder.sample(encoder.page(upload.on(tape), tiling), noise.on(tape)),
+    ]);
+    latents.push(results.hold(made!));
   }
   const owner = results.move();
   return { latents, [Symbol.dispose]: () => owner[Symbol.dispose]() };

@@ -7,8 +7,8 @@ export interface LatentShape {
   factor: number;
   /** Latents along one side of a token. */
   patch: number;
-  /** Frames of one result; 1 for images. */
-  frames: number;
+  /** Frames of one result; left out: 1. */
+  frames?: number;
 }
 
 interface Size {
@@ -17,7 +17,10 @@ interface Size {
 }
 
 /** [frames, height, width, channels] for a size in pixels. */
-export function shapeOfLatents({ channels, factor, frames }: LatentShape, { width, height }: Size): number[] {
+export function shapeOfLatents(
+  { channels, factor, frames = 1 }: LatentShape,
+  { width, height }: Size,
+): number[] {
   return [frames, height / factor, width / factor, channels];
 }
 

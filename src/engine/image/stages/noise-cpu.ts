@@ -1,10 +1,16 @@
-// torch.randn on the CPU in f32: MT19937, and Box–Muller over blocks of 16 numbers. On processors with AVX2 or AVX-512 torch
+// torch's random streams in software, so that a seed gives diffusers' noise on any GPU: the numbers that torch.randn returns in f32 with
+// torch.Generator(device) after manual_seed(seed). `seed` is a whole number of at least 0. Here torch.randn on the CPU: MT19937, and Box–Muller over blocks of 16 numbers. On processors with AVX2 or AVX-512 torch
 // computes the blocks with Cephes' f32 polynomials, most multiplications fused with the following additions. noise-cephes.ts does
 // the same, so that the numbers equal torch's bit for bit. Without AVX2 torch calls the C library, whose results differ in the last
 // digits.
 
 import { logarithm, sineCosine } from './noise-cephes.ts';
-import type { NoiseStream } from './noise-stream.ts';
+
+/** Standard normal numbers; each call goes on where the last one ended. */
+export interface NoiseStream {
+  /** Numbers in the order of torch's tensor (batch, channel, row, column). */
+  normals(count: number): Float32Array;
+}
 
 const round = Math.fround;
 const TWO_PI = round(2 * Math.PI);

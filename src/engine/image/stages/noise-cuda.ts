@@ -2,7 +2,7 @@
 // GPU reads its sine from a hardware table (error about 1e-6); here it is the f64 sine, rounded.
 
 import { fused } from './noise-cephes.ts';
-import type { NoiseStream } from './noise-stream.ts';
+import type { NoiseStream } from './noise-cpu.ts';
 
 const round = Math.fround;
 

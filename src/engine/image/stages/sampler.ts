@@ -7,7 +7,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { allocateTensor } from '../recording/compute.ts';
 import { Denoiser, type DrawNoise, type Predictor } from '../recording/denoiser.ts';
 import type { ImageEvent } from '../calls/image-model.ts';
-import type { NoiseStream } from './noise.ts';
+import type { NoiseStream } from './noise-cpu.ts';
 import { SampleInputs, type InputsRequest } from './sample-inputs.ts';
 import { Scope } from '../recording/scope.ts';
 

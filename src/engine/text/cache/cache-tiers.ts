@@ -2,8 +2,8 @@
 // request may find in storage are fetched before it is admitted. A failure only means that a page is not found.
 
 import type { PageStorage } from '../../platform/platform.ts';
-import type { Runner } from '../step/runner.ts';
-import type { Sequence } from '../run/sequence.ts';
+import type { Runner } from '../step/text-runner.ts';
+import type { PlacedSequence } from './placement.ts';
 import { HostTier } from './host-tier.ts';
 import { PageBackup } from './page-backup.ts';
 import { PageFetch } from './page-fetch.ts';
@@ -70,7 +70,7 @@ export class CacheTiers {
   }
 
   /** Fetches what storage has of a prompt to the host and the device; resolves in any case, at a stall after STALL_TIME. */
-  async fetch(sequence: Sequence): Promise<void> {
+  async fetch(sequence: PlacedSequence): Promise<void> {
     if (!this.#fetch || this.#closed) return;
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;

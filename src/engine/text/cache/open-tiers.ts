@@ -4,21 +4,22 @@ import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { option, say, type Prose } from '../../../files/message.ts';
+import type { Device } from '../../../gpu/device.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Loaded } from '../load.ts';
-import type { Scheduler } from '../run/scheduler.ts';
-import type { Runner } from '../step/runner.ts';
+import type { RunnerOptions } from '../step/runner.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { TextModelOptions } from '../calls/text-model.ts';
 import { CacheTiers } from './cache-tiers.ts';
+import type { SequencePages } from './sequence-pages.ts';
 
 /** Changes whenever the bytes of a page have another meaning, or are computed otherwise. */
 const PAGE_LAYOUT = 'layers of keys and values, 32 tokens';
 
 export interface TierPlace {
-  pages: Scheduler['pages'];
-  /** Returns the parts that are loaded now. */
-  parts: () => Loaded;
+  pages: SequencePages;
+  /** The parts that are loaded now. */
+  parts: () => { device: Device; runner: Runner; quantization: RunnerOptions['quantization'] };
   onTrouble(message: Prose): void;
 }
 

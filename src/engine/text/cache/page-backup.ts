@@ -3,7 +3,7 @@
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { PageStorage } from '../../platform/platform.ts';
-import type { Runner } from '../step/runner.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
 import { STATES, type CachedPage } from './cached-page.ts';

@@ -3,8 +3,8 @@
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { PageStorage } from '../../platform/platform.ts';
-import type { Sequence } from '../run/sequence.ts';
-import type { Runner } from '../step/runner.ts';
+import type { PlacedSequence } from './placement.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
 import { hasBytes, partOf, STATES, type PageNode } from './cached-page.ts';
@@ -39,14 +39,14 @@ export class PageFetch {
   }
 
   /** Fetches the prompt's pages in order, until `isOver` returns true or one is missing. `onProgress` is called after each read. */
-  async run(sequence: Sequence, isOver: () => boolean, onProgress: () => void): Promise<void> {
+  async run(sequence: PlacedSequence, isOver: () => boolean, onProgress: () => void): Promise<void> {
     const isWhole = await this.#fetch(sequence, isOver, onProgress);
     // The pages before a damaged copy of fixed states are of use behind an earlier copy.
     if (!isWhole && this.#options.pages.states) await this.#fetch(sequence, isOver, onProgress);
   }
 
   /** Returns false if a page is missing. */
-  async #fetch(sequence: Sequence, isOver: () => boolean, onProgress: () => void): Promise<boolean> {
+  async #fetch(sequence: PlacedSequence, isOver: () => boolean, onProgress: () => void): Promise<boolean> {
     const { pages, host, runner } = this.#options;
     const { prefix } = sequence.placement;
     const { scope } = prefix;

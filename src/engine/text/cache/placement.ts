@@ -3,7 +3,23 @@
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
+import type { PromptMedia } from '../towers/prompt-media.ts';
 import type { CachedPage, PageNode } from './cached-page.ts';
+
+/** What the cache needs to know of a sequence. */
+export interface PlacedSequence {
+  /** The request's first choice, whose prompt this one shares; null: this is the first. */
+  readonly leader: PlacedSequence | null;
+  readonly finished: boolean;
+  readonly request: { readonly media?: Pick<PromptMedia, 'keyOf'> };
+  /** `computed`: positions whose keys and values the submitted steps write. */
+  readonly progress: {
+    readonly ids: readonly number[];
+    readonly promptTokens: number;
+    readonly computed: number;
+  };
+  readonly placement: Placement;
+}
 
 export interface PageLoad {
   cached: CachedPage;

@@ -6,9 +6,16 @@
 // page of the parent, unless the window has passed that one.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import { hasBytes, pageNode, partOf, STATES, type CachedPage, type PageNode } from './cached-page.ts';
-import { CachedPlaces } from './cached-places.ts';
-import { firstVisiblePage } from './page-window.ts';
+import {
+  CachedPlaces,
+  hasBytes,
+  pageNode,
+  partOf,
+  STATES,
+  type CachedPage,
+  type PageNode,
+} from './cached-page.ts';
+import { firstVisiblePage } from '../kv/pages.ts';
 
 /** Is notified of bytes that come and go, and may delay the removal of nodes. */
 export interface TreeWatcher {

@@ -3,25 +3,17 @@
 // device works in the order of submission.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { Sequence } from '../run/sequence.ts';
+import type { CachedTokens } from '../calls/text-model.ts';
 import { pageKey, type CachedPage, type PageNode } from './cached-page.ts';
-import { firstVisiblePage } from './page-window.ts';
-import { PagePool } from './pages.ts';
-import type { Placement } from './placement.ts';
+import { firstVisiblePage, PagePool } from '../kv/pages.ts';
+import type { PlacedSequence, Placement } from './placement.ts';
 import { PrefixTree } from './prefix-tree.ts';
-import { StateCopies, type StateMove } from './state-copies.ts';
-
-/** Copies and writes of pages and fixed states that the device does before the next step. */
-export interface PageMoves {
-  copies: { from: number; to: number }[];
-  loads: { page: number; bytes: Uint8Array }[];
-  /** Copies of fixed states, in order. */
-  states: StateMove[];
-}
+import type { PageMoves } from '../kv/page-mover.ts';
+import { StateCopies } from './state-copies.ts';
 
 /** Keys of the first `count` pages, which must be full. The choices of a request share the keys of their prompt. */
 export function keysOf(
-  { progress: { ids, promptTokens }, placement: { prefix }, request: { media }, leader }: Sequence,
+  { progress: { ids, promptTokens }, placement: { prefix }, request: { media }, leader }: PlacedSequence,
   count: number,
 ): readonly string[] {
   for (let page = prefix.keys.length; page < count; page++) {
@@ -34,7 +26,7 @@ export function keysOf(
 }
 
 /** Pages that a sequence may take from the cache: its last known token is computed in any case. */
-export function findablePages({ progress, placement: { prefix } }: Sequence): number {
+export function findablePages({ progress, placement: { prefix } }: PlacedSequence): number {
   return Math.floor(Math.min(progress.ids.length - 1, prefix.shareable, prefix.findable) / PAGE_TOKENS);
 }
 
@@ -85,13 +77,13 @@ export class SequencePages {
   }
 
   /** Nodes of the sequence's prefix in the cache, without the page of its last known token. */
-  match(sequence: Sequence): PageNode[] {
+  match(sequence: PlacedSequence): PageNode[] {
     const most = findablePages(sequence);
     return this.tree.find(sequence.placement.prefix.scope, keysOf(sequence, most), most);
   }
 
   /** Number of pages of the sequence's prefix in the cache, wherever copies of fixed states are. */
-  known(sequence: Sequence): number {
+  known(sequence: PlacedSequence): number {
     const most = findablePages(sequence);
     return this.tree.walk(sequence.placement.prefix.scope, keysOf(sequence, most), most).length;
   }
@@ -102,8 +94,20 @@ export class SequencePages {
     return path.flatMap(({ pages }, at) => pages.filter(({ group }) => at >= firsts[group]!));
   }
 
+  /** Counts the prompt tokens of a path by the tier in which they were found, those that were fetched from storage for this sequence apart. */
+  found({ progress, placement }: PlacedSequence, path: readonly PageNode[]): CachedTokens {
+    const [first, end] = placement.prefix.fetched;
+    const found = { device: 0, host: 0, storage: 0 };
+    const elsewhere = new Set(this.seenBy(path).flatMap(({ page, node }) => (page === null ? [node] : [])));
+    path.forEach((node, at) => {
+      const tier = at >= first && at < end ? 'storage' : elsewhere.has(node) ? 'host' : 'device';
+      found[tier] += Math.max(0, Math.min(PAGE_TOKENS, progress.promptTokens - at * PAGE_TOKENS));
+    });
+    return found;
+  }
+
   /** Takes the matched pages, and pages to load those that are not on the device; false: fewer than `spare` would be left. */
-  claim({ placement }: Sequence, path: readonly PageNode[], spare: number): boolean {
+  claim({ placement }: PlacedSequence, path: readonly PageNode[], spare: number): boolean {
     const seen = this.seenBy(path);
     for (const cached of seen) this.tree.hold(cached);
     const loads = seen.flatMap((cached) => (cached.page === null ? [{ cached, bytes: cached.host! }] : []));
@@ -146,14 +150,14 @@ export class SequencePages {
   }
 
   /** Adds one page of each group to the sequence; false: too few are left. */
-  grow({ placement: { tables } }: Sequence): boolean {
+  grow({ placement: { tables } }: PlacedSequence): boolean {
     if (this.available < tables.length) return false;
     for (const pages of tables) pages.push(this.#take()!);
     return true;
   }
 
   /** Shares the pages that the submitted steps have filled. */
-  publish(sequence: Sequence): void {
+  publish(sequence: PlacedSequence): void {
     const { prefix, tables, passedPages } = sequence.placement;
     const { computed, ids } = sequence.progress;
     const { nodes } = prefix;
@@ -184,7 +188,7 @@ export class SequencePages {
   }
 
   /** Gives back the pages that no query from the next row on sees. Those that are shared stay in the cache while there is room. */
-  passWindow({ placement, progress }: Sequence): void {
+  passWindow({ placement, progress }: PlacedSequence): void {
     const { prefix, tables, passedPages } = placement;
     if (!this.isWindowed || placement.isLoading) return;
     tables.forEach((pages, group) => {
@@ -198,14 +202,14 @@ export class SequencePages {
     });
   }
 
-  release(sequence: Sequence): void {
+  release(sequence: PlacedSequence): void {
     this.publish(sequence);
     this.states?.settle(sequence);
     this.#giveBack(sequence.placement);
   }
 
   /** Releases the sequence and removes what it shared from the cache; the pages that are free by that. */
-  discard({ placement }: Sequence): number[] {
+  discard({ placement }: PlacedSequence): number[] {
     const { prefix } = placement;
     const shared = heldBy(placement).filter(({ users }) => users === 1);
     const freed = [...shared.map(({ page }) => page!), ...ownPages(placement)];
@@ -215,7 +219,7 @@ export class SequencePages {
   }
 
   /** Takes the sequence's next loads, in order, up to `most` pages. */
-  takeLoads({ placement }: Sequence, most: number): PageMoves['loads'] {
+  takeLoads({ placement }: PlacedSequence, most: number): PageMoves['loads'] {
     return placement.prefix.loads.splice(0, most).map(({ cached, bytes }) => {
       cached.loading = false;
       this.#loaded++;

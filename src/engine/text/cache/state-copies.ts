@@ -13,20 +13,11 @@
 // it in its slot; the choices of a request and retracted sequences do so, too.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { Sequence } from '../run/sequence.ts';
 import type { CachedPage, PageNode } from './cached-page.ts';
-import { PagePool } from './pages.ts';
-import type { SequenceCopies } from './placement.ts';
+import { PagePool } from '../kv/pages.ts';
+import type { PlacedSequence, SequenceCopies } from './placement.ts';
+import type { StateMove } from '../kv/state-mover.ts';
 import type { PrefixTree } from './prefix-tree.ts';
-
-/** States of one sequence on the device: those of a running one, or a copy. */
-export type StateCell = { slot: number } | { copy: number };
-
-/** A copy that the device makes before the next step. */
-export interface StateMove {
-  from: StateCell | { bytes: Uint8Array };
-  to: StateCell;
-}
 
 /** Least pages between two copies for which the prefill is cut: the cut costs a step. */
 const LEAST_GAIN = 2;
@@ -56,7 +47,7 @@ export class StateCopies {
   }
 
   /** Starts a sequence behind the nodes of its prefix. `known`: pages of it that the cache has, with a copy of the states or without. */
-  begin({ placement, progress }: Sequence, path: readonly PageNode[], known: number): void {
+  begin({ placement, progress }: PlacedSequence, path: readonly PageNode[], known: number): void {
     const { prefix, slot } = placement;
     const prompt = Math.min(progress.promptTokens - 1, prefix.shareable);
     const pages = Math.floor(prompt / PAGE_TOKENS);
@@ -72,7 +63,7 @@ export class StateCopies {
   }
 
   /** Number of the next `rows` rows of a sequence that a step may compute, so that it ends where a copy is wanted. */
-  chunk({ placement, progress }: Sequence, rows: number): number {
+  chunk({ placement, progress }: PlacedSequence, rows: number): number {
     const { cuts, last, interval } = placement.prefix.copies;
     const first = progress.computed;
     const end = first + rows;
@@ -84,7 +75,7 @@ export class StateCopies {
   }
 
   /** Copies the states of a sequence if the submitted steps end where a copy is wanted; its full pages have been shared. */
-  save({ placement, progress }: Sequence): void {
+  save({ placement, progress }: PlacedSequence): void {
     const { computed, promptTokens } = progress;
     const { nodes, copies } = placement.prefix;
     if (computed % PAGE_TOKENS !== 0) return;
@@ -104,14 +95,14 @@ export class StateCopies {
   }
 
   /** Whether a running sequence is about to copy its states after `first` pages and not after `end`; it is made to do so at `end`. */
-  expects({ placement, progress }: Sequence, first: number, end: number): boolean {
+  expects({ placement, progress }: PlacedSequence, first: number, end: number): boolean {
     const { copies } = placement.prefix;
     if (end * PAGE_TOKENS > progress.computed) addCut(copies, end, first);
     return copies.cuts.some((at) => at > first && at <= end && at * PAGE_TOKENS > progress.computed);
   }
 
   /** The sequence gives its slot back: its last copy stays in the cache. */
-  settle({ placement }: Sequence): void {
+  settle({ placement }: PlacedSequence): void {
     const { copies } = placement.prefix;
     if (copies.tail) this.#tree.settle(copies.tail);
     copies.tail = null;

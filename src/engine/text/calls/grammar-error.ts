@@ -1,7 +1,7 @@
 // Converts errors of the grammar room to EngineErrors with the same code, message and parameter.
 
 import { EngineError } from '../../../files/error.ts';
-import { GrammarError } from '../../../grammar/grammar-error.ts';
+import { GrammarError } from '../../../grammar/bounds/grammar-error.ts';
 
 /** Returns the EngineError for a GrammarError, and any other error unchanged. */
 export function fromGrammarError(error: unknown): unknown {

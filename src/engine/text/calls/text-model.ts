@@ -125,6 +125,7 @@ export interface TextModelOptions extends SettingValues<ForModels<typeof MODEL_S
 }
 
 export interface TextModelInfo {
+  readonly kind: 'text';
   path: string;
   /** Last segment of the folder or hub id. */
   name: string;

@@ -1,59 +1,58 @@
 // LoRA adapters on a runner's device: their factors, and when these may change. Kernels bind other buffers after a change, so tapes
 // with adapters are recorded again; a step that has not been sampled yet keeps the factors it was computed with.
 
+import type { LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
-import type { AdapterHost } from './adapters.ts';
 import { LoraStore } from '../../weights/adapt.ts';
+import type { Lora, LoraHost } from './loras.ts';
 
-export interface LoraHost extends AdapterHost {
+export class DeviceLoras implements LoraHost {
   readonly store: LoraStore;
   /** Called after a change, in the same tick. */
-  changed: () => void;
+  changed: () => void = () => {};
+  readonly #device: Device;
+  readonly #holds = new Set<Promise<void>>();
+
+  constructor(device: Device, matrices: readonly Matrix[]) {
+    this.#device = device;
+    this.store = new LoraStore(device, matrices);
+  }
+
   /** Blocks changes until the returned function is called. */
-  hold(): () => void;
-}
+  hold(): () => void {
+    let release!: () => void;
+    const holding = new Promise<void>((resolve) => (release = resolve));
+    this.#holds.add(holding);
+    return () => {
+      this.#holds.delete(holding);
+      release();
+    };
+  }
 
-export function createLoraHost(device: Device, matrices: readonly Matrix[]): LoraHost {
-  const store = new LoraStore(device, matrices);
-  const holds = new Set<Promise<void>>();
-
-  const free = async (): Promise<void> => {
-    while (holds.size > 0) {
-      const lost = await Promise.race([device.lost, ...holds]);
-      if (lost !== undefined) holds.clear();
+  async add(lora: Lora, file: LoraFile): Promise<void> {
+    const { commit } = await this.store.prepare(lora, file);
+    await this.#free();
+    commit();
+    try {
+      this.changed();
+    } catch (error) {
+      this.store.remove(lora);
+      this.changed();
+      throw error;
     }
-  };
+  }
 
-  const host: LoraHost = {
-    store,
-    changed: () => {},
-    hold() {
-      let release!: () => void;
-      const holding = new Promise<void>((resolve) => (release = resolve));
-      holds.add(holding);
-      return () => {
-        holds.delete(holding);
-        release();
-      };
-    },
-    async add(adapter, file) {
-      const { commit } = await store.prepare(adapter, file);
-      await free();
-      commit();
-      try {
-        host.changed();
-      } catch (error) {
-        store.remove(adapter);
-        host.changed();
-        throw error;
-      }
-    },
-    async remove(adapter) {
-      await free();
-      store.remove(adapter);
-      host.changed();
-    },
-  };
-  return host;
+  async remove(lora: Lora): Promise<void> {
+    await this.#free();
+    this.store.remove(lora);
+    this.changed();
+  }
+
+  async #free(): Promise<void> {
+    while (this.#holds.size > 0) {
+      const lost = await Promise.race([this.#device.lost, ...this.#holds]);
+      if (lost !== undefined) this.#holds.clear();
+    }
+  }
 }

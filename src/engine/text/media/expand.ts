@@ -3,8 +3,8 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { MediaReaders } from '../../../models/media.ts';
-import { PromptMedia, type PlacedRun } from './prompt-media.ts';
-import { rowsOf, type Medium } from './medium.ts';
+import { PromptMedia, type PlacedRun } from '../towers/prompt-media.ts';
+import { rowsOf, type Medium } from '../towers/medium.ts';
 
 export interface ExpandedText {
   /** The text with what each medium's processor writes, and one token for each run. */

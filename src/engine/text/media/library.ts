@@ -2,19 +2,17 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
-import { takenText } from '../../../files/media-nouns.ts';
+import { takenText } from '../../../files/media/media-nouns.ts';
 import { checkGiven } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import type { ChatRendering, ChatTemplate } from '../../../files/template/template.ts';
 import type { MediaKind, MediaModel, MediaReaders, TileLimits } from '../../../models/media.ts';
 import type { ChatMessage, ContentPart, MediumPart } from '../calls/text-request.ts';
-import { cancelled } from './decode-within.ts';
-import { HeldMedia } from './held-media.ts';
-import { MediaRoom } from './media-room.ts';
-import { MediumCache } from './medium-cache.ts';
-import { mediumKey } from './medium-key.ts';
+import { cancelled } from '../../async/abort-listeners.ts';
+import { HeldMedia, MediaRoom } from './media-room.ts';
+import { MediumCache, mediumKey } from './medium-cache.ts';
 import { MediumReader, named } from './medium-reader.ts';
-import type { Medium } from './medium.ts';
+import type { Medium } from '../towers/medium.ts';
 
 const KINDS: readonly MediaKind[] = ['image', 'video', 'audio'];
 

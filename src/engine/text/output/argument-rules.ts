@@ -1,8 +1,8 @@
 // Grammars of arguments that are written one by one and not as a JSON object: in any order, with all required parameters.
 
 import { EngineError } from '../../../files/error.ts';
-import { boundLength } from '../../../grammar/length-bound.ts';
-import { intersect, limits } from '../../../grammar/dfa.ts';
+import { boundLength } from '../../../grammar/automata/length-bound.ts';
+import { intersect, limits } from '../../../grammar/automata/dfa.ts';
 import {
   choice,
   reference,
@@ -13,8 +13,8 @@ import {
   text,
   type Rule,
   type StringRule,
-} from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/marker-dfa.ts';
+} from '../../../grammar/rules/rule.ts';
+import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
 import type { Tool } from '../calls/text-model.ts';
 import { isObject } from './typed-value.ts';
 

@@ -1,4 +1,4 @@
-// Grammars of one call in each syntax. The parsers of these syntaxes are in bodies.ts.
+// Grammars of one call, or of its arguments alone, in each syntax. The parsers of these syntaxes are in bodies.ts.
 
 import {
   anyJson,
@@ -8,9 +8,14 @@ import {
   regular,
   sequence,
   text,
+  token,
   type Rule,
-} from '../../../grammar/rule.ts';
-import { regexDfa } from '../../../grammar/regex.ts';
+} from '../../../grammar/rules/rule.ts';
+import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
+import { regexDfa } from '../../../grammar/automata/regex.ts';
+import type { SchemaMode } from '../../../grammar/text-constraint.ts';
+import type { ArgumentSyntax } from '../calls/output-parser.ts';
+import type { Tool } from '../calls/text-model.ts';
 import {
   bareString,
   inAnyOrder,
@@ -24,12 +29,31 @@ import {
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, PythonBody, TaggedBody, ToolFormat } from './format.ts';
+import { markerMaker } from './reader.ts';
 
 export interface BodyContext {
   format: ToolFormat;
   /** Returns the rule for a marker; special tokens in it are matched by id. */
   mark: (text: string) => Rule;
   schemas: SchemaRules;
+}
+
+/** Rules of the markers of output formats: plain text, and special tokens by their ids. `specials`: those ids by text. */
+export function markRules(specials: Readonly<Record<string, number>>): (marker: string) => Rule {
+  const marker = markerMaker((one) => specials[one]);
+  return (whole) => {
+    const rules: Rule[] = [];
+    let plain = '';
+    for (const symbol of [...marker(whole).symbols, null]) {
+      if (typeof symbol === 'string') plain += symbol;
+      else {
+        if (plain !== '') rules.push(text(plain));
+        plain = '';
+        if (symbol !== null) rules.push(token(symbol));
+      }
+    }
+    return rules.length === 1 ? rules[0]! : sequence(...rules);
+  };
 }
 
 export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): Rule {
@@ -200,3 +224,35 @@ function pythonValue(json: Rule): Rule {
   const ways = quoted.map((texts) => sequence(text("'"), texts, text("'")));
   return choice(withPythonWords(json), ...ways);
 }
+
+/** Description of the grammar of the arguments of one call as plain data, from which it is compiled. */
+export interface ArgumentsGrammar {
+  type: 'arguments';
+  tool: Tool;
+  /** Path of the tool's parameters in the request, for messages. */
+  path: string;
+  /** Format of the calls; null: the arguments are JSON. */
+  format: ToolFormat | null;
+  syntax: ArgumentSyntax;
+  /** How the parameters are read. */
+  mode: SchemaMode;
+  /** Ids of the special tokens in markers. */
+  specials: Readonly<Record<string, number>>;
+}
+
+/**
+ * Grammar of the arguments of a call from their beginning on (see OpenArguments), with any text after them: one token may contain their end
+ * and further text.
+ */
+export function ruleOfArguments(grammar: ArgumentsGrammar, schemas: SchemaRules): Rule {
+  const { tool, path, format, syntax, specials } = grammar;
+  const placed = { tool, path };
+  const body = format?.bodies.find((one): one is RestrictedBody => one.kind === syntax);
+  const values =
+    format === null || body === undefined
+      ? argumentsRule(placed, schemas)
+      : openArgumentsRule(body, placed, { format, mark: markRules(specials), schemas });
+  return sequence(values, regular(textWithout([])));
+}
+
+type RestrictedBody = Exclude<Body, { kind: 'json' | 'named' }>;

@@ -1,8 +1,8 @@
 // Grammar of values with bare keys and format-specific quotes: objects, lists and strings are not JSON, other values are.
 
 import { EngineError } from '../../../files/error.ts';
-import { regexDfa } from '../../../grammar/regex.ts';
-import { choice, reference, regular, scope, sequence, text, type Rule } from '../../../grammar/rule.ts';
+import { regexDfa } from '../../../grammar/automata/regex.ts';
+import { choice, reference, regular, scope, sequence, text, type Rule } from '../../../grammar/rules/rule.ts';
 import {
   bareString,
   inAnyOrder,

@@ -10,7 +10,7 @@ import type { Constraint } from '../calls/constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
 import type { Piece, Pieces } from '../calls/piece.ts';
 import type { TextConstraint } from '../calls/text-request.ts';
-import type { OpenArguments, OutputParser } from './output-parser.ts';
+import type { OpenArguments, OutputParser } from '../calls/output-parser.ts';
 
 /** A JSON object and any text after it, since one token may contain the end of the object and further text. */
 export const CALL_ARGUMENTS: TextConstraint = {

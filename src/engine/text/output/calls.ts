@@ -3,7 +3,6 @@
 
 import { readCall, type CallContext } from './bodies.ts';
 import type { Tags, ToolFormat } from './format.ts';
-import { isCertain, isWord } from './openings.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
 /** Markers with which calls may begin. */
@@ -109,4 +108,14 @@ export function* beginsBare({ format, parts, reader }: CallsOptions): Parse<bool
   if (!format.bare || !parts.blank) return false;
   const next = yield* peek(reader);
   return next !== null && next.id < 0 && format.bare.includes(next.text);
+}
+
+/** Whether a tag is a plain word, so that only a list after it makes a call certain. */
+export function isWord(tag: string): boolean {
+  return /^\w+$/.test(tag);
+}
+
+/** Whether a tag alone makes a call certain: neither a word nor a code fence does. */
+export function isCertain(tag: string): boolean {
+  return !isWord(tag) && !tag.startsWith('```');
 }

@@ -2,11 +2,12 @@
 // vocabulary if no marker of the template is known. The first matching rule decides.
 
 import { EngineError } from '../../../files/error.ts';
-import type { OutputFormat } from './format.ts';
-import { HARMONY, reasoningFormat, reasoningFormatNames } from './reasoning-formats.ts';
-import { toolFormat, toolFormatNames } from './tool-formats.ts';
+import type { OutputFormat, ReasoningFormat, ToolFormat } from './format.ts';
+import { HARMONY, REASONING_ALIASES, REASONING_FORMATS as REASONING_TABLE } from './reasoning-formats.ts';
+import { TOOL_ALIASES, TOOL_FORMATS } from './tool-formats.ts';
 
-interface Rule {
+/** Tells a format by marks of the models that have it. */
+export interface FormatRule {
   format: string;
   /** Texts that the template must contain; of an inner list, at least one. */
   template?: readonly (string | readonly string[])[];
@@ -18,7 +19,7 @@ interface Rule {
 
 const HARMONY_MARKS = { template: ['<|channel|>', '<|message|>'] };
 
-const TOOLS: readonly Rule[] = [
+const TOOLS: readonly FormatRule[] = [
   { format: 'gpt-oss', ...HARMONY_MARKS },
   { format: 'deepseek_v32', template: ['｜DSML｜', 'function_calls>'] },
   { format: 'deepseek_v4', template: ['｜DSML｜'] },
@@ -55,7 +56,7 @@ const TOOLS: readonly Rule[] = [
   { format: 'lfm2', tokens: ['<|tool_call_start|>', '<|tool_call_end|>'] },
 ];
 
-const REASONING: readonly Rule[] = [
+const REASONING: readonly FormatRule[] = [
   { format: 'gpt-oss', ...HARMONY_MARKS },
   { format: 'gemma4', template: ['<|channel>thought'] },
   { format: 'mistral', template: ['[THINK]'] },
@@ -74,52 +75,78 @@ const REASONING: readonly Rule[] = [
   { format: 'think', tokens: ['<think>', '</think>'] },
 ];
 
+/** The formats of one kind, by name; their other names; and the rules that detect them, of which the first that holds decides. */
+export interface FormatTable<Format> {
+  formats: ReadonlyMap<string, Format>;
+  aliases: Readonly<Record<string, string>>;
+  rules: readonly FormatRule[];
+}
+
+export interface FormatTables {
+  tools: FormatTable<ToolFormat>;
+  reasoning: FormatTable<ReasoningFormat>;
+}
+
+/** The formats that the engine knows. */
+export const FORMAT_TABLES: FormatTables = {
+  tools: { formats: TOOL_FORMATS, aliases: TOOL_ALIASES, rules: TOOLS },
+  reasoning: { formats: REASONING_TABLE, aliases: REASONING_ALIASES, rules: REASONING },
+};
+
 export interface DetectedFormats {
   tools: string | null;
   reasoning: string | null;
 }
 
 /** `hasToken`: whether the vocabulary has a token of that text. */
-export function detectFormats(template: string, hasToken: (text: string) => boolean): DetectedFormats {
-  const holds = ({ template: parts = [], without = [], tokens = [] }: Rule): boolean =>
+export function detectFormats(
+  template: string,
+  hasToken: (text: string) => boolean,
+  { tools, reasoning } = FORMAT_TABLES,
+): DetectedFormats {
+  const holds = ({ template: parts = [], without = [], tokens = [] }: FormatRule): boolean =>
     parts.every((part) => [part].flat().some((text) => template.includes(text))) &&
     !without.some((text) => template.includes(text)) &&
     tokens.every(hasToken);
-  const first = (rules: readonly Rule[]): string | null => rules.find(holds)?.format ?? null;
-  return { tools: first(TOOLS), reasoning: first(REASONING) };
+  const first = (rules: readonly FormatRule[]): string | null => rules.find(holds)?.format ?? null;
+  return { tools: first(tools.rules), reasoning: first(reasoning.rules) };
 }
 
 const NONE = 'none';
 
+function namesOf({ formats, aliases }: FormatTable<unknown>): string[] {
+  return [...formats.keys(), ...Object.keys(aliases), HARMONY.name, NONE];
+}
+
 /** Names that `outputFormat` accepts. */
-export const TOOL_CALL_FORMATS: readonly string[] = [...toolFormatNames(), HARMONY.name, NONE];
-export const REASONING_FORMATS: readonly string[] = [...reasoningFormatNames(), HARMONY.name, NONE];
+export const TOOL_CALL_FORMATS: readonly string[] = namesOf(FORMAT_TABLES.tools);
+export const REASONING_FORMATS: readonly string[] = namesOf(FORMAT_TABLES.reasoning);
 
 /** The formats by name; a name that is left out takes the detected format. Throws bad_request for an unknown name. */
 export function outputFormat(
   named: { tools?: string | undefined; reasoning?: string | undefined },
   detected: DetectedFormats,
+  tables = FORMAT_TABLES,
 ): OutputFormat {
   const tools = named.tools ?? detected.tools ?? NONE;
   const reasoning = named.reasoning ?? detected.reasoning ?? NONE;
   const chosen = {
-    tools: toolFormat(tools) ?? null,
-    reasoning: reasoningFormat(reasoning) ?? null,
-    channels: [tools, reasoning].includes(HARMONY.name) ? HARMONY : null,
+    tools: formatNamed(tools, 'toolCallParser', tables.tools),
+    reasoning: formatNamed(reasoning, 'reasoningParser', tables.reasoning),
   };
-  if (chosen.tools === null) checkName(tools, 'toolCallParser', TOOL_CALL_FORMATS);
-  if (chosen.reasoning === null) checkName(reasoning, 'reasoningParser', REASONING_FORMATS);
-  return chosen.channels === null ? chosen : { ...chosen, tools: null, reasoning: null };
+  if (![tools, reasoning].includes(HARMONY.name)) return { ...chosen, channels: null };
+  return { tools: null, reasoning: null, channels: HARMONY };
 }
 
-function checkName(name: string, option: string, names: readonly string[]): void {
-  if (names.includes(name)) return;
+/** null: the name stands for no format, or for that of channels. */
+function formatNamed<Format>(name: string, option: string, table: FormatTable<Format>): Format | null {
+  const format = table.formats.get(table.aliases[name] ?? name);
+  const names = namesOf(table);
+  if (format !== undefined || names.includes(name)) return format ?? null;
   throw new EngineError(
     'bad_request',
     `\`${option}\` ${name} is no known format: it is one of ${names.join(', ')}`,
-    {
-      param: option,
-    },
+    { param: option },
   );
 }
 

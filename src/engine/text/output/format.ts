@@ -135,3 +135,6 @@ export interface OutputFormat {
   reasoning: ReasoningFormat | null;
   channels: ChannelFormat | null;
 }
+
+/** `closed`: the prompt ends after the reasoning; `answer`: it ends within the answer; `undecided`: the reply may begin with reasoning. */
+export type Begins = 'reasoning' | 'closed' | 'answer' | 'undecided';

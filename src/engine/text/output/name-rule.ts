@@ -1,7 +1,7 @@
 // Grammar of the beginning of one optional call: from its marker to the end of the tool's name, with any text after it. The space between
 // the parts is free, as it is for the parser (calls.ts, bodies.ts).
 
-import { regexDfa } from '../../../grammar/regex.ts';
+import { regexDfa } from '../../../grammar/automata/regex.ts';
 import {
   choice,
   optional,
@@ -11,9 +11,9 @@ import {
   sequence,
   text,
   type Rule,
-} from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/marker-dfa.ts';
-import { sectionsOf } from './calls.ts';
+} from '../../../grammar/rules/rule.ts';
+import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
+import { isWord, sectionsOf } from './calls.ts';
 import type {
   Body,
   ChannelFormat,
@@ -23,8 +23,7 @@ import type {
   TaggedBody,
   ToolFormat,
 } from './format.ts';
-import { markRules } from './mark-rules.ts';
-import { isWord } from './openings.ts';
+import { markRules } from './body-rules.ts';
 
 /** Description of the grammar as plain data, from which it is compiled. */
 export interface NamesGrammar {

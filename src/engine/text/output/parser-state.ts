@@ -1,23 +1,17 @@
 // State of one choice, shared by the parsers of tagged replies and of replies in channels.
 
 import type { Tool } from '../calls/text-model.ts';
-import type { Parts } from './parts.ts';
+import type { Parts, PartsOptions } from './parts.ts';
 import type { Marker, Reader } from './reader.ts';
-import type { Begins } from './reply-start.ts';
+import type { Begins } from './format.ts';
 
-export interface OutputParserOptions {
+export interface OutputParserOptions extends Omit<PartsOptions, 'withholdSpace' | 'callId'> {
   /** Tools whose calls are recognised: any other call is text. null: all calls are. */
   tools: readonly Tool[] | null;
   /** Part of the reply that the prompt has opened already: the reasoning or the answer. */
   begins: Begins;
-  separateReasoning: boolean;
-  streamReasoning: boolean;
-  /** Reasoning is withheld until the answer begins; without an answer it is returned as the answer. */
-  reasoningFills?: boolean;
   /** The reply ends after its first call. */
   singleCall: boolean;
-  /** A grammar restricts the reply to calls. */
-  callsOnly?: boolean;
   /** See markerMaker. */
   marker(text: string): Marker;
   /** Generator of call ids. Default: random ids. */

@@ -4,8 +4,10 @@
 import type { Tool } from '../calls/text-model.ts';
 import { beginsBare, callOpeners, readCalls, sectionsOf, type CallsOptions } from './calls.ts';
 import { readChannels } from './channels.ts';
-import type { OutputFormat, ReasoningFormat, Tags } from './format.ts';
-import type { OutputParser } from './output-parser.ts';
+import type { Begins, OutputFormat, ReasoningFormat, Tags } from './format.ts';
+import { plainOutput, type OutputParser } from '../calls/output-parser.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
+import type { ReplyContext, ReplyPlan } from './reply-plan.ts';
 import { closeReasoning, type OutputParserOptions, type ParserState } from './parser-state.ts';
 import { Parts } from './parts.ts';
 import {
@@ -13,6 +15,7 @@ import {
   firsts,
   forget,
   isOneOf,
+  markerMaker,
   match,
   peek,
   plainMarker,
@@ -185,4 +188,34 @@ function* readReasoning(
     }
     parts.reasoning(textUntil(reader, stops));
   }
+}
+
+/** Parser of the tokens of one choice. */
+export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: ReplyContext): OutputParser {
+  const { format, tools, thinking } = plan;
+  if (!format.tools && !format.reasoning && !format.channels) return plainOutput();
+  return createOutputParser(format, {
+    tools: tools.mode === 'none' ? null : tools.tools,
+    begins,
+    separateReasoning: thinking?.separate ?? true,
+    streamReasoning: thinking?.stream ?? true,
+    reasoningFills: plan.fills,
+    singleCall: tools.single,
+    callsOnly: tools.mode === 'required',
+    marker: markersOf(tokenizer),
+  });
+}
+
+const makers = new WeakMap<Tokenizer, (text: string) => Marker>();
+
+/** Cached per vocabulary. */
+function markersOf(tokenizer: Tokenizer): (text: string) => Marker {
+  const known = makers.get(tokenizer);
+  if (known) return known;
+  const maker = markerMaker((text) => {
+    const id = tokenizer.tokenToId(text);
+    return id !== null && tokenizer.specialIds.has(id) ? id : undefined;
+  });
+  makers.set(tokenizer, maker);
+  return maker;
 }

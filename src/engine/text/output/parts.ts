@@ -3,7 +3,7 @@
 
 import type { Piece } from '../calls/piece.ts';
 import type { TokenLogprob } from '../calls/text-model.ts';
-import type { ArgumentSyntax, OpenArguments, OpenName, OutputPart } from './output-parser.ts';
+import type { ArgumentSyntax, OpenArguments, OpenName, OutputPart } from '../calls/output-parser.ts';
 import type { Reader } from './reader.ts';
 import { isJsonObject } from './typed-value.ts';
 

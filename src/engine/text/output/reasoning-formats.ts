@@ -45,7 +45,7 @@ const FORMATS: readonly ReasoningFormat[] = [
 ];
 
 /** Other names of the formats. */
-const ALIASES: Record<string, string> = {
+export const REASONING_ALIASES: Record<string, string> = {
   'deepseek-r1': 'deepseek_r1',
   'deepseek-v3': 'think',
   'deepseek-v4': 'think',
@@ -76,12 +76,6 @@ export const HARMONY: ChannelFormat = {
   namespace: 'functions.',
 };
 
-const REASONING_FORMATS: ReadonlyMap<string, ReasoningFormat> = new Map(
+export const REASONING_FORMATS: ReadonlyMap<string, ReasoningFormat> = new Map(
   FORMATS.map((format) => [format.name, format]),
 );
-
-export function reasoningFormat(name: string): ReasoningFormat | undefined {
-  return REASONING_FORMATS.get(ALIASES[name] ?? name);
-}
-
-export const reasoningFormatNames = (): string[] => [...REASONING_FORMATS.keys(), ...Object.keys(ALIASES)];

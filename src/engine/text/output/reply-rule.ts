@@ -1,18 +1,17 @@
 // Grammar of a reply after its reasoning: calls in the model's format, an answer, or both.
 
-import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
-import { regexDfa } from '../../../grammar/regex.ts';
-import { choice, optional, regular, sequence, text, type Rule } from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/marker-dfa.ts';
+import { complementOf, intersect, type Dfa } from '../../../grammar/automata/dfa.ts';
+import { regexDfa } from '../../../grammar/automata/regex.ts';
+import { choice, optional, regular, sequence, text, type Rule } from '../../../grammar/rules/rule.ts';
+import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { TextConstraint } from '../calls/text-request.ts';
 import type { Tool } from '../calls/text-model.ts';
 import { several, type PlacedTool, type SchemaRules } from './argument-rules.ts';
-import { argumentsRule, bodyRule, lineBeforeEnd, type BodyContext } from './body-rules.ts';
+import { argumentsRule, bodyRule, lineBeforeEnd, markRules, type BodyContext } from './body-rules.ts';
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
-import { markRules } from './mark-rules.ts';
-import type { ToolPlan } from './tool-choice.ts';
+import type { ToolPlan } from './reply-plan.ts';
 
 /** Description of a reply's grammar as plain data, from which the grammar is compiled. */
 export interface ReplyGrammar {

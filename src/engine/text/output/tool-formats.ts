@@ -241,7 +241,7 @@ const FORMATS: readonly ToolFormat[] = [
 ];
 
 /** Other names of the formats. */
-const ALIASES: Record<string, string> = {
+export const TOOL_ALIASES: Record<string, string> = {
   qwen: 'hermes',
   qwen25: 'hermes',
   qwen3: 'hermes',
@@ -269,9 +269,3 @@ const ALIASES: Record<string, string> = {
 export const TOOL_FORMATS: ReadonlyMap<string, ToolFormat> = new Map(
   FORMATS.map((format) => [format.name, format]),
 );
-
-export function toolFormat(name: string): ToolFormat | undefined {
-  return TOOL_FORMATS.get(ALIASES[name] ?? name);
-}
-
-export const toolFormatNames = (): string[] => [...TOOL_FORMATS.keys(), ...Object.keys(ALIASES)];

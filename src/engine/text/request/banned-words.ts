@@ -2,9 +2,20 @@
 // follows the text. The tokens that would complete a word are found in the trie of the vocabulary: tokens that contain a whole word
 // once for all texts, tokens that only end a word once per state of the automaton.
 
-import type { Trie } from '../../../grammar/trie.ts';
-import type { Vocabulary } from '../../../grammar/vocabulary.ts';
-import type { Bans } from './bans.ts';
+import type { Trie } from '../../../grammar/masks/trie.ts';
+import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
+
+/** Tokens that processors exclude as the next token of a text. */
+export interface Bans {
+  /** Clears the bits of the banned tokens, one word per 32 tokens. */
+  clear(into: Uint32Array): void;
+  has(id: number): boolean;
+  /** Whether texts are banned in any tokenization: then a token after which a banned text is unavoidable is banned as well. */
+  readonly bansTexts?: boolean;
+  accept(id: number): void;
+  /** A copy at the same place in the text; both continue independently. */
+  fork(): Bans;
+}
 
 /** Returns a function that begins the text of one choice. `opens`: whether the first token opens a text, without its leading space. */
 export function bannedWords(words: readonly string[], vocabulary: Vocabulary, opens = true): () => Bans {

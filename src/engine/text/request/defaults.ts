@@ -15,6 +15,7 @@ import type { TextDeclaration } from '../../../models/text/blocks/architecture.t
 import type { Setting } from '../../../options/setting.ts';
 import { mapSampling } from '../../../options/text-request.ts';
 import { ruleOf } from '../../input/rules.ts';
+import { SLICED_ROWS } from '../step/recordings.ts';
 import type { SamplingOptions, TextModelInfo, TextModelOptions } from '../calls/text-model.ts';
 
 export interface SamplingDefaults {
@@ -163,4 +164,26 @@ export function contextNotes(
     notes.push(say`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
   }
   return notes;
+}
+
+/**
+ * Notes that tell from how many requests on the replies of a model without batch invariance may depend on each other, or why the option
+ * changes nothing. `slots`: requests that are computed together.
+ */
+export function batchNotes(
+  { batchInvariance = true }: Pick<TextModelOptions, 'batchInvariance'>,
+  { profile }: Pick<Device, 'profile'>,
+  slots: number,
+): Prose[] {
+  if (batchInvariance) return [];
+  const asked = option('batchInvariance');
+  if (profile.matvecRows === null)
+    return [say`${asked} changes nothing: this adapter has the same kernels for prompts and replies`];
+  if (slots <= SLICED_ROWS)
+    return [
+      say`${asked} changes nothing with at most ${slots} requests at once, as it concerns steps of more than ${SLICED_ROWS}: raise ${option('maxRunningRequests')}, or leave it out`,
+    ];
+  return [
+    say`${asked}: products of steps of more than ${SLICED_ROWS} requests use the kernels of prompts where those are faster, so that a reply may depend on which requests are computed beside it`,
+  ];
 }

@@ -4,10 +4,9 @@
 import { option, say, subject } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { maskWords } from '../../../kernels/logits-mask.ts';
-import { bannedWords } from './banned-words.ts';
-import type { Bans } from './bans.ts';
+import { bannedWords, type Bans } from './banned-words.ts';
 import type { Constraint } from '../calls/constraint.ts';
-import type { Vocabulary } from '../../../grammar/vocabulary.ts';
+import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
 import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
 import type { LogitProcessor, TextRequest } from '../calls/text-model.ts';
 

@@ -1,29 +1,23 @@
-// The prompt of a request as token ids: the chat template is rendered, texts are tokenized, and a conversation that is too long loses
-// its oldest turns if the request allows it.
+// The prompt of a request as token ids: media are read, the chat template is rendered, texts are tokenized, and a conversation that is too
+// long loses its oldest turns if the request allows it. The end of the prompt, to which a message to continue is appended, tells whether the
+// reply begins within reasoning, within an answer, or before both.
 
 import { EngineError } from '../../../files/error.ts';
-import { TemplateLimitError } from '../../../files/template/jinja/meter.ts';
+import { TemplateLimitError } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { assertLengths } from '../../../files/tokenizer/tokenizer.ts';
 import type { TileLimits } from '../../../models/media.ts';
-import { fitTurns } from './fitting.ts';
+import { fitTurns, readLastTurns, type ReadTurns } from './turns.ts';
 import { expandIds, expandText, placeMedia } from '../media/expand.ts';
 import { mediaOf, uselessTiles, withoutBytes, type MediaByPart } from '../media/library.ts';
-import type { Medium } from '../media/medium.ts';
-import type { PromptMedia } from '../media/prompt-media.ts';
-import { readLastTurns, type ReadTurns } from '../media/read-turns.ts';
+import type { Medium } from '../towers/medium.ts';
 import { LONG_TEXT } from '../threads/text-threads.ts';
-import { beginsAfter, renderConversation, type Rendered } from '../output/reply-start.ts';
-import { thinkingTags } from '../output/thinking.ts';
-import type { RequestContext } from './request.ts';
+import { writeCalls } from '../output/call-text.ts';
+import type { Begins, ReasoningFormat, ToolFormat } from '../output/format.ts';
+import { thinkingTags } from '../output/reply-plan.ts';
+import type { RenderedPrompt, RequestContext } from './request-context.ts';
 import type { ChatMessage, TextPrompt } from '../calls/text-model.ts';
 import { checkPrompt } from './text-rules.ts';
-
-export interface RenderedPrompt extends Rendered {
-  ids: number[];
-  /** null: the prompt has no media. */
-  media: PromptMedia | null;
-}
 
 /** When a prompt is not needed any more. */
 export interface PromptEnd {
@@ -75,9 +69,78 @@ export async function renderPrompt(
   return prompt.dropOldest ? fitTurns(kept, contextLength - 1, render) : render([...kept]);
 }
 
+/** A rendered conversation. */
+type Said = Pick<RenderedPrompt, 'text' | 'begins' | 'said'>;
+
+type Conversation = Extract<TextPrompt, { messages: ChatMessage[] }>;
+
+/** Renders a conversation. `render`: applies the chat template. Throws bad_request for a message that cannot be continued. */
+export async function renderConversation(
+  { messages, tools: shown, templateKwargs, continueFinal }: Conversation,
+  render: (rendering: ChatRendering) => string | Promise<string>,
+  thinking: ReasoningFormat | null,
+  tools: ToolFormat | null = null,
+): Promise<Said> {
+  const last = continueFinal ? finalMessage(messages) : null;
+  const text = await render({
+    messages: last === null ? messages : messages.slice(0, -1),
+    ...(shown ? { tools: shown } : {}),
+    ...(templateKwargs ? { kwargs: templateKwargs } : {}),
+    callText: (calls) => writeCalls(calls, tools),
+  });
+  const begins = beginsAfter(text, thinking);
+  return last === null ? { text, begins, said: '' } : continued({ text, begins }, last, thinking);
+}
+
+export function beginsAfter(prompt: string, thinking: ReasoningFormat | null): Begins {
+  if (thinking === null) return 'undecided';
+  const end = prompt.trimEnd();
+  if (end.endsWith(thinking.begin.trimEnd())) return 'reasoning';
+  if (end.endsWith(thinking.end.trimEnd())) return 'closed';
+  return thinking.always ? 'reasoning' : 'undecided';
+}
+
+function finalMessage(messages: readonly ChatMessage[]): { content: string; reasoning: string } {
+  const last = messages.at(-1);
+  const place = `messages.${messages.length - 1}`;
+  const refuse = (param: string, wanted: string): never => {
+    throw new EngineError('bad_request', `continueFinal goes on with the last message: ${wanted}`, { param });
+  };
+  if (last?.role !== 'assistant') return refuse(`${place}.role`, "it must be the assistant's");
+  if (last.tool_calls?.length) return refuse(`${place}.tool_calls`, 'it must have no tool calls');
+  const { content, reasoning_content: reasoning } = last;
+  if (content != null && typeof content !== 'string') return refuse(`${place}.content`, 'it must be text');
+  return { content: content ?? '', reasoning: reasoning ?? '' };
+}
+
+/** The prompt with the unfinished message appended in the model's format. */
+function continued(
+  { text, begins }: Omit<Said, 'said'>,
+  { content, reasoning }: { content: string; reasoning: string },
+  thinking: ReasoningFormat | null,
+): Said {
+  if (thinking === null || (reasoning === '' && begins !== 'reasoning')) {
+    return {
+      text: text + (content && (thinking?.answer?.begin ?? '')) + content,
+      begins: content === '' ? begins : 'answer',
+      said: content,
+    };
+  }
+  const { begin, end, gap = '', answer } = thinking;
+  const line = gap.startsWith('\n') ? '\n' : '';
+  // A prompt with reasoning switched off ends with closed reasoning, which is removed.
+  const closed = text.trimEnd().endsWith(end) ? text.lastIndexOf(begin) : -1;
+  const start = closed < 0 ? text : text.slice(0, closed);
+  const opened = begins === 'reasoning' && start.trimEnd().endsWith(begin.trimEnd());
+  const thought = (opened ? start : start + begin + line) + reasoning;
+  if (content === '') return { text: thought, begins: 'reasoning', said: '' };
+  const answered = thought + line + end + gap + (answer?.begin ?? '') + content;
+  return { text: answered, begins: 'answer', said: content };
+}
+
 /** Reads the media of a conversation; of one that may be shortened only those for which the context has room. */
 async function readMedia(
-  { messages, dropOldest }: Extract<TextPrompt, { messages: ChatMessage[] }>,
+  { messages, dropOldest }: Conversation,
   { library, template, contextLength: context }: RequestContext,
   limits: TileLimits,
   signal: AbortSignal | undefined,

@@ -3,14 +3,13 @@
 
 import type { EngineError } from '../../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../../kernels/sample.ts';
-import { acceptForced } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
 import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
-import { allSubmitted, awaitsToken, supersede, type Step } from './launched-step.ts';
-import type { Runner } from '../step/runner.ts';
+import type { Drawn, Launched } from '../step/launch.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
-import { endsPrompt, type Part } from '../step/step-plan.ts';
+import { endsPrompt, type PlannedPart } from './step-plan.ts';
 
 export interface LoopCounters {
   steps: number;
@@ -28,6 +27,15 @@ export interface LoopOptions {
   storageBackend?: string | undefined;
   /** Opens a new runner after the device was lost. */
   restart(reason: string): Promise<Runner>;
+}
+
+/** A step that was submitted to the device, until its tokens are read. */
+interface Step {
+  parts: PlannedPart[];
+  launched: Launched;
+  drawn: Promise<Drawn> | null;
+  /** Parts whose next token has been prescribed by the constraint after the launch: the sampled token is dropped. */
+  superseded: Set<PlannedPart>;
 }
 
 /** Most steps in flight. */
@@ -114,7 +122,7 @@ export class EngineLoop {
         if (moves) this.#runner.movePages(moves);
         if (parts.length > 0) {
           const step = this.#submit(parts);
-          if (step.launched.submitted) await allSubmitted(step.launched);
+          if (step.launched.submitted) await step.launched.submitted;
           if (step.drawn === null) await this.#draw(step, submitted);
           submitted.push(step);
         }
@@ -147,7 +155,7 @@ export class EngineLoop {
     this.#scheduler.sweep();
   }
 
-  #submit(parts: Part[]): Step {
+  #submit(parts: PlannedPart[]): Step {
     this.counters.steps++;
     if (parts.length > 1) this.counters.sharedSteps++;
     for (const part of parts) {
@@ -158,13 +166,13 @@ export class EngineLoop {
       this.#reportPrefill(part);
     }
     const drawLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
-    const launched = this.#runner.launch(parts, { drawLater });
+    const launched = this.#runner.launcher.launch(parts, { drawLater });
     const drawn = drawLater ? null : launched.draw();
     drawn?.catch(() => {}); // handled where the step is read
     return { parts, launched, drawn, superseded: new Set() };
   }
 
-  #reportPrefill({ sequence, processed, first }: Part): void {
+  #reportPrefill({ sequence, processed, first }: PlannedPart): void {
     if (processed === null || sequence.leader) return;
     this.counters.promptTokens += Math.max(0, processed - first);
     const cached = sequence.placement.prefix.found!;
@@ -222,7 +230,7 @@ export class EngineLoop {
     }
     if (id === NO_TOKEN_ALLOWED) throw noTokenAllowed(sequence);
     sequence.acceptToken(id, readLogprob(sequence, id, logprobs, row));
-    acceptForced(sequence);
+    sequence.acceptForced();
   }
 
   /** After an error: opens a new device if the old one is lost, or else ends every sequence. */
@@ -242,7 +250,7 @@ export class EngineLoop {
       this.#runner = await this.#restart(reason);
       this.#takeRows();
       for (const sequence of this.#scheduler.waiting) {
-        const lost = sequence.request.adapter?.lost;
+        const lost = sequence.request.lora?.lost;
         if (lost) sequence.finish('abort', null, lost);
       }
       this.#scheduler.sweep();
@@ -260,6 +268,19 @@ export class EngineLoop {
     this.#scheduler.flush();
     this.#runner.towers?.restart();
   }
+}
+
+/** Whether the mask of this part needs a token that is still in flight. */
+function awaitsToken({ samples, sequence }: PlannedPart): boolean {
+  return samples && sequence.isConstrained && !sequence.finished && sequence.progress.inFlight > 1;
+}
+
+/** Drops the token that a step is about to sample for a sequence, because the constraint has prescribed it meanwhile. */
+function supersede({ parts, superseded }: Step, sequence: Sequence): void {
+  const part = parts.find((one) => one.samples && one.sequence === sequence);
+  if (part === undefined) return;
+  superseded.add(part);
+  sequence.progress.inFlight--;
 }
 
 /** Runs `take`; an error ends only the given sequence. */

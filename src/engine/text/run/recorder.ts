@@ -4,6 +4,7 @@
 import { type Prose, option, say, subject } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { readPrompt } from './logprobs.ts';
+import type { StepRecorder } from '../step/step-part.ts';
 import type { Pieces } from '../calls/piece.ts';
 import type { PromptToken, TextEvent } from '../calls/text-model.ts';
 import type { TextRequest } from '../calls/text-request.ts';
@@ -18,18 +19,9 @@ export interface Recording {
 
 type RecordedMembers = Pick<Extract<TextEvent, { type: 'done' }>, 'hiddenStates' | 'routedExperts'>;
 
-export interface Recorder {
-  wantsStates: boolean;
-  wantsRoutes: boolean;
-  /** Records the state that the token at a position was sampled from: the last norm's output of the row before. */
-  state(position: number, values: Float32Array): void;
-  /** Records the experts of the token at a position, layer by layer. */
-  route(position: number, experts: Uint32Array): void;
+export interface Recorder extends StepRecorder {
   routeAt(position: number): Uint32Array | undefined;
-  /** Number of alternatives reported with each prompt token; null: none are requested, or the first choice reports them. */
   promptTop: number | null;
-  /** Records the LOGPROB_WORDS of the prompt token at a position. */
-  prompt(position: number, words: Uint32Array): void;
   /** Log probabilities of the prompt, at the first call; undefined at later ones, or if none are requested. */
   takePrompt(): PromptToken[] | undefined;
   /** The members of the `done` event, after `tokens` generated tokens. */

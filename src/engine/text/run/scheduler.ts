@@ -4,13 +4,13 @@
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
-import { windowPages } from '../cache/page-window.ts';
-import { pagesFor } from '../cache/pages.ts';
-import { foundTokens } from '../cache/found-tokens.ts';
-import { SequencePages, type PageMoves } from '../cache/sequence-pages.ts';
-import type { Medium } from '../media/medium.ts';
+import { pagesFor, windowPages } from '../kv/pages.ts';
+import type { PageMoves } from '../kv/page-mover.ts';
+import { SequencePages } from '../cache/sequence-pages.ts';
+import type { Medium } from '../towers/medium.ts';
 import type { Sequence } from './sequence.ts';
-import { phaseOf, planStep, type Part, type Phase, type StepLimits } from '../step/step-plan.ts';
+import { planStep, type PlannedPart, type StepLimits } from './step-plan.ts';
+import { phaseOf, type Phase } from '../step/step-part.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
 
 export interface SchedulerLimits extends StepLimits {
@@ -82,7 +82,7 @@ export class Scheduler {
   }
 
   /** Plans the next step and counts its rows as computed; empty if nothing can run. */
-  plan(): Part[] {
+  plan(): PlannedPart[] {
     for (const sequence of this.#running) this.pages.publish(sequence);
     for (const sequence of this.#running) this.pages.passWindow(sequence);
     const { states } = this.pages;
@@ -196,7 +196,7 @@ export class Scheduler {
   /** Gives a waiting sequence a slot and the pages of its prefix; returns false if there is no room yet. */
   #start({ sequence, path }: Candidate): boolean {
     const { progress, placement } = sequence;
-    const found = foundTokens(sequence, path, this.pages.seenBy(path));
+    const found = this.pages.found(sequence, path);
     if (this.#running.length === this.#limits.slots) return false;
     const passed = this.pages.firstsVisible(path.length * PAGE_TOKENS);
     const needed = this.#needed(sequence, path.length, passed);

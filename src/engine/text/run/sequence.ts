@@ -1,50 +1,27 @@
 // A sequence is one choice of a text request, from admission to its last event. Its state has four groups: the request, the progress of its
-// tokens, their placement on the device, and the text for the client.
+// tokens, their placement on the device, and the text for the client. Its constraint gives a mask where several tokens are allowed, and the
+// tokens themselves where only one is.
 
 import { EngineError } from '../../../files/error.ts';
-import type { Adapter } from '../lora/adapters.ts';
 import type { Placement } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';
 import { fromGrammarError } from '../calls/grammar-error.ts';
-import type { PromptMedia } from '../media/prompt-media.ts';
 import type { Piece } from '../calls/piece.ts';
 import type { Progress } from './progress.ts';
 import type { Recorder } from './recorder.ts';
 import { eventError, type SequenceOutput } from './sequence-output.ts';
-import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from '../calls/text-model.ts';
-
-export interface SequenceSampling extends Required<SamplingOptions> {
-  seedLow: number;
-  seedHigh: number;
-  frequencyPenalty: number;
-  presencePenalty: number;
-  bias: readonly TokenBias[];
-  /** The biases while fewer than `minTokens` tokens are generated: end tokens are masked. */
-  biasBelowMin: readonly TokenBias[];
-  /** Number of alternatives reported with each token; null: no log probabilities. */
-  logprobs: number | null;
-}
-
-export type TokenBias = readonly [token: number, value: number];
+import type { StepRequest, StepSequence } from '../step/step-part.ts';
+import type { FinishReason, TextEvent, TokenLogprob } from '../calls/text-model.ts';
 
 /** Settings that the request gives to each of its choices; constant while the sequence lives. */
-export interface SequenceRequest {
+export interface SequenceRequest extends StepRequest {
   /** Scheduling priority; a higher one runs first. */
   priority: number;
   maxTokens: number;
-  /** Generated tokens before which only the length limit ends the sequence. */
-  minTokens: number;
-  sampling: SequenceSampling;
   /** Token ids that end the sequence. */
   stopIds: ReadonlySet<number>;
   /** Bits of the tokens that the request allows at any position, one word per 32 tokens; null: all. */
   allowed: Uint32Array | null;
-  /** WGSL source of the request's own function on logits; null: none. */
-  processor: string | null;
-  /** LoRA adapter; null: the base model. */
-  adapter: Adapter | null;
-  /** Media of the prompt; left out: it has none. */
-  media?: PromptMedia;
 }
 
 export interface SequenceParts {
@@ -58,7 +35,7 @@ export interface SequenceParts {
   recorder: Recorder | null;
 }
 
-export class Sequence {
+export class Sequence implements StepSequence {
   readonly choice: number;
   /** The request's first choice, whose prompt this one shares; null: this is the first. */
   readonly leader: Sequence | null;
@@ -96,12 +73,12 @@ export class Sequence {
     return this.mayGrow || !this.progress.isPromptComputed;
   }
 
-  /** Whether a constraint restricts the next token, which therefore depends on all tokens before it. */
+  /** See StepSequence. */
   get isConstrained(): boolean {
     return this.constraint !== null && this.constraint.idle !== true;
   }
 
-  /** Whether the device needs a mask to sample the next token. */
+  /** See StepSequence. */
   get needsMask(): boolean {
     return this.isConstrained || this.request.allowed !== null;
   }
@@ -136,7 +113,82 @@ export class Sequence {
     }
   }
 
-  /** Ends the sequence because of an error. */
+  /** See StepSequence. A sequence whose constraint throws fails. */
+  writeMask(into: Uint32Array): void {
+    try {
+      if (!this.finished) return this.#setBits(into);
+    } catch (error) {
+      this.fail(error);
+    }
+    into.fill(0xffffffff);
+  }
+
+  #setBits(into: Uint32Array): void {
+    const { constraint, progress } = this;
+    const { allowed, stopIds, minTokens } = this.request;
+    const [next] = progress.forced;
+    if (next !== undefined && !this.#bars(next)) {
+      into.fill(0);
+      into[next >> 5]! |= 1 << (next & 31);
+      return;
+    }
+    progress.forced = [];
+    if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
+    if (allowed !== null) for (let i = 0; i < into.length; i++) into[i]! &= allowed[i]!;
+    if (constraint === null || progress.generated >= minTokens) return;
+    // If the constraint allows only an end token, the minimum length does not apply.
+    const ends = [...stopIds].filter((id) => (into[id >> 5]! >>> (id & 31)) & 1);
+    for (const id of ends) into[id >> 5]! &= ~(1 << (id & 31));
+    if (into.every((word) => word === 0)) for (const id of ends) into[id >> 5]! |= 1 << (id & 31);
+  }
+
+  /** Whether a processor excludes the token, even if the constraint allows nothing else. */
+  #bars(id: number): boolean {
+    const { allowed } = this.request;
+    if (allowed !== null && ((allowed[id >> 5]! >>> (id & 31)) & 1) === 0) return true;
+    return this.constraint?.bars?.(id) ?? false;
+  }
+
+  /**
+   * Appends the tokens that the constraint prescribes, because no forward pass is needed to know them. If the request wants each token's
+   * forward pass, the tokens are stored and applied as masks, one per pass.
+   */
+  acceptForced(): void {
+    const { progress, recorder } = this;
+    if (progress.forced.length > 0) return;
+    // Generated text is reported after the log probabilities of the prompt.
+    const waits = recorder !== null && (recorder.wantsStates || recorder.promptTop !== null);
+    const needsPass = this.request.sampling.logprobs !== null || waits;
+    for (let run = this.#mustFollow(); run.length > 0; run = this.#mustFollow()) {
+      if (needsPass) {
+        progress.forced = run;
+        return;
+      }
+      for (const id of run) {
+        if (this.finished || this.#bars(id)) return;
+        this.acceptToken(id);
+      }
+    }
+  }
+
+  /**
+   * Returns the tokens that must come next; [] if the model chooses. Finishes the sequence if its constraint has ended and no end token is
+   * allowed.
+   */
+  #mustFollow(): readonly number[] {
+    const { constraint, finished } = this;
+    const { processor, stopIds, maxTokens } = this.request;
+    if (constraint === null || finished || maxTokens === 0) return [];
+    if (constraint.ended) {
+      const end = [...stopIds].find((id) => !this.#bars(id));
+      if (end === undefined) this.finish('stop', null);
+      return end === undefined || processor !== null ? [] : [end];
+    }
+    // A processor on the device may change the logits in ways that are unknown here, so no token is forced.
+    return processor === null ? constraint.forced() : [];
+  }
+
+  /** See StepSequence. */
   fail(cause: unknown): void {
     this.finish('abort', null, asEngineError(cause));
   }

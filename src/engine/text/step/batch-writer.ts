@@ -44,7 +44,7 @@ export interface BatchPart {
   /** Length of the sequence on which scaled rotary frequencies depend, by token. */
   lengthAt: (token: number) => number;
   /** Number of its LoRA adapter; left out: none. */
-  adapter?: number | undefined;
+  lora?: number | undefined;
   /** Runs of tokens whose rows are input embeddings; the first row is `input`. In order. */
   inputs?: readonly InputRun[];
   /** Runs of tokens that do not attend to themselves and all earlier tokens, in order. Each run lies within one step. */
@@ -74,11 +74,11 @@ type WrittenModel = Pick<TextDeclaration, 'ropes' | 'inputs'>;
 
 export class BatchWriter {
   readonly words: StepWords;
-  private readonly buffers: StepBuffers;
-  private readonly model: WrittenModel;
-  private readonly rope: RopeSets;
-  private readonly ropeWords: number;
-  private readonly sizes: StepSizes = {
+  readonly #buffers: StepBuffers;
+  readonly #model: WrittenModel;
+  readonly #rope: RopeSets;
+  readonly #ropeWords: number;
+  readonly #sizes: StepSizes = {
     rows: 0,
     sampled: 0,
     tiles: 0,
@@ -86,94 +86,97 @@ export class BatchWriter {
     contextPages: 0,
     sequences: 0,
   };
-  private pages = 0;
-  private pooled = 0;
-  private adapted = false;
-  private tileRows = TILE_ROWS;
+  #pages = 0;
+  #pooled = 0;
+  #adapted = false;
+  #tileRows = TILE_ROWS;
 
   constructor(buffers: StepBuffers, model: WrittenModel) {
-    this.buffers = buffers;
+    this.#buffers = buffers;
     this.words = buffers.words;
-    this.model = model;
-    this.rope = ropeSets(model.ropes, buffers.words.turns);
-    this.ropeWords = ropeWords(model.ropes);
+    this.#model = model;
+    this.#rope = ropeSets(model.ropes, buffers.words.turns);
+    this.#ropeWords = ropeWords(model.ropes);
   }
 
   /** Number of rows written so far; the next sequence begins there. */
   get rows(): number {
-    return this.sizes.rows;
+    return this.#sizes.rows;
   }
 
   /** Number of rows so far whose token is sampled or whose state is read. */
   get sampled(): number {
-    return this.sizes.sampled;
+    return this.#sizes.sampled;
   }
 
   /** `adapted`: whether any sequence has a LoRA adapter. `tileRows`: the most rows of a tile. */
   begin({ adapted = false, tileRows = TILE_ROWS }: { adapted?: boolean; tileRows?: number } = {}): void {
-    const { sizes } = this;
+    const sizes = this.#sizes;
     sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
-    this.pages = this.pooled = 0;
-    this.adapted = adapted;
-    this.tileRows = tileRows;
-    this.rope.clear();
+    this.#pages = this.#pooled = 0;
+    this.#adapted = adapted;
+    this.#tileRows = tileRows;
+    this.#rope.clear();
   }
 
   add(part: BatchPart): void {
-    const { words, sizes } = this;
-    const { first, rows, slot, adapter = NO_ADAPTER } = part;
-    if (part.inputs && !this.model.inputs.embeddings)
+    const { words } = this;
+    const sizes = this.#sizes;
+    const { first, rows, slot, lora = NO_ADAPTER } = part;
+    if (part.inputs && !this.#model.inputs.embeddings)
       throw new Error('input embeddings for a model that does not take any');
-    if (this.adapted) words.adapters.fill(adapter, sizes.rows, sizes.rows + rows);
-    if (this.buffers.readsSequences)
+    if (this.#adapted) words.adapters.fill(lora, sizes.rows, sizes.rows + rows);
+    if (this.#buffers.readsSequences)
       words.sequences.set([sizes.rows, rows, first, slot], SEQUENCE_WORDS * sizes.sequences);
-    const seen = this.writeTiles(part);
-    this.writePages(part);
-    this.writeRows(part);
+    const seen = this.#writeTiles(part);
+    this.#writePages(part);
+    this.#writeRows(part);
     sizes.contextPages = Math.max(sizes.contextPages, Math.ceil(seen / PAGE_TOKENS));
     sizes.sequences++;
   }
 
   /** Marks the last row written: its token is sampled, or its state is read. */
-  want(adapter = NO_ADAPTER): void {
-    const { words, sizes } = this;
-    if (this.adapted) words.sampledAdapters[sizes.sampled] = adapter;
+  want(lora = NO_ADAPTER): void {
+    const { words } = this;
+    const sizes = this.#sizes;
+    if (this.#adapted) words.sampledAdapters[sizes.sampled] = lora;
     words.wanted[sizes.sampled++] = sizes.rows - 1;
   }
 
   /** Marks `count` rows from row `first` on as one text whose states are averaged. */
   pool(first: number, count: number): void {
-    this.words.pooled.set([first, count], POOL_WORDS * this.pooled++);
-    this.sizes.sampled++;
+    this.words.pooled.set([first, count], POOL_WORDS * this.#pooled++);
+    this.#sizes.sampled++;
   }
 
   /** Uploads the written words, and those in `more`. */
   end(more: UsedWords = {}): StepSizes {
-    const { sizes, buffers, model } = this;
+    const sizes = this.#sizes;
     const { rows, sampled, sequences } = sizes;
     const used: UsedWords = {
       rows: rows * ROW_WORDS,
-      turns: this.rope.takeChanged() * this.ropeWords,
+      turns: this.#rope.takeChanged() * this.#ropeWords,
       tiles: sizes.tiles * TILE_WORDS,
-      wanted: this.pooled > 0 ? 0 : sampled,
-      pooled: this.pooled * POOL_WORDS,
-      planes: model.inputs.positions === 3 ? rows * PLANE_WORDS : 0,
-      sequences: buffers.readsSequences ? sequences * SEQUENCE_WORDS : 0,
-      adapters: this.adapted ? rows : 0,
-      sampledAdapters: this.adapted ? sampled : 0,
+      wanted: this.#pooled > 0 ? 0 : sampled,
+      pooled: this.#pooled * POOL_WORDS,
+      planes: this.#model.inputs.positions === 3 ? rows * PLANE_WORDS : 0,
+      sequences: this.#buffers.readsSequences ? sequences * SEQUENCE_WORDS : 0,
+      adapters: this.#adapted ? rows : 0,
+      sampledAdapters: this.#adapted ? sampled : 0,
       ...more,
     };
     this.words.tables.forEach((_, group) => {
-      used[`pages ${group}`] = this.pages;
+      used[`pages ${group}`] = this.#pages;
       used[`places ${group}`] = rows;
     });
-    buffers.upload(used);
+    this.#buffers.upload(used);
     return { ...sizes };
   }
 
   /** Writes the tiles, which end where a span begins or ends. Returns how many tokens of the sequence are visible. */
-  private writeTiles({ first, rows, spans = [] }: BatchPart): number {
-    const { words, sizes } = this;
+  #writeTiles({ first, rows, spans = [] }: BatchPart): number {
+    const { words } = this;
+    const sizes = this.#sizes;
     const end = first + rows;
     let seen = end;
     for (let token = first, span = 0; token < end;) {
@@ -183,9 +186,9 @@ export class BatchWriter {
       const limit = isInside ? next.end : Math.min(end, next?.first ?? end);
       if (isInside && next.end > end)
         throw new Error(`a span of tokens ${next.first} to ${next.end} is cut at ${end}`);
-      const count = Math.min(this.tileRows, limit - token);
+      const count = Math.min(this.#tileRows, limit - token);
       words.tiles.set(
-        [sizes.rows + token - first, count, this.pages, token, isInside ? (next.last ?? next.end - 1) : 0],
+        [sizes.rows + token - first, count, this.#pages, token, isInside ? (next.last ?? next.end - 1) : 0],
         TILE_WORDS * sizes.tiles++,
       );
       sizes.tileRows = Math.max(sizes.tileRows, count);
@@ -195,15 +198,16 @@ export class BatchWriter {
     return seen;
   }
 
-  private writePages({ first, rows, tables, passedPages }: BatchPart): void {
-    const { words, sizes } = this;
+  #writePages({ first, rows, tables, passedPages }: BatchPart): void {
+    const { words } = this;
+    const sizes = this.#sizes;
     let count = 0;
     for (let group = 0; group < words.tables.length; group++) {
       const { pages, places, scale } = words.tables[group]!;
       const table = tables[group]!;
       const passed = passedPages?.[group] ?? 0;
-      if (passed === 0 && scale === 1) pages.set(table, this.pages);
-      else for (let at = passed; at < table.length; at++) pages[this.pages + at] = table[at]! * scale;
+      if (passed === 0 && scale === 1) pages.set(table, this.#pages);
+      else for (let at = passed; at < table.length; at++) pages[this.#pages + at] = table[at]! * scale;
       count = Math.max(count, table.length);
       for (let i = 0; i < rows; i++) {
         const token = first + i;
@@ -211,11 +215,12 @@ export class BatchWriter {
           table[Math.floor(token / PAGE_TOKENS)]! * scale * PAGE_TOKENS + (token % PAGE_TOKENS);
       }
     }
-    this.pages += count;
+    this.#pages += count;
   }
 
-  private writeRows(part: BatchPart): void {
-    const { words, sizes, rope, model } = this;
+  #writeRows(part: BatchPart): void {
+    const { words } = this;
+    const [sizes, rope, model] = [this.#sizes, this.#rope, this.#model];
     const { first, rows, ids, slot, lengthAt, inputs, place } = part;
     const hasPlanes = model.inputs.positions === 3;
     const hasRope = model.ropes.length > 0;

@@ -12,12 +12,12 @@ import { packedLayout } from '../../weights/packed.ts';
 import { openWeights, type LoadOptions, type Weights } from '../../weights/weights.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
 import { activationsNote } from './activations.ts';
-import { statesBeside, usefulPages } from '../cache/kv-pages.ts';
-import { roundedSlots } from '../cache/layer-stores.ts';
-import { pageLayout } from '../cache/page-layout.ts';
-import { createLoraHost } from '../lora/lora-host.ts';
-import { openTowers } from '../media/open-towers.ts';
-import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
+import { statesBeside, usefulPages } from '../kv/kv-pages.ts';
+import { roundedSlots } from '../kv/layer-stores.ts';
+import { pageLayout } from '../kv/page-layout.ts';
+import { DeviceLoras } from '../lora/lora-host.ts';
+import { openTowers } from '../towers/open-towers.ts';
+import type { RunnerCheckpoint, RunnerOptions } from './runner.ts';
 import { TextRunner } from './text-runner.ts';
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws. */
@@ -27,7 +27,7 @@ export async function openRunner(
   config: TextDeclaration,
   options: RunnerOptions,
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress'>> & { onNote: (message: Prose) => void },
-): Promise<Runner> {
+): Promise<TextRunner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
   if (!options.streamed) await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, config.generate!, {
@@ -60,8 +60,8 @@ export async function openRunner(
   const towers = media
     ? await openTowers(device, media, { hidden, deep, pageBytes, unread: isUnread, onNote: onStreamed })
     : null;
-  const loras = createLoraHost(device, weights.adaptable);
-  await options.adapters(loras);
+  const loras = new DeviceLoras(device, weights.adaptable);
+  await options.loras(loras);
   return new TextRunner(device, config, options, {
     model: weights.page,
     weights,

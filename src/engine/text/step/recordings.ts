@@ -1,20 +1,50 @@
 // The tapes of a text model: one for each capacity, and the same ones with LoRA adapters while there are any.
 
 import type { Device } from '../../../gpu/device.ts';
-import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
-import type { Tape } from '../../../gpu/tape.ts';
+import { PAGE_TOKENS, TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
+import type { LanguageModel } from '../../../models/text/blocks/architecture.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
-import type { LoraHost } from '../lora/lora-host.ts';
-import type { Phase } from './step-plan.ts';
-import type { StepSizes } from './batch-writer.ts';
-import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
+import type { DeviceLoras } from '../lora/lora-host.ts';
+import type { Phase } from './step-part.ts';
+import { pagesFor } from '../kv/pages.ts';
+import type { BatchWriter, StepSizes } from './batch-writer.ts';
+import type { PromptReader } from './prompt-logprobs.ts';
+import type { RecordedSampling, Sampler } from './sampler.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 /** Most rows of a decode step that always uses the products of decode rows, even without batch invariance. */
 export const SLICED_ROWS = TILE_ROWS;
 /** Capacities of steps of many decode rows. There are several because the tiles of a product are chosen for the capacity. */
 const MANY_CAPACITIES = [32, 64, 128];
+
+/** Tapes that a step of a given capacity replays. */
+export interface StepTapes {
+  phase: Phase | null;
+  forward: Tape;
+  sampling: RecordedSampling;
+  /** Tape of the head for log probabilities of prompts. */
+  head: Tape;
+}
+
+interface StepRecipe {
+  model: LanguageModel;
+  sampler: Sampler;
+  prompts: PromptReader;
+  batch: TextBatch;
+  stores: readonly LayerStore[];
+  rows: number;
+  slots: number;
+  /** KV pages of the longest context. */
+  contextPages: number;
+  rowAdapters: TextBatch['adapters'] | null;
+  /** The phase of all rows; null: kernels do not tell phases apart. */
+  phase: Phase | null;
+  /** See gpu/tape-options.ts. */
+  promptProducts: boolean;
+}
 
 type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase' | 'promptProducts'>;
 
@@ -36,7 +66,7 @@ export class Recordings {
   readonly #recorded: readonly Recorded[];
   /** See Runner. */
   readonly decodeRows: number | null;
-  readonly #loras: LoraHost;
+  readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];
   /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
   #adapted: StepTapes[];
@@ -46,7 +76,7 @@ export class Recordings {
     recipe: Recipe,
     steps: RecordedSteps,
     stores: readonly LayerStore[],
-    loras: LoraHost,
+    loras: DeviceLoras,
   ) {
     this.#device = device;
     this.#recipe = recipe;
@@ -83,20 +113,20 @@ export class Recordings {
   }
 
   /**
-   * Finds the fastest variants of the kernels of each capacity, the largest first; null where all were known. `writeStep` writes what attention
-   * of a phase reads, and returns its sizes.
+   * Finds the fastest variants of the kernels of each capacity, the largest first. `writer` writes what attention reads; `memory`: what a
+   * step finds.
    */
-  async tune(
-    options: Omit<TuneOptions, 'step'>,
-    writeStep: (rows: number, phase: Phase) => Sizes,
-  ): Promise<Tuned[]> {
+  async tune(options: Omit<TuneOptions, 'step'>, writer: BatchWriter, memory: StepMemory): Promise<Tuned[]> {
     const { model, batch, slots, contextPages } = this.#recipe;
     const found: Tuned[] = [];
     for (const recorded of this.#recorded.toReversed()) {
       const { capacity, kinds } = stepShape({ ...recorded, slots, contextPages });
       const { rows, phase } = recorded;
       // Where phases do not differ, attention has no variants. Kernels of recurrent layers have none, either.
-      const attended = phase === null ? { tiles: 0, tileRows: 0, contextPages: 1 } : writeStep(rows, phase);
+      const attended =
+        phase === null
+          ? { tiles: 0, tileRows: 0, contextPages: 1 }
+          : writeTypicalStep(writer, { rows, phase }, memory);
       const sizes = { ...capacity, ...attended, sequences: 0 };
       const record = (tape: Tape): Tensor[] => {
         const states = model.states(tape, batch, this.#stores);
@@ -143,4 +173,84 @@ function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: numbe
     ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many]),
     ...upTo(rows, 'prompt', [TILE_ROWS]),
   ];
+}
+
+/** Capacity and kinds of rows of the tapes of a step, without adapters. */
+function stepShape({
+  rows,
+  slots,
+  contextPages,
+  phase,
+  promptProducts,
+}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase' | 'promptProducts'>): {
+  capacity: Sizes;
+  kinds: RowKinds;
+} {
+  const sampled = Math.min(rows, slots);
+  return {
+    capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
+    kinds: {
+      // The few rows that are sampled are computed alike after a prompt and later.
+      decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],
+      promptProducts,
+    },
+  };
+}
+
+/** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
+function recordStep(device: Device, recipe: StepRecipe): StepTapes {
+  const { model, sampler, prompts, batch, stores, rowAdapters, phase } = recipe;
+  const { capacity, kinds } = stepShape(recipe);
+  const forward = new Tape(device, capacity, { rowAdapters, ...kinds });
+  const states = forward.keep(model.states(forward, batch, stores));
+  const logits = forward.keep(model.head(states, batch));
+  forward.finish();
+  const head = prompts.record(forward, states, logits);
+  return { phase, forward, sampling: sampler.record(forward, logits), head };
+}
+
+function tapesOf({ forward, sampling, head }: StepTapes): Tape[] {
+  return [forward, ...sampling.tapes, head];
+}
+
+function forget({ forward, sampling, head }: StepTapes): void {
+  forward.destroy();
+  sampling.destroy();
+  head.destroy();
+}
+
+/** Tokens of a context, as far as the model has room for them. */
+const CONTEXT = 2048;
+
+/** The memory that a step finds: KV pages of each of so many groups of layers, and the longest context in tokens. */
+interface StepMemory {
+  slots: number;
+  pages: number;
+  groups: number;
+  contextLength: number;
+}
+
+/** Writes a step as tuning times it, whose tokens, keys and values may be anything, of `rows` rows: of a prompt whose beginning is cached, or one for each of as many sequences as there may be. */
+function writeTypicalStep(
+  writer: BatchWriter,
+  { rows, phase }: { rows: number; phase: Phase },
+  { slots, pages, groups, contextLength }: StepMemory,
+): Pick<StepSizes, 'tiles' | 'tileRows' | 'contextPages'> {
+  const isDecode = phase === 'decode';
+  const most = groups === 0 ? contextLength : Math.min(contextLength, pages * PAGE_TOKENS);
+  const count = isDecode ? Math.min(rows, slots) : 1;
+  const own = isDecode ? 1 : Math.min(rows, most);
+  const first = Math.min(CONTEXT, most - own);
+  const length = pagesFor(first + own);
+  writer.begin({ tileRows: isDecode ? 1 : TILE_ROWS });
+  for (let slot = 0; slot < count; slot++) {
+    // Sequences have pages of their own while there are some, so that none is found in a cache for another one.
+    const table = Array.from({ length }, (_, at) => (slot * length + at) % pages);
+    writer.add({
+      ...{ first, rows: own, ids: [], slot, tables: Array.from({ length: groups }, () => table) },
+      lengthAt: () => first + own,
+    });
+  }
+  const { tiles, tileRows, contextPages } = writer.end();
+  return { tiles, tileRows, contextPages };
 }

@@ -10,29 +10,8 @@ import { maskLogits, maskWords } from '../../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
 import { process } from '../../../kernels/process.ts';
 import { sample } from '../../../kernels/sample.ts';
-import { writeMask } from '../run/constrained.ts';
-import type { Sequence } from '../run/sequence.ts';
-import { createWgslProcessors, type WgslProcessors } from './wgsl-processor.ts';
-
-export interface Sampler {
-  /** Log probabilities by sampled row; see LOGPROB_WORDS. */
-  readonly logprobs: Region;
-  readonly processors: WgslProcessors;
-  /** Records the sampling of a forward pass. */
-  record(forward: Tape, logits: Tensor): Drawing;
-}
-
-/** The recorded sampling that belongs to one forward pass. */
-export interface Drawing {
-  /** Tapes to compile. */
-  tapes: Tape[];
-  /**
-   * Encodes sampling for the rows of these sequences. Computes the masks of `masked` here, in the order of the step's mask numbers;
-   * a sequence whose constraint has ended gets a mask that allows every token.
-   */
-  encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[], masked: readonly Sequence[]): void;
-  destroy(): void;
-}
+import type { StepSequence } from './step-part.ts';
+import { WgslProcessors } from './wgsl-processor.ts';
 
 export interface SamplerOptions {
   slots: number;
@@ -44,91 +23,145 @@ export interface SamplerOptions {
 /** Number of registered processors beyond those of one step. */
 const SPARE_PROCESSORS = 16;
 
-export function createSampler(device: Device, batch: TextBatch, options: SamplerOptions): Sampler {
-  const { slots, vocabulary, processedLogprobs: tempered } = options;
-  const words = maskWords(vocabulary);
-  const processors = createWgslProcessors(device, slots + SPARE_PROCESSORS);
-  const host = new Uint32Array(slots * words);
-  const allocate = (label: string, bytes: number): Region => {
-    const buffer = device.allocate('step', label, bytes);
-    return { buffer, offset: 0, size: buffer.size };
-  };
-  const masks = allocate('token masks', 4 * host.length);
-  const results = allocate('log probabilities', 4 * slots * LOGPROB_WORDS);
+export class Sampler {
+  /** Log probabilities by sampled row; see LOGPROB_WORDS. */
+  readonly logprobs: Region;
+  readonly processors: WgslProcessors;
+  readonly tempered: boolean;
+  readonly masks: Region;
+  readonly device: Device;
+  readonly batch: TextBatch;
+  /** Masks in host memory. */
+  readonly #host: Uint32Array<ArrayBuffer>;
+  /** Words of a mask. */
+  readonly #words: number;
 
-  const uploadMasks = (masked: readonly Sequence[]): void => {
-    masked.forEach((sequence, i) => writeMask(sequence, host.subarray(i * words, (i + 1) * words)));
-    if (masked.length > 0) device.gpu.queue.writeBuffer(masks.buffer, 0, host, 0, masked.length * words);
-  };
+  constructor(device: Device, batch: TextBatch, { slots, vocabulary, processedLogprobs }: SamplerOptions) {
+    const allocate = (label: string, bytes: number): Region => {
+      const buffer = device.allocate('step', label, bytes);
+      return { buffer, offset: 0, size: buffer.size };
+    };
+    this.device = device;
+    this.batch = batch;
+    this.tempered = processedLogprobs;
+    this.processors = new WgslProcessors(device, slots + SPARE_PROCESSORS);
+    this.#words = maskWords(vocabulary);
+    this.#host = new Uint32Array(slots * this.#words);
+    this.masks = allocate('token masks', 4 * this.#host.length);
+    this.logprobs = allocate('log probabilities', 4 * slots * LOGPROB_WORDS);
+  }
 
-  return {
-    logprobs: results,
-    processors,
-    record(forward, logits) {
-      const rows = forward.capacity['sampled']!;
-      const capacity = { sampled: rows, drawn: 1, cut: 1 };
-      const plain = new Tape(device, capacity);
-      sample(plain.borrow(forward, logits), batch);
-      plain.finish();
+  /** Records the sampling of a forward pass. */
+  record(forward: Tape, logits: Tensor): RecordedSampling {
+    return new RecordedSampling(this, forward, logits);
+  }
 
-      const bar = new Tape(device, capacity);
-      const barred = bar.borrow(forward, logits);
-      exclude(barred, batch, masks);
-      sample(barred, batch);
-      bar.finish();
+  uploadMasks(masked: readonly StepSequence[]): void {
+    const words = this.#words;
+    masked.forEach((sequence, i) => sequence.writeMask(this.#host.subarray(i * words, (i + 1) * words)));
+    if (masked.length > 0)
+      this.device.gpu.queue.writeBuffer(this.masks.buffer, 0, this.#host, 0, masked.length * words);
+  }
+}
 
-      const edit = new Tape(device, capacity);
-      const edited = edit.keep(maskLogits(edit.borrow(forward, logits), batch, masks));
-      edit.finish();
-      const draw = new Tape(device, capacity);
-      const own = draw.borrow(edit, edited);
-      sample(own, batch);
-      logprobs(tempered ? own : draw.borrow(forward, logits), batch, results, { tempered });
-      draw.finish();
+/** The recorded sampling that belongs to one forward pass. */
+export class RecordedSampling {
+  readonly #sampler: Sampler;
+  readonly #capacity: Sizes;
+  /** Samples the logits as they are. */
+  readonly #plain: Tape;
+  /** Excludes tokens by masks before. */
+  readonly #bar: Tape;
+  /** Copies the logits, with all that changes them. */
+  readonly #edit: Tape;
+  readonly #edited: Tensor;
+  /** Samples the copy. */
+  readonly #draw: Tape;
+  /** Tapes of requests' own functions, by their ids. */
+  readonly #processing = new Map<number, Tape>();
 
-      const processing = new Map<number, Tape>();
-      const tapeOf = ({ name, id }: { name: string; id: number }): Tape => {
-        const known = processing.get(id);
-        if (known) return known;
-        for (const [old, tape] of processing)
-          if (!processors.has(old) && processing.delete(old)) tape.destroy();
-        const tape = new Tape(device, capacity);
-        process(tape.borrow(edit, edited), batch, { name, id });
-        tape.finish();
-        processing.set(id, tape);
-        return tape;
-      };
+  constructor(sampler: Sampler, forward: Tape, logits: Tensor) {
+    const { batch, masks, tempered } = sampler;
+    this.#sampler = sampler;
+    this.#capacity = { sampled: forward.capacity['sampled']!, drawn: 1, cut: 1 };
+    this.#plain = this.#tape();
+    sample(this.#plain.borrow(forward, logits), batch);
+    this.#plain.finish();
 
-      const tapes = [plain, bar, edit, draw];
-      return {
-        tapes,
-        encode(encoder, sampled, masked) {
-          const sizes = sampledSizes(sampled);
-          uploadMasks(masked);
-          if (!sampled.some(isEdited)) {
-            (masked.length === 0 ? plain : bar).encode(encoder, sizes);
-            return;
-          }
-          edit.encode(encoder, sizes);
-          const sources = new Set(sampled.map(({ request }) => request.processor));
-          for (const source of sources)
-            if (source !== null) tapeOf(processors.of(source)).encode(encoder, sizes);
-          draw.encode(encoder, sizes);
-        },
-        destroy: () => [...tapes, ...processing.values()].forEach((tape) => tape.destroy()),
-      };
-    },
-  };
+    this.#bar = this.#tape();
+    const barred = this.#bar.borrow(forward, logits);
+    exclude(barred, batch, masks);
+    sample(barred, batch);
+    this.#bar.finish();
+
+    this.#edit = this.#tape();
+    this.#edited = this.#edit.keep(maskLogits(this.#edit.borrow(forward, logits), batch, masks));
+    this.#edit.finish();
+    this.#draw = this.#tape();
+    const own = this.#draw.borrow(this.#edit, this.#edited);
+    sample(own, batch);
+    const reported = tempered ? own : this.#draw.borrow(forward, logits);
+    logprobs(reported, batch, sampler.logprobs, { tempered });
+    this.#draw.finish();
+  }
+
+  /** Tapes to compile. */
+  get tapes(): Tape[] {
+    return [this.#plain, this.#bar, this.#edit, this.#draw];
+  }
+
+  /**
+   * Encodes sampling for the rows of these sequences. Computes the masks of `masked` here, in the order of the step's mask numbers;
+   * a sequence whose constraint has ended gets a mask that allows every token.
+   */
+  encode(
+    encoder: GPUCommandEncoder,
+    sampled: readonly StepSequence[],
+    masked: readonly StepSequence[],
+  ): void {
+    const sizes = sampledSizes(sampled);
+    this.#sampler.uploadMasks(masked);
+    if (!sampled.some(isEdited)) {
+      (masked.length === 0 ? this.#plain : this.#bar).encode(encoder, sizes);
+      return;
+    }
+    this.#edit.encode(encoder, sizes);
+    for (const source of new Set(sampled.map(({ request }) => request.processor)))
+      if (source !== null) this.#processed(source).encode(encoder, sizes);
+    this.#draw.encode(encoder, sizes);
+  }
+
+  destroy(): void {
+    for (const tape of [...this.tapes, ...this.#processing.values()]) tape.destroy();
+  }
+
+  #tape(): Tape {
+    return new Tape(this.#sampler.device, this.#capacity);
+  }
+
+  #processed(source: string): Tape {
+    const { processors, batch } = this.#sampler;
+    const { name, id } = processors.of(source);
+    const known = this.#processing.get(id);
+    if (known) return known;
+    for (const [old, tape] of this.#processing)
+      if (!processors.has(old) && this.#processing.delete(old)) tape.destroy();
+    const tape = this.#tape();
+    process(tape.borrow(this.#edit, this.#edited), batch, { name, id });
+    tape.finish();
+    this.#processing.set(id, tape);
+    return tape;
+  }
 }
 
 /** Rows that are sampled, and whether any is above temperature 0 or cut by top-k or top-p: without one, the dispatches for it are skipped. */
-function sampledSizes(sampled: readonly Sequence[]): Sizes {
+function sampledSizes(sampled: readonly StepSequence[]): Sizes {
   const drawn = sampled.filter(({ request: { sampling } }) => sampling.temperature > 0);
   const isCut = drawn.some(({ request: { sampling } }) => sampling.topK > 0 || sampling.topP < 1);
   return { sampled: sampled.length, drawn: Number(drawn.length > 0), cut: Number(isCut) };
 }
 
 /** Returns true if the row's log probabilities are requested or a function of its own changes its logits. */
-function isEdited({ request: { sampling, processor } }: Sequence): boolean {
+function isEdited({ request: { sampling, processor } }: StepSequence): boolean {
   return sampling.logprobs !== null || processor !== null;
 }

@@ -5,7 +5,7 @@ import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../../kernels/batch.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/blocks/architecture.ts';
 import { compileTape } from '../../tuning/compile.ts';
-import { pagesFor } from '../cache/pages.ts';
+import { pagesFor } from '../kv/pages.ts';
 import type { BatchPart, InputRun, TokenSpan } from './batch-writer.ts';
 import { TextRoom } from './text-room.ts';
 

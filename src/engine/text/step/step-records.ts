@@ -3,48 +3,55 @@
 import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
-import { createReadback } from './readback.ts';
-import type { Part } from './step-plan.ts';
 import type { StepSizes } from './batch-writer.ts';
+import { Readback } from './readback.ts';
+import type { StepPart } from './step-part.ts';
 
-export interface StepRecords {
+export class StepRecords {
+  readonly #device: Device;
+  readonly #batch: TextBatch;
+  readonly #hidden: number;
+  readonly #routeWords: number;
+  readonly #readback: Readback;
+
+  /** `routeWords`: words of one row. */
+  constructor(
+    device: Device,
+    batch: TextBatch,
+    { hidden, routeWords }: { hidden: number; routeWords: number },
+  ) {
+    this.#device = device;
+    this.#batch = batch;
+    this.#hidden = hidden;
+    this.#routeWords = routeWords;
+    this.#readback = new Readback(device, [batch.states, batch.routed]);
+  }
+
   /**
    * Copies the data; must be called right after a step was submitted. Returns null if none of its sequences requests them. The
    * returned function waits for the copies and passes them to the sequences.
    */
-  take(parts: readonly Part[], sizes: StepSizes): (() => Promise<void>) | null;
+  take(parts: readonly StepPart[], { rows, sampled }: StepSizes): (() => Promise<void>) | null {
+    const { gpu } = this.#device;
+    const { states, routed } = this.#batch;
+    const stride = paddedColumns(this.#hidden);
+    const wantsStates = parts.some(({ sequence, samples }) => samples && sequence.recorder?.wantsStates);
+    const wantsRoutes = parts.some(({ sequence }) => sequence.recorder?.wantsRoutes);
+    const stateBytes = states && wantsStates ? 4 * sampled * stride : 0;
+    const routeBytes = routed && wantsRoutes ? 4 * rows * this.#routeWords : 0;
+    if (stateBytes + routeBytes === 0) return null;
+    const encoder = gpu.createCommandEncoder();
+    const read = this.#readback.copy(encoder, [stateBytes, routeBytes]);
+    gpu.queue.submit([encoder.finish()]);
+    return async () => {
+      const [vectors, experts] = await read();
+      if (stateBytes > 0) handStates(parts, new Float32Array(vectors!.buffer), stride, this.#hidden);
+      if (routeBytes > 0) handRoutes(parts, experts!, this.#routeWords);
+    };
+  }
 }
 
-/** `routeWords`: words of one row. */
-export function createStepRecords(
-  device: Device,
-  { states, routed }: TextBatch,
-  { hidden, routeWords }: { hidden: number; routeWords: number },
-): StepRecords {
-  const stride = paddedColumns(hidden);
-  const readback = createReadback(device, [states, routed]);
-  return {
-    take(parts, { rows, sampled }) {
-      const wants = (what: 'wantsStates' | 'wantsRoutes') =>
-        parts.some(
-          ({ sequence: { recorder }, samples }) => recorder?.[what] && (samples || what === 'wantsRoutes'),
-        );
-      const stateBytes = states && wants('wantsStates') ? 4 * sampled * stride : 0;
-      const routeBytes = routed && wants('wantsRoutes') ? 4 * rows * routeWords : 0;
-      if (stateBytes + routeBytes === 0) return null;
-      const encoder = device.gpu.createCommandEncoder();
-      const read = readback.copy(encoder, [stateBytes, routeBytes]);
-      device.gpu.queue.submit([encoder.finish()]);
-      return async () => {
-        const [vectors, experts] = await read();
-        if (stateBytes > 0) handStates(parts, new Float32Array(vectors!.buffer), stride, hidden);
-        if (routeBytes > 0) handRoutes(parts, experts!, routeWords);
-      };
-    },
-  };
-}
-
-function handStates(parts: readonly Part[], values: Float32Array, stride: number, hidden: number): void {
+function handStates(parts: readonly StepPart[], values: Float32Array, stride: number, hidden: number): void {
   parts
     .filter(({ samples }) => samples)
     .forEach(({ sequence: { recorder }, first, rows }, i) => {
@@ -52,7 +59,7 @@ function handStates(parts: readonly Part[], values: Float32Array, stride: number
     });
 }
 
-function handRoutes(parts: readonly Part[], words: Uint32Array, each: number): void {
+function handRoutes(parts: readonly StepPart[], words: Uint32Array, each: number): void {
   let row = 0;
   for (const { sequence, first, rows } of parts) {
     for (let i = 0; sequence.recorder?.wantsRoutes && i < rows; i++)

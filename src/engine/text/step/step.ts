@@ -2,9 +2,8 @@
 
 import { EngineError } from '../../../files/error.ts';
 import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER, TILE_ROWS } from '../../../kernels/batch.ts';
-import type { PromptMedia } from '../media/prompt-media.ts';
-import type { Part, Phase } from './step-plan.ts';
-import type { Sequence, TokenBias } from '../run/sequence.ts';
+import type { PromptMedia } from '../towers/prompt-media.ts';
+import type { Phase, StepPart, StepSequence, TokenBias } from './step-part.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
 /** Numbers of entries written to the sampling buffers so far. */
@@ -16,7 +15,7 @@ interface Written {
 }
 
 export interface PlannedStep {
-  parts: readonly Part[];
+  parts: readonly StepPart[];
   /** The phase of all rows; null: kernels do not tell phases apart. */
   phase: Phase | null;
 }
@@ -28,7 +27,7 @@ export function writeStep(
   processorId: (source: string) => number = () => 0,
 ): StepSizes {
   const at: Written = { biases: 0, counts: 0, masks: 0 };
-  const adapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
+  const adapted = parts.some(({ sequence }) => sequence.request.lora !== null);
   writer.begin({ adapted, tileRows: phase === 'decode' ? 1 : TILE_ROWS });
   for (const part of parts) {
     writer.add(batchPart(part, writer.rows));
@@ -45,7 +44,7 @@ export function writeStep(
  * Scaled rotary frequencies depend on the prompt's length for its tokens, then on a length that grows with each token, as in
  * transformers' generate. The length depends on the position alone, so that computing a token again gives the same result.
  */
-function batchPart({ sequence, first, rows }: Part, row: number): BatchPart {
+function batchPart({ sequence, first, rows }: StepPart, row: number): BatchPart {
   const { promptTokens } = sequence.progress;
   const { media } = sequence.request;
   return {
@@ -56,7 +55,7 @@ function batchPart({ sequence, first, rows }: Part, row: number): BatchPart {
     tables: sequence.placement.tables,
     passedPages: sequence.placement.passedPages,
     lengthAt: (token) => Math.max(promptTokens, token + 1),
-    adapter: sequence.request.adapter?.number,
+    lora: sequence.request.lora?.number,
     ...(media && mediaPart(media, { first, rows, row })),
   };
 }
@@ -74,14 +73,14 @@ function mediaPart(
   return { inputs, place: media.place, ...(media.spans && { spans: runs }) };
 }
 
-export function adapterOf({ request }: Sequence): number {
-  return request.adapter?.number ?? NO_ADAPTER;
+export function loraOf({ request }: StepSequence): number {
+  return request.lora?.number ?? NO_ADAPTER;
 }
 
 /** Writes the sampling parameters of the token after the part's last row. */
 function writeSampled(
   writer: BatchWriter,
-  { sequence, first, rows }: Part,
+  { sequence, first, rows }: StepPart,
   at: Written,
   processorId: (source: string) => number,
 ): void {
@@ -99,7 +98,7 @@ function writeSampled(
     mask: sequence.needsMask ? ++at.masks : 0,
     processor: processor === null ? 0 : processorId(processor),
   });
-  writer.want(adapterOf(sequence));
+  writer.want(loraOf(sequence));
   for (const [token, value] of bias) {
     words.biases.setUint32(8 * at.biases, token, true);
     words.biases.setFloat32(8 * at.biases++ + 4, value, true);
@@ -111,7 +110,7 @@ function writeSampled(
 const NO_PAIRS = new Uint32Array(0);
 
 /** Counted tokens of a sequence. Choices with equal tokens share KV pages but not counts; a sequence that exceeds `room` ends with an error. */
-function countedPairs(sequence: Sequence, room: number): Uint32Array {
+function countedPairs(sequence: StepSequence, room: number): Uint32Array {
   const pairs = sequence.progress.counts?.pairs ?? NO_PAIRS;
   if (pairs.length <= room) return pairs;
   sequence.fail(
@@ -124,7 +123,7 @@ function countedPairs(sequence: Sequence, room: number): Uint32Array {
 }
 
 /** Logit biases of a token. A constraint's mask excludes end tokens itself. */
-function biasAt(sequence: Sequence, position: number): readonly TokenBias[] {
+function biasAt(sequence: StepSequence, position: number): readonly TokenBias[] {
   const { sampling, minTokens } = sequence.request;
   const isBelowMin = position - sequence.progress.promptTokens < minTokens;
   return !sequence.isConstrained && isBelowMin ? sampling.biasBelowMin : sampling.bias;
@@ -144,7 +143,7 @@ interface Place {
   processor: number;
 }
 
-function writeChoice(view: DataView, index: number, sequence: Sequence, place: Place): void {
+function writeChoice(view: DataView, index: number, sequence: StepSequence, place: Place): void {
   const { sampling } = sequence.request;
   const { counts, ids } = sequence.progress;
   const at = index * CHOICE_WORDS * 4;

@@ -7,8 +7,8 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts';
 import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { ropeWords } from '../../../models/text/blocks/rope.ts';
-import { LayerStores } from '../cache/layer-stores.ts';
-import { wholeLayout } from '../cache/page-layout.ts';
+import { LayerStores } from '../kv/layer-stores.ts';
+import { wholeLayout } from '../kv/page-layout.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 

@@ -1,84 +1,71 @@
-// The Runner implementation: step buffers, layer stores, tapes, and the launch of one step.
+// A text model on a device: step buffers, layer stores, tapes. A runner ends with its device; sequences and the schedule outlive it.
 
-import { EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
-import type { ReplayOptions } from '../../../gpu/replay.ts';
-import type { Tape } from '../../../gpu/tape.ts';
-import type { Sizes } from '../../../gpu/tensor.ts';
-import { PAGE_TOKENS, type KvFormat, type TextBatch } from '../../../kernels/batch.ts';
-import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
+import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { ropeWords } from '../../../models/text/blocks/rope.ts';
-import {
-  createPageCleaner,
-  fittingPages,
-  stateCopies,
-  statesBeside,
-  usefulPages,
-  type PageCleaner,
-} from '../cache/kv-pages.ts';
-import { LayerStores, roundedSlots, slotBytes, stateBytes } from '../cache/layer-stores.ts';
-import { pageLayout, type PageLayout } from '../cache/page-layout.ts';
-import { PageMover } from '../cache/page-mover.ts';
-import { pagesFor } from '../cache/pages.ts';
-import type { PageMoves } from '../cache/sequence-pages.ts';
-import { StateMover } from '../cache/state-mover.ts';
-import type { LoraHost } from '../lora/lora-host.ts';
-import type { Towers } from '../media/towers.ts';
-import { phaseOf, type Part } from './step-plan.ts';
+import { fittingPages, stateCopies, statesBeside, usefulPages, PageCleaner } from '../kv/kv-pages.ts';
+import { LayerStores, roundedSlots, slotBytes, stateBytes } from '../kv/layer-stores.ts';
+import { pageLayout, type PageLayout } from '../kv/page-layout.ts';
+import { PageMover, type PageMoves } from '../kv/page-mover.ts';
+import { pagesFor } from '../kv/pages.ts';
+import { StateMover } from '../kv/state-mover.ts';
+import type { DeviceLoras } from '../lora/lora-host.ts';
+import type { Towers } from '../towers/towers.ts';
 import type { Weights } from '../../weights/weights.ts';
 import { compileTapes, type OnKernels } from '../../tuning/compile.ts';
 import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { createPace } from './pace.ts';
-import { asksForPrompt, createPromptReader, type PromptReader } from './prompt-logprobs.ts';
-import { createReadback, type Readback } from './readback.ts';
+import { StepLauncher } from './launch.ts';
+import { PromptReader } from './prompt-logprobs.ts';
 import { Recordings } from './recordings.ts';
-import type { Drawn, Launched, Runner, RunnerOptions } from './runner.ts';
-import { createSampler, type Sampler } from './sampler.ts';
+import type { RunnerOptions } from './runner.ts';
+import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
-import { createStepRecords, type StepRecords } from './step-records.ts';
-import { writeStep } from './step.ts';
-import { writeTypicalStep } from './typical-step.ts';
+import { StepRecords } from './step-records.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
   weights: Pick<Weights<unknown>, 'parameters' | 'formats'>;
   streaming: readonly string[];
   kvFormat: KvFormat;
-  loras: LoraHost;
+  loras: DeviceLoras;
   towers: Towers | null;
 }
 
-export class TextRunner implements Runner {
+export class TextRunner {
   readonly device: Device;
   readonly pages: number;
+  /** Rows of the largest step. */
   readonly rows: number;
+  /** Rows of the largest step of tokens after prompts, which has no rows of prompts; null: steps may have both. */
   readonly decodeRows: number | null;
   readonly contextLength: number;
   readonly parameters: number;
+  /** See TextModelInfo. */
   readonly weightFormats: readonly string[];
+  /** Sentences about the weights that are not on the device; none: all are. */
   readonly streaming: readonly string[];
-  readonly pageCleaner: PageCleaner;
+  readonly pageCleaner: Pick<PageCleaner, keyof PageCleaner>;
   readonly layout: PageLayout;
+  /** Bytes of a page in all lanes. */
   readonly pageBytes: number;
+  /** Copies of fixed states that the device has room for; 0: no layer has one. */
   readonly copies: number;
+  /** Bytes of a copy. */
   readonly copyBytes: number;
+  /** Bytes of the fixed states of all slots, without copies. */
   readonly stateBytes: number;
   readonly kvFormat: KvFormat;
+  /** null: the model takes text only. */
   readonly towers: Towers | null;
+  readonly launcher: StepLauncher;
   readonly #slots: number;
-  readonly #batch: TextBatch;
-  readonly #loras: LoraHost;
   readonly #sampler: Sampler;
-  readonly #prompts: PromptReader;
-  readonly #records: StepRecords;
   readonly #writer: BatchWriter;
   readonly #mover: PageMover;
   readonly #states: StateMover;
   readonly #recordings: Recordings;
-  readonly #readback: Readback;
-  readonly #pace = createPace();
 
   constructor(device: Device, config: TextDeclaration, options: RunnerOptions, parts: RunnerParts) {
     const { model, weights, kvFormat, loras } = parts;
@@ -104,14 +91,12 @@ export class TextRunner implements Runner {
     this.pageBytes = layout.pageBytes;
     this.towers = parts.towers;
     this.#slots = options.slots;
-    this.#batch = batch;
-    this.#loras = loras;
-    this.#records = createStepRecords(device, batch, { hidden, routeWords });
-    this.#sampler = createSampler(device, batch, { ...options, slots, vocabulary });
-    this.#prompts = createPromptReader(device, model, { rows: options.rows, slots });
-    this.#writer = new BatchWriter(buffers, config);
+    const records = new StepRecords(device, batch, { hidden, routeWords });
+    const sampler = (this.#sampler = new Sampler(device, batch, { ...options, slots, vocabulary }));
+    const prompts = new PromptReader(device, model, { rows: options.rows, slots });
+    const writer = (this.#writer = new BatchWriter(buffers, config));
     const recipe = {
-      ...{ model, sampler: this.#sampler, prompts: this.#prompts, batch, slots },
+      ...{ model, sampler, prompts, batch, slots },
       contextPages: pagesFor(options.contextLength),
     };
     const storesOf = (pages: number): LayerStores =>
@@ -131,7 +116,7 @@ export class TextRunner implements Runner {
     this.copies = stateCopies(this.pages, layout, this.copyBytes);
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
-    this.pageCleaner = createPageCleaner(device, stores.pageBuffers, this.pages);
+    this.pageCleaner = new PageCleaner(device, stores.pageBuffers, this.pages);
     this.#mover = new PageMover(device, layout.pageBytes);
     this.#mover.use(stores.pageBuffers, this.pages);
     this.#states = new StateMover(device, stores.slots, slots, this.copies);
@@ -139,129 +124,47 @@ export class TextRunner implements Runner {
     loras.changed = () => recordings.recordAdapted();
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
-    this.#readback = createReadback(device, [batch.ids, this.#sampler.logprobs]);
+    const { towers } = parts;
+    const tools = { batch, writer, recordings, sampler, prompts, records, loras, towers };
+    this.launcher = new StepLauncher(device, tools);
   }
 
+  /** Compiles every kernel before the first step. */
   warmUp(onProgress: OnKernels): Promise<void> {
     return compileTapes(this.device, this.#recordings.tapes, onProgress);
   }
 
+  /** Times the variants of kernels for steps of each capacity; before the first step. */
   tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
     const { pages, contextLength, layout } = this;
     const memory = { slots: this.#slots, pages, groups: layout.groups.length, contextLength };
-    return this.#recordings.tune(options, (rows, phase) =>
-      writeTypicalStep(this.#writer, { rows, phase }, memory),
-    );
+    return this.#recordings.tune(options, this.#writer, memory);
   }
 
+  /** Copies pages and fixed states within the device and from host memory, before the steps that are submitted later. */
   movePages(moves: PageMoves): void {
     this.#mover.move(moves);
     this.#states.move(moves.states);
   }
 
+  /** Returns the bytes of pages after the steps submitted so far. */
   readPages(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
     return this.#mover.read(pages);
   }
 
+  /** Returns the bytes of copies of fixed states after the steps submitted so far. */
   readStates(copies: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
     return this.#states.read(copies);
   }
 
+  /** Compiles a request's own function on logits. Throws bad_request. */
   checkProcessor(source: string): Promise<void> {
     return this.#sampler.processors.check(source);
   }
-
-  launch(parts: readonly Part[], { drawLater = false } = {}): Launched {
-    const phase = this.decodeRows === null ? null : phaseOf(parts[0]!);
-    const sizes = writeStep(
-      this.#writer,
-      { parts, phase },
-      (source) => this.#sampler.processors.of(source).id,
-    );
-    this.towers?.copyRows(parts, this.#batch);
-    const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
-    const { forward, drawing, head } = this.#recordings.find(sizes, phase, isAdapted);
-    const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
-    const masked = sampled.filter(({ needsMask }) => needsMask);
-    const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);
-    const started = performance.now();
-    let read!: () => Promise<Uint32Array[]>;
-    const draw = (encoder: GPUCommandEncoder): void => {
-      if (sampled.length > 0) drawing.encode(encoder, sampled, masked);
-      const sizesRead = [4 * sampled.length, asked ? 4 * LOGPROB_WORDS * sampled.length : 0];
-      read = this.#readback.copy(encoder, sizesRead);
-    };
-    const drawAlone = (): void => {
-      const encoder = this.device.gpu.createCommandEncoder();
-      draw(encoder);
-      this.device.gpu.queue.submit([encoder.finish()]);
-    };
-    // Log probabilities of prompts reuse the buffers of sampling, so sampling is submitted separately.
-    const together = !drawLater && !asksForPrompt(parts);
-    const submitEvery = this.#pace.segments(sizes.rows);
-    let ofPrompts: ReturnType<PromptReader['take']> = null;
-    let recorded: ReturnType<StepRecords['take']> = null;
-    const follow = (): void => {
-      ofPrompts = this.#prompts.take(head, parts);
-      if (!drawLater && !together) drawAlone();
-      recorded = this.#records.take(parts, sizes);
-    };
-    const submitted = this.#forward(
-      forward,
-      sizes,
-      { submitEvery, ...(together ? { last: draw } : {}) },
-      follow,
-    );
-    const finish = async (): Promise<Drawn> => {
-      await submitted;
-      const [ids, logprobs] = await read();
-      await ofPrompts?.();
-      await recorded?.();
-      if (!ofPrompts) this.#pace.took(sizes.rows, forward.segmentCount, performance.now() - started);
-      const error = this.device.takeError();
-      if (error !== null) throw error;
-      return { ids: ids!, logprobs: logprobs! };
-    };
-    if (drawLater) return { submitted, ...this.#drawnLater(drawAlone, finish) };
-    const drawn = finish();
-    return { submitted, draw: () => drawn, drop: () => {} };
-  }
-
-  /**
-   * Submits a forward pass and then what `follow` submits. Returns null, or where it waits for a file, a promise; LoRA factors do not
-   * change until that resolves.
-   */
-  #forward(forward: Tape, sizes: Sizes, options: ReplayOptions, follow: () => void): Promise<void> | null {
-    if (!forward.readsFiles) {
-      forward.run(sizes, options);
-      follow();
-      return null;
-    }
-    const release = this.#loras.hold();
-    const submitted = forward.replay(sizes, options).catch((error: unknown) => {
-      // Weights that cannot be read are packed again where the model is loaded on another device.
-      if (error instanceof EngineError) this.device.destroy(error.message);
-      throw error;
-    });
-    return submitted.then(follow).finally(release);
-  }
-
-  /** LoRA factors do not change until the step is sampled or dropped. */
-  #drawnLater(drawAlone: () => void, finish: () => Promise<Drawn>): Pick<Launched, 'draw' | 'drop'> {
-    const release = this.#loras.hold();
-    return {
-      draw() {
-        try {
-          drawAlone();
-        } finally {
-          release();
-        }
-        return finish();
-      },
-      drop: release,
-    };
-  }
 }
+
+/** What others need of a runner. */
+export type Runner = Omit<TextRunner, 'launcher'> & { launcher: Pick<StepLauncher, 'launch'> };
 
 function stepBuffers(
   device: Device,

@@ -7,64 +7,72 @@ import type { Device } from '../../../gpu/device.ts';
 import { link } from '../../../gpu/linker.ts';
 import { PROCESS_SHADER, processorFile } from '../../../kernels/process.ts';
 
-export interface WgslProcessors {
-  /** Checks a source. Throws bad_request, with the compiler's message, if it cannot be run. */
-  check(source: string): Promise<void>;
-  /** Name and id of the processor on the device; its source is registered at the first call. */
-  of(source: string): { name: string; id: number };
-  /** Whether the processor with this id is still registered. */
-  has(id: number): boolean;
-}
-
 const LONGEST = 4096;
 const SIGNATURE = 'fn process(token: u32, logit: f32, position: u32, count: u32) -> f32';
 
-/** `most`: maximum number of registered processors. */
-export function createWgslProcessors(device: Device, most: number): WgslProcessors {
-  const ids = new Map<string, number>();
+export class WgslProcessors {
+  readonly #device: Device;
+  readonly #most: number;
+  /** Ids of registered sources, the least recently used first. */
+  readonly #ids = new Map<string, number>();
   /** Sources whose check is still running. */
-  const checking = new Map<string, Promise<void>>();
-  let next = 1;
-  const kernel = kernelNames(device);
+  readonly #checking = new Map<string, Promise<void>>();
+  readonly #kernel: KernelNames;
+  #next = 1;
 
-  const nameOf = (id: number): string => `request-${id}`;
-  const drop = (source: string): void => {
-    const id = ids.get(source);
-    if (id === undefined) return;
-    ids.delete(source);
-    device.dropShader(processorFile(nameOf(id)), nameOf(id));
-  };
-  const of = (source: string): { name: string; id: number } => {
-    const id = ids.get(source) ?? next++;
+  /** `most`: maximum number of registered processors. */
+  constructor(device: Device, most: number) {
+    this.#device = device;
+    this.#most = most;
+    this.#kernel = kernelNames(device);
+  }
+
+  /** Name and id of the processor on the device; its source is registered at the first call. */
+  of(source: string): { name: string; id: number } {
+    const ids = this.#ids;
+    const id = ids.get(source) ?? this.#next++;
+    const name = nameOf(id);
     // Throws before the id is stored, so that a refused source is checked again if it is sent again.
-    if (!ids.has(source)) device.addShader(processorFile(nameOf(id)), fuelled(source, kernel));
-    // The least recently used processor is dropped.
+    if (!ids.has(source)) this.#device.addShader(processorFile(name), fuelled(source, this.#kernel));
     ids.delete(source);
     ids.set(source, id);
-    if (ids.size > most) drop(ids.keys().next().value!);
-    return { name: nameOf(id), id };
-  };
-  const diagnose = async (source: string): Promise<void> => {
-    const { name } = of(source);
-    const [message] = await device.diagnose(PROCESS_SHADER, { PROCESSOR: name });
+    if (ids.size > this.#most) this.#drop(ids.keys().next().value!);
+    return { name, id };
+  }
+
+  /** Whether the processor with this id is still registered. */
+  has(id: number): boolean {
+    return [...this.#ids.values()].includes(id);
+  }
+
+  /** Checks a source. Throws bad_request, with the compiler's message, if it cannot be run. */
+  async check(source: string): Promise<void> {
+    if (!this.#checking.has(source)) {
+      if (this.#ids.has(source)) return;
+      const checked = this.#diagnose(source).finally(() => this.#checking.delete(source));
+      this.#checking.set(source, checked);
+    }
+    await this.#checking.get(source);
+  }
+
+  async #diagnose(source: string): Promise<void> {
+    const { name } = this.of(source);
+    const [message] = await this.#device.diagnose(PROCESS_SHADER, { PROCESSOR: name });
     if (message === undefined) return;
-    drop(source);
+    this.#drop(source);
     throw refusal(message.replace(` {PROCESSOR: ${name}}`, '').replace(`${processorFile(name)}:`, 'line '));
-  };
-  return {
-    of,
-    has: (id) => [...ids.values()].includes(id),
-    async check(source) {
-      if (!checking.has(source)) {
-        if (ids.has(source)) return;
-        checking.set(
-          source,
-          diagnose(source).finally(() => checking.delete(source)),
-        );
-      }
-      await checking.get(source);
-    },
-  };
+  }
+
+  #drop(source: string): void {
+    const id = this.#ids.get(source);
+    if (id === undefined) return;
+    this.#ids.delete(source);
+    this.#device.dropShader(processorFile(nameOf(id)), nameOf(id));
+  }
+}
+
+function nameOf(id: number): string {
+  return `request-${id}`;
 }
 
 function refusal(problem: string): EngineError {

@@ -2,7 +2,7 @@
 // writes it to shared memory at any time; the compiling thread reads it every STEP_INTERVAL and blocks while it has no turn, so that the
 // compiler itself needs no places where it can be left and entered again.
 
-import { STEP_INTERVAL } from '../../../grammar/compile-work.ts';
+import { STEP_INTERVAL } from '../../../grammar/bounds/compile-work.ts';
 
 /** Elements of the shared memory: 1 where the compilation shall end, and the granted steps in units of STEP_INTERVAL. */
 const STOPPED = 0;

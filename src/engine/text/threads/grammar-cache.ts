@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { EngineError } from '../../../files/error.ts';
 import { onAbort } from '../../async/abort-listeners.ts';
 import { Grammar } from '../../../grammar/grammar.ts';
-import type { Vocabulary } from '../../../grammar/vocabulary.ts';
+import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
 import { withResolvers } from '../../async/resolvers.ts';
 import { withEngineErrors } from '../calls/grammar-error.ts';
 import { compileSource, type CompiledSource, type GrammarSource } from './grammar-source.ts';

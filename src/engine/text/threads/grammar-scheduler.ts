@@ -1,5 +1,5 @@
 // Compiles grammars in other threads so that no request waits behind another one's slow grammar. Work is counted in steps
-// (grammar/compile-work.ts), never in time, so a busy machine changes neither the order nor what is refused.
+// (grammar/bounds/compile-work.ts), never in time, so a busy machine changes neither the order nor what is refused.
 //
 // - A few grammars compile at once (RUNNING). Where more are asked for, they take turns of TURN_STEPS, and the turn goes to the one with
 //   the least work done, for its client and for itself (grammar-jobs.ts). A new grammar therefore begins at once, in place of the

@@ -1,18 +1,18 @@
 // Compiles the grammars of a text model: the constraint on a text, the form of a whole reply with its tool calls, or the beginning or the
 // arguments of one call. Has no state, so that it runs in any thread.
 
-import type { CompiledGrammar } from '../../../grammar/compiled-grammar.ts';
-import type { Limits } from '../../../grammar/dfa.ts';
-import type { CompileWorkOptions } from '../../../grammar/compile-work.ts';
+import type { CompiledGrammar } from '../../../grammar/rules/compiled-grammar.ts';
+import type { Limits } from '../../../grammar/automata/dfa.ts';
+import type { CompileWorkOptions } from '../../../grammar/bounds/compile-work.ts';
 import { compileWithin, ruleOfConstraint } from '../../../grammar/front-end.ts';
-import type { Rule } from '../../../grammar/rule.ts';
+import type { Rule } from '../../../grammar/rules/rule.ts';
 import { lenientRule } from '../../../grammar/schema/lenient-rule.ts';
 import type { RefusedPlace } from '../../../grammar/schema/refusal.ts';
 import { DECLARED, ruleOfSchema, WHOLE } from '../../../grammar/schema/schema-rule.ts';
 import type { TextConstraint } from '../../../grammar/text-constraint.ts';
 import { withEngineErrors } from '../calls/grammar-error.ts';
 import type { SchemaRules } from '../output/argument-rules.ts';
-import { ruleOfArguments, type ArgumentsGrammar } from '../output/call-rule.ts';
+import { ruleOfArguments, type ArgumentsGrammar } from '../output/body-rules.ts';
 import { ruleOfNames, type NamesGrammar } from '../output/name-rule.ts';
 import { ruleOfReply, type ReplyGrammar } from '../output/reply-rule.ts';
 import type { UnenforcedKeyword } from '../calls/text-model.ts';

@@ -3,7 +3,7 @@
 // of GrammarScheduler.
 
 import { EngineError } from '../../../files/error.ts';
-import { RENDER_LIMITS } from '../../../files/template/jinja/meter.ts';
+import { RENDER_LIMITS } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import type { StopTable } from '../../../grammar/stops/stop-table.ts';
 import type { Port } from '../../platform/port.ts';

@@ -1,20 +1,20 @@
 // Expressions of the syntax tree as functions of a scope.
 
-import { calculate, signed } from './arithmetic.ts';
-import { contains, isEqual, isOrdered } from './compare.ts';
-import { Dict } from './dict.ts';
-import { TemplateFailure, typeError } from './failure.ts';
-import { FILTERS, TESTS } from './filters.ts';
-import { isTrue, iterate } from './iterate.ts';
-import { element, member } from './members.ts';
-import type { Meter } from './meter.ts';
-import { printed } from './print.ts';
+import { calculate, signed } from './operators/arithmetic.ts';
+import { contains, isEqual, isOrdered } from './operators/compare.ts';
+import { Dict } from './values/dict.ts';
+import { TemplateFailure, typeError } from './values/failure.ts';
+import { FILTERS, TESTS } from './filters/filters.ts';
+import { isTrue, iterate } from './values/iterate.ts';
+import { element, member } from './members/members.ts';
+import type { Meter } from './values/meter.ts';
+import { printed } from './values/print.ts';
 import type { Scope } from './scope.ts';
-import { NO_NAMED } from './signature.ts';
-import { slice } from './slice.ts';
-import type { CallArguments, CompareOperator, Expression } from './syntax.ts';
-import { joinText } from './string-search.ts';
-import { Callable, Float, Tuple, typeName, Undefined, type Arguments, type Value } from './values.ts';
+import { NO_NAMED } from './values/signature.ts';
+import { slice } from './operators/slice.ts';
+import type { CallArguments, CompareOperator, Expression } from './syntax/syntax.ts';
+import { joinText } from './members/string-search.ts';
+import { Callable, Float, Tuple, typeName, Undefined, type Arguments, type Value } from './values/values.ts';
 
 export type Evaluate = (scope: Scope) => Value;
 

@@ -7,17 +7,17 @@ import {
   compileFilter,
   type Evaluate,
 } from './compile-expression.ts';
-import { Namespace } from './dict.ts';
-import { notImplemented, TemplateFailure, typeError, valueError } from './failure.ts';
-import { checkMemberName } from './global-values.ts';
-import { isIterable, isTrue, iterate, lengthOf } from './iterate.ts';
-import { LoopContext, type Recurse } from './loop-context.ts';
+import { Namespace } from './values/dict.ts';
+import { notImplemented, TemplateFailure, typeError, valueError } from './values/failure.ts';
+import { checkMemberName } from './members/global-values.ts';
+import { isIterable, isTrue, iterate, lengthOf } from './values/iterate.ts';
+import { LoopContext, type Recurse } from './values/loop-context.ts';
 import { Macro, type MacroShape } from './macro.ts';
-import { printed } from './print.ts';
+import { printed } from './values/print.ts';
 import type { Scope } from './scope.ts';
-import type { Expression, Parameter, Statement, Target } from './syntax.ts';
-import { typeName, type Value } from './values.ts';
-import { namesRead } from './walk.ts';
+import type { Expression, Parameter, Statement, Target } from './syntax/syntax.ts';
+import { typeName, type Value } from './values/values.ts';
+import { namesRead } from './syntax/walk.ts';
 
 /** How a statement ends: `break` and `continue` go up to their loop. */
 export type Ending = 'done' | 'break' | 'continue';

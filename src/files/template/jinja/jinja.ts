@@ -3,17 +3,17 @@
 
 import { EngineError } from '../../error.ts';
 import { compileBody, type Execute } from './compile-statement.ts';
-import { TemplateFailure } from './failure.ts';
-import type { FilterContext } from './filter.ts';
-import { FILTERS, TESTS } from './filters.ts';
-import { fromJson } from './from-json.ts';
-import { globalValues } from './global-values.ts';
-import { Meter, RENDER_LIMITS, TemplateLimitError, type TemplateLimits } from './meter.ts';
-import { parseTemplate } from './parse.ts';
-import { shown } from './print.ts';
+import { TemplateFailure } from './values/failure.ts';
+import type { FilterContext } from './filters/filter.ts';
+import { FILTERS, TESTS } from './filters/filters.ts';
+import { fromJson } from './values/from-json.ts';
+import { globalValues } from './members/global-values.ts';
+import { Meter, RENDER_LIMITS, TemplateLimitError, type TemplateLimits } from './values/meter.ts';
+import { parseTemplate } from './syntax/parse.ts';
+import { shown } from './values/print.ts';
 import { Run, Scope } from './scope.ts';
-import type { Statement } from './syntax.ts';
-import { Undefined, type Value } from './values.ts';
+import type { Statement } from './syntax/syntax.ts';
+import { Undefined, type Value } from './values/values.ts';
 
 export interface RenderOptions {
   limits?: TemplateLimits;

@@ -1,11 +1,11 @@
 // Macros, and the body of a call block as `caller`.
 
-import { Dict } from './dict.ts';
-import { typeError } from './failure.ts';
-import type { Meter } from './meter.ts';
-import { shownText } from './print.ts';
+import { Dict } from './values/dict.ts';
+import { typeError } from './values/failure.ts';
+import type { Meter } from './values/meter.ts';
+import { shownText } from './values/print.ts';
 import type { Scope } from './scope.ts';
-import { Callable, Tuple, Undefined, type Arguments, type Value } from './values.ts';
+import { Callable, Tuple, Undefined, type Arguments, type Value } from './values/values.ts';
 
 /** A macro without the scope that it is defined in. */
 export interface MacroShape {

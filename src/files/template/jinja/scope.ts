@@ -1,9 +1,9 @@
 // Scopes of names while a template runs. A loop's body, a macro, `with` and blocks that capture text each open a scope of their own;
 // `if` does not. `set` writes to the innermost one, so what a loop sets ends with its round.
 
-import type { FilterContext } from './filter.ts';
-import { shownText } from './print.ts';
-import { Undefined, type Value } from './values.ts';
+import type { FilterContext } from './filters/filter.ts';
+import { shownText } from './values/print.ts';
+import { Undefined, type Value } from './values/values.ts';
 
 /** State of a rendering: its text so far, and what its filters need. */
 export class Run {

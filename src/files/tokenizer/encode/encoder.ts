@@ -7,7 +7,7 @@ import { createNormalizer } from './normalizer.ts';
 import { createPostProcessor } from './post-processor.ts';
 import { createPreTokenizer } from './pre-tokenizer.ts';
 import type { TokenModel } from './vocabulary.ts';
-import type { AddedToken } from '../special-tokens.ts';
+import type { AddedToken } from './special-tokens.ts';
 
 export interface TextEncoding {
   model: TokenModel;

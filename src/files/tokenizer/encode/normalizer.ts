@@ -4,7 +4,7 @@
 import { UnknownKind } from './unknown-kind.ts';
 import { EngineError } from '../../error.ts';
 import { isRecord } from '../../source.ts';
-import { standInText } from '../stand-ins.ts';
+import { standInText } from './stand-ins.ts';
 import { precompiledNormalizer } from './charsmap.ts';
 import { partType } from './part-type.ts';
 import { patternOf } from './pattern.ts';

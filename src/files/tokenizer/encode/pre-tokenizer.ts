@@ -2,7 +2,7 @@
 
 import { UnknownKind } from './unknown-kind.ts';
 import { isRecord } from '../../source.ts';
-import { standInText } from '../stand-ins.ts';
+import { standInText } from './stand-ins.ts';
 import { partType } from './part-type.ts';
 import { behaviorOf, patternOf, splitText } from './pattern.ts';
 

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { encodeClip, type ClipTextRequest } from '../../../../src/engine/image/blocks/clip-text.ts';
 import { freeTensors } from '../../../../src/engine/image/recording/compute.ts';
-import { openParts, type Parts } from '../../../../src/engine/image/stages/parts.ts';
+import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { Tensor } from '../../../../src/gpu/tensor.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';

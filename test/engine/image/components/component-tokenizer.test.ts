@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { openTokenizer } from '../../../../src/engine/image/components/component-tokenizer.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
 import { openPipeline, type PipelineComponent } from '../../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { temporaryFolders, type Files } from '../../../files/folders.ts';
 import { INDEX, PIPELINE } from '../../../files/pipeline/tiny-index.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';

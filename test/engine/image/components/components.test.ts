@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
 import type { StageName } from '../../../../src/engine/image/calls/image-model.ts';
-import type { Parts } from '../../../../src/engine/image/stages/parts.ts';
+import type { Parts } from '../../../../src/engine/image/parts.ts';
 import { Device } from '../../../../src/gpu/device.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';

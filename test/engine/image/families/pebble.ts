@@ -23,7 +23,7 @@ import type {
   RunRequest,
 } from '../../../../src/engine/image/blocks/family.ts';
 import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
-import { createScalars } from '../../../../src/engine/image/recording/scalars.ts';
+import { createScalars } from '../../../../src/engine/image/recording/scope.ts';
 import { Scope } from '../../../../src/engine/image/recording/scope.ts';
 import type { Tensor } from '../../../../src/gpu/tensor.ts';
 import { concat } from '../../../../src/kernels/concat.ts';
@@ -150,7 +150,7 @@ export const pebble: ImageFamily = {
   denoiser: 'stone',
   autoencoder: 'codec',
   readAutoencoder,
-  latents: { patch: 2, frames: 1 },
+  latents: { patch: 2 },
   pipelines: [
     {
       classes: { 'text-to-image': 'PebblePipeline' },

@@ -1,32 +1,30 @@
-// An image family that only the tests declare opens and draws through the public image model, and nothing else has to know it.
+// An image family that only the tests declare is given to the function that opens image models; it draws, and nothing else has to know it.
 
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import {
-  openImageModel,
-  type ImageEvent,
-  type ImageModel,
-  type ImageRequest,
-} from '../../../../src/index.ts';
-import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
+import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../../src/index.ts';
+import { imageFamilies } from '../../../../src/engine/image/families/registry.ts';
+import { openImage } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { pebble, writePebble } from './pebble.ts';
-
-/** The table of families, to which the test adds its own. */
-const families = vi.hoisted((): ImageFamily[] => []);
-vi.mock('../../../../src/engine/image/families/built-in.ts', async (load) => {
-  const { FAMILIES } = await load<{ FAMILIES: readonly ImageFamily[] }>();
-  families.push(...FAMILIES);
-  return { FAMILIES: families };
-});
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const { root, model: folder } = writePebble('pebble-small');
+/** Image models of the built-in families and of this one. */
+const PEBBLES: typeof IMAGE = {
+  ...IMAGE,
+  engine: async () => (platform, options, opening) =>
+    openImage(platform, options, opening, [...imageFamilies(), pebble]),
+};
+const opened = (options: Partial<ImageModelOptions> = {}): Promise<ImageModel> =>
+  openInline(PEBBLES, nodePlatform, { model: folder, ...options });
 let model: ImageModel;
 beforeAll(async () => {
-  families.push(pebble);
-  model = await openImageModel({ model: folder, inline: true });
+  model = await opened();
 });
 afterAll(async () => {
   await model.close();
@@ -98,21 +96,16 @@ it('refuses by its declaration', async () => {
 });
 
 it('has defaults by a word in its name', async () => {
-  const swift = await openImageModel({ model: folder, inline: true, modelId: 'someone/pebble-swift' });
+  const swift = await opened({ modelId: 'someone/pebble-swift' });
   expect((await swift.resolve({ prompt: 'x', seed: 1 })).reasons).toMatchObject({
     steps: '"pebble-swift" in its name',
   });
   await swift.close();
 });
 
-it('is refused where it is not in the table', async () => {
-  families.pop();
-  try {
-    await expect(openImageModel({ model: folder, inline: true })).rejects.toMatchObject({
-      code: 'unsupported',
-      message: expect.stringContaining('is a PebblePipeline, which is not built in'),
-    });
-  } finally {
-    families.push(pebble);
-  }
+it('is refused where it is not given', async () => {
+  await expect(openInline(IMAGE, nodePlatform, { model: folder })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringContaining('is a PebblePipeline, which is not built in'),
+  });
 });

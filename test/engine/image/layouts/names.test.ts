@@ -2,14 +2,11 @@
 // configurations as the models' own repositories state them.
 
 import { describe, expect, it } from 'vitest';
-import {
-  DIFFUSERS_AUTOENCODER,
-  ORIGINAL_AUTOENCODER,
-} from '../../../../src/engine/image/layouts/autoencoder.ts';
-import { ORIGINAL_CAUSAL_AUTOENCODER } from '../../../../src/engine/image/families/qwen-image/causal-autoencoder-layout.ts';
+import { AUTOENCODER_LAYOUTS } from '../../../../src/engine/image/layouts/autoencoder.ts';
+import { CAUSAL_LAYOUTS } from '../../../../src/engine/image/families/qwen-image/causal-autoencoder-layout.ts';
 import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
-import { ORIGINAL_UNET } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
+import { UNET_LAYOUTS } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
 import { Z_IMAGE_FILES } from '../../../../src/engine/image/families/z-image/z-image-layout.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
@@ -83,7 +80,7 @@ describe('UNets', () => {
         ? { ...tensor, shape: [...tensor.shape, 1, 1] }
         : tensor,
     );
-    const found = expectGolden(golden, ORIGINAL_UNET, stored, 'model.diffusion_model.');
+    const found = expectGolden(golden, UNET_LAYOUTS[0]!, stored, 'model.diffusion_model.');
     expect(readUNetConfig(found)).toEqual(wanted);
   });
 });
@@ -107,10 +104,10 @@ describe('autoencoders', () => {
       (table) => autoencoderKLDecoder(wanted, table),
       (table) => autoencoderKLEncoder(wanted, table),
     );
-    const found = expectGolden(golden, ORIGINAL_AUTOENCODER, originalAutoencoder(tensors, prefix), prefix);
+    const found = expectGolden(golden, AUTOENCODER_LAYOUTS[0]!, originalAutoencoder(tensors, prefix), prefix);
     expect(readAutoencoderKLConfig(found)).toEqual(wanted);
     const own = new Map([...tensors].map(([name, tensor]) => [name, tensor as unknown as FileTensor]));
-    expect(readAutoencoderKLConfig(findPart(own, [DIFFUSERS_AUTOENCODER])!.config)).toEqual(wanted);
+    expect(readAutoencoderKLConfig(findPart(own, [AUTOENCODER_LAYOUTS[1]!])!.config)).toEqual(wanted);
   });
 });
 
@@ -174,7 +171,7 @@ it('the autoencoder of Qwen-Image', () => {
       { name, dtype: 'F16', shape: [1], bytes: new Uint8Array() },
     ]),
   ]);
-  const found = expectGolden('qwen-vae', ORIGINAL_CAUSAL_AUTOENCODER, originalCausal(all, ''), '');
+  const found = expectGolden('qwen-vae', CAUSAL_LAYOUTS[0]!, originalCausal(all, ''), '');
   expect(readAutoencoderQwenImageConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
 });
 

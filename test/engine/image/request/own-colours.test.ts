@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { colourNotes, ownColours } from '../../../../src/engine/image/request/own-colours.ts';
 import { shippedImageModelPath } from '../../../../src/index.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { temporaryFolders } from '../../../files/folders.ts';
 import { open, REQUEST } from '../open-model.ts';
 import { listen, tinyPipeline } from '../pipeline-golden.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { ownSettings, unknownWords } from '../../../../src/engine/image/request/own-settings.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { temporaryFolders } from '../../../files/folders.ts';
 
 const folderOf = temporaryFolders();

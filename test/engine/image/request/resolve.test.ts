@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
 import { checkSecondNegative } from '../../../../src/engine/image/families/stable-diffusion/unet-model.ts';
-import { Planner } from '../../../../src/engine/image/request/plan.ts';
+import { StepPlanner } from '../../../../src/engine/image/stages/step-planner.ts';
 import type { CompleteImageRequest } from '../../../../src/engine/image/calls/image-model.ts';
 import { resolveRequest } from '../../../../src/engine/image/request/resolve.ts';
-import type { Resolved } from '../../../../src/engine/image/request/resolved.ts';
+import type { Resolved } from '../../../../src/engine/image/stages/resolved.ts';
 
 const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
 
@@ -18,7 +18,7 @@ function resolved(
 ): Resolved {
   const pipeline = pipelineEntry(className);
   const isXL = className.startsWith('StableDiffusionXL');
-  const planner = new Planner(
+  const planner = new StepPlanner(
     { _class_name: 'EulerDiscreteScheduler' },
     {
       sigmas: null,

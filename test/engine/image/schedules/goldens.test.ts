@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
 import { parseJson } from '../../../../src/files/json.ts';
-import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
+import type { StepPlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { runPlan } from './run-plan.ts';
 
 interface Case {
   config: Record<string, unknown>;
-  run: PlanRequest;
+  run: StepPlanRequest;
   timesteps: number[];
   levels: [image: number, noise: number][];
   latents: number[][];

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openSchedule } from '../../../../src/engine/image/schedules/classes.ts';
 import { parseJson } from '../../../../src/files/json.ts';
 import { empiricalShift, plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
-import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
+import type { StepPlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { EDM, FLOW, SD } from './published.ts';
 
 const SIZED = {
@@ -90,7 +90,7 @@ test.each([
     30,
     999,
   ],
-] satisfies [string, Record<string, unknown>, PlanRequest, number, number][])(
+] satisfies [string, Record<string, unknown>, StepPlanRequest, number, number][])(
   'the published configuration of %s',
   (_, config, request, calls, first) => {
     const plan = openSchedule(config).plan(request);
@@ -219,41 +219,47 @@ test.each(CONFIGS)('refused: %s', (_, config, code, message) => {
 });
 
 const euler = { ...SD, _class_name: 'EulerDiscreteScheduler' };
-const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanRequest, message: string][] = [
+const REQUESTS: [what: string, config: Record<string, unknown>, request: StepPlanRequest, message: string][] =
   [
-    'betas so large that no signal is left',
-    { ...SD, _class_name: 'DDIMScheduler', beta_start: 0.5 },
-    { steps: 4 },
-    'DDIMScheduler cannot compute step 1 at timestep',
-  ],
-  ['no step', euler, { steps: 0 }, 'steps is 0; EulerDiscreteScheduler takes a whole number from 1 to 1000.'],
-  ['half a step', euler, { steps: 2.5 }, 'steps is 2.5'],
-  ['too many steps', euler, { steps: 1001 }, 'steps is 1001'],
-  ['all steps left out', euler, { steps: 4, first: 4 }, 'first is 4; of 4 steps fewer are left out'],
-  ['a share of the distillation elsewhere', euler, { steps: 4, reach: 0.5 }, 'takes no reach (0.5)'],
-  [
-    'more steps than a share of the distillation has',
-    { ...SD, _class_name: 'LCMScheduler' },
-    { steps: 4, reach: 0.07 },
-    'takes at most 3, the share 0.07 of the 50 steps',
-  ],
-  ['eta beyond 1', { ...SD, _class_name: 'DDIMScheduler' }, { steps: 4, eta: 2 }, 'eta is 2'],
-  ['eta elsewhere', euler, { steps: 4, eta: 0.5 }, 'EulerDiscreteScheduler takes no eta (0.5)'],
-  ['no size', SIZED, { steps: 2 }, 'give imageTokens or mu'],
-  [
-    'more steps than were distilled',
-    { ...SD, _class_name: 'TCDScheduler' },
-    { steps: 60 },
-    'takes at most 50',
-  ],
-  ['Runge-Kutta in 3 steps', { ...SD, skip_prk_steps: false }, { steps: 3 }, 'takes at least 4'],
-  [
-    'Runge-Kutta from an image',
-    { ...SD, skip_prk_steps: false },
-    { steps: 9, first: 4 },
-    'cannot start from an image',
-  ],
-];
+    [
+      'betas so large that no signal is left',
+      { ...SD, _class_name: 'DDIMScheduler', beta_start: 0.5 },
+      { steps: 4 },
+      'DDIMScheduler cannot compute step 1 at timestep',
+    ],
+    [
+      'no step',
+      euler,
+      { steps: 0 },
+      'steps is 0; EulerDiscreteScheduler takes a whole number from 1 to 1000.',
+    ],
+    ['half a step', euler, { steps: 2.5 }, 'steps is 2.5'],
+    ['too many steps', euler, { steps: 1001 }, 'steps is 1001'],
+    ['all steps left out', euler, { steps: 4, first: 4 }, 'first is 4; of 4 steps fewer are left out'],
+    ['a share of the distillation elsewhere', euler, { steps: 4, reach: 0.5 }, 'takes no reach (0.5)'],
+    [
+      'more steps than a share of the distillation has',
+      { ...SD, _class_name: 'LCMScheduler' },
+      { steps: 4, reach: 0.07 },
+      'takes at most 3, the share 0.07 of the 50 steps',
+    ],
+    ['eta beyond 1', { ...SD, _class_name: 'DDIMScheduler' }, { steps: 4, eta: 2 }, 'eta is 2'],
+    ['eta elsewhere', euler, { steps: 4, eta: 0.5 }, 'EulerDiscreteScheduler takes no eta (0.5)'],
+    ['no size', SIZED, { steps: 2 }, 'give imageTokens or mu'],
+    [
+      'more steps than were distilled',
+      { ...SD, _class_name: 'TCDScheduler' },
+      { steps: 60 },
+      'takes at most 50',
+    ],
+    ['Runge-Kutta in 3 steps', { ...SD, skip_prk_steps: false }, { steps: 3 }, 'takes at least 4'],
+    [
+      'Runge-Kutta from an image',
+      { ...SD, skip_prk_steps: false },
+      { steps: 9, first: 4 },
+      'cannot start from an image',
+    ],
+  ];
 test.each(REQUESTS)('refused: %s', (_, config, request, message) => {
   expect(() => openSchedule(config).plan(request)).toThrow(
     expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(message) }),

@@ -7,10 +7,10 @@ import { knownPipelines } from '../../../../src/engine/image/families/registry.t
 import { sd3Family } from '../../../../src/engine/image/families/sd3/sd3.ts';
 import { stableDiffusion } from '../../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';
 import { zImage as zImageFamily } from '../../../../src/engine/image/families/z-image/z-image.ts';
-import { openParts, type Parts } from '../../../../src/engine/image/stages/parts.ts';
+import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { Tape } from '../../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';

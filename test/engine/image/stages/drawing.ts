@@ -11,11 +11,11 @@ import type {
   CompleteImageRequest,
   Pixels,
 } from '../../../../src/engine/image/calls/image-model.ts';
-import { openParts, type Parts } from '../../../../src/engine/image/stages/parts.ts';
+import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
 import { resolveRequest } from '../../../../src/engine/image/request/resolve.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
 

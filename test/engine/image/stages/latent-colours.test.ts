@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ownColourMap } from '../../../../src/engine/image/stages/latent-colours.ts';
-import { safetensorsHead } from '../../../../src/files/checkpoint/safetensors.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { safetensorsHead } from '../../../../src/files/tensors/safetensors.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { temporaryFolders } from '../../../files/folders.ts';
 
 const folderOf = temporaryFolders();

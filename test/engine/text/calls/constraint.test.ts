@@ -2,7 +2,6 @@
 // gets the tokens that it would get alone.
 
 import { describe, expect, it } from 'vitest';
-import { acceptForced, writeMask } from '../../../../src/engine/text/run/constrained.ts';
 import { EngineLoop } from '../../../../src/engine/text/run/loop.ts';
 import type { Recorder } from '../../../../src/engine/text/run/recorder.ts';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
@@ -36,7 +35,7 @@ function createEngine(limits: { pages: number; slots: number; rows: number }, ra
       Object.assign(runner.device, { loss: async () => 'as the test has it' });
     },
     start(sequence: PaperSequence): PaperSequence {
-      acceptForced(sequence);
+      sequence.acceptForced();
       if (!sequence.finished) scheduler.add(sequence);
       loop.wake();
       return sequence;
@@ -225,7 +224,7 @@ describe('a sequence fails, and no other', () => {
 describe('a mask', () => {
   const bits = (sequence: PaperSequence): number[] => {
     const into = new Uint32Array(2);
-    writeMask(sequence, into);
+    sequence.writeMask(into);
     return Array.from({ length: 64 }, (_, id) => id).filter((id) => (into[id >> 5]! >>> (id & 31)) & 1);
   };
   const allowing = (ids: number[]): Uint32Array => {

@@ -2,10 +2,10 @@
 
 import { expect, it } from 'vitest';
 import { compileSource } from '../../../../src/engine/text/threads/grammar-source.ts';
-import { stopsOf } from '../../../../src/engine/text/request/request-stops.ts';
+import { stopsOf } from '../../../../src/engine/text/request/prepare-reply.ts';
 import { asEngineError } from '../../../../src/engine/text/run/sequence.ts';
 import { EngineError } from '../../../../src/files/error.ts';
-import { GrammarError } from '../../../../src/grammar/grammar-error.ts';
+import { GrammarError } from '../../../../src/grammar/bounds/grammar-error.ts';
 
 const available = new Uint8Array(256).fill(1);
 

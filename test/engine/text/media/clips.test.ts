@@ -7,7 +7,7 @@ import type { ContentPart } from '../../../../src/engine/text/calls/text-request
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import { finished } from '../../../../src/models/preparation.ts';
 import { readValues } from '../../../models/image-golden.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { expandText } from '../../../../src/engine/text/media/expand.ts';
-import type { Medium } from '../../../../src/engine/text/media/medium.ts';
+import type { Medium } from '../../../../src/engine/text/towers/medium.ts';
 import type { MediaReaders, PreparedMedium } from '../../../../src/models/media.ts';
 
 const video = { placeholder: '<start><video><end>', otherPlaceholders: ['<video>'] };

@@ -3,10 +3,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { MediaLibrary } from '../../../../src/engine/text/media/library.ts';
 import { MediaRoom } from '../../../../src/engine/text/media/media-room.ts';
-import { readLastTurns } from '../../../../src/engine/text/media/read-turns.ts';
+import { readLastTurns } from '../../../../src/engine/text/request/turns.ts';
 import type { ChatMessage, ContentPart } from '../../../../src/engine/text/calls/text-request.ts';
 import { EngineError } from '../../../../src/files/error.ts';
-import { takenText } from '../../../../src/files/media-nouns.ts';
+import { takenText } from '../../../../src/files/media/media-nouns.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import type { Sound } from '../../../../src/files/media/decoded.ts';
 import type { MediaDecoders } from '../../../../src/files/media/decoders.ts';

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
-import type { Part } from '../../../../src/engine/text/step/step-plan.ts';
-import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';
+import type { StepPart } from '../../../../src/engine/text/step/step-part.ts';
+import { StepLauncher } from '../../../../src/engine/text/step/launch.ts';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
@@ -41,8 +41,8 @@ function sound(name: string, title: string): Case {
  * Sends `urgent` when the first step that computes tokens behind `page` is launched; the next step waits until it has arrived. Returns the
  * parts with media, as they are launched.
  */
-function interruptAfter(page: number, urgent: () => void): readonly Part[] {
-  const seen: Part[] = [];
+function interruptAfter(page: number, urgent: () => void): readonly StepPart[] {
+  const seen: StepPart[] = [];
   const add = Scheduler.prototype.add;
   let arrive = (): void => {};
   let sent = false;
@@ -50,10 +50,14 @@ function interruptAfter(page: number, urgent: () => void): readonly Part[] {
     add.call(this, sequence);
     if (sent) arrive();
   });
-  const launch = TextRunner.prototype.launch;
-  vi.spyOn(TextRunner.prototype, 'launch').mockImplementation(function (this: TextRunner, parts, options) {
+  const launch = StepLauncher.prototype.launch;
+  vi.spyOn(StepLauncher.prototype, 'launch').mockImplementation(function (
+    this: StepLauncher,
+    parts,
+    options,
+  ) {
     const launched = launch.call(this, parts, options);
-    const [{ first, rows, sequence }] = parts as [Part];
+    const [{ first, rows, sequence }] = parts as [StepPart];
     if (sequence.request.media) seen.push(parts[0]!);
     if (sent || !sequence.request.media || first + rows < page) return launched;
     sent = true;
@@ -94,9 +98,13 @@ it('an image whose tokens see each other is never divided between steps that oth
     { prefillChunk: 16, maxRunningRequests: 3, contextLength: 512 },
   );
   const divided: string[] = [];
-  const launch = TextRunner.prototype.launch;
+  const launch = StepLauncher.prototype.launch;
   let shared = 0;
-  vi.spyOn(TextRunner.prototype, 'launch').mockImplementation(function (this: TextRunner, parts, options) {
+  vi.spyOn(StepLauncher.prototype, 'launch').mockImplementation(function (
+    this: StepLauncher,
+    parts,
+    options,
+  ) {
     for (const { sequence, first, rows } of parts) {
       const runs = sequence.request.media?.within(first, first + rows) ?? [];
       if (runs.length > 0 && parts.length > 2) shared++;

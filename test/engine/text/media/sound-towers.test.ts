@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { readSound } from '../../../../src/files/media/read-sound.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { TextModel } from '../../../../src/engine/text/calls/text-model.ts';
-import { STAND_INS } from '../../../../src/files/tokenizer/stand-ins.ts';
+import { STAND_INS } from '../../../../src/files/tokenizer/encode/stand-ins.ts';
 import { readTensors, writeTensors } from '../../image/tiny-tensors.ts';
 import { openMediaModel } from './media-golden.ts';
 import { soundGolden, soundRequest, type SoundConversation } from './sound-golden.ts';

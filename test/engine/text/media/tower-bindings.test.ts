@@ -4,9 +4,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
-import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
+import { readMedia } from '../../../../src/engine/text/towers/text-media.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { Json } from '../../../../src/models/config-values.ts';
 import type { MediaReaders, PreparedMedium } from '../../../../src/models/media.ts';

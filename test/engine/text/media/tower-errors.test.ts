@@ -1,9 +1,9 @@
 // What happens when a tower fails, waits for memory, or is not wanted any more: only requests that need its rows end, and no wrong rows stay.
 
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { HeldMedia } from '../../../../src/engine/text/media/held-media.ts';
-import { RowCache } from '../../../../src/engine/text/media/row-cache.ts';
-import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
+import { HeldMedia } from '../../../../src/engine/text/media/media-room.ts';
+import { RowCache } from '../../../../src/engine/text/towers/row-cache.ts';
+import { TowerRecording } from '../../../../src/engine/text/towers/tower-recording.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { withResolvers } from '../../../../src/engine/async/resolvers.ts';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';

@@ -1,7 +1,7 @@
 // Rows that a tower makes of a prepared medium, and their comparison.
 
 import { expect } from 'vitest';
-import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
+import { TowerRecording } from '../../../../src/engine/text/towers/tower-recording.ts';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Tape } from '../../../../src/gpu/tape.ts';
@@ -32,7 +32,7 @@ export async function rowsOf(
     dispatches = (results[0]!.tape as Tape).dispatchCount;
     return results;
   };
-  const recording = TowerRecording.record(on, new Arena(on), tower, prepared, { plain });
+  const recording = new TowerRecording(on, new Arena(on), tower, prepared, { plain });
   const { blocks, blockBytes } = recording.sizes;
   const buffers = Array.from({ length: blocks }, () => on.allocate('step', 'rows', blockBytes));
   const regions = buffers.map((buffer) => ({ buffer, offset: 0, size: blockBytes }));

@@ -2,10 +2,10 @@
 // same time share its decoding and its tower.
 
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
+import { TowerRecording } from '../../../../src/engine/text/towers/tower-recording.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';
-import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';
+import { StepLauncher } from '../../../../src/engine/text/step/launch.ts';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { encodeImage } from '../../../../src/index.ts';
 import { run } from './conversations.ts';
@@ -39,8 +39,12 @@ function watch(): Work[] {
       yield waits;
     }
   });
-  const launch = TextRunner.prototype.launch;
-  vi.spyOn(TextRunner.prototype, 'launch').mockImplementation(function (this: TextRunner, parts, options) {
+  const launch = StepLauncher.prototype.launch;
+  vi.spyOn(StepLauncher.prototype, 'launch').mockImplementation(function (
+    this: StepLauncher,
+    parts,
+    options,
+  ) {
     works.push(parts.some(({ sequence }) => sequence.request.media) ? 'step with media' : 'step');
     return launch.call(this, parts, options);
   });

@@ -1,13 +1,13 @@
 // Constraints on a call's arguments by the tool's parameters.
 
 import { expect, test } from 'vitest';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import {
   compileSource,
   ruleOfSource,
   type GrammarSource,
 } from '../../../../src/engine/text/threads/grammar-source.ts';
-import { compile } from '../../../../src/grammar/compile.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';

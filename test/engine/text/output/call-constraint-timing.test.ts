@@ -7,7 +7,7 @@ import {
   plainOutput,
   type ArgumentSyntax,
   type OutputParser,
-} from '../../../../src/engine/text/output/output-parser.ts';
+} from '../../../../src/engine/text/calls/output-parser.ts';
 import { randomInteger } from '../../random.ts';
 import { paperConstraint } from '../paper-constraint.ts';
 import { allFinished, createPaperEngine } from '../paper-engine.ts';

@@ -2,20 +2,20 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import type { SchemaMode } from '../../../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import {
   CALL_ARGUMENTS,
   createCallConstraint,
   withCallConstraint,
 } from '../../../../src/engine/text/output/call-constraint.ts';
-import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
-import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
-import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
+import { callSources } from '../../../../src/engine/text/output/reply-grammars.ts';
+import type { ReplyPlan } from '../../../../src/engine/text/output/reply-plan.ts';
+import type { ToolPlan } from '../../../../src/engine/text/output/reply-plan.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { createPieces } from '../../../../src/engine/text/calls/piece.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { writeCalls } from '../../../../src/engine/text/output/call-text.ts';
-import { renderConversation } from '../../../../src/engine/text/output/reply-start.ts';
-import { TOOL_FORMATS, toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
+import { renderConversation } from '../../../../src/engine/text/request/prompt.ts';
+import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import type { ChatMessage } from '../../../../src/engine/text/calls/text-model.ts';
 import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 import { formatOf, piecesOf, told } from './feed.ts';
@@ -31,7 +31,7 @@ it.each(FORMATS.map((format) => [format.name, format] as const))('%s', (name, fo
 
 it('without a format, or in one that is not written, they are JSON', () => {
   const [, ping] = CALLS;
-  for (const format of [null, toolFormat('gemma4')!])
+  for (const format of [null, TOOL_FORMATS.get('gemma4')!])
     expect(writeCalls([ping!], format)).toBe('[{"name": "ping", "parameters": {}}]');
 });
 
@@ -50,7 +50,8 @@ it('they stand in the text where the template leaves them out, as that of LFM2 d
   const rendered = async (source: string, given: string) => {
     const template = openChatTemplate({ default: source }, {});
     const render = (rendering: ChatRendering) => template.render(rendering);
-    return (await renderConversation({ messages: calls(given) }, render, null, toolFormat('lfm2'))).text;
+    return (await renderConversation({ messages: calls(given) }, render, null, TOOL_FORMATS.get('lfm2')))
+      .text;
   };
   expect(await rendered(source, '{"at": "sky"}')).toBe(
     '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nI look.\n<|tool_call_start|>[look(at="sky")]<|tool_call_end|><|im_end|>\n<|im_start|>tool\nblue<|im_end|>\n',

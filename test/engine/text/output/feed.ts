@@ -1,11 +1,11 @@
 // Feeds replies to a parser in pieces and merges the resulting parts.
 
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
-import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
+import type { OutputPart } from '../../../../src/engine/text/calls/output-parser.ts';
 import type { OutputParserOptions } from '../../../../src/engine/text/output/parser-state.ts';
 import { createOutputParser } from '../../../../src/engine/text/output/parser.ts';
-import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';
-import { toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
+import { HARMONY, REASONING_FORMATS } from '../../../../src/engine/text/output/reasoning-formats.ts';
+import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
 import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
@@ -18,8 +18,8 @@ export type Told =
 export function formatOf(tools: string | null, reasoning: string | null): OutputFormat {
   if (tools === 'gpt-oss') return { tools: null, reasoning: null, channels: HARMONY };
   return {
-    tools: (tools !== null && toolFormat(tools)) || null,
-    reasoning: (reasoning !== null && reasoningFormat(reasoning)) || null,
+    tools: (tools !== null && TOOL_FORMATS.get(tools)) || null,
+    reasoning: (reasoning !== null && REASONING_FORMATS.get(reasoning)) || null,
     channels: null,
   };
 }

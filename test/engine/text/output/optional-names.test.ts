@@ -3,8 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { OutputFormat, ToolFormat } from '../../../../src/engine/text/output/format.ts';
-import { isWord } from '../../../../src/engine/text/output/openings.ts';
-import { sectionsOf } from '../../../../src/engine/text/output/calls.ts';
+import { isWord, sectionsOf } from '../../../../src/engine/text/output/calls.ts';
 import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { pick, random } from '../../../grammar/small-vocabulary.ts';

@@ -1,7 +1,7 @@
 // Options of the parser, and the contents of each part.
 
 import { describe, expect, it } from 'vitest';
-import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
+import type { OutputPart } from '../../../../src/engine/text/calls/output-parser.ts';
 import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import { formatOf, parserOf, piecesOf, specials, told, TOOLS } from './feed.ts';
 

@@ -2,9 +2,9 @@
 
 import { describe, expect, it, test } from 'vitest';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
-import { planReply } from '../../../../src/engine/text/output/reply.ts';
-import { planThinking } from '../../../../src/engine/text/output/thinking.ts';
-import { planTools } from '../../../../src/engine/text/output/tool-choice.ts';
+import { planReply } from '../../../../src/engine/text/output/reply-plan.ts';
+import { planThinking } from '../../../../src/engine/text/output/reply-plan.ts';
+import { planTools } from '../../../../src/engine/text/output/reply-plan.ts';
 import type { ReasoningOptions, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';

@@ -3,14 +3,14 @@
 import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
 import { ruleOfSource, type GrammarSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
-import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
+import { callSources } from '../../../../src/engine/text/output/reply-grammars.ts';
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
-import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
+import type { ReplyPlan } from '../../../../src/engine/text/output/reply-plan.ts';
 import type { Piece, Pieces } from '../../../../src/engine/text/calls/piece.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { idsOf, smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 import { parserOf, told } from './feed.ts';

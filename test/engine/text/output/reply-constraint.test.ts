@@ -2,18 +2,16 @@
 // needed.
 
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
-import {
-  createReplyConstraint,
-  grammarOfReply,
-} from '../../../../src/engine/text/output/reply-constraint.ts';
-import { planReply } from '../../../../src/engine/text/output/reply.ts';
-import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
+import { createReplyConstraint } from '../../../../src/engine/text/output/reply-constraint.ts';
+import { grammarOfReply } from '../../../../src/engine/text/output/reply-grammars.ts';
+import { planReply } from '../../../../src/engine/text/output/reply-plan.ts';
+import type { Begins } from '../../../../src/engine/text/output/format.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';

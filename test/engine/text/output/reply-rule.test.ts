@@ -2,17 +2,17 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { text as textRule, type Rule } from '../../../../src/grammar/rule.ts';
+import { text as textRule, type Rule } from '../../../../src/grammar/rules/rule.ts';
 import { ruleOfSchema } from '../../../../src/grammar/schema/schema-rule.ts';
 import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
 import { ruleOfReply } from '../../../../src/engine/text/output/reply-rule.ts';
-import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
-import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
+import type { Begins } from '../../../../src/engine/text/output/format.ts';
+import type { ToolPlan } from '../../../../src/engine/text/output/reply-plan.ts';
 import { JSON_CALLS, TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import type { TextConstraint } from '../../../../src/engine/text/calls/text-request.ts';

@@ -5,7 +5,7 @@ import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts
 import {
   createThinkingConstraint,
   type ThinkingRules,
-} from '../../../../src/engine/text/output/thinking-constraint.ts';
+} from '../../../../src/engine/text/output/reply-constraint.ts';
 
 const TOKENS = 'abcdefghijklmnopqrstuvwxyz<>$';
 const idOf = (token: string): number => TOKENS.indexOf(token);

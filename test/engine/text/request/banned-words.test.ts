@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { bannedWords } from '../../../../src/engine/text/request/banned-words.ts';
-import type { Vocabulary } from '../../../../src/grammar/vocabulary.ts';
+import type { Vocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { idsOf, pick, random, smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 
 type Banned = ReturnType<ReturnType<typeof bannedWords>>;

@@ -4,12 +4,12 @@ import { expect, it } from 'vitest';
 import { GrammarCache, type CompileSource } from '../../../../src/engine/text/threads/grammar-cache.ts';
 import { compileSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { prepareReply } from '../../../../src/engine/text/request/prepare-reply.ts';
-import type { RequestContext } from '../../../../src/engine/text/request/request.ts';
+import type { RequestContext } from '../../../../src/engine/text/request/request-context.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 import { formatOf } from '../output/feed.ts';
 
@@ -57,8 +57,8 @@ const request = requestWith('hard', 'soft');
 
 it('arguments that no grammar can hold stay any JSON object', async () => {
   const context = contextWith(new EngineError('bad_request', 'too large', { param: 'constraint' }));
-  const { reply } = await prepareReply(request, null, context, {});
-  expect([...reply.callGrammars!.byTool.keys()]).toEqual(['json soft']);
+  const { grammars } = await prepareReply(request, null, context, {});
+  expect([...grammars.calls!.byTool.keys()]).toEqual(['json soft']);
 });
 
 it('a busy machine does not let calls of a tool go unconstrained', async () => {
@@ -77,9 +77,9 @@ it('a request with many tools has few grammars compiled at once, and none after 
     if (JSON.stringify(source).includes('hard')) throw new EngineError('timed_out', 'too busy');
     return compileSource(source, available);
   });
-  const { reply } = await prepareReply(requestWith(...names), null, context, {});
+  const { grammars } = await prepareReply(requestWith(...names), null, context, {});
   const keys = names.map((name) => `json ${name}`);
-  expect([...reply.callGrammars!.byTool.keys()].toSorted()).toEqual(keys.toSorted());
+  expect([...grammars.calls!.byTool.keys()].toSorted()).toEqual(keys.toSorted());
   expect(most).toBe(4);
   const before = begun;
   const failing = requestWith('hard', ...names.map((name) => `other ${name}`));

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import {
   allowedTokens,
   withProcessors,

@@ -1,7 +1,7 @@
 // Stop expressions of a request: which are compiled in another thread, and their total size limit.
 
 import { describe, expect, it, vi } from 'vitest';
-import { stopsOf } from '../../../../src/engine/text/request/request-stops.ts';
+import { stopsOf } from '../../../../src/engine/text/request/prepare-reply.ts';
 import { stopTables } from '../../../../src/grammar/stops/stop-table.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 

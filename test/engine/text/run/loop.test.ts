@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineLoop } from '../../../../src/engine/text/run/loop.ts';
 import type { Recorder } from '../../../../src/engine/text/run/recorder.ts';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
-import { plainOutput } from '../../../../src/engine/text/output/output-parser.ts';
+import { plainOutput } from '../../../../src/engine/text/calls/output-parser.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { randomInteger } from '../../random.ts';
 import { allFinished, createPaperEngine, until } from '../paper-engine.ts';
@@ -193,8 +193,8 @@ describe('where a step fails', () => {
 
   it('the step that waits for its tokens is let go', async () => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
-    const { launch } = engine.runner;
-    engine.runner.launch = (parts, options) => {
+    const { launch } = engine.runner.launcher;
+    engine.runner.launcher.launch = (parts, options) => {
       const isFirst = engine.runner.steps.length === 0;
       const launched = launch(parts, options);
       const fails = (): Promise<never> => Promise.reject(new EngineError('internal', 'broken'));

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
-import { pagesFor } from '../../../../src/engine/text/cache/pages.ts';
+import { pagesFor } from '../../../../src/engine/text/kv/pages.ts';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
-import type { Part } from '../../../../src/engine/text/step/step-plan.ts';
+import type { PlannedPart } from '../../../../src/engine/text/run/step-plan.ts';
 import type { Sequence } from '../../../../src/engine/text/run/sequence.ts';
 import { PAGE_TOKENS } from '../../../../src/kernels/batch.ts';
 import { randomInteger } from '../../random.ts';
@@ -27,7 +27,7 @@ function add(scheduler: Scheduler, promptTokens: number, maxTokens: number, prio
 }
 
 /** Simulates the device's answer to a step: a token for each part that samples one. */
-function answer(scheduler: Scheduler, parts: readonly Part[]): void {
+function answer(scheduler: Scheduler, parts: readonly PlannedPart[]): void {
   for (const { sequence, samples } of parts) {
     if (!samples) continue;
     sequence.progress.inFlight--;
@@ -72,7 +72,7 @@ function checkInvariants(scheduler: Scheduler, limits = LIMITS): void {
   for (const { placement, progress } of running) assert(placement.length >= pagesFor(progress.computed));
 }
 
-function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>, rows: number): void {
+function checkStep(parts: readonly PlannedPart[], before: ReadonlyMap<Sequence, number>, rows: number): void {
   assert(parts.reduce((sum, part) => sum + part.rows, 0) <= rows);
   assert(distinct(parts.map(({ sequence }) => sequence)));
   for (const { sequence, first, rows: count } of parts) {
@@ -100,7 +100,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
     const scheduler = new Scheduler(limits);
     const all: Sequence[] = [];
     const admitted: Sequence[] = [];
-    const submitted: Part[][] = [];
+    const submitted: PlannedPart[][] = [];
     const busy = () => submitted.length + scheduler.running.length + scheduler.waiting.length > 0;
     for (let round = 0; all.length < 60 || busy(); round++) {
       assert(round < 20_000, 'no end');
@@ -140,7 +140,7 @@ describe('a step', () => {
     const [a, b] = [add(scheduler, 8, 50), add(scheduler, 8, 50)];
     answer(scheduler, scheduler.plan());
     const [c, d] = [add(scheduler, 60, 50), add(scheduler, 60, 50)];
-    const shape = (parts: Part[]) =>
+    const shape = (parts: PlannedPart[]) =>
       parts.map(({ sequence, first, rows, samples }) => [
         [a, b, c, d].indexOf(sequence),
         first,
@@ -167,7 +167,7 @@ describe('a step', () => {
     // Two sequences resume with three tokens more than the one that was sampled.
     const forced = [sequences[4]!, sequences[9]!];
     for (const sequence of forced) for (let i = 0; i < 3; i++) sequence.acceptToken(7);
-    const rowsOf = (parts: readonly Part[], sequence: Sequence): number =>
+    const rowsOf = (parts: readonly PlannedPart[], sequence: Sequence): number =>
       parts.find((part) => part.sequence === sequence)!.rows;
     for (let step = 0; step < 4; step++) {
       const parts = scheduler.plan();

@@ -1,7 +1,7 @@
 // Events of a sequence: text and ids as they arrive, and its end.
 
 import { describe, expect, it } from 'vitest';
-import type { OutputParser } from '../../../../src/engine/text/output/output-parser.ts';
+import type { OutputParser } from '../../../../src/engine/text/calls/output-parser.ts';
 import { createPieces } from '../../../../src/engine/text/calls/piece.ts';
 import type { Sequence } from '../../../../src/engine/text/run/sequence.ts';
 import type { TextEvent } from '../../../../src/engine/text/calls/text-model.ts';

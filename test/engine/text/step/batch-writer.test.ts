@@ -51,7 +51,7 @@ it('rows of several sequences, their pages by kind and who is sampled', () => {
     [3, 1],
     [7, 9],
   ];
-  writer.add({ first: 31, rows: 3, ids: Array(33).fill(5), slot: 2, tables, lengthAt, adapter: 4 });
+  writer.add({ first: 31, rows: 3, ids: Array(33).fill(5), slot: 2, tables, lengthAt, lora: 4 });
   writer.want(4);
   writer.add({ first: 0, rows: 18, ids: Array(18).fill(6), slot: 0, tables: [[0], [2]], lengthAt });
   writer.want();

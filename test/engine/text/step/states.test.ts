@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textStates, type StatesText } from '../../../../src/engine/text/step/states.ts';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import { openComponentWeights } from '../../../../src/files/pipeline/pipeline-weights.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { TextDeclaration, TextForward } from '../../../../src/models/text/blocks/architecture.ts';
 import { readText, textClasses } from '../../../../src/models/text/registry.ts';

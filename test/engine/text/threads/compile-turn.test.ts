@@ -1,7 +1,7 @@
 // The turn of a compilation in shared memory, with both ends in one thread.
 
 import { expect, it } from 'vitest';
-import { STEP_INTERVAL } from '../../../../src/grammar/compile-work.ts';
+import { STEP_INTERVAL } from '../../../../src/grammar/bounds/compile-work.ts';
 import { CompileTurn, takeTurns } from '../../../../src/engine/text/threads/compile-turn.ts';
 
 it('ends after the granted steps, is reported, and goes on with the next grant', () => {

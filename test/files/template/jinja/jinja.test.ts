@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { TemplateFailure } from '../../../../src/files/template/jinja/failure.ts';
+import { TemplateFailure } from '../../../../src/files/template/jinja/values/failure.ts';
 import { JinjaTemplate } from '../../../../src/files/template/jinja/jinja.ts';
 
 interface Case {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { readGptOssConfig } from '../../../../src/models/text/gpt-oss/gpt-oss-config.ts';
 import { readText } from '../../../../src/models/text/registry.ts';

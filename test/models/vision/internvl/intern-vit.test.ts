@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
-import { readSafetensors } from '../../../../src/files/checkpoint/safetensors.ts';
-import { openDiskSource } from '../../../../src/files/source-disk.ts';
+import { readSafetensors } from '../../../../src/files/tensors/safetensors.ts';
+import { openDiskSource } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { internTower, type InternTower } from '../../../../src/models/vision/internvl/intern-vit.ts';
 import { readInternVl, type InternVlConfig } from '../../../../src/models/vision/internvl/internvl-config.ts';

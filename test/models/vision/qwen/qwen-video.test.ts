@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { openMediaGolden } from '../../../engine/text/media/media-golden.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import { finished } from '../../../../src/models/preparation.ts';

@@ -1,38 +1,14 @@
 // Files of Chroma: the transformer with the names of its makers, who kept those of FLUX.1, or of diffusers; T5 and the autoencoder are those
 // of FLUX.1. source: diffusers' loaders/single_file_utils.py
 
-import type {
-  FileHeaders,
-  FileLayouts,
-  PartConfig,
-  PartLayout,
-} from '../../../../files/pipeline/file-layout.ts';
-import { FLUX_FILES, originalNames, sharedConfig } from '../flux/flux-layout.ts';
+import type { FileHeaders, PartConfig } from '../../../../files/pipeline/file-layout.ts';
+import { AUTOENCODER_LAYOUTS, FLUX_SCALES } from '../../layouts/autoencoder.ts';
+import { fluxNames, sharedConfig } from '../../layouts/flux-names.ts';
+import { bothLayouts, fileLayouts, flowSchedule } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
-import { T5_GGUF, t5Parts } from '../../layouts/t5.ts';
+import { t5Layouts } from '../../layouts/t5.ts';
 
-const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
 const NETWORK = 'distilled_guidance_layer';
-
-const ORIGINAL: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['img_in.weight', `${NETWORK}.in_proj.weight`, 'double_blocks.0.img_attn.qkv.weight'],
-  names: () => (name, shape) => {
-    if (!name.startsWith(`${NETWORK}.`)) return originalNames(name, shape);
-    return name
-      .replace('.in_layer.', '.linear_1.')
-      .replace('.out_layer.', '.linear_2.')
-      .replace(/(\.norms\.\d+)\.scale$/, '$1.weight');
-  },
-  configure: chromaConfig,
-};
-
-const DIFFUSERS: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['x_embedder.weight', `${NETWORK}.in_proj.weight`, 'single_transformer_blocks.0.proj_mlp.weight'],
-  names: () => (name) => name,
-  configure: chromaConfig,
-};
 
 function chromaConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'transformer');
@@ -49,26 +25,32 @@ function chromaConfig(headers: FileHeaders): PartConfig {
   };
 }
 
-export const CHROMA_FILES: FileLayouts = {
-  denoiser: 'transformer',
+export const CHROMA_FILES = fileLayouts({
   parts: {
-    transformer: [ORIGINAL, DIFFUSERS],
-    vae: FLUX_FILES.parts['vae']!,
-    text_encoder: [
-      t5Parts(['text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.', 'text_encoder.', '']),
-      T5_GGUF,
-    ],
+    transformer: bothLayouts({
+      original: ['img_in.weight', `${NETWORK}.in_proj.weight`, 'double_blocks.0.img_attn.qkv.weight'],
+      diffusers: [
+        'x_embedder.weight',
+        `${NETWORK}.in_proj.weight`,
+        'single_transformer_blocks.0.proj_mlp.weight',
+      ],
+      rename(name, shape) {
+        if (!name.startsWith(`${NETWORK}.`)) return fluxNames(name, shape);
+        return name
+          .replace('.in_layer.', '.linear_1.')
+          .replace('.out_layer.', '.linear_2.')
+          .replace(/(\.norms\.\d+)\.scale$/, '$1.weight');
+      },
+      configure: chromaConfig,
+    }),
+    vae: AUTOENCODER_LAYOUTS,
+    text_encoder: t5Layouts('text_encoder'),
   },
-  accepts: () => true,
-  configs: { vae: FLUX_FILES.configs['vae']! },
-  tokenizers: {},
+  configs: { vae: FLUX_SCALES },
   describe: async () => ({
     className: 'ChromaPipeline',
     settings: {},
-    scheduler: {
-      className: 'FlowMatchEulerDiscreteScheduler',
-      config: { num_train_timesteps: 1000, shift: 1, use_dynamic_shifting: false, use_beta_sigmas: true },
-    },
+    scheduler: flowSchedule({ shift: 1, use_dynamic_shifting: false, use_beta_sigmas: true }),
   }),
   repository: 'lodestones/Chroma1-HD',
-};
+});

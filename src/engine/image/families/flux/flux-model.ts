@@ -1,40 +1,30 @@
-// The model of FLUX.1: a transformer over the tokens of a text and the patches of an image.
+// The model of FLUX.1: a transformer over the tokens of a text and the patches of an image. T5 gives the states of a prompt, padded to a fixed
+// number of tokens that all take part, and CLIP its pooled state.
 
 import { EngineError } from '../../../../files/error.ts';
 import { field, say, type Prose } from '../../../../files/message.ts';
-import type { Tensor } from '../../../../gpu/tensor.ts';
-import { concat } from '../../../../kernels/concat.ts';
-import { joinTokens } from '../../../../kernels/copy-rows.ts';
-import { patchify, unpatchify } from '../../../../kernels/patchify.ts';
 import { flux, type Flux } from '../../../../models/image/flux.ts';
 import { readFluxConfig, type FluxConfig } from '../../../../models/image/flux-config.ts';
 import { fluxRotations, fluxTextRotations } from '../../../../models/image/flux-rope.ts';
-import type { WeightTable } from '../../../../models/weights.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
-import type { CallArguments } from '../../calls/call-arguments.ts';
-import { compute } from '../../recording/compute.ts';
-import type { ComponentAccess } from '../../components/components.ts';
-import type { Predictor } from '../../recording/denoiser.ts';
-import { Scope } from '../../recording/scope.ts';
-import type { FamilyModel, Prepared, RunRequest } from '../../blocks/family.ts';
-import { checkFluxEncoders, encodeFlux, type FluxStates, type FluxText } from './flux-texts.ts';
-import { checkLength } from '../../blocks/prompt-length.ts';
+import { checkClip, readClip } from '../../blocks/clip-states.ts';
+import type { FamilyModel, RunRequest } from '../../blocks/family.ts';
+import { embeddedGuidance, streamStep } from '../../blocks/stream-step.ts';
+import { checkT5, readT5 } from '../../blocks/t5-texts.ts';
 import {
-  combineGuided,
-  guidedScalars,
-  prepareTransformer,
-  recordPredictor,
+  MOST_TOKENS,
+  openTransformer,
   requireWidth,
-  TRANSFORMER,
-  uploadRotations,
-  type TransformerRequest,
+  type TextStates,
 } from '../../blocks/transformer-model.ts';
+import type { CallArguments } from '../../calls/call-arguments.ts';
+import type { ComponentAccess } from '../../components/components.ts';
+import { Scope } from '../../recording/scope.ts';
 
 /** Latents along one side of a token. */
-export const PATCH = 2;
-const PATCHES = { size: PATCH, order: 'cpq' } as const;
-/** Factor on the guidance scale where it is embedded like a time step. */
-const GUIDANCE_SCALE = 1000;
+const PATCH = 2;
+const CLIP = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
+const T5 = { encoder: 'text_encoder_2', tokenizer: 'tokenizer_2' };
 
 export interface FluxArguments extends CallArguments {
   /** Guidance by a second pass with the negative prompt; left out or at most 1: one pass. */
@@ -52,40 +42,45 @@ export type Beside = 'mask' | 'control image' | null;
 /** `wanted`: the input beside the latents that the pipeline gives. */
 export function openFlux(components: ComponentAccess, wanted: Beside = null): FamilyModel {
   const config = readFluxConfig(components.get('transformer').config, 'transformer/config.json');
-  const page = (table: WeightTable) => flux(config, table);
   const beside = inputBeside(config, readAutoencoder(components.get('vae')).factor);
-  const fillsMasks = beside === 'mask' && 'folded';
   if (wanted !== null && beside !== wanted) {
     const classes =
       wanted === 'mask' ? 'FluxInpaintPipeline, or FLUX.1 Fill' : 'FluxPipeline, or FLUX.1 Depth or Canny';
     const message = `transformer/config.json: in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no ${wanted}, and the pipeline gives it one: take ${classes}`;
     throw new EngineError('bad_checkpoint', message, { param: 'in_channels' });
   }
-
-  return {
-    ...TRANSFORMER,
+  return openTransformer<Flux>(components, {
+    page: (table) => flux(config, table),
     latentChannels: config.channels,
-    fillsMasks,
+    fillsMasks: beside === 'mask' && 'folded',
     ...(beside === 'control image' && { controls: 1, seesControl: true }),
     ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
     notesOn: (request) => unguidedNotes(request),
-    checkRequest: (request) => checkLength(request),
-    async checkFiles() {
-      const { text, pooled } = await checkFluxEncoders(components);
-      requireWidth('joint_attention_dim', config.textDims, 'text_encoder_2', text);
+    async checkTexts() {
+      const { pooled } = await checkClip(components, CLIP);
+      requireWidth('joint_attention_dim', config.textDims, 'text_encoder_2', await checkT5(components, T5));
       requireWidth('pooled_projection_dim', config.pooledDims, 'text_encoder', pooled);
-      components.check('transformer', page);
     },
-    async prepare(request): Promise<Prepared> {
-      const texts = await encodeFlux(components, textsOf(request), request);
-      return prepareTransformer(components, page, request, {
-        tensors: texts.flatMap(({ states, pooled }) => [states, pooled]),
-        tokens: texts[0]!.states.shape[1] as number,
-        predictor: (given) => openPredictor({ ...given, config, texts }),
+    encode: (request, guided) => encodeTexts(components, request, guided),
+    step(given, scope) {
+      const { page, request } = given;
+      const guidance = embeddedGuidance(given, scope, config.distilledGuidance);
+      return streamStep(given, scope, {
+        patch: PATCH,
+        dims: config.dims,
+        rotateText: (tokens) => fluxTextRotations(config, tokens),
+        // All images that are seen beside the first have one number.
+        rotateImage: ({ image, ...grid }) => fluxRotations(config, { ...grid, image: Math.min(image, 1) }),
+        scale: trueGuidance(request.call),
+        pass: (tape, { time }) => {
+          const scale = guidance && guidance.on(tape);
+          return (inputs, { pooled }) =>
+            page.forward({ ...inputs, time, guidance: scale, pooled: pooled!.on(tape) });
+        },
       });
     },
-  };
+  });
 }
 
 /** The input beside the latents. `factor`: pixels along one side of a latent. */
@@ -116,75 +111,31 @@ function unguidedNotes(request: Pick<RunRequest, 'sources' | 'call'>): Prose[] {
   ];
 }
 
-/** The prompt, and the negative prompt where it has a pass: like in diffusers only if the request gives one. */
-function textsOf({ prompt, values, sources, call }: RunRequest): FluxText[] {
+/** Encodes the prompt, and the negative prompt where it has a pass: like in diffusers only if the request gives one. */
+async function encodeTexts(
+  components: ComponentAccess,
+  request: RunRequest,
+  guided: boolean,
+): Promise<TextStates[]> {
+  const { prompt, values, call, options, maxSequenceLength: count = MOST_TOKENS } = request;
   const { prompt2, negative2 }: FluxArguments = call;
-  const texts = [{ clip: prompt, t5: prompt2 || prompt }];
-  if (trueGuidance(call) <= 1 || !hasNegative({ sources, call })) return texts;
-  return [...texts, { clip: values.negativePrompt, t5: negative2 || values.negativePrompt }];
-}
-
-/** `extra`: latents of the image without the masked part and the folded mask, or of the control image. */
-interface PredictorRequest extends TransformerRequest<Flux> {
-  config: FluxConfig;
-  /** The prompt and, under true guidance, the negative prompt. */
-  texts: readonly FluxStates[];
-}
-
-async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, config, page, texts, references, request, latents, extra, options } = given;
-  const { device } = components;
-  const [, height, width] = latents.shape as [number, number, number];
-  using scope = new Scope(device);
-  const turns = rotationsOf(given, scope);
-  const words: Tensor[] = [];
-  for (const { states } of texts) {
-    const [text] = await compute(device, options, (tape) => [page.condition(states.on(tape))]);
-    words.push(scope.hold(text!));
-  }
-  const distilled = Float32Array.of(GUIDANCE_SCALE * request.values.guidance);
-  const guidance = config.distilledGuidance
-    ? scope.hold(device.tensor('step', 'guidance', [1, 1], distilled))
-    : null;
-  const scale = trueGuidance(request.call);
-  return await recordPredictor(device, scope, given, {
-    record(tape, inputs) {
-      const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
-      const sequences = [input, ...references.map((one) => one.on(tape))].map((one) =>
-        patchify(one, PATCHES),
-      );
-      const patches = sequences.reduce((joined, next) => joinTokens(joined, next)); // [1, tokens, 4 · inputs]
-      const { text, image, both } = turns;
-      const predictions = texts.map(({ pooled }, i) =>
-        page.forward({
-          patches,
-          time: inputs.time,
-          guidance: guidance && guidance.on(tape),
-          text: words[i]!.on(tape),
-          pooled: pooled.on(tape),
-          rotations: { text: text.on(tape), image: image.on(tape), both: both.on(tape) },
-          denoised: sequences[0]!.shape[1] as number,
-        }),
-      );
-      return unpatchify(combineGuided(predictions, inputs), { ...PATCHES, height, width });
+  const isBoth = guided && hasNegative(request);
+  const forClip = isBoth ? [prompt, values.negativePrompt] : [prompt];
+  const forT5 = [prompt2, negative2].slice(0, forClip.length).map((text, i) => text || forClip[i]!);
+  using made = new Scope(components.device);
+  const pooled = await readClip(
+    components,
+    CLIP,
+    forClip,
+    {
+      part: 'pooled',
+      depth: ({ layers }) => ({ depth: layers, normed: true }),
+      keep: (out) => [out.pooled!],
+      options,
     },
-    values: ({ timestep }) => ({ time: timestep, scalars: guidedScalars(scale) }),
-  });
-}
-
-/** Rotations of the text, of the patches of all images, and of both one after the other; all texts have one length. */
-function rotationsOf({ components, config, texts, latents, references }: PredictorRequest, scope: Scope) {
-  const grids = [latents, ...references].map(({ shape }, i) => {
-    const [, height, width] = shape as [number, number, number];
-    // All images that are seen beside the first have one number.
-    return fluxRotations(config, { image: Math.min(i, 1), rows: height / PATCH, columns: width / PATCH });
-  });
-  const text = fluxTextRotations(config, texts[0]!.states.shape[1] as number);
-  const upload = (label: string, ...parts: Float32Array[]): Tensor =>
-    uploadRotations(components.device, scope, { label, dims: config.dims }, ...parts);
-  return {
-    text: upload('rotations of a text', text),
-    image: upload('rotations of images', ...grids),
-    both: upload('rotations of both', text, ...grids),
-  };
+    made,
+  );
+  const states = await readT5(components, T5, forT5, { count, padding: 'all', options });
+  made.release();
+  return states.map((text, i) => ({ ...text, pooled: pooled[i]![0]! }));
 }

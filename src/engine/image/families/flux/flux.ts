@@ -1,23 +1,33 @@
 // FLUX.1 (dev, Krea, schnell, Fill, Depth, Canny): T5 and CLIP encode the prompt, a transformer denoises latents in patches of 2 × 2.
 
-import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import {
+  byTask,
   COMMON,
-  integer,
-  list,
+  MAX_LENGTH,
   NEGATIVE,
   number,
+  SIGMAS,
   SIZE,
   STRENGTH,
   text,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
-import { FLUX_FILES } from './flux-layout.ts';
-import { plainSigmas } from '../../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults } from '../../blocks/family.ts';
-import { FLUX_ADAPTERS } from './flux-adapters.ts';
-import { openFlux, PATCH, type Beside, type FluxArguments } from './flux-model.ts';
-import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from '../../blocks/shared-components.ts';
+import {
+  AUTOENCODER,
+  CLIP_TOKENIZERS,
+  denoiser,
+  SCHEDULER,
+  T5_ENCODER,
+  T5_TOKENIZER,
+  textEncoder,
+  TRANSFORMER_FAMILY,
+} from '../../blocks/shared-components.ts';
+import { FLUX_SIGNS, fluxWords, splitNorm, xlabsNames } from '../../layouts/flux-lora.ts';
+import { fluxNames } from '../../layouts/flux-names.ts';
+import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
+import { FLUX_FILES } from './flux-layout.ts';
+import { openFlux, type Beside, type FluxArguments } from './flux-model.ts';
 
 const into = (field: keyof FluxArguments) => ({ call: field });
 
@@ -25,8 +35,8 @@ const BASE_ARGUMENTS: CallArgumentTable = {
   ...COMMON,
   ...SIZE,
   prompt_2: text(into('prompt2')),
-  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
-  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+  ...SIGMAS,
+  ...MAX_LENGTH,
 };
 export const ARGUMENTS: CallArgumentTable = {
   ...BASE_ARGUMENTS,
@@ -64,23 +74,20 @@ function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
 }
 
 export const fluxFamily: ImageFamily = {
+  ...TRANSFORMER_FAMILY,
   name: 'flux',
   examples:
     'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell, FLUX.1-Fill-dev, FLUX.1-Depth-dev, FLUX.1-Canny-dev',
   modelIds: /flux(?![.-]?2)/i,
   components: {
     text_encoder: textEncoder('CLIPTextModel'),
-    tokenizer: tokenizer('CLIPTokenizer', 'CLIPTokenizerFast'),
-    text_encoder_2: textEncoder('T5EncoderModel'),
-    tokenizer_2: tokenizer('T5TokenizerFast', 'T5Tokenizer'),
+    tokenizer: CLIP_TOKENIZERS,
+    text_encoder_2: T5_ENCODER,
+    tokenizer_2: T5_TOKENIZER,
     transformer: denoiser('FluxTransformer2DModel'),
     vae: AUTOENCODER,
     scheduler: SCHEDULER,
   },
-  denoiser: 'transformer',
-  autoencoder: 'vae',
-  readAutoencoder,
-  latents: { patch: PATCH, frames: 1 },
   pipelines: [
     {
       classes: {
@@ -89,11 +96,7 @@ export const fluxFamily: ImageFamily = {
         inpainting: 'FluxInpaintPipeline',
       },
       strength: 'ceil',
-      callArguments: (task) => {
-        if (task === 'text-to-image') return ARGUMENTS;
-        const crop = { padding_mask_crop: integer(0, { call: 'maskPadding' }) };
-        return { ...ARGUMENTS, ...STRENGTH, ...(task === 'inpainting' ? crop : {}) };
-      },
+      callArguments: byTask(ARGUMENTS),
     },
     {
       classes: { inpainting: FILL },
@@ -104,7 +107,7 @@ export const fluxFamily: ImageFamily = {
     {
       classes: CONTROL,
       strength: 'ceil',
-      callArguments: (task) => ({ ...BASE_ARGUMENTS, ...(task === 'text-to-image' ? {} : STRENGTH) }),
+      callArguments: byTask(BASE_ARGUMENTS, {}),
     },
   ],
   defaults: { steps: 28, guidance: 3.5, size: 1024 },
@@ -115,11 +118,18 @@ export const fluxFamily: ImageFamily = {
     [/flux.*depth/i, { steps: 50, guidance: 10, size: 1024 }],
   ],
   defaultsOf: fluxDefaults,
-  takes: ['maxSequenceLength', 'flowShift'],
-  readsEmphasis: false,
-  sigmas: plainSigmas,
   files: FLUX_FILES,
-  adapters: FLUX_ADAPTERS,
+  lora: {
+    parts: [
+      {
+        ...transformerLora(fluxWords(fluxNames), fluxWords(xlabsNames), fluxWords(splitNorm)),
+        input: 'x_embedder.weight',
+      },
+      clipLora('text_encoder', { nth: 1, original: 'clip_l' }),
+      t5Lora('text_encoder_2', 3),
+    ],
+    signs: FLUX_SIGNS,
+  },
   widening: {
     component: 'transformer',
     tensor: 'x_embedder.weight',

@@ -4,49 +4,28 @@
 import type {
   FileHeaders,
   FileLayouts,
-  NamedRows,
   PartConfig,
   PartLayout,
+  Rename,
 } from '../../../../files/pipeline/file-layout.ts';
-import { equalRows } from '../../../../files/pipeline/renamed-tensors.ts';
-import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from '../../layouts/autoencoder.ts';
-import { decoderParts } from '../../layouts/decoder.ts';
-import { fusedAttention, SHARED_MODULES } from '../flux/flux-layout.ts';
-import { mistralParts } from './mistral-layout.ts';
+import { AUTOENCODER_LAYOUTS } from '../../layouts/autoencoder.ts';
+import { mistralLayout, qwenLayout } from '../../layouts/decoder.ts';
+import { embedders, fusedRows, SHARED_MODULES, sharedConfig } from '../../layouts/flux-names.ts';
+import {
+  bothLayouts,
+  DYNAMIC_SHIFT,
+  encoderPrefixes,
+  fileLayouts,
+  flowSchedule,
+  renamedModules,
+  type ModuleNames,
+} from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 
-const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
-
-const ORIGINAL: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
-    'img_in.weight',
-    'double_stream_modulation_img.lin.weight',
-    'double_blocks.0.img_attn.qkv.weight',
-    'single_blocks.0.linear1.weight',
-  ],
-  names: () => originalNames,
-  configure: flux2Config,
-};
-
-const DIFFUSERS: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
-    'x_embedder.weight',
-    'double_stream_modulation_img.linear.weight',
-    'single_transformer_blocks.0.attn.to_qkv_mlp_proj.weight',
-  ],
-  names: () => (name) => name,
-  configure: flux2Config,
-};
-
 /** Modules with the same tensors under another name. */
-const MODULES: readonly (readonly [RegExp, string])[] = [
+const MODULES: ModuleNames = [
   ...SHARED_MODULES,
-  [/^time_in\.in_layer\./, 'time_guidance_embed.timestep_embedder.linear_1.'],
-  [/^time_in\.out_layer\./, 'time_guidance_embed.timestep_embedder.linear_2.'],
-  [/^guidance_in\.in_layer\./, 'time_guidance_embed.guidance_embedder.linear_1.'],
-  [/^guidance_in\.out_layer\./, 'time_guidance_embed.guidance_embedder.linear_2.'],
+  ...embedders('time_guidance_embed'),
   [/^((?:double|single)_stream_modulation\w*)\.lin\./, '$1.linear.'],
   [/\.img_mlp\.0\./, '.ff.linear_in.'],
   [/\.img_mlp\.2\./, '.ff.linear_out.'],
@@ -57,43 +36,27 @@ const MODULES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Names of the original program. */
-export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
-  const attention = fusedAttention(name, shape);
-  if (attention) return attention;
-  // Diffusers has the scale before the shift.
-  if (name === 'final_layer.adaLN_modulation.1.weight')
-    return equalRows(['norm_out.shift.weight', 'norm_out.scale.weight'], shape);
-  return MODULES.reduce((renamed, [pattern, other]) => renamed.replace(pattern, other), name);
-}
+export const flux2Names: Rename = (name, shape) => fusedRows(name, shape) ?? renamedModules(MODULES, name);
 
-const AXES = 4;
+/** Axes by which positions are rotated, with equally many dimensions of a head each. */
+const AXES = [1, 1, 1, 1];
 
 function flux2Config(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'transformer');
   const hidden = shapes.extent('x_embedder.weight', 0);
-  const dims = shapes.extent('transformer_blocks.0.attn.norm_q.weight', 0);
   const ffn = shapes.extent('transformer_blocks.0.ff.linear_out.weight', 1);
   return {
     className: 'Flux2Transformer2DModel',
     config: {
-      patch_size: 1,
-      in_channels: shapes.extent('x_embedder.weight', 1),
-      out_channels: shapes.extent('proj_out.weight', 0),
+      ...sharedConfig(shapes, AXES),
       num_layers: shapes.count((i) => `transformer_blocks.${i}.ff.linear_out.weight`),
       num_single_layers: shapes.count((i) => `single_transformer_blocks.${i}.attn.to_out.weight`),
-      attention_head_dim: dims,
-      num_attention_heads: Math.max(1, Math.floor(hidden / dims)),
-      joint_attention_dim: shapes.extent('context_embedder.weight', 1),
       timestep_guidance_channels: shapes.extent('time_guidance_embed.timestep_embedder.linear_1.weight', 1),
       mlp_ratio: (ffn + 0.5) / hidden, // whose product with the width is rounded down
-      guidance_embeds: isGuided(headers),
-      axes_dims_rope: Array<number>(AXES).fill(dims / AXES),
+      guidance_embeds: headers.has('time_guidance_embed.guidance_embedder.linear_1.weight'),
     },
   };
 }
-
-const isGuided = (headers: FileHeaders): boolean =>
-  headers.has('time_guidance_embed.guidance_embedder.linear_1.weight');
 
 /** The autoencoder has the statistics of its channels beside the networks of AutoencoderKL. */
 function withStatistics(layout: PartLayout): PartLayout {
@@ -120,43 +83,39 @@ function withStatistics(layout: PartLayout): PartLayout {
   };
 }
 
-const SCHEDULE = {
-  num_train_timesteps: 1000,
-  shift: 3,
-  use_dynamic_shifting: true,
-  base_shift: 0.5,
-  max_shift: 1.15,
-  base_image_seq_len: 256,
-  max_image_seq_len: 4096,
-};
-const SCHEDULER: PartConfig = { className: 'FlowMatchEulerDiscreteScheduler', config: SCHEDULE };
+const SCHEDULER = flowSchedule(DYNAMIC_SHIFT);
 
-const prefixesOf = (...names: string[]): string[] => [
-  ...names.flatMap((name) => [`text_encoders.${name}.transformer.`, `text_encoders.${name}.`]),
-  'text_encoder.',
-  '',
-];
-
-export const FLUX2_FILES: FileLayouts = {
-  denoiser: 'transformer',
+export const FLUX2_FILES = fileLayouts({
   parts: {
-    transformer: [ORIGINAL, DIFFUSERS],
-    vae: [withStatistics(ORIGINAL_AUTOENCODER), withStatistics(DIFFUSERS_AUTOENCODER)],
-    text_encoder: [mistralParts(prefixesOf('mistral3_24b'))],
+    transformer: bothLayouts({
+      original: [
+        'img_in.weight',
+        'double_stream_modulation_img.lin.weight',
+        'double_blocks.0.img_attn.qkv.weight',
+        'single_blocks.0.linear1.weight',
+      ],
+      diffusers: [
+        'x_embedder.weight',
+        'double_stream_modulation_img.linear.weight',
+        'single_transformer_blocks.0.attn.to_qkv_mlp_proj.weight',
+      ],
+      rename: flux2Names,
+      configure: flux2Config,
+    }),
+    vae: AUTOENCODER_LAYOUTS.map(withStatistics),
+    text_encoder: [mistralLayout(encoderPrefixes('text_encoder', 'mistral3_24b'))],
   },
   accepts: ({ config }) => config['guidance_embeds'] === true,
-  configs: {},
-  tokenizers: {},
   describe: async () => ({ className: 'Flux2Pipeline', settings: {}, scheduler: SCHEDULER }),
   repository: 'black-forest-labs/FLUX.2-dev',
-};
+});
 
 /** Tensors do not show whether a model is distilled to a few steps; the names of the published base models do. */
 export const FLUX2_KLEIN_FILES: FileLayouts = {
   ...FLUX2_FILES,
   parts: {
     ...FLUX2_FILES.parts,
-    text_encoder: [decoderParts(prefixesOf('qwen3_4b', 'qwen3_8b'), 'Qwen3ForCausalLM')],
+    text_encoder: [qwenLayout(encoderPrefixes('text_encoder', 'qwen3_4b', 'qwen3_8b'))],
   },
   accepts: ({ config }) => config['guidance_embeds'] !== true,
   describe: async (_, { name }) => ({

@@ -5,38 +5,24 @@ import { say } from '../../../../files/message.ts';
 import { EngineError } from '../../../../files/error.ts';
 import type { ChatRendering } from '../../../../files/template/template.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
-import type { Tensor } from '../../../../gpu/tensor.ts';
-import type { TextDeclaration } from '../../../../models/text/blocks/architecture.ts';
-import { textHalf } from '../../../../models/text/wrappers.ts';
-import type { WeightTable } from '../../../../models/weights.ts';
 import type { Padding, StatesText } from '../../../text/step/states.ts';
+import { openTemplate } from '../../blocks/chat-template.ts';
+import {
+  checkDecoder,
+  decoderDeclaration,
+  ENCODER,
+  readDecoder,
+  type DecoderReading,
+} from '../../blocks/decoder-texts.ts';
+import type { RunRequest } from '../../blocks/family.ts';
+import { MOST_TOKENS, type TextStates } from '../../blocks/transformer-model.ts';
 import type { CallArguments } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
-import type { RunRequest } from '../../blocks/family.ts';
-import { encoderDeclaration } from '../../blocks/encoder-declaration.ts';
-import { encodeStates } from '../../blocks/text-states.ts';
-import { openTemplate } from '../z-image/z-image-captions.ts';
 
-/** Number of tokens that a text is filled up to, by default. */
-const TOKENS = 512;
-const ENCODER = 'text_encoder';
-
-export interface Flux2TextArguments extends CallArguments {
+export interface Flux2Arguments extends CallArguments {
   /** Numbers of layers after which the states are read, ascending; left out: those of the published models. */
-  encoderLayers?: number[];
+  encoderLayers?: readonly number[];
 }
-
-/** The text encoder of a pipeline. */
-export interface Flux2Texts {
-  /** Returns the columns of a text's states. Throws bad_checkpoint for weights that do not match the configuration, or a damaged tokenizer. */
-  check(): Promise<number>;
-  /** Throws bad_request for layers that the encoder does not have, or whose states are not as wide as `columns`. */
-  checkLayers(call: Flux2TextArguments, columns: number): void;
-  /** Returns the states of each text, [1, tokens, columns]; the caller frees them. */
-  encode(texts: readonly string[], request: EncodeRequest): Promise<Tensor[]>;
-}
-
-type EncodeRequest = Pick<RunRequest, 'maxSequenceLength' | 'options'> & { call: Flux2TextArguments };
 
 /** A language model as FLUX.2 reads it. */
 export interface Flux2Encoder {
@@ -76,68 +62,71 @@ export const MISTRAL: Flux2Encoder = {
   }),
 };
 
-export function flux2Texts(components: ComponentAccess, encoder: Flux2Encoder): Flux2Texts {
-  const { layers, conversation } = encoder;
-  const declaration = (): TextDeclaration => encoderDeclaration(components, textHalf);
-  const page = (declared: TextDeclaration, depths: readonly number[]) => (table: WeightTable) => {
+/** `depths`: layers after which states are read. */
+const readingAt = (depths: readonly number[]): DecoderReading => ({
+  page(declaration, table) {
     table.ignore(/^(model\.)?(vision_tower|multi_modal_projector)\./);
-    return declared.states!(table, depths);
-  };
-  return {
-    async check() {
-      const declared = declaration();
-      const count = declared.layers.length;
-      if (count < layers.at(-1)!) {
-        const message = `${ENCODER}/config.json: num_hidden_layers is ${count}, and FLUX.2 reads the states after the layers ${layers.join(', ')}: take the text encoder of the same pipeline`;
-        throw new EngineError('bad_checkpoint', message, { param: 'num_hidden_layers' });
-      }
-      components.check(ENCODER, page(declared, layers));
-      await openTemplate(components);
-      return layers.length * declared.hidden;
-    },
-    checkLayers({ encoderLayers: asked }, columns) {
-      if (!asked) return;
-      const declared = declaration();
-      const most = declared.layers.length;
-      const isAscending = asked.every((depth, i) => depth > (asked[i - 1] ?? 0));
-      if (isAscending && asked.at(-1)! <= most && asked.length * declared.hidden === columns) return;
-      const wanted = say`${columns / declared.hidden} ascending numbers of layers from 1 to ${most}`;
-      const message = say`the call argument text_encoder_out_layers is ${JSON.stringify(asked)}; this model takes ${wanted}`;
-      throw new EngineError('bad_request', message, { param: 'kwargs' });
-    },
-    async encode(texts, { maxSequenceLength = TOKENS, call, options }) {
-      const declared = declaration();
-      const { tokenizer, template } = await openTemplate(components);
-      const side = paddingSide(components, encoder);
-      return encodeStates(components, {
-        component: ENCODER,
-        declaration: declared,
-        page: page(declared, call.encoderLayers ?? layers),
-        texts: texts.map((text) =>
-          filled(tokenizer, template.render(conversation(text)), { count: maxSequenceLength, side }),
-        ),
-        options,
-      });
-    },
-  };
+    return declaration.states!(table, depths);
+  },
+});
+
+/** Returns the columns of a text's states. Throws bad_checkpoint for weights that do not match the configuration, or a damaged tokenizer. */
+export async function checkFlux2Texts(
+  components: ComponentAccess,
+  { layers }: Flux2Encoder,
+): Promise<number> {
+  const count = decoderDeclaration(components).layers.length;
+  if (count < layers.at(-1)!) {
+    const message = `${ENCODER}/config.json: num_hidden_layers is ${count}, and FLUX.2 reads the states after the layers ${layers.join(', ')}: take the text encoder of the same pipeline`;
+    throw new EngineError('bad_checkpoint', message, { param: 'num_hidden_layers' });
+  }
+  const { hidden } = await checkDecoder(components, readingAt(layers));
+  await openTemplate(components);
+  return layers.length * hidden;
+}
+
+/** Throws bad_request for layers that the encoder does not have, or whose states are not as wide as `columns`. */
+export function checkLayers(
+  components: ComponentAccess,
+  { encoderLayers: asked }: Flux2Arguments,
+  columns: number,
+): void {
+  if (!asked) return;
+  const { layers, hidden } = decoderDeclaration(components);
+  const isAscending = asked.every((depth, i) => depth > (asked[i - 1] ?? 0));
+  if (isAscending && asked.at(-1)! <= layers.length && asked.length * hidden === columns) return;
+  const wanted = say`${columns / hidden} ascending numbers of layers from 1 to ${layers.length}`;
+  const message = say`the call argument text_encoder_out_layers is ${JSON.stringify(asked)}; this model takes ${wanted}`;
+  throw new EngineError('bad_request', message, { param: 'kwargs' });
+}
+
+/** Returns the states of each text; the caller frees them. */
+export async function readFlux2Texts(
+  components: ComponentAccess,
+  { layers, padding, conversation }: Flux2Encoder,
+  texts: readonly string[],
+  { maxSequenceLength: count = MOST_TOKENS, call, options }: RunRequest,
+): Promise<TextStates[]> {
+  const { encoderLayers = layers }: Flux2Arguments = call;
+  const { tokenizer, template } = await openTemplate(components);
+  const side = paddingSide(components) ?? padding;
+  return readDecoder(components, readingAt(encoderLayers), {
+    texts: texts.map((text) => filled(tokenizer, template.render(conversation(text)), { count, side })),
+    options,
+  });
 }
 
 /** Token ids of a text, cut or filled up to `count`. */
 function filled(tokenizer: Tokenizer, text: string, { count, side }: Omit<Padding, 'id'>): StatesText {
-  const { bos_token: bos } = tokenizer.specials;
+  const { bos_token: bos, pad_token: pad } = tokenizer.specials;
   const addSpecialTokens = typeof bos === 'string' && !text.startsWith(bos);
   const ids = tokenizer.encode(text, { addSpecialTokens }).slice(0, count);
-  const padding = { id: paddingId(tokenizer), count: count - ids.length, side };
-  return { ids, padding };
+  const id = (typeof pad === 'string' ? tokenizer.tokenToId(pad) : null) ?? 0;
+  return { ids, padding: { id, count: count - ids.length, side } };
 }
 
-function paddingSide(components: ComponentAccess, { padding }: Flux2Encoder): Padding['side'] {
+function paddingSide(components: ComponentAccess): Padding['side'] | null {
   const { padding_side: side } = components.get('tokenizer').config;
   if (side === 'left') return 'before';
-  return side === 'right' ? 'behind' : padding;
-}
-
-function paddingId(tokenizer: Tokenizer): number {
-  const { pad_token: token } = tokenizer.specials;
-  return (typeof token === 'string' ? tokenizer.tokenToId(token) : null) ?? 0;
+  return side === 'right' ? 'behind' : null;
 }

@@ -1,29 +1,24 @@
 // Autoencoders of causal convolutions in one file: the layout of Wan, in which modules are numbered through, and that of diffusers. source:
 // diffusers' loaders/single_file_utils.py
 
-import type { FileHeaders, PartConfig, PartLayout } from '../../../../files/pipeline/file-layout.ts';
+import type { FileHeaders, PartConfig } from '../../../../files/pipeline/file-layout.ts';
+import { AUTOENCODER_PREFIXES, bothLayouts } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 
-const PREFIXES = ['first_stage_model.', 'vae.', ''];
-
-export const ORIGINAL_CAUSAL_AUTOENCODER: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['decoder.middle.0.residual.0.gamma', 'encoder.conv1.weight', 'decoder.head.2.weight'],
-  names(headers) {
-    // Residual blocks of a level stand before the one that doubles the resolution.
-    let blocks = 1;
-    while (headers.has(`decoder.upsamples.${blocks}.residual.0.gamma`)) blocks++;
-    return (name) => causalName(name, blocks);
+export const CAUSAL_LAYOUTS = bothLayouts({
+  prefixes: AUTOENCODER_PREFIXES,
+  original: ['decoder.middle.0.residual.0.gamma', 'encoder.conv1.weight', 'decoder.head.2.weight'],
+  diffusers: ['decoder.mid_block.resnets.0.norm1.gamma', 'encoder.conv_in.weight', 'post_quant_conv.weight'],
+  rename: {
+    of(headers) {
+      // Residual blocks of a level stand before the one that doubles the resolution.
+      let blocks = 1;
+      while (headers.has(`decoder.upsamples.${blocks}.residual.0.gamma`)) blocks++;
+      return (name) => causalName(name, blocks);
+    },
   },
   configure: causalConfig,
-};
-
-export const DIFFUSERS_CAUSAL_AUTOENCODER: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['decoder.mid_block.resnets.0.norm1.gamma', 'encoder.conv_in.weight', 'post_quant_conv.weight'],
-  names: () => (name) => name,
-  configure: causalConfig,
-};
+});
 
 const RESIDUAL: Readonly<Record<string, string>> = {
   'residual.0': 'norm1',
@@ -35,7 +30,7 @@ const RESIDUAL: Readonly<Record<string, string>> = {
 const MIDDLE = ['resnets.0', 'attentions.0', 'resnets.1'] as const;
 
 /** Returns the name that diffusers gives to a tensor. `blocks`: residual blocks of a level of the decoder. */
-export function causalName(name: string, blocks: number): string {
+function causalName(name: string, blocks: number): string {
   return name
     .replace(/^conv1\./, 'quant_conv.')
     .replace(/^conv2\./, 'post_quant_conv.')

@@ -2,9 +2,8 @@
 // states of the template's beginning. The tower leaves the device before the language model is loaded.
 
 import { resample } from '../../../../files/image/resample.ts';
-import type { Region, Tensor } from '../../../../gpu/tensor.ts';
+import type { Tensor } from '../../../../gpu/tensor.ts';
 import { joinRows } from '../../../../kernels/copy-rows.ts';
-import { linearCombination } from '../../../../kernels/linear-combination.ts';
 import { readConfig } from '../../../../models/config-values.ts';
 import { multimodalText } from '../../../../models/text/wrappers.ts';
 import { readQwenProcessorConfig } from '../../../../models/vision/qwen/qwen-processor-config.ts';
@@ -16,14 +15,12 @@ import { qwenVision, type QwenVision } from '../../../../models/vision/qwen/qwen
 import { smartSize } from '../../../../models/vision/smart-size.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { StatesText } from '../../../text/step/states.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../../recording/compute.ts';
+import { compute, computeFinite, type ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import { Scope } from '../../recording/scope.ts';
-import type { TextStates } from './qwen-image-model.ts';
-import { encoderDeclaration } from '../../blocks/encoder-declaration.ts';
-import { checkTexts, encoderPage } from './qwen-image-texts.ts';
-import { encodeStates } from '../../blocks/text-states.ts';
+import { checkDecoder, ENCODER, readDecoder } from '../../blocks/decoder-texts.ts';
+import { QWEN, type QwenTexts } from './qwen-image-model.ts';
 
 /** Tokens of the template before the images, whose states are left out. */
 const DROPPED = 64;
@@ -31,38 +28,30 @@ const SYSTEM =
   "Describe the key features of the input image (color, shape, size, texture, objects, background), then explain how the user's text instruction should alter or modify the image. Generate a new image that meets the user's requirements while maintaining consistency with the original input where appropriate.";
 const BEFORE = `<|im_start|>system\n${SYSTEM}<|im_end|>\n<|im_start|>user\n`;
 const AFTER = '<|im_end|>\n<|im_start|>assistant\n';
-const ENCODER = 'text_encoder';
+const READING = { ...QWEN, half: multimodalText };
 /** Id of the token in whose place an image's rows stand, where the configuration states none. */
 const IMAGE_TOKEN = 151655;
 
 /** `label`: the words before the image of an index. */
-export function textsWithImages(components: ComponentAccess, label: (index: number) => string): TextStates {
+export function textsWithImages(components: ComponentAccess, label: (index: number) => string): QwenTexts {
   return {
     async check() {
       const page = towerPage(components);
       readProcessor(components);
       imageToken(components);
       components.check(ENCODER, page);
-      await checkTexts(components, multimodalText);
+      await checkDecoder(components, READING);
     },
     async encode(texts, { references, options }, check) {
       using scope = new Scope(components.device);
       const images = await embedImages(components, references, options);
       const embeddings = scope.hold(images.embeddings);
-      const declaration = encoderDeclaration(components, multimodalText);
       const tokenizer = await components.tokenizer('tokenizer');
       const idsOf = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
       const shown = { embeddings, grids: images.grids, token: imageToken(components) };
       const prompts = texts.map((text) => promptOf(text, shown, label, idsOf));
       prompts.forEach(({ ids }, i) => check(ids.length - DROPPED, i));
-      return await encodeStates(components, {
-        component: ENCODER,
-        declaration,
-        page: (table) => encoderPage(declaration, table),
-        texts: prompts,
-        dropped: DROPPED,
-        options,
-      });
+      return await readDecoder(components, READING, { texts: prompts, dropped: DROPPED, options });
     },
   };
 }
@@ -131,28 +120,24 @@ async function embedImages(
   const { device } = components;
   using tower = await components.load(ENCODER, 'vision', towerPage(components), options);
   using inputs = new Scope(device);
-  const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
   const rows: Tensor[] = [];
   const grids: VisionGrid[] = [];
   for (const image of images) {
     using given = new Scope(device);
     const { grid, input } = prepareImage(components, image, given);
     grids.push(grid);
-    const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-      const [made] = await compute(device, way, (tape) => {
-        const { patches, rotations, places, groups } = input;
-        const found = tower.page({
+    const [row] = await computeFinite(device, options, 'the vision tower', (tape) => {
+      const { patches, rotations, places, groups } = input;
+      return [
+        tower.page({
           patches: patches.on(tape),
           rotations: rotations.on(tape),
           places: places.on(tape),
           groups,
-        });
-        return [linearCombination([found], one.region!, notFinite)];
-      });
-      return made!;
-    };
-    const free = (made: Tensor): void => freeTensors(device, [made]);
-    rows.push(inputs.hold(await finitely(device, options, 'the vision tower', encode, free)));
+        }),
+      ];
+    });
+    rows.push(inputs.hold(row!));
   }
   const count = rows.reduce((sum, { shape }) => sum + (shape[1] as number), 0);
   const [embeddings] = await compute(device, options, (tape) => [

@@ -7,15 +7,22 @@ import type {
   PartConfig,
   PartLayout,
 } from '../../../../files/pipeline/file-layout.ts';
-import { ORIGINAL_CAUSAL_AUTOENCODER, DIFFUSERS_CAUSAL_AUTOENCODER } from './causal-autoencoder-layout.ts';
+import { decoderSizes, headsOf } from '../../layouts/decoder.ts';
+import {
+  encoderPrefixes,
+  fileLayouts,
+  flowSchedule,
+  TRANSFORMER_PREFIXES,
+} from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
+import { CAUSAL_LAYOUTS } from './causal-autoencoder-layout.ts';
 
 const FIRST = 'transformer_blocks.0';
 /** Mark of models whose reference images are modulated as at time 0. */
 const CLEAN_REFERENCES = '__index_timestep_zero__';
 
 const TRANSFORMER: PartLayout = {
-  prefixes: ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''],
+  prefixes: TRANSFORMER_PREFIXES,
   signs: ['img_in.weight', 'txt_norm.weight', `${FIRST}.img_mod.1.weight`, `${FIRST}.attn.norm_q.weight`],
   names: () => (name) => (name === CLEAN_REFERENCES ? [] : name),
   configure(headers) {
@@ -42,7 +49,7 @@ const PATCH = 2;
 const AXES = [2, 7, 7] as const;
 
 const TEXT_ENCODER: PartLayout = {
-  prefixes: ['text_encoders.qwen25_7b.transformer.', 'text_encoders.qwen25_7b.', 'text_encoder.', ''],
+  prefixes: encoderPrefixes('text_encoder', 'qwen25_7b'),
   signs: [
     'visual.patch_embed.proj.weight',
     'model.layers.0.self_attn.q_proj.bias',
@@ -70,8 +77,7 @@ const SECTIONS = [16, 24, 24];
 
 function languageConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'text encoder');
-  const extent = (name: string, axis: number): number => shapes.extent(name, axis);
-  const layer = 'model.layers.0';
+  const { extent } = shapes;
   const depth = shapes.count((i) => `visual.blocks.${i}.norm1.weight`);
   return {
     className: 'Qwen2_5_VLForConditionalGeneration',
@@ -81,18 +87,8 @@ function languageConfig(headers: FileHeaders): PartConfig {
       tie_word_embeddings: false,
       text_config: {
         model_type: 'qwen2_5_vl_text',
-        vocab_size: extent('model.embed_tokens.weight', 0),
-        hidden_size: extent('model.embed_tokens.weight', 1),
-        intermediate_size: extent(`${layer}.mlp.gate_proj.weight`, 0),
-        num_hidden_layers: shapes.count((i) => `model.layers.${i}.mlp.gate_proj.weight`),
-        num_attention_heads: Math.max(
-          1,
-          Math.floor(extent(`${layer}.self_attn.q_proj.weight`, 0) / HEAD_DIMS),
-        ),
-        num_key_value_heads: Math.max(
-          1,
-          Math.floor(extent(`${layer}.self_attn.k_proj.weight`, 0) / HEAD_DIMS),
-        ),
+        ...decoderSizes(shapes),
+        ...headsOf(shapes, HEAD_DIMS),
         rms_norm_eps: 1e-6,
         rope_theta: 1_000_000,
         max_position_embeddings: 128_000,
@@ -123,7 +119,6 @@ function languageConfig(headers: FileHeaders): PartConfig {
 }
 
 const SCHEDULE = {
-  num_train_timesteps: 1000,
   shift: 1,
   use_dynamic_shifting: true,
   base_shift: 0.5,
@@ -152,10 +147,7 @@ function describe(className: string): FileLayouts['describe'] {
   return async (_, { name, headers }) => ({
     className,
     settings: {},
-    scheduler: {
-      className: 'FlowMatchEulerDiscreteScheduler',
-      config: { ...SCHEDULE, ...(/lightning/i.test(name) && LIGHTNING) },
-    },
+    scheduler: flowSchedule({ ...SCHEDULE, ...(/lightning/i.test(name) && LIGHTNING) }),
     configs: { transformer: { zero_cond_t: hasCleanReferences(headers) } },
   });
 }
@@ -164,19 +156,16 @@ function hasCleanReferences(headers: FileHeaders): boolean {
   return [...headers.keys()].some((key) => key.endsWith(CLEAN_REFERENCES));
 }
 
-export const QWEN_IMAGE_FILES: FileLayouts = {
-  denoiser: 'transformer',
+export const QWEN_IMAGE_FILES = fileLayouts({
   parts: {
     transformer: [TRANSFORMER],
-    vae: [ORIGINAL_CAUSAL_AUTOENCODER, DIFFUSERS_CAUSAL_AUTOENCODER],
+    vae: CAUSAL_LAYOUTS,
     text_encoder: [TEXT_ENCODER, NESTED_TEXT_ENCODER],
   },
-  accepts: () => true,
   configs: { vae: AUTOENCODER },
-  tokenizers: {},
   describe: describe('QwenImagePipeline'),
   repository: 'Qwen/Qwen-Image',
-};
+});
 
 /** Qwen2-VL's processor, whose settings all published models share. */
 const PROCESSOR: PartConfig = {

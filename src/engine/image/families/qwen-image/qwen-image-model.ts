@@ -1,4 +1,5 @@
-// The model of Qwen-Image: a transformer over the tokens of a text and the patches of an image.
+// The model of Qwen-Image: a transformer over the tokens of a text and the patches of an image, and of those that are edited. Qwen2.5-VL's
+// language model gives the last states of a prompt in a fixed template, without those of the template's beginning.
 
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { guidanceRows } from '../../../../kernels/guidance-rows.ts';
@@ -11,98 +12,76 @@ import {
   type PatchGrid,
 } from '../../../../models/image/qwen-image-rope.ts';
 import { qwenImage, type QwenImage } from '../../../../models/image/qwen-image.ts';
-import type { WeightTable } from '../../../../models/weights.ts';
-import { compute } from '../../recording/compute.ts';
-import type { ComponentAccess } from '../../components/components.ts';
-import type { Predictor } from '../../recording/denoiser.ts';
-import { Scope } from '../../recording/scope.ts';
-import type { FamilyModel, Prepared, RunRequest } from '../../blocks/family.ts';
-import { checkLength } from '../../blocks/prompt-length.ts';
-import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
+import { readAutoencoder } from '../../blocks/autoencoder.ts';
+import { checkDecoder, readDecoder, type DecoderReading } from '../../blocks/decoder-texts.ts';
+import type { FamilyModel, RunRequest } from '../../blocks/family.ts';
 import {
-  prepareTransformer,
-  recordPredictor,
-  TRANSFORMER,
+  conditionOnce,
+  openTransformer,
+  promptsOf,
   uploadRotations,
+  type RecordedStep,
+  type TextStates,
   type TransformerRequest,
 } from '../../blocks/transformer-model.ts';
+import type { ComponentAccess } from '../../components/components.ts';
+import type { Scope } from '../../recording/scope.ts';
 
 /** Latents along one side of a token. */
-export const PATCH = 2;
-/** Tokens of a prompt that are read at most. */
-const MOST_TOKENS = 1024;
+const PATCH = 2;
 const PATCHES = { size: PATCH, order: 'cpq' } as const;
-
-const guides = (guidance: number): boolean => guidance > 1;
+/** Tokens of a prompt that are read at most, and by default. */
+const MOST_TOKENS = 1024;
+const USUAL_TOKENS = 512;
 
 /** How a pipeline makes states of its texts, and of the images that it edits. */
-export interface TextStates {
+export interface QwenTexts {
   /** Throws bad_checkpoint for weights that do not match the encoder's configuration, or a damaged tokenizer. */
-  check(): Promise<void>;
+  check(): Promise<unknown>;
   /**
-   * Returns the states of each text, [1, tokens, columns]; the caller frees them. `check` is called with the number of tokens of each before
-   * the language model is loaded.
+   * Returns the states of each text; the caller frees them. `check` is called with the number of tokens of each before the language model is
+   * loaded.
    */
   encode(
     texts: readonly string[],
     request: RunRequest,
     check: (tokens: number, index: number) => void,
-  ): Promise<Tensor[]>;
+  ): Promise<TextStates[]>;
 }
 
-export function openQwenImage(components: ComponentAccess, encoder: TextStates): FamilyModel {
+export function openQwenImage(components: ComponentAccess, texts: QwenTexts): FamilyModel {
   const config = readQwenImageConfig(components.get('transformer').config, 'transformer/config.json');
-  const page = (table: WeightTable) => qwenImage(config, table);
-  const { factor } = readQwenImageAutoencoder(components.get('vae'));
+  const { factor } = readAutoencoder(components.get('vae'));
   const gridOf = ({ width, height }: Pick<RunRequest['values'], 'width' | 'height'>): PatchGrid => ({
     rows: height / factor / PATCH,
     columns: width / factor / PATCH,
   });
-
-  return {
-    ...TRANSFORMER,
+  return openTransformer<QwenImage>(components, {
+    page: (table) => qwenImage(config, table),
     latentChannels: config.channels,
-    guides,
-    checkRequest(request) {
-      checkLength(request, MOST_TOKENS);
-      checkQwenImageSize(gridOf(request.values));
-    },
-    async checkFiles() {
-      await encoder.check();
-      components.check('transformer', page);
-    },
-    async prepare(request): Promise<Prepared> {
-      const { prompt, values } = request;
-      const texts = guides(values.guidance) ? [prompt, values.negativePrompt] : [prompt];
-      const states = await encoder.encode(texts, request, (tokens, i) =>
-        checkQwenImageText(tokens, [gridOf(values)], i === 0 ? 'prompt' : 'negativePrompt'),
-      );
-      return prepareTransformer(components, page, request, {
-        tensors: states,
-        tokens: states[0]!.shape[1] as number,
-        predictor: (given) => openPredictor({ ...given, config, texts: states }),
-      });
-    },
-  };
+    mostTokens: MOST_TOKENS,
+    guides: (guidance) => guidance > 1,
+    checkRequest: ({ values }) => checkQwenImageSize(gridOf(values)),
+    checkTexts: async () => void (await texts.check()),
+    encode: (request, guided) =>
+      texts.encode(promptsOf(request, guided), request, (tokens, i) =>
+        checkQwenImageText(tokens, [gridOf(request.values)], i === 0 ? 'prompt' : 'negativePrompt'),
+      ),
+    step: (given, scope) => recordStep(given, config, scope),
+  });
 }
 
-/** `references`: the images that are edited. */
-interface PredictorRequest extends TransformerRequest<QwenImage> {
-  config: QwenImageConfig;
-  /** States of the prompt and, under guidance, of the negative prompt. */
-  texts: readonly Tensor[];
-}
-
-/** Each text has a pass of its own, because texts differ in length. */
-async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, page, texts, references, request, latents } = given;
-  const { device } = components;
-  const [, height, width] = latents.shape as [number, number, number];
-  using scope = new Scope(device);
+/** Each text has a pass of its own, because texts differ in length. The references of a request are the images that are edited. */
+async function recordStep(
+  given: TransformerRequest<QwenImage>,
+  config: QwenImageConfig,
+  scope: Scope,
+): Promise<RecordedStep> {
+  const { device, page, references, request, latents, height, width } = given;
   const sides: Side[] = [];
-  for (const text of texts) sides.push(await prepareSide(given, text, scope));
+  for (const { states } of given.texts) sides.push(await prepareSide(given, config, states, scope));
   const zero = scope.hold(device.tensor('step', 'time of clean images', [1, 1], new Float32Array(1)));
-  return await recordPredictor(device, scope, given, {
+  return {
     record(tape, { time, scalars }) {
       const patches = patchify(latents.on(tape), PATCHES); //    [1, tokens, 4 · channels]
       const others = references.map((one) => patchify(one.on(tape), PATCHES));
@@ -120,7 +99,7 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
       return unpatchify(guided, { ...PATCHES, height, width });
     },
     values: ({ timestep }) => ({ time: timestep, scalars: [request.values.guidance] }),
-  });
+  };
 }
 
 /** The conditioned text [1, tokens, hidden], and the rotations of its tokens and of each image's beside it. */
@@ -132,22 +111,53 @@ interface Side {
 }
 
 async function prepareSide(
-  { components, config, page, latents, references, options }: PredictorRequest,
+  given: TransformerRequest<QwenImage>,
+  config: QwenImageConfig,
   states: Tensor,
   scope: Scope,
 ): Promise<Side> {
-  const { device } = components;
+  const { device, page, latents, references } = given;
   const grids = [latents, ...references].map(({ shape }) => {
-    const [, height, width] = shape as [number, number, number];
-    return { rows: height / PATCH, columns: width / PATCH };
+    const [, rows, columns] = shape as [number, number, number];
+    return { rows: rows / PATCH, columns: columns / PATCH };
   });
   const turns = qwenImageRotations(config, states.shape[1] as number, grids);
   const upload = (label: string, values: Float32Array): Tensor =>
     uploadRotations(device, scope, { label, dims: config.dims }, values);
-  const [text] = await compute(device, options, (tape) => [page.condition(states.on(tape))]);
   return {
-    text: scope.hold(text!),
+    text: await conditionOnce(given, scope, (tape) => page.condition(states.on(tape))),
     words: upload('rotations of a text', turns.text),
     images: turns.images.map((values) => upload('rotations of an image', values)),
   };
 }
+
+/** States behind the final norm; the vision tower is not read. */
+export const QWEN: DecoderReading = {
+  page(declaration, table) {
+    table.ignore(/^visual\./);
+    return declaration.embed!(table);
+  },
+};
+
+/** Tokens of the template before the prompt, whose states are left out. */
+const DROPPED = 34;
+const SYSTEM =
+  'Describe the image by detailing the color, shape, size, texture, quantity, text, spatial relationships of the objects and background:';
+
+const templated = (prompt: string): string =>
+  `<|im_start|>system\n${SYSTEM}<|im_end|>\n<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n`;
+
+/** The texts of pipelines that draw from a text. At most `maxSequenceLength` tokens behind the template's beginning are read. */
+export const plainTexts = (components: ComponentAccess): QwenTexts => ({
+  check: () => checkDecoder(components, QWEN),
+  async encode(texts, { maxSequenceLength = USUAL_TOKENS, options }, check) {
+    const tokenizer = await components.tokenizer('tokenizer');
+    const read = texts.map((text) => ({
+      ids: tokenizer
+        .encode(templated(text), { addSpecialTokens: false })
+        .slice(0, DROPPED + maxSequenceLength),
+    }));
+    read.forEach(({ ids }, i) => check(ids.length - DROPPED, i));
+    return readDecoder(components, QWEN, { texts: read, dropped: DROPPED, options });
+  },
+});

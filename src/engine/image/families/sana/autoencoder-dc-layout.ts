@@ -1,42 +1,35 @@
 // Sana's autoencoder (DC-AE) in one file, with the names of its makers or those of diffusers. source: diffusers'
 // loaders/single_file_utils.py
 
-import type {
-  FileHeaders,
-  NamedRows,
-  PartConfig,
-  PartLayout,
-} from '../../../../files/pipeline/file-layout.ts';
-import { equalRows } from '../../../../files/pipeline/renamed-tensors.ts';
+import type { FileHeaders, NamedRows, PartConfig } from '../../../../files/pipeline/file-layout.ts';
+import {
+  AUTOENCODER_PREFIXES,
+  bothLayouts,
+  queriesKeysValues,
+  renamedModules,
+  type ModuleNames,
+} from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 
-const PREFIXES = ['first_stage_model.', 'vae.', ''];
-
-export const ORIGINAL_DC: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
+export const DC_LAYOUTS = bothLayouts({
+  prefixes: AUTOENCODER_PREFIXES,
+  original: [
     'encoder.project_in.conv.weight',
     'encoder.stages.0.op_list.0.main.conv1.conv.weight',
     'decoder.project_in.conv.weight',
     'decoder.project_out.2.conv.weight',
   ],
-  names: () => originalName,
-  configure: dcConfig,
-};
-
-export const DIFFUSERS_DC: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
+  diffusers: [
     'encoder.down_blocks.0.0.conv1.weight',
     'decoder.norm_out.weight',
     'decoder.up_blocks.0.1.conv2.weight',
   ],
-  names: () => (name) => name,
+  rename: (name, shape) => originalName(name, shape),
   configure: dcConfig,
-};
+});
 
 /** Parts of names with those of diffusers in their place, in this order. */
-const PARTS: readonly (readonly [RegExp, string])[] = [
+const MODULES: ModuleNames = [
   [/^(encoder|decoder)\.project_in\.conv\./, '$1.conv_in.'],
   [/^encoder\.project_out\.0\.conv\./, 'encoder.conv_out.'],
   [/^decoder\.project_out\.0\./, 'decoder.norm_out.'],
@@ -58,13 +51,10 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
 ];
 
 function originalName(name: string, shape: readonly number[]): string | readonly NamedRows[] {
-  const renamed = PARTS.reduce((text, [own, other]) => text.replace(own, other), name);
+  const renamed = renamedModules(MODULES, name);
   const [, attention] = /^(.*\.attn)\.qkv\.(?:conv\.)?weight$/.exec(renamed) ?? [];
   if (attention === undefined) return renamed;
-  return equalRows(
-    ['q', 'k', 'v'].map((part) => `${attention}.to_${part}.weight`),
-    shape,
-  );
+  return queriesKeysValues((part) => `${attention}.to_${part}.weight`, shape);
 }
 
 /** Dimensions of a head of the published models, for those without kernels, which show them. */

@@ -1,45 +1,19 @@
 // Files of Sana: the transformer with the names of its makers, as conversions of their pickles have them, or of diffusers, and the autoencoder
 // within the file or beside it. sources: diffusers' loaders/single_file_utils.py and scripts/convert_sana_to_diffusers.py
 
-import type {
-  FileHeaders,
-  FileLayouts,
-  NamedRows,
-  PartConfig,
-  PartLayout,
-} from '../../../../files/pipeline/file-layout.ts';
+import type { FileHeaders, NamedRows, PartConfig } from '../../../../files/pipeline/file-layout.ts';
 import { equalRows } from '../../../../files/pipeline/renamed-tensors.ts';
-import { DIFFUSERS_DC, ORIGINAL_DC } from './autoencoder-dc-layout.ts';
+import { bothLayouts, fileLayouts, renamedModules, type ModuleNames } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
+import { DC_LAYOUTS } from './autoencoder-dc-layout.ts';
 
-const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
-
-const ORIGINAL: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
-    'x_embedder.proj.weight',
-    'attention_y_norm.weight',
-    'blocks.0.cross_attn.q_linear.weight',
-    'blocks.0.mlp.inverted_conv.conv.weight',
-  ],
-  names: () => originalNames,
-  configure: sanaConfig,
-};
-
-const DIFFUSERS: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
-    'patch_embed.proj.weight',
-    'caption_norm.weight',
-    'transformer_blocks.0.attn2.to_q.weight',
-    'transformer_blocks.0.ff.conv_inverted.weight',
-  ],
-  names: () => (name) => name,
-  configure: sanaConfig,
-};
-
-/** Modules with the same tensors under another name. */
-const MODULES: readonly (readonly [RegExp, string])[] = [
+/**
+ * Modules with the same tensors under another name. The networks that embed the time step have another place in models with the guidance scale
+ * as an input.
+ */
+const MODULES: ModuleNames = [
+  [/^t_embedder\.mlp\.0\./, 'time_embed.emb.timestep_embedder.linear_1.'],
+  [/^t_embedder\.mlp\.2\./, 'time_embed.emb.timestep_embedder.linear_2.'],
   [/^x_embedder\./, 'patch_embed.'],
   [/^t_block\.1\./, 'time_embed.linear.'],
   [/^y_embedder\.y_proj\.fc([12])\./, 'caption_projection.linear_$1.'],
@@ -54,11 +28,6 @@ const MODULES: readonly (readonly [RegExp, string])[] = [
   [/\.cross_attn\.([qk])_norm\./, '.attn2.norm_$1.'],
   [/\.mlp\.(inverted|depth|point)_conv\.conv\./, '.ff.conv_$1.'],
 ];
-/** Networks that embed the time step; those of models with the guidance scale as an input have another place. */
-const TIME: readonly (readonly [RegExp, string])[] = [
-  [/^t_embedder\.mlp\.0\./, 'time_embed.emb.timestep_embedder.linear_1.'],
-  [/^t_embedder\.mlp\.2\./, 'time_embed.emb.timestep_embedder.linear_2.'],
-];
 /** Positions, which are computed, and the text that training used in place of a caption. */
 const UNREAD = /^(pos_embed|y_embedder\.y_embedding)$/;
 /** Parts of original names that have underscores. */
@@ -71,8 +40,7 @@ export function originalNames(name: string, shape: readonly number[]): string | 
   if (UNREAD.test(name)) return [];
   const [, block, attention, fused, kind] =
     /^blocks\.(\d+)\.(attn|cross_attn)\.(qkv|kv_linear)\.(weight|bias)$/.exec(name) ?? [];
-  if (block === undefined)
-    return [...TIME, ...MODULES].reduce((text, [own, other]) => text.replace(own, other), name);
+  if (block === undefined) return renamedModules(MODULES, name);
   const own = `transformer_blocks.${block}.${attention === 'attn' ? 'attn1' : 'attn2'}`;
   const parts = fused === 'qkv' ? ['q', 'k', 'v'] : ['k', 'v'];
   return equalRows(
@@ -87,7 +55,7 @@ const CROSS_DIMS = [112, 72];
 
 function sanaConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'transformer');
-  const extent = (name: string, axis: number): number => shapes.extent(name, axis);
+  const { extent } = shapes;
   const first = 'transformer_blocks.0';
   const hidden = extent('patch_embed.proj.weight', 0);
   const width = extent(`${first}.attn2.to_q.weight`, 0);
@@ -130,12 +98,27 @@ function sizeOf(headers: FileHeaders): Record<string, unknown> {
   return { sample_size: side, interpolation_scale: PLACE_SCALES.get(side) ?? null };
 }
 
-export const SANA_FILES: FileLayouts = {
-  denoiser: 'transformer',
-  parts: { transformer: [ORIGINAL, DIFFUSERS], vae: [ORIGINAL_DC, DIFFUSERS_DC] },
-  accepts: () => true,
+export const SANA_FILES = fileLayouts({
+  parts: {
+    transformer: bothLayouts({
+      original: [
+        'x_embedder.proj.weight',
+        'attention_y_norm.weight',
+        'blocks.0.cross_attn.q_linear.weight',
+        'blocks.0.mlp.inverted_conv.conv.weight',
+      ],
+      diffusers: [
+        'patch_embed.proj.weight',
+        'caption_norm.weight',
+        'transformer_blocks.0.attn2.to_q.weight',
+        'transformer_blocks.0.ff.conv_inverted.weight',
+      ],
+      rename: originalNames,
+      configure: sanaConfig,
+    }),
+    vae: DC_LAYOUTS,
+  },
   configs: { vae: { scaling_factor: 0.41407 } },
-  tokenizers: {},
   describe: async (_, { headers }) => ({
     className: 'SanaPipeline',
     settings: {},
@@ -154,4 +137,4 @@ export const SANA_FILES: FileLayouts = {
     configs: { transformer: sizeOf(headers) },
   }),
   repository: 'Efficient-Large-Model/Sana_1600M_1024px_diffusers',
-};
+});

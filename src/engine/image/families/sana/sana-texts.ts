@@ -2,21 +2,22 @@
 // ones are kept.
 
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
-import type { Tensor } from '../../../../gpu/tensor.ts';
-import type { TextDeclaration, TextForward } from '../../../../models/text/blocks/architecture.ts';
-import { textHalf } from '../../../../models/text/wrappers.ts';
-import type { WeightTable } from '../../../../models/weights.ts';
-import type { ComponentAccess } from '../../components/components.ts';
+import { readDecoder, type DecoderReading, type TokenRange } from '../../blocks/decoder-texts.ts';
 import type { RunRequest } from '../../blocks/family.ts';
-import { encoderDeclaration } from '../../blocks/encoder-declaration.ts';
-import { encodeStates, type TokenRange } from '../../blocks/text-states.ts';
+import type { TextStates } from '../../blocks/transformer-model.ts';
+import type { CallArguments } from '../../calls/call-arguments.ts';
+import type { ComponentAccess } from '../../components/components.ts';
 
 /** Default limit on the tokens of a prompt that are read. */
 const MOST_TOKENS = 300;
-const ENCODER = 'text_encoder';
+
+export interface SanaArguments extends CallArguments {
+  /** Lines before the prompt; left out: those of the published models. */
+  instruction?: readonly string[];
+}
 
 /** The instruction that the published models were trained with; lines are joined by line feeds. */
-export const INSTRUCTION: readonly string[] = [
+const INSTRUCTION: readonly string[] = [
   `Given a user prompt, generate an 'Enhanced prompt' that provides detailed visual descriptions suitable for image generation. Evaluate the level of detail in the user prompt:`,
   `- If the prompt is simple, focus on adding specifics about colors, shapes, sizes, textures, and spatial relationships to create vivid and concrete scenes.`,
   `- If the prompt is already detailed, refine and enhance the existing details slightly without overcomplicating.`,
@@ -27,38 +28,27 @@ export const INSTRUCTION: readonly string[] = [
   `User Prompt: `,
 ];
 
-export interface SanaText {
+interface SanaText {
   text: string;
   /** Lines before the text; empty: none. */
   instruction: readonly string[];
 }
 
-/** Returns the columns of the states. Throws bad_checkpoint for weights that do not match the configuration, and for a damaged tokenizer. */
-export async function checkSanaTexts(components: ComponentAccess): Promise<number> {
-  const declaration = encoderDeclaration(components, textHalf);
-  components.check(ENCODER, encoderPage(declaration));
-  await components.tokenizer('tokenizer');
-  return declaration.hidden;
-}
+/** Gemma's states behind the final norm. */
+export const GEMMA: DecoderReading = { page: (declaration, table) => declaration.embed!(table) };
 
-/** The states behind the final norm. */
-function encoderPage(declaration: TextDeclaration): (table: WeightTable) => TextForward {
-  return (table) => declaration.embed!(table);
-}
-
-/** Returns the states of each text, [1, tokens, columns]; the caller frees them. */
-export async function encodeSanaTexts(
+/** Returns the states of the prompt, before which alone the instruction stands, and under guidance of the negative prompt; the caller frees them. */
+export async function readSanaTexts(
   components: ComponentAccess,
-  texts: readonly SanaText[],
-  { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
-): Promise<Tensor[]> {
-  const declaration = encoderDeclaration(components, textHalf);
+  { prompt, values, call, maxSequenceLength = MOST_TOKENS, options }: RunRequest,
+  guided: boolean,
+): Promise<TextStates[]> {
+  const { instruction = INSTRUCTION }: SanaArguments = call;
+  const negative = { text: values.negativePrompt, instruction: [] };
+  const texts: SanaText[] = [{ text: prompt, instruction }, ...(guided ? [negative] : [])];
   const tokenizer = await components.tokenizer('tokenizer');
   const read = texts.map((text) => tokensOf(tokenizer, text, maxSequenceLength));
-  return encodeStates(components, {
-    component: ENCODER,
-    declaration,
-    page: encoderPage(declaration),
+  return readDecoder(components, GEMMA, {
     texts: read.map(({ ids }) => ({ ids })),
     kept: read.map(({ kept }) => kept),
     options,

@@ -1,25 +1,40 @@
-// Sana: Gemma 2 encodes the prompt, a transformer with linear attention denoises latents of 32 × 32 pixels.
+// Sana: Gemma 2 encodes the prompt, a transformer with linear attention denoises latents of 32 × 32 pixels, and reads states of a text beside
+// them. Guidance computes the prompt and the negative prompt as two items of one pass.
 
+import { EngineError } from '../../../../files/error.ts';
+import { readSanaConfig, type SanaConfig } from '../../../../models/image/sana-config.ts';
+import { sana, type Sana } from '../../../../models/image/sana.ts';
+import { joinTexts, uploadPlaces } from '../../blocks/batch-step.ts';
+import { checkDecoder } from '../../blocks/decoder-texts.ts';
+import type { FamilyModel, ImageFamily } from '../../blocks/family.ts';
+import { nearestBin } from '../../blocks/resolution-bins.ts';
 import {
+  denoiser,
+  SCHEDULER,
+  textEncoder,
+  tokenizer,
+  TRANSFORMER_FAMILY,
+} from '../../blocks/shared-components.ts';
+import { guidedItems, openTransformer, repeated, requireWidth } from '../../blocks/transformer-model.ts';
+import {
+  CAPTIONS,
   COMMON,
-  flag,
-  integer,
-  isWhole,
-  list,
+  ETA,
+  MAX_LENGTH,
   NEGATIVE,
-  number,
-  onlyFalse,
+  SIGMAS,
   SIZE,
+  TIMESTEPS,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
+import type { Pixels } from '../../calls/image-model.ts';
+import type { ComponentAccess } from '../../components/components.ts';
+import { decoderLora, PIXART_OR_SANA, transformerLora } from '../../layouts/lora-names.ts';
 import { ORIGINAL_WORDS, originalNames, SANA_FILES } from './sana-layout.ts';
-import { decoderAdapters, PIXART_OR_SANA, transformerAdapters } from '../../blocks/adapter-names.ts';
-import type { ImageFamily } from '../../blocks/family.ts';
-import { readDCAutoencoder } from './sana-autoencoder.ts';
-import { openSana, type SanaArguments } from './sana-model.ts';
-import { denoiser, SCHEDULER, textEncoder, tokenizer } from '../../blocks/shared-components.ts';
+import { GEMMA, readSanaTexts, type SanaArguments } from './sana-texts.ts';
 
-const into = (field: keyof SanaArguments) => ({ call: field });
+/** Pixels along a side of a latent of the published models, by which sizes in training are told. */
+const PIXELS = 32;
 /** Limit on the lines of an instruction. */
 const MOST_LINES = 64;
 
@@ -29,23 +44,23 @@ const lines: CallArgumentTable[string] = {
     Array.isArray(value) &&
     value.length <= MOST_LINES &&
     value.every((line: unknown) => typeof line === 'string'),
-  into: into('instruction'),
+  into: { call: 'instruction' satisfies keyof SanaArguments },
 };
 
 const ARGUMENTS: CallArgumentTable = {
   ...COMMON,
   ...SIZE,
   ...NEGATIVE,
-  timesteps: list('integers of at least 0', (item) => isWhole(item) && item >= 0, into('timesteps')),
-  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
-  eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, into('eta')),
-  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+  ...TIMESTEPS,
+  ...SIGMAS,
+  ...ETA,
+  ...MAX_LENGTH,
   complex_human_instruction: lines,
-  clean_caption: onlyFalse('cleaning of captions is not built'),
-  use_resolution_binning: flag(into('binning')),
+  ...CAPTIONS,
 };
 
 export const sanaFamily: ImageFamily = {
+  ...TRANSFORMER_FAMILY,
   name: 'sana',
   examples: 'Sana 0.6B, 1.6B, 4.8B in 512 to 4096 pixels, Sana 1.5',
   modelIds: /(?:^|[^a-z])sana(?:[^a-z]|$)/i,
@@ -56,29 +71,79 @@ export const sanaFamily: ImageFamily = {
     vae: denoiser('AutoencoderDC'),
     scheduler: SCHEDULER,
   },
-  denoiser: 'transformer',
-  autoencoder: 'vae',
-  readAutoencoder: readDCAutoencoder,
-  latents: { patch: 1, frames: 1 },
+  latents: { patch: 1 },
   pipelines: [
     { classes: { 'text-to-image': 'SanaPipeline' }, strength: 'ceil', callArguments: () => ARGUMENTS },
   ],
   defaults: { steps: 20, guidance: 4.5 },
-  namedDefaults: [],
-  adapters: {
-    parts: [
-      transformerAdapters({ rename: originalNames, words: ORIGINAL_WORDS }),
-      decoderAdapters('text_encoder'),
-    ],
+  lora: {
+    parts: [transformerLora({ rename: originalNames, words: ORIGINAL_WORDS }), decoderLora('text_encoder')],
     signs: [
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]ff[._]conv_(?:inverted|depth|point)$/ },
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 2240 },
       PIXART_OR_SANA,
     ],
   },
-  takes: ['maxSequenceLength', 'flowShift'],
-  readsEmphasis: false,
   sigmas: null,
   files: SANA_FILES,
   open: openSana,
 };
+
+function openSana(components: ComponentAccess): FamilyModel {
+  const config = readSanaConfig(components.get('transformer').config, 'transformer/config.json');
+  if (config.guidanceScale !== null)
+    throw new EngineError(
+      'unsupported',
+      'transformer/config.json: guidance_embeds true is not built for SanaPipeline; choose a checkpoint that has false',
+      { param: 'guidance_embeds' },
+    );
+  const { channels, hidden, patch, sampleSize, placeScale: scale } = config;
+  return openTransformer<Sana>(components, {
+    page: (table) => sana(config, table),
+    latentChannels: channels,
+    patch,
+    sampleSize: { height: sampleSize, width: sampleSize },
+    drawnSize: (size) => binOf(size, config),
+    guides: (guidance) => guidance > 1,
+    async checkTexts() {
+      const { hidden: columns } = await checkDecoder(components, GEMMA);
+      requireWidth('caption_channels', config.textDims, 'text_encoder', columns);
+    },
+    encode: (request, guided) => readSanaTexts(components, request, guided),
+    async step(given, scope) {
+      const { page, request, latents } = given;
+      const items = given.texts.length;
+      const { text, counts } = await joinTexts(given, scope);
+      const places = scale === null ? null : uploadPlaces(given, scope, { patch, sampleSize, hidden, scale });
+      return {
+        items,
+        record(tape, inputs) {
+          const predicted = page.forward({
+            latents: repeated(latents.on(tape), items, inputs),
+            time: inputs.time,
+            guidance: null,
+            places: places && places.on(tape),
+            text: text.on(tape),
+            counts: counts.on(tape),
+          });
+          return guidedItems(predicted, items, inputs);
+        },
+        values: ({ timestep }) => ({
+          time: timestep * config.timeScale,
+          scalars: [request.values.guidance, 1],
+        }),
+      };
+    },
+  });
+}
+
+/** The size that is drawn: that of a bin, which whole tokens must fill. */
+function binOf(size: Pick<Pixels, 'width' | 'height'>, { sampleSize, patch }: SanaConfig) {
+  const bin = nearestBin(size, PIXELS * sampleSize);
+  if (bin === null || (bin.width % (PIXELS * patch) === 0 && bin.height % (PIXELS * patch) === 0)) return bin;
+  throw new EngineError(
+    'bad_request',
+    `use_resolution_binning draws ${bin.width} × ${bin.height}, and sides of this model are multiples of ${PIXELS * patch}: set it to false`,
+    { param: 'use_resolution_binning' },
+  );
+}

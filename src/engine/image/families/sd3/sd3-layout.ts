@@ -1,52 +1,23 @@
 // Files of Stable Diffusion 3 and 3.5: the transformer with the names of Stability's program or of diffusers; CLIP, T5 and the autoencoder
 // within the file or beside it. sources: diffusers' loaders/single_file_utils.py, ComfyUI's supported_models.py
 
-import type {
-  FileHeaders,
-  FileLayouts,
-  NamedRows,
-  PartConfig,
-  PartLayout,
-  Rename,
-} from '../../../../files/pipeline/file-layout.ts';
+import type { FileHeaders, NamedRows, PartConfig, Rename } from '../../../../files/pipeline/file-layout.ts';
 import { equalRows } from '../../../../files/pipeline/renamed-tensors.ts';
-import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from '../../layouts/autoencoder.ts';
-import { CLIP_TOKENIZER, transformersClip } from '../../layouts/clip.ts';
+import { AUTOENCODER_LAYOUTS } from '../../layouts/autoencoder.ts';
+import { CLIP_TOKENIZER, OPEN_CLIP_TOKENIZER, transformersClip } from '../../layouts/clip.ts';
+import {
+  bothLayouts,
+  encoderPrefixes,
+  fileLayouts,
+  flowSchedule,
+  renamedModules,
+  type ModuleNames,
+} from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
-import { T5_GGUF, t5Parts } from '../../layouts/t5.ts';
-
-const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
-
-const ORIGINAL: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
-    'pos_embed',
-    'x_embedder.proj.weight',
-    'y_embedder.mlp.0.weight',
-    'joint_blocks.0.context_block.attn.qkv.weight',
-  ],
-  names(headers) {
-    let last = 0;
-    while (headers.has(`joint_blocks.${last + 1}.x_block.attn.qkv.weight`)) last++;
-    return originalNames(last);
-  },
-  configure: sd3Config,
-};
-
-const DIFFUSERS: PartLayout = {
-  prefixes: PREFIXES,
-  signs: [
-    'pos_embed.pos_embed',
-    'context_embedder.weight',
-    'time_text_embed.text_embedder.linear_1.weight',
-    'transformer_blocks.0.attn.add_q_proj.weight',
-  ],
-  names: () => (name) => name,
-  configure: sd3Config,
-};
+import { t5Layouts } from '../../layouts/t5.ts';
 
 /** Modules with the same tensors under another name. */
-const MODULES: readonly (readonly [RegExp, string])[] = [
+const MODULES: ModuleNames = [
   [/^pos_embed$/, 'pos_embed.pos_embed'],
   [/^x_embedder\.proj\./, 'pos_embed.proj.'],
   [/^t_embedder\.mlp\.0\./, 'time_text_embed.timestep_embedder.linear_1.'],
@@ -92,7 +63,7 @@ export function originalNames(last: number): Rename {
       // Diffusers has the scale before the shift.
       if (of !== undefined) return equalRows([`${norm}.shift.${of}`, `${norm}.scale.${of}`], shape);
     }
-    return MODULES.reduce((renamed, [pattern, other]) => renamed.replace(pattern, other), name);
+    return renamedModules(MODULES, name);
   };
 }
 
@@ -129,28 +100,35 @@ function sd3Config(headers: FileHeaders): PartConfig {
   };
 }
 
-/** OpenCLIP pads by the token with the id 0. */
-const OPEN_CLIP_TOKENIZER = { ...CLIP_TOKENIZER, config: { ...CLIP_TOKENIZER.config, pad_token: '!' } };
-
-export const SD3_FILES: FileLayouts = {
-  denoiser: 'transformer',
+export const SD3_FILES = fileLayouts({
   parts: {
-    transformer: [ORIGINAL, DIFFUSERS],
-    vae: [ORIGINAL_AUTOENCODER, DIFFUSERS_AUTOENCODER],
-    text_encoder: transformersClip(
-      ['text_encoders.clip_l.transformer.', 'text_encoders.clip_l.', 'text_encoder.', ''],
-      true,
-    ),
-    text_encoder_2: transformersClip(
-      ['text_encoders.clip_g.transformer.', 'text_encoders.clip_g.', 'text_encoder_2.', ''],
-      true,
-    ),
-    text_encoder_3: [
-      t5Parts(['text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.', 'text_encoder_3.', '']),
-      T5_GGUF,
-    ],
+    transformer: bothLayouts({
+      original: [
+        'pos_embed',
+        'x_embedder.proj.weight',
+        'y_embedder.mlp.0.weight',
+        'joint_blocks.0.context_block.attn.qkv.weight',
+      ],
+      diffusers: [
+        'pos_embed.pos_embed',
+        'context_embedder.weight',
+        'time_text_embed.text_embedder.linear_1.weight',
+        'transformer_blocks.0.attn.add_q_proj.weight',
+      ],
+      rename: {
+        of(headers) {
+          let last = 0;
+          while (headers.has(`joint_blocks.${last + 1}.x_block.attn.qkv.weight`)) last++;
+          return originalNames(last);
+        },
+      },
+      configure: sd3Config,
+    }),
+    vae: AUTOENCODER_LAYOUTS,
+    text_encoder: transformersClip(encoderPrefixes('text_encoder', 'clip_l'), true),
+    text_encoder_2: transformersClip(encoderPrefixes('text_encoder_2', 'clip_g'), true),
+    text_encoder_3: t5Layouts('text_encoder_3'),
   },
-  accepts: () => true,
   configs: { vae: { scaling_factor: 1.5305, shift_factor: 0.0609 } },
   tokenizers: { tokenizer: CLIP_TOKENIZER, tokenizer_2: OPEN_CLIP_TOKENIZER },
   describe: async ({ transformer }) => {
@@ -158,11 +136,8 @@ export const SD3_FILES: FileLayouts = {
     return {
       className: inputs === outputs ? 'StableDiffusion3Pipeline' : 'StableDiffusion3InpaintPipeline',
       settings: {},
-      scheduler: {
-        className: 'FlowMatchEulerDiscreteScheduler',
-        config: { num_train_timesteps: 1000, shift: 3 },
-      },
+      scheduler: flowSchedule({ shift: 3 }),
     };
   },
   repository: 'stabilityai/stable-diffusion-3.5-medium',
-};
+});

@@ -1,23 +1,34 @@
 // Stable Diffusion 3 and 3.5: two CLIP encoders and, unless it is left out, T5 encode the prompt; a transformer denoises latents in patches of
 // 2 × 2.
 
-import { readAutoencoder } from '../../blocks/autoencoder.ts';
+import type { AdapterPart } from '../../../../files/lora/scheme.ts';
+import type { ComponentFiles, FamilyDefaults, ImageFamily, ImpliedDefaults } from '../../blocks/family.ts';
 import {
+  AUTOENCODER,
+  CLIP_TOKENIZERS,
+  denoiser,
+  SCHEDULER,
+  T5_ENCODER,
+  T5_TOKENIZER,
+  textEncoder,
+  TRANSFORMER_FAMILY,
+} from '../../blocks/shared-components.ts';
+import {
+  byTask,
   COMMON,
   integer,
-  list,
+  MAX_LENGTH,
   NEGATIVE,
+  SIGMAS,
   SIZE,
-  STRENGTH,
   text,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
-import { SD3_FILES } from './sd3-layout.ts';
-import type { ComponentFiles, FamilyDefaults, ImageFamily, ImpliedDefaults } from '../../blocks/family.ts';
-import { SD3_ADAPTERS } from './sd3-adapters.ts';
+import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
 import { LAYER_GUIDANCE } from './sd3-layer-guidance.ts';
-import { openSD3, PATCH, type SD3Arguments } from './sd3-model.ts';
-import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from '../../blocks/shared-components.ts';
+import { originalNames, SD3_FILES } from './sd3-layout.ts';
+import { openSD3 } from './sd3-model.ts';
+import type { SD3Arguments } from './sd3-texts.ts';
 
 const into = (field: keyof SD3Arguments) => ({ call: field });
 
@@ -30,8 +41,8 @@ const ARGUMENTS: CallArgumentTable = {
   negative_prompt_2: text(into('negative2')),
   negative_prompt_3: text(into('negative3')),
   clip_skip: integer(0, { request: 'clipSkip' }),
-  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
-  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+  ...SIGMAS,
+  ...MAX_LENGTH,
 };
 
 /** Values in the model cards of 3.5. */
@@ -48,25 +59,43 @@ function sd3Defaults({ transformer }: ComponentFiles): ImpliedDefaults {
   return { likely: { defaults: LARGE, from: 'transformer/config.json with qk_norm' } };
 }
 
+/** Parts of original names that have underscores, which kohya's programs join by them. source: sd-scripts' networks/lora_sd3.py */
+const WORDS = [
+  ...['joint_blocks', 'x_block', 'context_block', 'adaLN_modulation', 'ln_q', 'ln_k', 'final_layer'],
+  ...['x_embedder', 't_embedder', 'y_embedder', 'context_embedder'],
+];
+
+const BLOCKS =
+  /(?:(?<!single_|joint_)transformer_blocks[._]\d+[._](?:attn2?|ff|ff_context|norm1|norm1_context)|joint_blocks[._]\d+)[._]/;
+/** The second attention of some blocks. */
+const SECOND =
+  /(?<!single_)transformer_blocks[._]\d+[._]attn2[._]|joint_blocks[._]\d+[._]x_block[._]attn2[._]/;
+
+const TRANSFORMER: AdapterPart = {
+  ...transformerLora(),
+  others(tensors) {
+    let layers = 0;
+    while (tensors.has(`transformer_blocks.${layers}.norm1.linear.weight`)) layers++;
+    return [{ rename: originalNames(layers - 1), words: WORDS }];
+  },
+};
+
 export const sd3Family: ImageFamily = {
+  ...TRANSFORMER_FAMILY,
   name: 'stable-diffusion-3',
   examples: '3 medium, 3.5 medium, 3.5 large, 3.5 large turbo',
   modelIds: /stable-diffusion-3|\bsd[-_]?3/i,
   components: {
     text_encoder: textEncoder('CLIPTextModelWithProjection'),
-    tokenizer: tokenizer('CLIPTokenizer', 'CLIPTokenizerFast'),
+    tokenizer: CLIP_TOKENIZERS,
     text_encoder_2: textEncoder('CLIPTextModelWithProjection'),
-    tokenizer_2: tokenizer('CLIPTokenizer', 'CLIPTokenizerFast'),
-    text_encoder_3: { ...textEncoder('T5EncoderModel'), optional: true },
-    tokenizer_3: { ...tokenizer('T5TokenizerFast', 'T5Tokenizer'), optional: true },
+    tokenizer_2: CLIP_TOKENIZERS,
+    text_encoder_3: { ...T5_ENCODER, optional: true },
+    tokenizer_3: { ...T5_TOKENIZER, optional: true },
     transformer: denoiser('SD3Transformer2DModel'),
     vae: AUTOENCODER,
     scheduler: SCHEDULER,
   },
-  denoiser: 'transformer',
-  autoencoder: 'vae',
-  readAutoencoder,
-  latents: { patch: PATCH, frames: 1 },
   pipelines: [
     {
       classes: {
@@ -75,11 +104,10 @@ export const sd3Family: ImageFamily = {
         inpainting: 'StableDiffusion3InpaintPipeline',
       },
       strength: 'ceil',
-      callArguments: (task) => {
-        if (task === 'text-to-image') return { ...ARGUMENTS, ...LAYER_GUIDANCE };
-        const crop = { padding_mask_crop: integer(0, { call: 'maskPadding' }) };
-        return { ...ARGUMENTS, ...STRENGTH, ...(task === 'inpainting' ? crop : {}) };
-      },
+      callArguments: (task) => ({
+        ...byTask(ARGUMENTS)(task),
+        ...(task === 'text-to-image' && LAYER_GUIDANCE),
+      }),
     },
   ],
   defaults: { steps: 28, guidance: 7 },
@@ -89,9 +117,20 @@ export const sd3Family: ImageFamily = {
     [/3\.5.*medium/i, MEDIUM],
   ],
   defaultsOf: sd3Defaults,
-  adapters: SD3_ADAPTERS,
-  takes: ['maxSequenceLength', 'flowShift'],
-  readsEmphasis: false,
+  lora: {
+    parts: [
+      TRANSFORMER,
+      clipLora('text_encoder', { nth: 1, original: 'clip_l' }),
+      clipLora('text_encoder_2', { nth: 2, original: 'clip_g' }),
+      t5Lora('text_encoder_3', 3),
+    ],
+    signs: [
+      { models: 'Stable Diffusion 3.5 medium', module: SECOND, width: 1536 },
+      { models: 'Stable Diffusion 3', module: BLOCKS, width: 1536 },
+      { models: 'Stable Diffusion 3.5 large', module: BLOCKS, width: 2432 },
+      { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._](?:x|context)_block/, isVague: true },
+    ],
+  },
   sigmas: null,
   files: SD3_FILES,
   open: openSD3,

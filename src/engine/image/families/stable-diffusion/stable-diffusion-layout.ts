@@ -9,17 +9,19 @@ import type {
   PartConfig,
 } from '../../../../files/pipeline/file-layout.ts';
 import type { Json } from '../../../../models/config-values.ts';
-import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from '../../layouts/autoencoder.ts';
-import { CLIP_TOKENIZER, openClip, transformersClip } from '../../layouts/clip.ts';
+import { AUTOENCODER_LAYOUTS } from '../../layouts/autoencoder.ts';
+import { CLIP_TOKENIZER, OPEN_CLIP_TOKENIZER, openClip, transformersClip } from '../../layouts/clip.ts';
 import { CONTROLNETS } from './controlnet-layout.ts';
 import { IP_ADAPTER } from './ip-adapter-layout.ts';
-import { DIFFUSERS_UNET, ORIGINAL_UNET } from './unet-layout.ts';
+import { UNET_LAYOUTS } from './unet-layout.ts';
 
-const UNETS = [ORIGINAL_UNET, DIFFUSERS_UNET];
-const AUTOENCODERS = [ORIGINAL_AUTOENCODER, DIFFUSERS_AUTOENCODER];
-
-/** OpenCLIP pads by the token with the id 0. */
-const OPEN_CLIP_PAD = { pad_token: '!' };
+/** Layouts of components that all models have. */
+const SHARED_PARTS = {
+  unet: UNET_LAYOUTS,
+  vae: AUTOENCODER_LAYOUTS,
+  controlnet: CONTROLNETS,
+  ip_adapter: [IP_ADAPTER],
+};
 
 const isXL = ({ config }: PartConfig): boolean => config['addition_embed_type'] === 'text_time';
 /** Columns of the text in unCLIP models, which embed an image where XL embeds sizes. */
@@ -28,10 +30,7 @@ const UNCLIP_COLUMNS = 1024;
 export const STABLE_DIFFUSION_FILES: FileLayouts = {
   denoiser: 'unet',
   parts: {
-    unet: UNETS,
-    vae: AUTOENCODERS,
-    controlnet: CONTROLNETS,
-    ip_adapter: [IP_ADAPTER],
+    ...SHARED_PARTS,
     text_encoder: [
       ...transformersClip(['cond_stage_model.transformer.', 'text_encoders.clip_l.transformer.', ''], false),
       openClip(['cond_stage_model.model.', ''], false),
@@ -47,10 +46,7 @@ export const STABLE_DIFFUSION_FILES: FileLayouts = {
 export const STABLE_DIFFUSION_XL_FILES: FileLayouts = {
   denoiser: 'unet',
   parts: {
-    unet: UNETS,
-    vae: AUTOENCODERS,
-    controlnet: CONTROLNETS,
-    ip_adapter: [IP_ADAPTER],
+    ...SHARED_PARTS,
     text_encoder: transformersClip(
       [
         'conditioner.embedders.0.transformer.',
@@ -69,7 +65,7 @@ export const STABLE_DIFFUSION_XL_FILES: FileLayouts = {
   configs: { vae: { scaling_factor: 0.13025 } },
   tokenizers: {
     tokenizer: CLIP_TOKENIZER,
-    tokenizer_2: { ...CLIP_TOKENIZER, config: { ...CLIP_TOKENIZER.config, ...OPEN_CLIP_PAD } },
+    tokenizer_2: OPEN_CLIP_TOKENIZER,
   },
   describe: describeXL,
   repository: 'stabilityai/stable-diffusion-xl-base-1.0',
@@ -110,7 +106,7 @@ async function describeSD(
     className: isInpainting ? 'StableDiffusionInpaintPipeline' : 'StableDiffusionPipeline',
     settings: {},
     scheduler: scheduleOf(file, isSecond ? 'DDIMScheduler' : 'PNDMScheduler', prediction),
-    configs: { unet: { sample_size: size }, ...(isSecond && { tokenizer: OPEN_CLIP_PAD }) },
+    configs: { unet: { sample_size: size }, ...(isSecond && { tokenizer: OPEN_CLIP_TOKENIZER.config }) },
   };
 }
 

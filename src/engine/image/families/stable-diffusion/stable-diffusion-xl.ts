@@ -2,10 +2,10 @@
 
 import { STABLE_DIFFUSION_XL_FILES } from './stable-diffusion-layout.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
-import { ANY_UNET, clipAdapters, DEEP_UNET, TO_KEYS, UNET_ADAPTERS } from '../../blocks/adapter-names.ts';
+import { ANY_UNET, clipLora, DEEP_UNET, TO_KEYS, UNET_LORA } from '../../layouts/lora-names.ts';
 import type { ImageFamily } from '../../blocks/family.ts';
-import { CONTROLNET, textEncoder } from '../../blocks/shared-components.ts';
-import { CLIP_ENCODERS, CLIP_TOKENIZERS, CONTROL_FIELDS, UNET_AND_VAE } from './stable-diffusion.ts';
+import { CLIP_TOKENIZERS, CONTROLNET, textEncoder } from '../../blocks/shared-components.ts';
+import { CLIP_ENCODERS, CONTROL_FIELDS, UNET_AND_VAE } from './stable-diffusion.ts';
 import { xlArguments, xlControlArguments } from './unet-arguments.ts';
 import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
@@ -24,7 +24,7 @@ export const stableDiffusionXL: ImageFamily = {
   denoiser: 'unet',
   autoencoder: 'vae',
   readAutoencoder,
-  latents: { patch: 1, frames: 1 },
+  latents: { patch: 1 },
   pipelines: [
     {
       classes: {
@@ -50,11 +50,11 @@ export const stableDiffusionXL: ImageFamily = {
   defaults: { guidance: 5 },
   namedDefaults: [[/sd[-_]?xl[-_]turbo/i, { steps: 1, guidance: 0, size: 512 }], ...FEW_STEP_NAMES],
   defaultsOf: unetDefaults,
-  adapters: {
+  lora: {
     parts: [
-      UNET_ADAPTERS,
-      clipAdapters('text_encoder', { nth: 1, original: 'clip_l' }),
-      clipAdapters('text_encoder_2', { nth: 2, original: 'clip_g' }),
+      UNET_LORA,
+      clipLora('text_encoder', { nth: 1, original: 'clip_l' }),
+      clipLora('text_encoder_2', { nth: 2, original: 'clip_g' }),
     ],
     signs: [
       { models: 'Stable Diffusion XL', module: TO_KEYS, columns: 2048 },

@@ -2,24 +2,22 @@
 
 import { STABLE_DIFFUSION_FILES } from './stable-diffusion-layout.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
-import { clipAdapters, ONLY_CLIP, TO_KEYS, UNET_ADAPTERS, FIRST_UNETS } from '../../blocks/adapter-names.ts';
+import { clipLora, ONLY_CLIP, TO_KEYS, UNET_LORA, FIRST_UNETS } from '../../layouts/lora-names.ts';
 import type { ImageFamily, PipelineComponents } from '../../blocks/family.ts';
-import { correctScheduler, sampleSizeOf } from './outdated.ts';
 import {
   AUTOENCODER,
+  CLIP_TOKENIZERS,
   CONTROLNET,
   denoiser,
   IMAGE_PROMPT,
   SCHEDULER,
   textEncoder,
-  tokenizer,
 } from '../../blocks/shared-components.ts';
 import { controlArguments, lcmArguments, sdArguments } from './unet-arguments.ts';
-import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
+import { correctScheduler, FEW_STEP_NAMES, sampleSizeOf, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
 export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
-export const CLIP_TOKENIZERS = tokenizer('CLIPTokenizer', 'CLIPTokenizerFast');
 
 /** Fields of requests to models with ControlNets or an IP-Adapter. */
 export const CONTROL_FIELDS = [
@@ -52,7 +50,7 @@ export const stableDiffusion: ImageFamily = {
   denoiser: 'unet',
   autoencoder: 'vae',
   readAutoencoder,
-  latents: { patch: 1, frames: 1 },
+  latents: { patch: 1 },
   pipelines: [
     {
       classes: {
@@ -93,8 +91,8 @@ export const stableDiffusion: ImageFamily = {
     ...FEW_STEP_NAMES,
   ],
   defaultsOf: unetDefaults,
-  adapters: {
-    parts: [UNET_ADAPTERS, clipAdapters('text_encoder', { nth: 1, original: 'clip_l' })],
+  lora: {
+    parts: [UNET_LORA, clipLora('text_encoder', { nth: 1, original: 'clip_l' })],
     signs: [
       { models: 'Stable Diffusion 1', module: TO_KEYS, columns: 768 },
       { models: 'Stable Diffusion 2', module: TO_KEYS, columns: 1024 },

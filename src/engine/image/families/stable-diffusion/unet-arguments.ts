@@ -2,9 +2,10 @@
 
 import {
   COMMON,
+  CROP,
+  ETA,
   integer,
   isReal,
-  isWhole,
   list,
   NEGATIVE,
   number,
@@ -13,6 +14,7 @@ import {
   SIZE,
   STRENGTH,
   text,
+  TIMESTEPS,
   type CallArguments,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
@@ -40,13 +42,10 @@ const into = (field: keyof UNetArguments) => ({ call: field });
 
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
 
-/** The argument of pipelines that can draw only the surroundings of a mask. */
-const CROP: CallArgumentTable = { padding_mask_crop: integer(0, into('maskPadding')) };
-
 const CLIP: CallArgumentTable = {
   ...COMMON,
   clip_skip: integer(0, { request: 'clipSkip' }),
-  timesteps: list('integers of at least 0', (item) => isWhole(item) && item >= 0, into('timesteps')),
+  ...TIMESTEPS,
 };
 const RESCALE: CallArgumentTable = {
   guidance_rescale: number('a number from 0 to 1', isShare, { request: 'guidanceRescale' }),
@@ -55,7 +54,7 @@ const SD: CallArgumentTable = {
   ...CLIP,
   ...NEGATIVE,
   sigmas: list('numbers of at least 0', (item) => item >= 0, into('sigmas')),
-  eta: number('a number from 0 to 1', isShare, into('eta')),
+  ...ETA,
 };
 const LCM: CallArgumentTable = { ...CLIP, original_inference_steps: integer(1, into('originalSteps')) };
 const XL: CallArgumentTable = {

@@ -3,7 +3,9 @@
 
 import { field, option, say } from '../../../../files/message.ts';
 import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
-import type { ComponentFiles, FamilyDefaults, ImpliedDefaults } from '../../blocks/family.ts';
+import type { Json } from '../../../../models/config-values.ts';
+import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
+import type { ComponentFiles, FamilyDefaults, ImpliedDefaults, PipelineTask } from '../../blocks/family.ts';
 
 /** Words in the names of few-step models, which exist for every Stable Diffusion version. */
 export const FEW_STEP_NAMES: readonly (readonly [RegExp, FamilyDefaults])[] = [
@@ -42,4 +44,19 @@ function trailingDefaults(config: PipelineComponent['config'] = {}): ImpliedDefa
   return {
     hint: say`the model has ${trailing}, as few-step models do and some ordinary ones: where it is one of Lightning's kind, give ${remedy}, or ${option('modelId')} lightning`,
   };
+}
+
+// Older checkpoints were published with values that diffusers' pipelines never used, and correct.
+
+/** Returns scheduler_config.json as the pipeline class of a task reads it. */
+export function correctScheduler(config: Json, task: PipelineTask): Json {
+  const steps = task === 'inpainting' ? { skip_prk_steps: true } : {};
+  return { ...config, steps_offset: 1, clip_sample: false, ...steps };
+}
+
+/** Returns the sample size, corrected for unet/config.json files of a converter that wrote 32 into every model. */
+export function sampleSizeOf(json: Json, sampleSize: UNetConfig['sampleSize']): UNetConfig['sampleSize'] {
+  const isOld = /^0\.[0-8]\./.test(String(json['_diffusers_version']));
+  const { sample_size: side } = json;
+  return isOld && typeof side === 'number' && side < 64 ? { height: 64, width: 64 } : sampleSize;
 }

@@ -11,11 +11,16 @@ import { repeat } from '../../../../kernels/repeat.ts';
 import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import type { Control, ImagePrompt } from '../../../../models/image/unet/unet-steering.ts';
 import type { UNet } from '../../../../models/image/unet/unet.ts';
-import { allocateTensor, recordTape, type ComputeOptions, type Recording } from '../../recording/compute.ts';
-import { CountedRecording, timesOf } from '../../recording/counted-recording.ts';
+import {
+  allocateTensor,
+  recordTape,
+  timesOf,
+  type ComputeOptions,
+  type Recording,
+} from '../../recording/compute.ts';
 import { activeIn, type ControlRule } from '../../calls/control.ts';
 import { writeRows, type Predictor } from '../../recording/denoiser.ts';
-import { createScalars, type Scalars } from '../../recording/scalars.ts';
+import { createScalars, type Scalars } from '../../recording/scope.ts';
 import { Scope } from '../../recording/scope.ts';
 import {
   computeConditions,
@@ -62,12 +67,12 @@ export async function unetPredictor(
   const step: RecordedStep = { unet, request, conditions, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);
-  const recordings = new Map<string, CountedRecording>();
+  const recordings = new Map<string, Recording>();
   for (let call = 0; call < calls; call++) {
     const active = activeOf(call);
     if (recordings.has(active.join())) continue;
     const recording = await recordStep(device, step, active, scope, options);
-    recordings.set(active.join(), new CountedRecording(scope.use(recording)));
+    recordings.set(active.join(), scope.use(recording));
   }
   const owner = scope.move();
   return {

@@ -1,22 +1,22 @@
 // The image prompt of a Stable Diffusion model with an IP-Adapter: the image encoder and the adapter run once per request, and give the
 // UNet keys and values to which it attends beside those of the text.
 
-import type { Region, Tensor } from '../../../../gpu/tensor.ts';
+import type { Tensor } from '../../../../gpu/tensor.ts';
 import { EngineError } from '../../../../files/error.ts';
 import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
 import { joinRows } from '../../../../kernels/copy-rows.ts';
-import { linearCombination } from '../../../../kernels/linear-combination.ts';
 import { ipAdapter } from '../../../../models/image/unet/ip-adapter.ts';
 import {
   readIPAdapterConfig,
   type IPAdapterConfig,
 } from '../../../../models/image/unet/ip-adapter-config.ts';
 import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
+import { resample } from '../../../../files/image/resample.ts';
+import { CLIP_MEANS, CLIP_SPREADS } from '../../../../models/vision/clip-colours.ts';
 import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig, type ClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
-import { clipPatches } from './clip-patches.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../../recording/compute.ts';
+import { compute, computeFinite, type ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import { Scope } from '../../recording/scope.ts';
@@ -80,15 +80,10 @@ export class ImagePrompts {
       const patches = inputs.hold(
         device.tensor('step', 'patches', [1, values.length / columns, columns], values),
       );
-      const run = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-        const [made] = await compute(device, way, (tape) => {
-          const input = { patches: patches.on(tape), ones: ones.region!, notFinite };
-          return [linearCombination([encoder.page(tape, input, wanted)], ones.region!, notFinite)];
-        });
-        return made!;
-      };
-      const free = (made: Tensor): void => freeTensors(device, [made]);
-      return parts.hold(await finitely(device, options, 'the image encoder', run, free));
+      const [made] = await computeFinite(device, options, 'the image encoder', (tape, notFinite) => [
+        encoder.page(tape, { patches: patches.on(tape), ones: ones.region!, notFinite }, wanted),
+      ]);
+      return parts.hold(made!);
     };
     const values = clipPatches(image, config);
     const seen = await encode(values);
@@ -149,4 +144,32 @@ function modelsOf(context: number): string {
 
 function mismatch(message: string): EngineError {
   return new EngineError('bad_checkpoint', message, { param: 'ipAdapterPath' });
+}
+
+/**
+ * Returns patches of an image as CLIP's processor in transformers makes them, [patches, 3 · patch²]: rows of patches from left to right, their
+ * colours one after the other. The shorter side is scaled to that of the encoder, the middle is taken, and colours are normalized.
+ */
+export function clipPatches(
+  image: Pixels,
+  { side, patch }: Pick<ClipVisionConfig, 'side' | 'patch'>,
+): Float32Array<ArrayBuffer> {
+  const shorter = Math.min(image.width, image.height);
+  const [width, height] = [image.width, image.height].map((own) => Math.trunc((side * own) / shorter));
+  const whole = resample(image, width!, height!, { filter: 'bicubic' });
+  const [left, top] = [width!, height!].map((own) => Math.floor((own - side) / 2));
+  const values = new Float32Array(3 * side ** 2);
+  const across = side / patch;
+  let at = 0;
+  for (let cell = 0; cell < across ** 2; cell++) {
+    const [row, column] = [Math.floor(cell / across), cell % across];
+    for (let channel = 0; channel < 3; channel++)
+      for (let i = 0; i < patch ** 2; i++) {
+        const y = top! + row * patch + Math.floor(i / patch);
+        const x = left! + column * patch + (i % patch);
+        const value = whole.data[3 * (y * whole.width + x) + channel]! / 255;
+        values[at++] = (value - CLIP_MEANS[channel]!) / CLIP_SPREADS[channel]!;
+      }
+  }
+  return values;
 }

@@ -1,27 +1,22 @@
 // UNets of Stable Diffusion in one file: the layout of the original programs, and that of diffusers.
 
-import type { FileHeaders, PartConfig, PartLayout } from '../../../../files/pipeline/file-layout.ts';
+import type { FileHeaders, PartConfig } from '../../../../files/pipeline/file-layout.ts';
+import { bothLayouts } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 import { layersOf, unetName } from '../../layouts/unet-names.ts';
 
-const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'unet.', ''];
-
-export const ORIGINAL_UNET: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['input_blocks.0.0.weight', 'time_embed.0.weight', 'out.2.weight'],
-  names(headers) {
-    const layers = layersOf((name) => headers.has(name));
-    return (name) => unetName(name, layers);
+export const UNET_LAYOUTS = bothLayouts({
+  prefixes: ['model.diffusion_model.', 'diffusion_model.', 'unet.', ''],
+  original: ['input_blocks.0.0.weight', 'time_embed.0.weight', 'out.2.weight'],
+  diffusers: ['conv_in.weight', 'down_blocks.0.resnets.0.conv1.weight', 'time_embedding.linear_1.weight'],
+  rename: {
+    of(headers) {
+      const layers = layersOf((name) => headers.has(name));
+      return (name) => unetName(name, layers);
+    },
   },
   configure: unetConfig,
-};
-
-export const DIFFUSERS_UNET: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['conv_in.weight', 'down_blocks.0.resnets.0.conv1.weight', 'time_embedding.linear_1.weight'],
-  names: () => (name) => name,
-  configure: unetConfig,
-};
+});
 
 /** Head size of UNets whose attention projects by matrices; those that project by convolutions have 8 heads at each level. */
 const HEAD_DIMS = 64;
@@ -31,7 +26,7 @@ const SIZE_DIMS = 256;
 /** End of the names of matrices that take the columns of the text. */
 const CROSS = '.attn2.to_k.weight';
 
-export function unetConfig(headers: FileHeaders): PartConfig {
+function unetConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'UNet');
   const { config, levels } = downConfig(headers, shapes);
   const up = levels.toReversed().map(({ layers }, i) => depthsOf(shapes, `up_blocks.${i}`, layers + 1));

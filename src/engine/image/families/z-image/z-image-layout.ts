@@ -1,45 +1,26 @@
 // Files of Z-Image as ComfyUI writes them: the transformer alone, or with the text encoder and the autoencoder. source: diffusers'
 // loaders/single_file_utils.py, ComfyUI's model_detection.py
 
-import type {
-  FileHeaders,
-  FileLayouts,
-  NamedRows,
-  PartConfig,
-  PartLayout,
-} from '../../../../files/pipeline/file-layout.ts';
-import { equalRows } from '../../../../files/pipeline/renamed-tensors.ts';
-import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from '../../layouts/autoencoder.ts';
-import { decoderParts } from '../../layouts/decoder.ts';
+import type { FileHeaders, NamedRows, PartConfig } from '../../../../files/pipeline/file-layout.ts';
+import { AUTOENCODER_LAYOUTS, FLUX_SCALES } from '../../layouts/autoencoder.ts';
+import { qwenLayout } from '../../layouts/decoder.ts';
+import {
+  bothLayouts,
+  encoderPrefixes,
+  fileLayouts,
+  flowSchedule,
+  queriesKeysValues,
+} from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 
-const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
 const MODULATION = 'layers.0.adaLN_modulation.0.weight';
-
-const ORIGINAL: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['x_embedder.weight', 'cap_embedder.1.weight', MODULATION, 'layers.0.attention.qkv.weight'],
-  names: () => originalNames,
-  configure: zImageConfig,
-};
-
-const DIFFUSERS: PartLayout = {
-  prefixes: PREFIXES,
-  signs: ['all_x_embedder.2-1.weight', 'cap_embedder.1.weight', MODULATION],
-  names: () => (name) => name,
-  configure: zImageConfig,
-};
 
 /** Names of the original program. */
 export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
   // A norm that the model does not run.
   if (name === 'norm_final.weight') return [];
   const [, attention] = /^(.*\.attention)\.qkv\.weight$/.exec(name) ?? [];
-  if (attention !== undefined)
-    return equalRows(
-      ['q', 'k', 'v'].map((part) => `${attention}.to_${part}.weight`),
-      shape,
-    );
+  if (attention !== undefined) return queriesKeysValues((part) => `${attention}.to_${part}.weight`, shape);
   return name
     .replace(/^(x_embedder|final_layer)\./, 'all_$1.2-1.')
     .replace('.attention.out.', '.attention.to_out.0.')
@@ -70,28 +51,22 @@ function zImageConfig(headers: FileHeaders): PartConfig {
   };
 }
 
-export const Z_IMAGE_FILES: FileLayouts = {
-  denoiser: 'transformer',
+export const Z_IMAGE_FILES = fileLayouts({
   parts: {
-    transformer: [ORIGINAL, DIFFUSERS],
-    vae: [ORIGINAL_AUTOENCODER, DIFFUSERS_AUTOENCODER],
-    text_encoder: [
-      decoderParts(
-        ['text_encoders.qwen3_4b.transformer.', 'text_encoders.qwen3_4b.', 'text_encoder.', ''],
-        'Qwen3ForCausalLM',
-      ),
-    ],
+    transformer: bothLayouts({
+      original: ['x_embedder.weight', 'cap_embedder.1.weight', MODULATION, 'layers.0.attention.qkv.weight'],
+      diffusers: ['all_x_embedder.2-1.weight', 'cap_embedder.1.weight', MODULATION],
+      rename: originalNames,
+      configure: zImageConfig,
+    }),
+    vae: AUTOENCODER_LAYOUTS,
+    text_encoder: [qwenLayout(encoderPrefixes('text_encoder', 'qwen3_4b'))],
   },
-  accepts: () => true,
-  configs: { vae: { scaling_factor: 0.3611, shift_factor: 0.1159 } },
-  tokenizers: {},
+  configs: { vae: FLUX_SCALES },
   describe: async () => ({
     className: 'ZImagePipeline',
     settings: {},
-    scheduler: {
-      className: 'FlowMatchEulerDiscreteScheduler',
-      config: { num_train_timesteps: 1000, shift: 3, use_dynamic_shifting: false },
-    },
+    scheduler: flowSchedule({ shift: 3, use_dynamic_shifting: false }),
   }),
   repository: 'Tongyi-MAI/Z-Image-Turbo',
-};
+});

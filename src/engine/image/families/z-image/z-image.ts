@@ -1,61 +1,84 @@
-// Z-Image and Z-Image-Turbo: a Qwen3 language model encodes the prompt, a transformer denoises latents in patches of 2 × 2.
+// Z-Image and Z-Image-Turbo: a Qwen3 language model encodes the prompt, written as a user's message, and a transformer over the tokens of an
+// image and of this caption denoises latents in patches of 2 × 2.
 
+import type { Tape } from '../../../../gpu/tape.ts';
+import type { Tensor } from '../../../../gpu/tensor.ts';
+import { limitLength } from '../../../../kernels/guidance.ts';
+import { repeat } from '../../../../kernels/repeat.ts';
+import { readZImageConfig, type ZImageConfig } from '../../../../models/image/z-image-config.ts';
+import { checkZImageSize, longestCaption, zImageRotations } from '../../../../models/image/z-image-rope.ts';
+import { zImage as zImagePage, type ZImage } from '../../../../models/image/z-image.ts';
+import { readAutoencoder } from '../../blocks/autoencoder.ts';
+import { openTemplate } from '../../blocks/chat-template.ts';
+import { checkDecoder, readDecoder, type DecoderReading } from '../../blocks/decoder-texts.ts';
+import type { FamilyModel, ImageFamily, RunRequest } from '../../blocks/family.ts';
 import {
+  AUTOENCODER,
+  denoiser,
+  QWEN_TOKENIZER,
+  SCHEDULER,
+  textEncoder,
+  TRANSFORMER_FAMILY,
+} from '../../blocks/shared-components.ts';
+import {
+  combineGuided,
+  conditionOnce,
+  MOST_TOKENS,
+  openTransformer,
+  promptsOf,
+  uploadRotations,
+  type RecordedStep,
+  type StepInputs,
+  type TextStates,
+  type TransformerRequest,
+} from '../../blocks/transformer-model.ts';
+import {
+  byTask,
   COMMON,
-  integer,
   isReal,
-  list,
+  MAX_LENGTH,
   NEGATIVE,
   number,
+  SIGMAS,
   SIZE,
-  STRENGTH,
-  type CallArgumentTable,
+  type CallArguments,
 } from '../../calls/call-arguments.ts';
-import { readAutoencoder } from '../../blocks/autoencoder.ts';
+import type { ComponentAccess } from '../../components/components.ts';
+import { decoderLora, transformerLora } from '../../layouts/lora-names.ts';
+import type { Scope } from '../../recording/scope.ts';
 import { originalNames, Z_IMAGE_FILES } from './z-image-layout.ts';
-import { plainSigmas } from '../../schedules/flow-sigmas.ts';
-import { decoderAdapters, transformerAdapters } from '../../blocks/adapter-names.ts';
-import type { ImageFamily } from '../../blocks/family.ts';
-import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from '../../blocks/shared-components.ts';
-import { openZImage, PATCH, type ZImageArguments } from './z-image-model.ts';
+
+/** Latents along one side of a token. */
+const PATCH = 2;
+const TRAINED_STEPS = 1000;
+
+interface ZImageArguments extends CallArguments {
+  /** Limit on the length of the guided prediction, as a multiple of the conditional one's; 0: no limit. */
+  cfgNormalization?: number;
+  /** Guidance stops when the denoised share exceeds this value; above 1: never. */
+  cfgTruncation?: number;
+}
 
 const into = (field: keyof ZImageArguments) => ({ call: field });
 
-const ARGUMENTS: CallArgumentTable = {
-  ...COMMON,
-  ...SIZE,
-  ...NEGATIVE,
-  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
-  cfg_normalization: {
-    wanted: 'true, false or a number of at least 0',
-    fits: (value) => typeof value === 'boolean' || (isReal(value) && value >= 0),
-    into: into('cfgNormalization'),
-  },
-  cfg_truncation: number('a number of at least 0', (value) => value >= 0, into('cfgTruncation')),
-  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
-};
-
 /** Parts of the original program's names that have underscores. */
-const ADAPTER_WORDS = [
+const LORA_WORDS = [
   ...['noise_refiner', 'context_refiner', 'feed_forward', 'cap_embedder', 't_embedder', 'x_embedder'],
   ...['final_layer', 'adaLN_modulation', 'to_q', 'to_k', 'to_v', 'to_out', 'q_norm', 'k_norm'],
 ];
 
 export const zImage: ImageFamily = {
+  ...TRANSFORMER_FAMILY,
   name: 'z-image',
   examples: 'Z-Image, Z-Image-Turbo',
   modelIds: /z[-_]?image/i,
   components: {
     text_encoder: textEncoder('Qwen3Model', 'Qwen3ForCausalLM'),
-    tokenizer: tokenizer('Qwen2Tokenizer', 'Qwen2TokenizerFast'),
+    tokenizer: QWEN_TOKENIZER,
     transformer: denoiser('ZImageTransformer2DModel'),
     vae: AUTOENCODER,
     scheduler: SCHEDULER,
   },
-  denoiser: 'transformer',
-  autoencoder: 'vae',
-  readAutoencoder,
-  latents: { patch: PATCH, frames: 1 },
   pipelines: [
     {
       classes: {
@@ -64,16 +87,28 @@ export const zImage: ImageFamily = {
         inpainting: 'ZImageInpaintPipeline',
       },
       strength: 'ceil',
-      callArguments: (task) => (task === 'text-to-image' ? ARGUMENTS : { ...ARGUMENTS, ...STRENGTH }),
+      callArguments: byTask(
+        {
+          ...COMMON,
+          ...SIZE,
+          ...NEGATIVE,
+          ...SIGMAS,
+          cfg_normalization: {
+            wanted: 'true, false or a number of at least 0',
+            fits: (value) => typeof value === 'boolean' || (isReal(value) && value >= 0),
+            into: into('cfgNormalization'),
+          },
+          cfg_truncation: number('a number of at least 0', (value) => value >= 0, into('cfgTruncation')),
+          ...MAX_LENGTH,
+        },
+        {},
+      ),
     },
   ],
   defaults: { steps: 50, guidance: 5, size: 1024 },
   namedDefaults: [[/z[-_]?image.*turbo/i, { steps: 8, guidance: 0, size: 1024 }]],
-  adapters: {
-    parts: [
-      transformerAdapters({ rename: originalNames, words: ADAPTER_WORDS }),
-      decoderAdapters('text_encoder'),
-    ],
+  lora: {
+    parts: [transformerLora({ rename: originalNames, words: LORA_WORDS }), decoderLora('text_encoder')],
     signs: [
       {
         models: 'Z-Image',
@@ -82,9 +117,108 @@ export const zImage: ImageFamily = {
       },
     ],
   },
-  takes: ['maxSequenceLength', 'flowShift'],
-  readsEmphasis: false,
-  sigmas: plainSigmas,
   files: Z_IMAGE_FILES,
   open: openZImage,
 };
+
+/** Captions are the states before the last layer. */
+const CAPTIONS: DecoderReading = {
+  page: (declaration, table) => declaration.states!(table, [declaration.layers.length - 1]),
+};
+
+function openZImage(components: ComponentAccess): FamilyModel {
+  const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
+  const { factor } = readAutoencoder(components.get('vae'));
+  return openTransformer<ZImage>(components, {
+    page: (table) => zImagePage(config, table),
+    latentChannels: config.channels,
+    mostTokens: longestCaption(config),
+    guides: (guidance) => guidance > 0,
+    checkRequest({ values: { height, width } }) {
+      checkZImageSize(config, height / factor / PATCH, width / factor / PATCH);
+    },
+    async checkTexts() {
+      await openTemplate(components);
+      await checkDecoder(components, CAPTIONS);
+    },
+    encode: (request, guided) => readCaptions(components, request, guided),
+    step: (given, scope) => recordStep(given, config, scope),
+  });
+}
+
+async function readCaptions(
+  components: ComponentAccess,
+  request: RunRequest,
+  guided: boolean,
+): Promise<TextStates[]> {
+  const { maxSequenceLength = MOST_TOKENS, options } = request;
+  const { tokenizer, template } = await openTemplate(components);
+  const texts = promptsOf(request, guided).map((content) => {
+    const messages = [{ role: 'user', content }];
+    const rendered = template.render({ messages, kwargs: { enable_thinking: true } });
+    return { ids: tokenizer.encode(rendered, { addSpecialTokens: false }).slice(0, maxSequenceLength) };
+  });
+  return readDecoder(components, CAPTIONS, { texts, options });
+}
+
+/** Each caption has a pass of its own, because captions differ in length. */
+async function recordStep(
+  given: TransformerRequest<ZImage>,
+  config: ZImageConfig,
+  scope: Scope,
+): Promise<RecordedStep> {
+  const { page, request, latents } = given;
+  const { guidance } = request.values;
+  const { cfgNormalization = 0, cfgTruncation = 1 }: ZImageArguments = request.call;
+  const sides: Side[] = [];
+  for (const { states } of given.texts) sides.push(await prepareSide(given, config, states, scope));
+  const isCut = sides.length > 1 && cfgTruncation < 1;
+  const predicted = (tape: Tape, { time }: StepInputs, { caption, image, joint }: Side): Tensor =>
+    page.forward(latents.on(tape), time, caption.on(tape), { image: image.on(tape), joint: joint.on(tape) });
+  // The model predicts the direction from noise to the image; schedules expect the opposite direction.
+  const turned = (x: Tensor, { scalars }: StepInputs): Tensor => repeat(x, 1, scalars, 0);
+  return {
+    record(tape, inputs) {
+      const predictions = sides.map((side) => predicted(tape, inputs, side));
+      const [positive] = predictions as [Tensor];
+      if (predictions.length === 1) return turned(positive, inputs);
+      const guided = combineGuided(predictions, inputs);
+      if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
+      return guided;
+    },
+    ...(isCut && {
+      recordOther: (tape: Tape, inputs: StepInputs) => turned(predicted(tape, inputs, sides[0]!), inputs),
+    }),
+    values({ timestep }) {
+      const share = 1 - timestep / TRAINED_STEPS;
+      const unguided = sides.length === 1 || (isCut && share > cfgTruncation);
+      const scalars = unguided ? [-1] : [-(1 + guidance), guidance];
+      return { time: share * config.timeScale, scalars, isOther: unguided };
+    },
+  };
+}
+
+interface Side {
+  /** [1, padded tokens, hidden] */
+  caption: Tensor;
+  image: Tensor;
+  joint: Tensor;
+}
+
+async function prepareSide(
+  given: TransformerRequest<ZImage>,
+  config: ZImageConfig,
+  states: Tensor,
+  scope: Scope,
+): Promise<Side> {
+  const { device, page, height, width } = given;
+  const turns = zImageRotations(config, states.shape[1] as number, height / PATCH, width / PATCH);
+  const upload = (label: string, values: Float32Array): Tensor =>
+    uploadRotations(device, scope, { label, dims: config.dims }, values);
+  const rotations = upload('rotations of a caption', turns.caption);
+  return {
+    caption: await conditionOnce(given, scope, (tape) => page.condition(states.on(tape), rotations.on(tape))),
+    image: upload('rotations of an image', turns.image),
+    joint: upload('rotations of both', turns.joint),
+  };
+}

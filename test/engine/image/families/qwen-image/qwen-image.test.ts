@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { knownPipelines } from '../../../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../../src/files/disk/source-disk.ts';
 import type { ByteSource, Folder } from '../../../../../src/files/source.ts';
 import { textTensors, wrappedTensors } from '../../../../../src/files/checkpoint/text-half.ts';
 import { temporaryFolders } from '../../../../files/folders.ts';

@@ -1,0 +1,239 @@
+// The options of `svc generate` in the groups of its help. Checks, help, the keys of a configuration file (underscores for hyphens)
+// and the README's table come from this table.
+
+import { PIPELINE_CLASSES } from '../../index.ts';
+import { IMAGE_MODEL } from '../../options/image-model.ts';
+import { IMAGE_SAMPLING } from '../../options/image-request.ts';
+import { LIMITS } from '../../options/limits.ts';
+import { optionsOf } from '../options/setting-options.ts';
+import { CONTROL_OPTIONS, INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
+import { CACHING, LOW_RANK, PARALLELISM } from './generate-unbuilt.ts';
+import type { OptionTable, Values } from '../options/option.ts';
+import { ENGINE_OPTIONS } from '../options/engine-options.ts';
+
+const REQUIRED = 'Required (unless --config is given)';
+const MODEL = 'Model configuration';
+const WEIGHTS = 'Adapters and quantization';
+const PERFORMANCE = 'Performance';
+const OUTPUT = 'Output and advanced';
+
+const pipeline = optionsOf(IMAGE_MODEL);
+
+const REQUIRED_OPTIONS = {
+  'model-path': {
+    kind: 'string',
+    isInput: true,
+    elsewhere: ['model', 'm', 'ckpt', 'checkpoint', 'diffusion-model', 'pretrained-model-name-or-path'],
+    group: REQUIRED,
+    value: 'folder|file|id',
+    help: 'Folder of a diffusers pipeline, a model in one .safetensors or .gguf file, or its id on the hub, as owner/name or owner/name:file (the second hub with SVC_USE_MODELHUB=1).',
+  },
+  prompt: {
+    kind: 'texts',
+    elsewhere: ['p', 'positive', 'positive-prompt'],
+    group: REQUIRED,
+    mayBeEmpty: true,
+    help: 'What to draw; "" is valid, and leaves the choice to the model; repeat it for several prompts, drawn one after another.',
+  },
+  'prompt-path': {
+    kind: 'string',
+    isInput: true,
+    group: REQUIRED,
+    aliases: ['prompt-file-path'],
+    value: 'file',
+    help: 'Text file with one prompt a line, in place of --prompt.',
+  },
+} as const satisfies OptionTable;
+
+const MODEL_OPTIONS = {
+  config: {
+    kind: 'string',
+    group: MODEL,
+    value: 'file',
+    help: 'JSON or YAML file of these options, underscores for hyphens, or an image that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
+  },
+  'model-id': pipeline['model-id'],
+  backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
+  'trust-remote-code': {
+    kind: 'boolean',
+    group: MODEL,
+    help: 'Changes nothing: Python of a repository is never run, and a checkpoint that needs it is refused.',
+    otherwise: 'false',
+  },
+  revision: { ...ENGINE_OPTIONS.revision, group: MODEL },
+} as const satisfies OptionTable;
+
+const OFFLOADING_OPTIONS = {
+  'dit-cpu-offload': pipeline['dit-cpu-offload'],
+  'dit-layerwise-offload': pipeline['dit-layerwise-offload'],
+  'dit-offload-prefetch': pipeline['dit-offload-prefetch'],
+  'dit-layerwise-resident-layers': pipeline['dit-layerwise-resident-layers'],
+  'text-encoder-cpu-offload': pipeline['text-encoder-cpu-offload'],
+  'image-encoder-cpu-offload': pipeline['image-encoder-cpu-offload'],
+  'vae-cpu-offload': pipeline['vae-cpu-offload'],
+  plan: {
+    kind: 'boolean',
+    group: 'CPU offloading',
+    help: 'Print where the weights would be and what memory each stage would take, and draw nothing.',
+    otherwise: 'false',
+  },
+} as const satisfies OptionTable;
+
+const WEIGHT_OPTIONS = {
+  'lora-path': { ...pipeline['lora-path'], isInput: true, mayBeEmpty: true },
+  'lora-nickname': pipeline['lora-nickname'],
+  'lora-scale': pipeline['lora-scale'],
+  'lora-target-modules': { ...pipeline['lora-target-modules'], mayBeEmpty: true },
+  'textual-inversion-path': { ...pipeline['textual-inversion-path'], isInput: true },
+  'ip-adapter-path': { ...pipeline['ip-adapter-path'], isInput: true },
+  'controlnet-path': { ...pipeline['controlnet-path'], isInput: true },
+  'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
+  quantization: {
+    ...ENGINE_OPTIONS.quantization,
+    elsewhere: ['type', 'dtype', 'torch-dtype'],
+    group: WEIGHTS,
+  },
+} as const satisfies OptionTable;
+
+const PERFORMANCE_OPTIONS = {
+  'enable-torch-compile': {
+    kind: 'boolean',
+    group: PERFORMANCE,
+    help: 'Prepare every kernel before the first step, and search for the fastest tiling of each on this adapter, 30 seconds at most.',
+    otherwise: 'false',
+  },
+  warmup: {
+    kind: 'boolean',
+    aliases: ['warmup-mode'],
+    words: { off: false, request: true, server: true },
+    group: PERFORMANCE,
+    help: 'Draw some steps before the first prompt, and count time after them.',
+    otherwise: 'false',
+  },
+  'warmup-steps': {
+    kind: 'integer',
+    min: 1,
+    max: LIMITS.steps,
+    default: 1,
+    group: PERFORMANCE,
+    help: 'How many, with --warmup.',
+  },
+  'disable-autocast': pipeline['disable-autocast'],
+  'vae-tiling': optionsOf(IMAGE_SAMPLING)['vae-tiling'],
+  adapter: { ...ENGINE_OPTIONS.adapter, elsewhere: ['device', 'gpu', 'device-id'], group: PERFORMANCE },
+  'memory-budget': {
+    ...ENGINE_OPTIONS['memory-budget'],
+    elsewhere: ['lowvram', 'medvram', 'vram', 'max-vram'],
+    group: PERFORMANCE,
+    help: 'Memory for weights and activations together.',
+  },
+  safe: { ...ENGINE_OPTIONS.safe, group: PERFORMANCE },
+} as const satisfies OptionTable;
+
+/** Default quality of JPEG and WebP files. */
+export const USUAL_QUALITY = 75;
+
+const COMPONENTS = [
+  'text_encoder',
+  'text_encoder_2',
+  'tokenizer',
+  'tokenizer_2',
+  'unet',
+  'transformer',
+  'vae',
+  'image_encoder',
+  'scheduler',
+] as const;
+
+const OUTPUT_OPTIONS = {
+  'output-path': {
+    kind: 'string',
+    default: 'outputs/',
+    elsewhere: ['output', 'o', 'output-dir', 'outdir'],
+    group: OUTPUT,
+    value: 'folder',
+    help: 'Folder for the images, made where there is none.',
+  },
+  'output-file-name': {
+    kind: 'string',
+    group: OUTPUT,
+    value: 'name',
+    help: 'Name of the image in it; its ending chooses PNG, JPEG or WebP. A name that is taken gets a number.',
+    otherwise: 'generated_image_<index>.png',
+  },
+  'output-template': {
+    kind: 'string',
+    group: OUTPUT,
+    value: 'pattern',
+    help: 'Pattern of the names: {index} {seed} {sample} {prompt} {model} {date} {time} {width} {height} {steps}, / for folders.',
+  },
+  'output-quality': {
+    kind: 'integer',
+    min: 1,
+    max: 100,
+    aliases: ['output-compression'],
+    words: { default: USUAL_QUALITY, low: 35, medium: 55, high: 90, maximum: 100 },
+    group: OUTPUT,
+    value: 'n|word',
+    help: 'Quality of JPEG and WebP: 1 to 100, low, medium, high or maximum.',
+    otherwise: String(USUAL_QUALITY),
+  },
+  preview: {
+    kind: 'boolean',
+    group: OUTPUT,
+    help: 'Keep preview.png in the output folder at the state of the last step.',
+    otherwise: 'false',
+  },
+  'perf-dump-path': {
+    kind: 'string',
+    group: OUTPUT,
+    value: 'file',
+    help: 'JSON file for times, memory, seeds and resolved options.',
+  },
+  json: {
+    kind: 'boolean',
+    group: OUTPUT,
+    help: 'One JSON event a line on standard output, in place of the paths.',
+    otherwise: 'false',
+  },
+  quiet: {
+    kind: 'boolean',
+    group: OUTPUT,
+    help: 'Nothing on standard error but warnings and errors.',
+    otherwise: 'false',
+  },
+  'generic-kwargs': {
+    kind: 'json',
+    group: OUTPUT,
+    aliases: ['diffusers-kwargs'],
+    help: "Call arguments of the diffusers pipeline, under diffusers' names; every backend takes them.",
+  },
+  'component-paths': {
+    ...pipeline['component-paths'],
+    isMap: true,
+    members: COMPONENTS,
+    isInput: true,
+  },
+  'pipeline-class-name': {
+    ...pipeline['pipeline-class-name'],
+    kind: 'choice',
+    choices: Object.keys(PIPELINE_CLASSES),
+  },
+} as const satisfies OptionTable;
+
+export const GENERATE_OPTIONS = {
+  ...REQUIRED_OPTIONS,
+  ...MODEL_OPTIONS,
+  ...SAMPLING_OPTIONS,
+  ...INPUT_OPTIONS,
+  ...CONTROL_OPTIONS,
+  ...PARALLELISM,
+  ...CACHING,
+  ...OFFLOADING_OPTIONS,
+  ...WEIGHT_OPTIONS,
+  ...LOW_RANK,
+  ...PERFORMANCE_OPTIONS,
+  ...OUTPUT_OPTIONS,
+};
+
+export type GenerateOptions = Values<typeof GENERATE_OPTIONS>;

@@ -1,0 +1,133 @@
+// The file of --perf-dump-path: times and memory of a run, as JSON. Fields that SGLang's file also has keep SGLang's names (timestamp
+// to memory_checkpoints, meta); the interface below is the schema.
+
+import { dirname } from 'node:path';
+import type { AdapterSummary, ImageEvent, ImageModelInfo } from '../../index.ts';
+import { keyOf } from './config-file.ts';
+import type { ResolvedValue } from './generate-resolved.ts';
+import { packageVersion } from '../process/package.ts';
+import { makeFolder, saveOver } from './image-file.ts';
+
+export interface PerfDump {
+  /** Start of the run in UTC, ISO 8601. */
+  timestamp: string;
+  /** UUID of the run. */
+  request_id: string;
+  tag: 'cli_generate';
+  /** Version of svc-engine. */
+  version: string;
+  /** Time from the first prompt to the last saved image, without loading, warm-up and profiling. */
+  total_duration_ms: number;
+  load_duration_ms: number;
+  /** null without a warm-up. */
+  warmup_duration_ms: number | null;
+  /** Stages in order, each summed over all prompts, and `saving` (encoding and writing files). */
+  steps: { name: string; duration_ms: number }[];
+  /** `prompt` counts from 0 in the order given, `step` from 1. */
+  denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number }[];
+  /** Peak GPU memory of each stage in MiB. */
+  memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
+  /** GPU time per kernel family; {} if the adapter has no timestamps. */
+  kernels_ms: Record<string, number>;
+  adapter: Pick<AdapterSummary, 'vendor' | 'architecture' | 'device' | 'description' | 'software'>;
+  /** Configuration key → value and its source. */
+  options: Record<string, ResolvedValue>;
+  /** Seed of each image, in the order of `outputs`. */
+  seeds: number[];
+  outputs: { path: string; prompt: number; sample: number; seed: number }[];
+  failures: { prompt: number; code: string; message: string }[];
+  meta: { prompt: string[]; model: string; pipeline: string; quantization: string };
+}
+
+/** Collects the timings of one `svc generate`. */
+export class Perf {
+  readonly dump: PerfDump;
+  #savingMs = 0;
+  #profilingMs = 0;
+
+  constructor(prompts: string[], requestId: string) {
+    this.dump = emptyDump(prompts, requestId);
+  }
+
+  loaded({ adapter, name, pipeline, quantization }: ImageModelInfo, milliseconds: number): void {
+    const { vendor, architecture, device, description, software } = adapter;
+    this.dump.adapter = { vendor, architecture, device, description, software };
+    this.dump.load_duration_ms = milliseconds;
+    this.dump.meta = { prompt: this.dump.meta.prompt, model: name, pipeline, quantization };
+  }
+
+  resolved(options: Record<string, ResolvedValue>): void {
+    const entries = Object.entries(options).map(([name, value]) => [keyOf(name), value]);
+    this.dump.options = Object.fromEntries(entries) as PerfDump['options'];
+  }
+
+  warmedUp(milliseconds: number): void {
+    this.dump.warmup_duration_ms = milliseconds;
+  }
+
+  /** Records an event of a prompt's run. */
+  event(prompt: number, event: ImageEvent): void {
+    const { memory_checkpoints: checkpoints, denoise_steps_ms: steps, kernels_ms: kernels } = this.dump;
+    if (event.type === 'stage') {
+      this.#addStage(event.name, event.milliseconds);
+      const key = `after_${event.name.replaceAll('-', '_')}` as const;
+      const peak = Math.max(checkpoints[key]?.peak_allocated_mb ?? 0, event.peakBytes / 2 ** 20);
+      checkpoints[key] = { peak_allocated_mb: peak };
+    } else if (event.type === 'step') {
+      const { sample, step, milliseconds } = event;
+      steps.push({ prompt, sample, step, duration_ms: milliseconds });
+    } else if (event.type === 'kernels') {
+      this.#profilingMs += event.spent;
+      for (const [name, milliseconds] of Object.entries(event.milliseconds))
+        kernels[name] = (kernels[name] ?? 0) + milliseconds;
+    }
+  }
+
+  saved(output: PerfDump['outputs'][number], milliseconds: number): void {
+    this.#savingMs += milliseconds;
+    this.dump.outputs.push(output);
+    this.dump.seeds.push(output.seed);
+  }
+
+  failed(failure: PerfDump['failures'][number]): void {
+    this.dump.failures.push(failure);
+  }
+
+  finished(milliseconds: number): void {
+    this.#addStage('saving', this.#savingMs);
+    this.dump.total_duration_ms = milliseconds - this.#profilingMs;
+  }
+
+  #addStage(name: string, milliseconds: number): void {
+    const stage = this.dump.steps.find((known) => known.name === name);
+    if (stage) stage.duration_ms += milliseconds;
+    else this.dump.steps.push({ name, duration_ms: milliseconds });
+  }
+}
+
+function emptyDump(prompts: string[], requestId: string): PerfDump {
+  return {
+    timestamp: new Date().toISOString(),
+    request_id: requestId,
+    tag: 'cli_generate',
+    version: packageVersion(),
+    total_duration_ms: 0,
+    load_duration_ms: 0,
+    warmup_duration_ms: null,
+    steps: [],
+    denoise_steps_ms: [],
+    memory_checkpoints: {},
+    kernels_ms: {},
+    adapter: { vendor: '', architecture: '', device: '', description: '', software: false },
+    options: {},
+    seeds: [],
+    outputs: [],
+    failures: [],
+    meta: { prompt: prompts, model: '', pipeline: '', quantization: '' },
+  };
+}
+
+export async function writePerf(path: string, dump: PerfDump): Promise<void> {
+  await makeFolder(dirname(path));
+  await saveOver(path, Buffer.from(`${JSON.stringify(dump, null, 2)}\n`));
+}

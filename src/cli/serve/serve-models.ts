@@ -1,0 +1,131 @@
+// Opens the models of `svc serve`, and opens a model again if its thread ends. Each model runs in its own thread, so a crash of one
+// does not affect the others.
+
+import {
+  type AnyKind,
+  EngineError,
+  MODEL_KINDS,
+  type OpenEvent,
+  type TextModel,
+  type TextModelOptions,
+} from '../../index.ts';
+import { errorText } from '../process/said.ts';
+import type { RunningServer, ServableModel, ServedModel } from '../../server/entry.ts';
+import { type EngineOptions, toModelOptions } from '../options/engine-options.ts';
+import type { PlannedModel } from './serve-plan.ts';
+
+/** `signal` cancels the opening. */
+type Open<Options, Model> = (
+  options: Options,
+  onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
+) => Promise<Model>;
+
+export type OpenTextModel = Open<TextModelOptions, TextModel>;
+
+/** The functions that open models, by the names of the kinds. */
+export type Openers = Readonly<Record<string, Open<never, ServableModel>>>;
+
+export interface Keeping {
+  server: RunningServer;
+  open: Openers;
+  options: EngineOptions;
+  /** Aborted when the command ends; no model is opened afterwards. */
+  leaving: AbortSignal;
+  onEvent(event: OpenEvent): void;
+  onReady(served: ServedModel, model: ServableModel): void;
+  /** Called if a model ended or could not be opened. */
+  onTrouble(message: string): void;
+}
+
+/** Opens the models in order and keeps them open. Rejects if a required model cannot be opened, or once no model is left. */
+export async function keepModels(models: PlannedModel[], keeping: Keeping): Promise<never> {
+  const { server, onTrouble } = keeping;
+  const places = models.map((model) => ({
+    model,
+    served: server.addModel({
+      ...(model.names && { names: model.names }),
+      ...(model.kind && { kind: model.kind }),
+    }),
+  }));
+  const kept: Promise<Error>[] = [];
+  for (const { model, served } of places) {
+    try {
+      const opened = await openModel(model, served, keeping);
+      kept.push(keepOpen(model, served, opened, keeping));
+    } catch (error) {
+      if (!model.optional || !(error instanceof Error)) throw error;
+      const reason = errorText(error);
+      onTrouble(`${model.path} is not served: ${reason}`);
+      served.failed(reason);
+    }
+  }
+  const reasons = await Promise.all(kept);
+  throw reasons[0] ?? new EngineError('internal', 'there is no model to serve');
+}
+
+/** Opens a model again whenever it ends; resolves with the error when that fails. */
+async function keepOpen(
+  planned: PlannedModel,
+  served: ServedModel,
+  first: ServableModel,
+  keeping: Keeping,
+): Promise<Error> {
+  let model = first;
+  for (;;) {
+    const end = await model.ended;
+    if (keeping.leaving.aborted) return end;
+    keeping.onTrouble(`${errorText(end)}. Opening ${planned.path} again.`);
+    served.lost();
+    try {
+      model = await openModel(planned, served, keeping);
+    } catch (error) {
+      const reason = error instanceof Error ? error : new Error(String(error));
+      const said = errorText(reason);
+      keeping.onTrouble(`${planned.path} is no longer served: ${said}`);
+      served.failed(said);
+      return reason;
+    }
+  }
+}
+
+async function openModel(
+  planned: PlannedModel,
+  served: ServedModel,
+  { open, options, leaving, onEvent, onReady }: Keeping,
+): Promise<ServableModel> {
+  const { path, kind } = planned;
+  let isOpen = false;
+  const report = (event: OpenEvent) => {
+    // Components of an open pipeline may be loaded again later; those events do not belong to the opening.
+    if (isOpen && event.type !== 'note') return;
+    served.progress(event);
+    onEvent(event);
+  };
+  const openAs = (as: AnyKind): Promise<ServableModel> =>
+    open[as.name]!(
+      { ...(toModelOptions(as, path, options) as object), ...as.served } as never,
+      report,
+      leaving,
+    );
+  const model = await openAs(kind ?? MODEL_KINDS.text).catch((error: unknown) => {
+    const other = kind === null ? refusedKind(error) : undefined;
+    if (other) return openAs(other);
+    throw error;
+  });
+  isOpen = true;
+  if (leaving.aborted) {
+    await model.close();
+    return model;
+  }
+  served.ready(model);
+  onReady(served, model);
+  return model;
+}
+
+/** Returns the kind of model in a folder, derived from the error with which a language model was refused. */
+function refusedKind(error: unknown): AnyKind | undefined {
+  if (!(error instanceof EngineError) || error.code !== 'unsupported' || error.param === undefined)
+    return undefined;
+  return Object.values<AnyKind>(MODEL_KINDS).find(({ file }) => file === error.param);
+}

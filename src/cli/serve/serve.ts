@@ -1,0 +1,163 @@
+// svc serve: serves models at one HTTP address. The port answers from the start, with 503 until the models are ready.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CommandDef } from 'citty';
+import {
+  DRAIN_TIME,
+  endBy,
+  type ServableModel,
+  type ServerOptions,
+  startServer,
+  untilSignal,
+} from '../../server/entry.ts';
+import { type AnyKind, MODEL_KINDS } from '../../index.ts';
+import { LOADING, SHARING } from '../../options/model.ts';
+import { flagName, type ModelKind, type Setting } from '../../options/setting.ts';
+import type { Arguments } from '../options/arguments.ts';
+import { createCommand } from '../options/command.ts';
+import { EXIT, UsageError } from '../process/exit.ts';
+import type { Values } from '../options/option.ts';
+import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../options/engine-options.ts';
+import { toMediaRules } from './media-options.ts';
+import { SERVER_OPTIONS } from './server-options.ts';
+import { packageVersion } from '../process/package.ts';
+import { showOpening } from '../process/progress.ts';
+import { keepModels, type Openers } from './serve-models.ts';
+import { type PlannedModel, planModels } from './serve-plan.ts';
+import { countText } from '../../files/count-text.ts';
+import { createLog } from '../process/terminal.ts';
+
+export type { OpenTextModel } from './serve-models.ts';
+
+const OPTIONS = { ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS };
+
+type ServeOptions = Values<typeof OPTIONS>;
+
+export function createServe(open: Openers): CommandDef {
+  return createCommand({
+    name: 'serve',
+    summary: 'Serve models over HTTP, for OpenAI-style clients.',
+    positionals: [{ name: 'model', help: 'the same as --model-path', required: false }],
+    options: OPTIONS,
+    notes:
+      'Language models answer /v1/chat/completions, embedding models (modules.json, or BERT) /v1/embeddings, diffusion pipelines\n(model_index.json) /v1/images.\n' +
+      'Without --model-path it serves the small models that ship with the package.',
+    run: (given) => serve(open, given),
+  });
+}
+
+async function serve(
+  open: Openers,
+  { options, typed, positionals }: Arguments<typeof OPTIONS>,
+): Promise<number> {
+  const log = createLog(options['log-level']);
+  const paths = [...positionals, ...(options['model-path'] ?? [])];
+  const models = planModels(paths, options['served-model-name']);
+  checkOptions(models, typed);
+  checkOrigins(options['cors-origins']);
+  const signal = untilSignal();
+  const server = await startServer(toServerOptions(options), log);
+  log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);
+  const progress = showOpening(log);
+  const leaving = new AbortController();
+  const opened = new Set<ServableModel>();
+  try {
+    const kept = keepModels(models, {
+      server,
+      open,
+      options,
+      leaving: leaving.signal,
+      onEvent: progress.event,
+      onReady(served, model) {
+        progress.end();
+        opened.add(model);
+        void model.ended.then(() => opened.delete(model));
+        for (const line of summaryOf(model)) log.info(line);
+        log.success(`Ready: ${server.url}/v1 serves ${served.names().join(', ')}`);
+      },
+      onTrouble(message) {
+        progress.end();
+        log.error(message);
+      },
+    });
+    // After a signal nothing else handles this promise, and its rejection must not end the process.
+    kept.catch(() => {});
+    const received = await Promise.race([kept, signal]);
+    progress.end();
+    log.info(`${received}: ${lastWords(server.running())}`);
+    return received === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
+  } finally {
+    leaving.abort();
+    progress.end();
+    await server.close();
+    const closed = Promise.all([...opened].map((model) => model.close())).then(() => true);
+    const isClosed = await Promise.race([closed, sleep(CLOSE_TIME, false, { ref: false })]);
+    if (!isClosed) {
+      log.warn('A step of a model still runs: it is left where it is.');
+      endBy('SIGTERM');
+    }
+  }
+}
+
+function summaryOf({ info }: ServableModel): string[] {
+  const kinds = Object.values<AnyKind>(MODEL_KINDS);
+  return kinds.find(({ name }) => name === info.kind)?.summary(info) ?? [];
+}
+
+/** Milliseconds that models get to release their devices after the last request. */
+const CLOSE_TIME = 10_000;
+
+function lastWords(running: number): string {
+  if (running === 0) return 'nothing runs; leaving.';
+  const seconds = DRAIN_TIME / 1000;
+  return `waiting up to ${seconds} s for ${countText(running, 'request')}; a second signal stops at once.`;
+}
+
+function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {
+  const kinds = models.map(({ kind }) => (kind ?? MODEL_KINDS.text).name);
+  const idle = Object.entries<Setting>({ ...LOADING, ...SHARING }).find(
+    ([name, setting]) =>
+      // The server applies this option to image models itself.
+      name !== ('maxQueuedRequests' satisfies keyof typeof SHARING) &&
+      typed.has(flagName(name, setting)) &&
+      !kinds.some((kind) => setting.models?.includes(kind as ModelKind)),
+  );
+  if (idle) {
+    throw new UsageError(
+      `--${flagName(...idle)} is for language models, and there is none among these: leave it out`,
+    );
+  }
+  if (typed.has('revision') && models.length > 1) {
+    throw new UsageError(
+      `--revision is for one model, and these are ${models.length}: serve them apart, or leave it out`,
+    );
+  }
+}
+
+const ORIGIN = /^(\*|null|[a-z][a-z\d+.-]*:\/\/[^/\s]+)$/i;
+
+function checkOrigins(origins: readonly string[] = []): void {
+  const wrong = origins.find((origin) => !ORIGIN.test(origin));
+  if (wrong === undefined) return;
+  throw new UsageError(
+    `--cors-origins ${wrong} is no origin: give scheme and host without a path, as https://example.org, or *`,
+  );
+}
+
+function toServerOptions(options: ServeOptions): ServerOptions {
+  const { host, port, strict = false } = options;
+  const apiKey = options['api-key'] ?? (process.env['SVC_API_KEY'] || undefined);
+  const adminApiKey = options['admin-api-key'] ?? (process.env['SVC_ADMIN_API_KEY'] || undefined);
+  return {
+    host,
+    port,
+    strict,
+    maxQueuedImages: options['max-queued-requests'],
+    receiveTime: Math.ceil(1000 * options['receive-timeout']),
+    media: toMediaRules(options),
+    version: packageVersion(),
+    ...(apiKey !== undefined && { apiKey }),
+    ...(adminApiKey !== undefined && { adminApiKey }),
+    ...(options['cors-origins'] && { corsOrigins: options['cors-origins'] }),
+  };
+}

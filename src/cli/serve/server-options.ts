@@ -1,0 +1,83 @@
+// The command-line options of the HTTP server, among them the models to serve.
+
+import { DEFAULTS, LIMITS } from '../../options/limits.ts';
+import { MEDIA_OPTIONS } from './media-options.ts';
+import type { OptionTable } from '../options/option.ts';
+import { LOG_LEVELS } from '../process/terminal.ts';
+
+export const SERVER_OPTIONS = {
+  'model-path': {
+    kind: 'texts',
+    elsewhere: ['model', 'm', 'hf-repo'],
+    group: 'Model',
+    value: 'folder|file|id',
+    help: 'Folder or GGUF file of a language model, folder of a diffusers pipeline, image model in one .safetensors file, or an id on the hub, as owner/name, owner/name:Q4_K_M or owner/name:file.safetensors; repeat it to serve several.',
+    otherwise: 'the models that ship',
+  },
+  'served-model-name': {
+    kind: 'list',
+    elsewhere: ['alias', 'a'],
+    group: 'Server',
+    help: 'Names the model answers to, besides "default"; of several models one each, in their order.',
+    otherwise: 'their own',
+  },
+  host: {
+    kind: 'string',
+    default: '127.0.0.1',
+    group: 'Server',
+    value: 'address',
+    help: 'Address to listen on.',
+  },
+  port: {
+    kind: 'integer',
+    default: 30000,
+    min: 0,
+    max: 65535,
+    group: 'Server',
+    help: 'Port; 0 takes a free one.',
+  },
+  'api-key': {
+    kind: 'string',
+    group: 'Server',
+    value: 'key',
+    help: 'Asked for as a bearer token.',
+    otherwise: 'SVC_API_KEY, else none',
+  },
+  'admin-api-key': {
+    kind: 'string',
+    group: 'Server',
+    value: 'key',
+    help: 'Asked for in place of --api-key by routes that change what is served; opens the others too.',
+    otherwise: 'SVC_ADMIN_API_KEY, else as --api-key',
+  },
+  'cors-origins': {
+    kind: 'list',
+    group: 'Server',
+    value: 'origin,...',
+    help: 'Web pages that may call, besides those on this machine; null is pages of files (and any sandboxed frame), * is all.',
+    otherwise: 'localhost, app://, tauri://, vscode-webview://',
+  },
+  strict: {
+    kind: 'boolean',
+    group: 'Server',
+    help: 'Refuse fields nobody knows instead of listing them in x-svc-ignored.',
+    otherwise: 'off',
+  },
+  'receive-timeout': {
+    kind: 'number',
+    default: DEFAULTS.receiveTime / 1000,
+    above: 0,
+    max: Math.floor(LIMITS.timeout / 1000),
+    group: 'Server',
+    value: 'seconds',
+    help: 'How long the headers of a request may take to arrive, and its body, which has one second more for each 16 KiB that have come; then it gets 408.',
+  },
+  'log-level': {
+    kind: 'choice',
+    choices: LOG_LEVELS,
+    default: 'info',
+    group: 'Server',
+    help: 'What the log shows.',
+  },
+  ...MEDIA_OPTIONS,
+} as const satisfies OptionTable;

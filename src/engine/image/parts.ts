@@ -1,0 +1,282 @@
+// A pipeline on a device: its components, its family's model, and everything that is known before weights are loaded.
+
+import { noteOf } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
+import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
+import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
+import type { Device } from '../../gpu/device.ts';
+import { DEFAULTS } from '../../options/limits.ts';
+import type { Platform } from '../platform/platform.ts';
+import { orClose } from './components/component-files.ts';
+import {
+  openComponents,
+  type ComponentAccess,
+  type Components,
+  type UnreadComponents,
+} from './components/components.ts';
+import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
+import type { FamilyModel, ImageFamily } from './blocks/family.ts';
+import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
+import type { OpenEvent } from '../opening/open-event.ts';
+import type { ImageModelInfo, ImageModelOptions } from './calls/image-model.ts';
+import { colourMap, ownColourMap, type ColourMap } from './stages/latent-colours.ts';
+import type { LatentShape } from './stages/latent-shape.ts';
+import type { ImageMemoryPlan } from './calls/memory-plan.ts';
+import { ownSettings, type OwnSettings } from './request/own-settings.ts';
+import type { Autoencoder } from './blocks/autoencoder.ts';
+import { StepPlanner } from './stages/step-planner.ts';
+import { widenedWeights } from './widening.ts';
+import type { ModelDefaults, ResolveContext, Resolved } from './stages/resolved.ts';
+
+/** Latents along a side if neither the checkpoint nor its family states a size. */
+const USUAL_LATENTS = 64;
+
+/** Plans the memory of requests. */
+export interface ImageMemory {
+  /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
+  apply(resolved: Resolved): Promise<void>;
+  /** Returns the plan of a request. Throws like `apply`. */
+  plan(resolved: Resolved): Promise<ImageMemoryPlan>;
+}
+
+export interface Parts {
+  device: Device;
+  components: Components;
+  autoencoder: Autoencoder;
+  colours: ColourMap | null;
+  runner: FamilyModel;
+  latents: LatentShape;
+  planner: StepPlanner;
+  own: OwnSettings;
+  /** Whether to use plain f32 kernels. */
+  plain: boolean;
+  context: ResolveContext;
+  info: ImageModelInfo;
+  /** Left out: nothing is planned, and weights stay where they are. */
+  memory?: ImageMemory;
+}
+
+/** Components that are not read: headers of the weights of each, and tokenizers. */
+export interface PlannedParts extends UnreadComponents {
+  weights: ReadonlyMap<string, Weights>;
+}
+
+/** `families`: those to choose from; left out: those that are built in. */
+export interface PartsOptions extends ImageModelOptions {
+  families?: readonly ImageFamily[];
+}
+
+/** `planned`: the headers of the components' weights, for planning, where no weights are read. */
+export async function openParts(
+  device: Device,
+  platform: Pick<Platform, 'openFolder' | 'packed'>,
+  pipeline: Pipeline,
+  { families, ...options }: PartsOptions,
+  onEvent: (event: OpenEvent) => void,
+  planned?: PlannedParts,
+): Promise<Parts> {
+  const entry = pipelineEntry(pipeline.className, families);
+  const { widened } = pipeline;
+  // An adapter that widens the model is named like the model that it makes of it.
+  const name = [options.modelId ?? nameOf(options.model), widened?.by].join(' ').trim();
+  const own = defaultsOf(entry, pipeline.components, name, pipeline.settings);
+  if (own.hint !== undefined) onEvent(noteOf(own.hint));
+  const plain = options.backend === 'generic';
+  const { quantization = 'none' } = options;
+  const inF32 = plain || options.allF32 === true;
+  if (inF32 && quantization !== 'none' && quantization !== 'auto') {
+    const why = plain ? 'the generic backend computes' : 'everything was asked to be computed';
+    throw new EngineError(
+      'bad_request',
+      `quantization is ${quantization}, and ${why} in f32: leave one of them out`,
+      { param: 'quantization' },
+    );
+  }
+  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
+  const names = models.map(({ name }) => name);
+  const { denoiser, files } = entry.family;
+  const denoisers = files?.parts[denoiser] ?? [];
+  const components = await openComponents(device, names, {
+    pipeline,
+    plain,
+    packed: platform.packed,
+    quantization: inF32 ? 'f32' : quantization,
+    ...(planned && { unread: planned }),
+    async openWeights({ name, folder, weights }) {
+      const known = planned?.weights.get(name);
+      if (known) return known;
+      const { transformerWeightsPath: path } = options;
+      const opened =
+        name === denoiser && path !== undefined
+          ? await openDenoiserWeights(platform.openFolder, path, denoisers)
+          : await (weights?.() ?? openComponentWeights(folder));
+      return widened?.component === name ? widenedWeights(opened, widened) : opened;
+    },
+    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    onNote: (message) => onEvent(noteOf(message)),
+  });
+  return orClose(
+    () => components.close(),
+    () => partsOf(device, platform, pipeline, options, { components, entry, own, plain }),
+  );
+}
+
+interface Opened {
+  components: Components;
+  entry: PipelineEntry;
+  own: OwnDefaults;
+  plain: boolean;
+}
+
+/** Opens a family's model on the components, and checks that their files belong together. */
+export async function openFamily(
+  family: ImageFamily,
+  components: ComponentAccess,
+  pipeline: Pipeline,
+): Promise<{ autoencoder: Autoencoder; runner: FamilyModel }> {
+  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
+  const runner = family.open(components, pipeline);
+  if (runner.latentChannels !== autoencoder.latentChannels) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its ${family.autoencoder} has ${autoencoder.latentChannels}: give the ${family.autoencoder} that it was trained with`,
+      { param: `${family.autoencoder}/config.json` },
+    );
+  }
+  await runner.checkFiles();
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
+  return { autoencoder, runner };
+}
+
+/** Errors in a configuration that follows from a file name that file in place of a config.json that is not there. */
+function underImplying({ components }: Pipeline, error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message } = error;
+  const stated = (name: string): string => `${name}/config.json: `;
+  const own = Object.values(components).find(
+    ({ name, impliedBy }) => impliedBy && message.startsWith(stated(name)),
+  );
+  if (!own) return error;
+  const problem = `${own.impliedBy}: by the shapes of its tensors ${message.slice(stated(own.name).length)}`;
+  return new EngineError(code, problem, { param: own.impliedBy!, cause: error });
+}
+
+async function partsOf(
+  device: Device,
+  platform: Pick<Platform, 'openFolder' | 'packed'>,
+  pipeline: Pipeline,
+  options: ImageModelOptions,
+  { components, entry, own: implied, plain }: Opened,
+): Promise<Parts> {
+  const { family, set, task } = entry;
+  const { autoencoder, runner } = await openFamily(family, components, pipeline).catch((error: unknown) => {
+    throw underImplying(pipeline, error);
+  });
+  const latents = { ...family.latents, channels: runner.latentChannels, factor: autoencoder.factor };
+  const scheduler = components.get('scheduler');
+  const schedule = { ...scheduler.config, _class_name: scheduler.className };
+  const planner = new StepPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
+    sigmas: family.sigmas,
+    ...(family.mu && { mu: family.mu }),
+    strength: set.strength,
+    latents,
+    path: scheduler.folder.path,
+    ...(scheduler.config['_class_name'] !== scheduler.className && {
+      classFile: `${pipeline.path}/model_index.json`,
+    }),
+  });
+  const sizeMultiple = autoencoder.factor * (runner.patch ?? family.latents.patch);
+  const folder = await platform.openFolder(pipeline.path);
+  const own = await ownSettings(folder, sizeMultiple);
+  const { latentChannels, scales } = autoencoder;
+  const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
+  const { steps, guidance, size } = implied.defaults;
+  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
+  const defaults: ModelDefaults = {
+    width: size ?? width * autoencoder.factor,
+    height: size ?? height * autoencoder.factor,
+    steps,
+    guidance,
+    ...own.defaults,
+    defaultsFrom: reasonsOf(implied, own.defaults),
+  };
+  const context: ResolveContext = {
+    pipeline: entry,
+    model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
+    sizeMultiple,
+    defaults,
+    backend: plain ? 'generic' : 'svc',
+    schedulers: planner.names,
+    schedulerOf: (name) => planner.nameOf(name),
+    stepsOf: (call, name) => planner.stepsOf(call, name),
+    mostClipSkip: runner.mostClipSkip,
+    needsMask: runner.fillsMasks !== false,
+    controls: runner.controls ?? 0,
+    takesImagePrompt: runner.takesImagePrompt ?? false,
+    words: components.words.map(({ word }) => word),
+    seesControl: runner.seesControl === true,
+    ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
+  };
+  const info = describe(pipeline, options.model, components, context, { own, runner });
+  return { device, components, autoencoder, colours, runner, latents, planner, own, plain, context, info };
+}
+
+/** Collects the hints for defaults that are stated neither by svc.json nor by the family alone. */
+function reasonsOf(
+  { defaults, defaultsFrom }: OwnDefaults,
+  own: Partial<ModelDefaults>,
+): ModelDefaults['defaultsFrom'] {
+  if (defaultsFrom === undefined) return {};
+  const { size, ...others } = defaults;
+  const keys = [...Object.keys(others), ...(size === undefined ? [] : ['width', 'height'])];
+  return Object.fromEntries(keys.filter((key) => !(key in own)).map((key) => [key, defaultsFrom]));
+}
+
+function describe(
+  pipeline: Pipeline,
+  model: string,
+  components: Components,
+  { pipeline: { family, set }, model: called, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  { own, runner }: { own: OwnSettings; runner: FamilyModel },
+): ImageModelInfo {
+  const { device, parameters, quantization, storedBytes } = components;
+  const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
+  return {
+    kind: 'image',
+    path: pipeline.path,
+    name: nameOf(model),
+    pipeline: pipeline.className,
+    denoiser: components.get(family.denoiser).className,
+    parameters,
+    quantization,
+    backend,
+    sizeMultiple,
+    unreadClipLayers: runner.unreadClipLayers,
+    defaults: {
+      width: defaults.width,
+      height: defaults.height,
+      steps: defaults.steps ?? DEFAULTS.steps,
+      guidance: defaults.guidance ?? DEFAULTS.guidance,
+      negativePrompt: defaults.negativePrompt ?? '',
+    },
+    schedulers: [...schedulers],
+    components: Object.fromEntries(classes) as Record<string, string>,
+    words: own.words?.size ?? null,
+    supports: {
+      imageToImage: runner.fillsMasks === false,
+      inpainting: set.references === undefined || set.classes.inpainting !== undefined,
+      negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
+      edits: set.references?.most ?? 0,
+    },
+    memory: { budget: device.memoryBudget, weights: storedBytes },
+    adapter: device.summary,
+  };
+}
+
+/** Returns the last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
+function nameOf(model: string): string {
+  const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
+  const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;
+  return repository ?? segments.at(-1) ?? model;
+}

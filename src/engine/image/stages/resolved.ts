@@ -1,0 +1,51 @@
+// Types for resolving an image request: the pipeline's part, and the request with every value resolved.
+
+import type { AppliedLora } from '../lora/image-loras.ts';
+import type { CallArguments } from '../calls/call-arguments.ts';
+import type { ControlInputs } from '../calls/control.ts';
+import type { CalledModel, FamilyModel } from '../blocks/family.ts';
+import type { PipelineEntry } from '../families/registry.ts';
+import type { ImageEvent, CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
+
+/** Defaults of a model. */
+export interface ModelDefaults {
+  width: number;
+  height: number;
+  steps?: number | undefined;
+  guidance?: number | undefined;
+  negativePrompt?: string | undefined;
+  /** Hints from which values were taken, for values that no file states. */
+  defaultsFrom?: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
+}
+
+export interface ResolveContext extends ControlInputs {
+  pipeline: PipelineEntry;
+  model: CalledModel;
+  /** Width and height must be multiples of this number. */
+  sizeMultiple: number;
+  defaults: ModelDefaults;
+  backend: ResolvedImageRequest['backend'];
+  /** Values of `scheduler`; the first is the checkpoint's own. */
+  schedulers: readonly string[];
+  /** Returns this engine's name of a requested scheduler; throws bad_request for one that this checkpoint does not take. */
+  schedulerOf(name: string): string;
+  /** Returns the number of steps that listed timesteps or sigmas imply for a schedule; undefined: none are listed. */
+  stepsOf(call: CallArguments, scheduler: string): number | undefined;
+  /** Number of text encoder layers that clip skip may leave out; 0: the family has no clip skip. */
+  mostClipSkip: number;
+  /** Whether the model only fills masks. */
+  needsMask: boolean;
+  /** Words of prompts with embeddings of their own; left out: none. */
+  words?: readonly string[];
+  /** Whether the model has an IP-Adapter. */
+  takesImagePrompt: boolean;
+  checkRequest?: FamilyModel['checkRequest'];
+}
+
+export interface Resolved {
+  event: Extract<ImageEvent, { type: 'resolved' }>;
+  request: CompleteImageRequest;
+  call: CallArguments;
+  /** LoRA that changes the weights; left out: none. */
+  loras?: readonly AppliedLora[];
+}

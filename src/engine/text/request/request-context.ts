@@ -1,0 +1,67 @@
+// What requests are prepared with, and what a request has become before its sequences are made.
+
+import type { Grammar } from '../../../grammar/grammar.ts';
+import type { StopAutomata } from '../../../grammar/stops/stop-automaton.ts';
+import type { SchemaMode } from '../../../grammar/text-constraint.ts';
+import type { RopeConfig } from '../../../models/text/blocks/rope.ts';
+import type { SamplingOptions, UnenforcedKeyword } from '../calls/text-model.ts';
+import type { Lora } from '../lora/loras.ts';
+import type { MediaLibrary } from '../media/library.ts';
+import type { CallGrammars } from '../output/call-constraint.ts';
+import type { Begins } from '../output/format.ts';
+import type { ReplyContext, ReplyPlan } from '../output/reply-plan.ts';
+import type { Recording } from '../run/recorder.ts';
+import type { GrammarCache } from '../threads/grammar-cache.ts';
+import type { LongTextEncoder } from '../threads/text-threads.ts';
+import type { PromptMedia } from '../towers/prompt-media.ts';
+
+export interface RequestContext extends ReplyContext {
+  /** Encodes long texts in another thread; null: there is none. */
+  longText: LongTextEncoder | null;
+  grammars: GrammarCache;
+  vocabulary: number;
+  contextLength: number;
+  endIds: readonly number[];
+  ropes: readonly RopeConfig[];
+  /** Whether requests share pages. */
+  prefixCache: boolean;
+  /** How JSON Schemas of requests that do not say `strict` are read. */
+  jsonSchemaMode: SchemaMode;
+  recording: Recording;
+  sampling: Required<SamplingOptions>;
+  /** Reads media of messages; null: the model takes text only. */
+  library: MediaLibrary | null;
+  /** Compiles a request's own function on logits; null: the model does not accept one. */
+  checkProcessor: ((source: string) => Promise<void>) | null;
+}
+
+export interface RenderedPrompt {
+  text: string;
+  begins: Begins;
+  /** Text of the answer that is part of the prompt; '' if the answer has not begun. */
+  said: string;
+  ids: number[];
+  /** null: the prompt has no media. */
+  media: PromptMedia | null;
+}
+
+export interface ReplyGrammars {
+  /** Grammar of the whole reply; null: none restricts it. */
+  reply: Grammar | null;
+  /** Grammars of optional calls; null: none restricts them. */
+  calls: CallGrammars | null;
+  /** Milliseconds that the grammar of the reply took to compile; null: there is none, or it was compiled already. */
+  compileMs: number | null;
+  /** Keywords of tools' parameters that do not restrict calls. */
+  unenforced: readonly UnenforcedKeyword[];
+}
+
+/** What the choices of a request share. */
+export interface PreparedReply {
+  plan: ReplyPlan;
+  prompt: RenderedPrompt;
+  grammars: ReplyGrammars;
+  stops: readonly StopAutomata[];
+  /** null: the base model. */
+  lora: Lora | null;
+}

@@ -1,0 +1,195 @@
+// The sequences of a request: one per choice, with the limits, the sampling values and the constraints that the request asks for.
+
+import { EngineError } from '../../../files/error.ts';
+import { MASKED } from '../../../kernels/sample.ts';
+import { lengthKey, sameFrequenciesUntil } from '../../../models/text/blocks/rope.ts';
+import { mapSampling, SAMPLING } from '../../../options/text-request.ts';
+import { Placement, SequencePrefix } from '../cache/placement.ts';
+import type { Constraint } from '../calls/constraint.ts';
+import { createPieces } from '../calls/piece.ts';
+import type { SamplingOptions, TextEvent, TextRequest } from '../calls/text-model.ts';
+import { createOutput } from '../output/parser.ts';
+import { Progress, TokenCounts } from '../run/progress.ts';
+import { createRecorder, type Recorder } from '../run/recorder.ts';
+import { SequenceOutput } from '../run/sequence-output.ts';
+import { Sequence, type SequenceRequest } from '../run/sequence.ts';
+import { createStopMatcher } from '../run/sequence-output.ts';
+import type { SequenceSampling } from '../step/step-part.ts';
+import { constraintsOf, type Reading } from './constrain.ts';
+import { allowedTokens, wgslSource } from './processors.ts';
+import type { PreparedReply, RequestContext } from './request-context.ts';
+
+/** Creates the sequences of a checked request, ready to be scheduled. */
+export function createSequences(
+  request: TextRequest,
+  prepared: PreparedReply,
+  context: RequestContext,
+  emit: (event: TextEvent) => void,
+): Sequence[] {
+  checkLength(request, prepared.prompt.ids.length, context.contextLength);
+  const choices = new ChoiceFactory(request, prepared, context, emit);
+  const leader = choices.create(0, null);
+  return [leader, ...Array.from({ length: (request.n ?? 1) - 1 }, (_, i) => choices.create(i + 1, leader))];
+}
+
+function checkLength({ prompt }: TextRequest, tokens: number, contextLength: number): void {
+  const param = 'messages' in prompt ? 'messages' : 'prompt';
+  if (tokens === 0)
+    throw new EngineError('bad_request', 'the prompt holds no tokens: send some text', { param });
+  if (tokens < contextLength) return;
+  throw new EngineError(
+    'context_length_exceeded',
+    // The wording of Anthropic's API: agents recognize it and shorten the conversation.
+    `the prompt is too long: ${tokens} tokens > ${contextLength - 1}, which the context holds with the reply: shorten the conversation`,
+    { param },
+  );
+}
+
+class ChoiceFactory {
+  readonly #request: TextRequest;
+  readonly #prepared: PreparedReply;
+  readonly #context: RequestContext;
+  readonly #emit: (event: TextEvent) => void;
+  readonly #settings: SequenceRequest;
+  readonly #seed: number;
+  readonly #scope: string;
+  readonly #reading: Reading;
+  /** Makes the constraint of a choice. */
+  readonly #constraint: () => Constraint | null;
+
+  constructor(
+    request: TextRequest,
+    prepared: PreparedReply,
+    context: RequestContext,
+    emit: (event: TextEvent) => void,
+  ) {
+    const { ids, begins } = prepared.prompt;
+    this.#request = request;
+    this.#prepared = prepared;
+    this.#context = context;
+    this.#emit = emit;
+    this.#settings = readRequest(request, prepared, context);
+    this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
+    this.#scope = sharingScope(request, prepared, context);
+    // The reply continues an answer that has begun, or any prompt other than a conversation.
+    const continues = begins === 'answer' || !('messages' in request.prompt);
+    this.#reading = { skipSpecialTokens: request.skipSpecialTokens ?? true, after: continues ? ids : [] };
+    this.#constraint = constraintsOf(request, prepared, this.#reading, context);
+  }
+
+  create(choice: number, leader: Sequence | null): Sequence {
+    const sampling = { ...this.#settings.sampling, ...choiceSeed(this.#seed, choice) };
+    const counts = countsTokens(this.#settings) ? new TokenCounts() : null;
+    return new Sequence({
+      choice,
+      leader,
+      request: { ...this.#settings, sampling },
+      progress: new Progress(this.#prepared.prompt.ids, counts),
+      placement: new Placement(this.#prefix(choice)),
+      output: this.#output(choice),
+      constraint: this.#constraint(),
+      recorder: this.#recorder(leader?.recorder ?? null),
+    });
+  }
+
+  #prefix(choice: number): SequencePrefix {
+    const { promptLogprobs, routedExperts } = this.#request;
+    // Prompt tokens whose values are reported must be computed, by the first choice.
+    const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
+    const shareable = sameFrequenciesUntil(this.#context.ropes, this.#prepared.prompt.ids.length);
+    return new SequencePrefix(this.#scope, shareable, choice === 0 ? reported : Infinity);
+  }
+
+  #output(choice: number): SequenceOutput {
+    const { plan, prompt, stops: own } = this.#prepared;
+    const keepStop = this.#request.noStopTrim ?? false;
+    const stops = own.map((stop) => stop.begin());
+    return new SequenceOutput({
+      choice,
+      pieces: createPieces(this.#context.tokenizer, this.#reading),
+      stops: createStopMatcher({ stops, keep: keepStop }),
+      parser: createOutput(plan, prompt.begins, this.#context),
+      keepStop,
+      emit: this.#emit,
+    });
+  }
+
+  #recorder(first: Recorder | null): Recorder | null {
+    const pieces = createPieces(this.#context.tokenizer, { skipSpecialTokens: true });
+    return createRecorder(
+      this.#request,
+      this.#context.recording,
+      { ids: this.#prepared.prompt.ids, pieces },
+      first,
+    );
+  }
+}
+
+/** Reads the values that all choices share; each choice sets its own seed. */
+function readRequest(
+  request: TextRequest,
+  { prompt: { ids, media }, lora }: PreparedReply,
+  { contextLength, endIds, vocabulary, sampling }: RequestContext,
+): SequenceRequest {
+  const { processors = [] } = request;
+  const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
+  return {
+    priority: request.priority ?? 0,
+    maxTokens: Math.min(request.maxTokens ?? contextLength, contextLength - ids.length),
+    minTokens: request.minTokens ?? 0,
+    sampling: { ...readSampling(request, sampling, stopIds), seedLow: 0, seedHigh: 0 },
+    stopIds,
+    allowed: allowedTokens(processors, vocabulary),
+    processor: wgslSource(processors),
+    lora,
+    ...(media && { media }),
+  };
+}
+
+/** The sampling values of the request, else those of the model, `defaults`, else the engine's. A temperature below a millionth is taken as 0, which is greedy. */
+function readSampling(
+  request: TextRequest,
+  defaults: Required<SamplingOptions>,
+  stopIds: ReadonlySet<number>,
+): Omit<SequenceSampling, 'seedLow' | 'seedHigh'> {
+  const values = mapSampling((name) => request[name] ?? defaults[name]);
+  const biases = new Map(
+    Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value]),
+  );
+  const masked = [...stopIds].map((id) => [id, MASKED] as const);
+  return {
+    ...values,
+    temperature: values.temperature < 1e-6 ? 0 : values.temperature,
+    frequencyPenalty: request.frequencyPenalty ?? SAMPLING.frequencyPenalty.default,
+    presencePenalty: request.presencePenalty ?? SAMPLING.presencePenalty.default,
+    bias: [...biases],
+    biasBelowMin: [...new Map([...biases, ...masked])],
+    logprobs: request.logprobs ?? null,
+  };
+}
+
+/** The 64-bit seed of a choice: the request's for the first one, mixed with the choice's number for the others. */
+function choiceSeed(seed: number, choice: number): { seedLow: number; seedHigh: number } {
+  const wide = BigInt.asUintN(64, BigInt(seed));
+  const high = Number(wide >> 32n);
+  return {
+    seedLow: Number(wide & 0xffffffffn),
+    seedHigh: (high ^ Math.imul(choice, 0x9e3779b9)) >>> 0,
+  };
+}
+
+/** Whether sampling depends on how often each token was generated. */
+function countsTokens({ sampling, processor }: SequenceRequest): boolean {
+  const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
+  return frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
+}
+
+/** The scope in which pages are shared: equal weights, salt and rotary frequencies; without a prefix cache, this request only. */
+function sharingScope(
+  { cacheSalt }: TextRequest,
+  { prompt: { ids }, lora }: PreparedReply,
+  { ropes, prefixCache }: RequestContext,
+): string {
+  const apart = prefixCache ? null : crypto.randomUUID();
+  return JSON.stringify([lora?.identity ?? null, cacheSalt ?? null, lengthKey(ropes, ids.length), apart]);
+}

@@ -1,0 +1,89 @@
+// What a step computes of each of its sequences, and what it needs to know of them.
+
+import type { Lora } from '../lora/loras.ts';
+import type { SamplingOptions } from '../calls/text-model.ts';
+import type { PromptMedia } from '../towers/prompt-media.ts';
+
+/** Rows of prompts, or of tokens after them. Where both have kernels of their own, a step has rows of one phase. */
+export type Phase = 'prompt' | 'decode';
+
+export type TokenBias = readonly [token: number, value: number];
+
+export interface SequenceSampling extends Required<SamplingOptions> {
+  seedLow: number;
+  seedHigh: number;
+  frequencyPenalty: number;
+  presencePenalty: number;
+  bias: readonly TokenBias[];
+  /** The biases while fewer than `minTokens` tokens are generated: end tokens are masked. */
+  biasBelowMin: readonly TokenBias[];
+  /** Number of alternatives reported with each token; null: no log probabilities. */
+  logprobs: number | null;
+}
+
+/** Settings of a request that a step reads. */
+export interface StepRequest {
+  /** Generated tokens before which only the length limit ends the sequence. */
+  minTokens: number;
+  sampling: SequenceSampling;
+  /** WGSL source of the request's own function on logits; null: none. */
+  processor: string | null;
+  /** null: the base model. */
+  lora: Lora | null;
+  /** Media of the prompt; left out: it has none. */
+  media?: PromptMedia;
+}
+
+/** Takes what a request reports beside its tokens. */
+export interface StepRecorder {
+  readonly wantsStates: boolean;
+  readonly wantsRoutes: boolean;
+  /** Number of alternatives reported with each prompt token; null: none are requested, or the first choice reports them. */
+  readonly promptTop: number | null;
+  /** Records the state that the token at a position was sampled from: the last norm's output of the row before. */
+  state(position: number, values: Float32Array): void;
+  /** Records the experts of the token at a position, layer by layer. */
+  route(position: number, experts: Uint32Array): void;
+  /** Records the LOGPROB_WORDS of the prompt token at a position. */
+  prompt(position: number, words: Uint32Array): void;
+}
+
+export interface StepSequence {
+  readonly request: StepRequest;
+  readonly progress: {
+    /** The prompt, then the generated tokens that have been read back. */
+    readonly ids: readonly number[];
+    readonly promptTokens: number;
+    /** How often each token was generated, as (token, count) pairs; null: nothing depends on it. */
+    readonly counts: { readonly pairs: Uint32Array } | null;
+    readonly computed: number;
+  };
+  readonly placement: {
+    readonly slot: number | null;
+    readonly tables: readonly (readonly number[])[];
+    readonly passedPages: readonly number[];
+  };
+  readonly recorder: StepRecorder | null;
+  /** Whether a constraint restricts the next token, which therefore depends on all tokens before it. */
+  readonly isConstrained: boolean;
+  /** Whether the device needs a mask to sample the next token. */
+  readonly needsMask: boolean;
+  /** Writes the bits of the tokens that may come next, one word per 32 tokens; all of them once the sequence has ended. */
+  writeMask(into: Uint32Array): void;
+  /** Ends the sequence because of an error. */
+  fail(cause: unknown): void;
+}
+
+export interface StepPart {
+  readonly sequence: StepSequence;
+  /** Positions `first` to `first + rows - 1` are computed. */
+  readonly first: number;
+  readonly rows: number;
+  /** Whether the token after the last row is sampled. */
+  readonly samples: boolean;
+}
+
+/** The phase of a part's rows, which are all of one where phases differ. */
+export function phaseOf({ sequence, first }: StepPart): Phase {
+  return first < sequence.progress.promptTokens ? 'prompt' : 'decode';
+}

@@ -1,0 +1,56 @@
+// The media that a checkpoint's class takes beside text.
+
+import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
+import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
+import { EngineError } from '../../../files/error.ts';
+import { mediaFamily } from '../../../models/towers/media-families.ts';
+import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
+import { collect } from '../../weights/collect.ts';
+import type { RunnerMedia } from './tower-weights.ts';
+
+/**
+ * Returns null for a model that takes text only, for a checkpoint without the towers of its class or without their processor, and, with a
+ * note, for towers that are not built. Errors: bad_checkpoint.
+ */
+export function readMedia(
+  { wrapper, beside }: Pick<Checkpoint, 'wrapper' | 'beside'>,
+  { hidden }: Pick<TextDeclaration, 'hidden'>,
+  note: (message: string) => void,
+): RunnerMedia | null {
+  const family = wrapper && mediaFamily(wrapper.architecture);
+  if (!family || !beside) return null;
+  const needsProcessor = !family.withoutProcessors?.includes(wrapper.architecture);
+  if (needsProcessor && Object.keys(beside.processors).length === 0) return null;
+  const { config, processors } = beside;
+  try {
+    const model = family.read({ config, processors, hidden });
+    const tensors = withTransposed(beside.tensors, model.transposed ?? []);
+    const isThere = Object.values(model.towers).every((page) =>
+      collect(tensors, page).requests.some(({ names }) => names.some((name) => tensors.has(name))),
+    );
+    return isThere ? { model, tensors } : null;
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.code !== 'unsupported') throw error;
+    note(error.message);
+    return null;
+  }
+}
+
+function withTransposed(
+  tensors: ReadonlyMap<string, TensorEntry>,
+  names: readonly string[],
+): ReadonlyMap<string, TensorEntry> {
+  const changed = names.flatMap((name) => {
+    const entry = tensors.get(name);
+    if (!entry) return [];
+    return [[name, { ...entry, shape: entry.shape.toReversed(), isTransposed: true }] as const];
+  });
+  return changed.length === 0 ? tensors : new Map([...tensors, ...changed]);
+}
+
+/** The declaration of a text model whose prompts hold media. */
+export function withMedia(declaration: TextDeclaration, media: RunnerMedia | null): TextDeclaration {
+  const span = media?.model.spans;
+  if (!span) return declaration;
+  return { ...declaration, inputs: { ...declaration.inputs, attention: 'spans', span } };
+}

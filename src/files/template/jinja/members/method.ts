@@ -1,0 +1,30 @@
+// Tables of methods: a name, the parameters, what it computes.
+
+import type { Meter } from '../values/meter.ts';
+import { bind, signature, type Signature } from '../values/signature.ts';
+import { NativeFunction, type Arguments, type Value } from '../values/values.ts';
+
+export interface Method<Self> {
+  signature: Signature;
+  run(self: Self, args: readonly Value[], meter: Meter): Value;
+}
+
+export type MethodRow<Self> = [
+  name: string,
+  parameters: string,
+  run: (self: Self, args: readonly Value[], meter: Meter) => Value,
+];
+
+export function methodTable<Self>(rows: readonly MethodRow<Self>[]): ReadonlyMap<string, Method<Self>> {
+  return new Map(
+    rows.map(([name, parameters, run]) => [name, { signature: signature(name, parameters), run }]),
+  );
+}
+
+/** The method as a value that can be called. */
+export function boundMethod<Self>(method: Method<Self>, self: Self, meter: Meter): NativeFunction {
+  return new NativeFunction(method.signature.name, (args: readonly Value[], named: Arguments) => {
+    meter.read(typeof self === 'string' ? self.length : 0);
+    return method.run(self, bind(method.signature, args, named), meter);
+  });
+}

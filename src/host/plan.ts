@@ -1,0 +1,105 @@
+// Plans the memory of a model from its configuration and the headers of its weights: no weights are read and no GPU is opened.
+
+import { architectureOf } from '../files/checkpoint/architecture.ts';
+import { MODULES } from '../files/checkpoint/embedding-folder.ts';
+import { readCheckpointConfig } from '../files/checkpoint/checkpoint.ts';
+import { EngineError } from '../files/error.ts';
+import { option, say } from '../files/message.ts';
+import { isGgufName } from '../files/gguf/file-names.ts';
+import { openGgufFiles } from '../files/gguf/open-files.ts';
+import { weightsFileOf } from '../files/checkpoint/weights-file.ts';
+import { readJson, type Folder } from '../files/source.ts';
+import { TEXT_CLASSES } from '../engine/opening/architectures.ts';
+import type { ModelPlan, PlanOptions } from '../engine/plan/model-plan.ts';
+import type { BudgetedOptions, PlanPlace } from '../engine/plan/paper-model.ts';
+import { planOnPaper } from '../engine/plan/plan-on-paper.ts';
+import { openEmbeddingOnPaper } from '../engine/embedding/plan-embedding.ts';
+import { openImageOnPaper } from '../engine/image/plan-image.ts';
+import { openTextOnPaper } from '../engine/text/plan-text.ts';
+
+/** How each kind of model is opened on devices that compute nothing. */
+const OPENERS = { text: openTextOnPaper, embedding: openEmbeddingOnPaper, image: openImageOnPaper };
+
+/** Plans the model in a folder; the path is the folder's own, as `openFolder` takes it. */
+export async function planFolder(
+  path: string,
+  options: BudgetedOptions,
+  place: PlanPlace,
+): Promise<ModelPlan> {
+  const kind = await kindOf(await place.openFolder(path));
+  if (kind !== 'text') refuseForText(options);
+  return planOnPaper(OPENERS[kind], path, options, place);
+}
+
+async function kindOf(folder: Folder): Promise<keyof typeof OPENERS> {
+  const names = await folder.names();
+  if (names.includes('model_index.json') || (await isImageFile(folder, names))) return 'image';
+  return (await makesEmbeddings(folder, names)) ? 'embedding' : 'text';
+}
+
+/** A folder with one file is an image model's, unless the file is GGUF of a language model. */
+async function isImageFile(folder: Folder, names: readonly string[]): Promise<boolean> {
+  const file = weightsFileOf(names);
+  if (file === null || !isGgufName(file)) return file !== null;
+  const { keys, sources } = await openGgufFiles(folder, file);
+  await Promise.all(sources.map((source) => source.close()));
+  const architecture = keys.get('general.architecture');
+  const kind = keys.get('general.type') ?? 'model';
+  return kind === 'model' && IMAGE_ARCHITECTURES.has(architecture);
+}
+
+/** Architectures of ComfyUI-GGUF's image models; stable-diffusion.cpp states none. */
+const IMAGE_ARCHITECTURES: ReadonlySet<unknown> = new Set([
+  ...[
+    'sd1',
+    'sdxl',
+    'sd3',
+    'flux',
+    'aura',
+    'hidream',
+    'cosmos',
+    'ltxv',
+    'hyvid',
+    'wan',
+    'lumina2',
+    'qwen_image',
+  ],
+  undefined,
+]);
+
+/** Refuses what only language models have. */
+function refuseForText(options: PlanOptions): void {
+  const isGiven = {
+    layerwiseOffload: options.layerwiseOffload === true,
+    deterministic: options.deterministic === true,
+    activationDtype: options.activationDtype === 'int8',
+  };
+  const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
+  if (given === undefined) return;
+  throw new EngineError(
+    'bad_request',
+    say`${option(given)} is for language models, which ${options.model} is not: leave it out`,
+    { param: given },
+  );
+}
+
+/** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */
+async function makesEmbeddings(folder: Folder, names: readonly string[]): Promise<boolean> {
+  if (names.length > 0 && names.every(isGgufName)) return isEmbeddingGguf(folder);
+  if (!names.includes('config.json')) return false;
+  if (names.includes(MODULES)) return true;
+  const config = await readJson(folder, 'config.json');
+  const architecture = architectureOf(config, names, TEXT_CLASSES);
+  return TEXT_CLASSES.embeddings!.includes(architecture ?? '');
+}
+
+/** By the error with which a language model is refused that makes embeddings. */
+async function isEmbeddingGguf(folder: Folder): Promise<boolean> {
+  try {
+    await readCheckpointConfig(folder, TEXT_CLASSES);
+    return false;
+  } catch (error) {
+    if (error instanceof EngineError && error.param === MODULES) return true;
+    throw error;
+  }
+}

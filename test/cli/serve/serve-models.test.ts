@@ -1,0 +1,188 @@
+// The models that one server serves, and that the others continue when one ends.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { keepModels, type Openers } from '../../../src/cli/serve/serve-models.ts';
+import { planModels } from '../../../src/cli/serve/serve-plan.ts';
+import { EngineError, MODEL_KINDS, shippedModelPath } from '../../../src/index.ts';
+import { type RunningServer, startServer } from '../../../src/server/lifecycle.ts';
+import { openFakeImageModel } from '../../server/fake-image-model.ts';
+import { createFakeEmbeddingModel } from '../../server/fake-embedding-model.ts';
+import { createFakeModel } from '../../server/fake-model.ts';
+
+let home: string;
+let chat: string;
+let scenes: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'svc-serve-'));
+  const folder = (name: string, file: string) => {
+    mkdirSync(join(home, name));
+    writeFileSync(join(home, name, file), '{}');
+    return join(home, name);
+  };
+  chat = folder('chat', 'config.json');
+  scenes = folder('scenes', 'model_index.json');
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+describe('what is served', () => {
+  it('is what ships, where nothing is named', () => {
+    expect(planModels([])[0]).toEqual({ path: shippedModelPath(), kind: MODEL_KINDS.text, optional: false });
+  });
+
+  it('is told apart by its files; a folder without a list of modules or components, and an id, once it is opened', () => {
+    expect(planModels([chat, scenes, 'org/name'])).toEqual([
+      { path: chat, kind: null, optional: false },
+      { path: scenes, kind: MODEL_KINDS.image, optional: false },
+      { path: 'org/name', names: ['org/name'], kind: null, optional: false },
+    ]);
+  });
+
+  it('has all names of one model, or one each of several', () => {
+    expect(planModels([chat], ['a', 'b'])[0]?.names).toEqual(['a', 'b']);
+    expect(planModels([chat, scenes], ['a']).map(({ names }) => names)).toEqual([['a'], undefined]);
+    expect(() => planModels([chat, scenes], ['a', 'b', 'c'])).toThrow('3 names for 2 models');
+    expect(() => planModels([chat, `${chat}/`])).toThrow('two models are called chat');
+    expect(planModels([chat, chat], ['a', 'b']).map(({ names }) => names)).toEqual([['a'], ['b']]);
+  });
+});
+
+const servers: RunningServer[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
+
+async function keep(paths: string[], open: Partial<Openers>, optional = false) {
+  const log = { error() {}, warn() {}, info() {}, debug() {} };
+  const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 100 }, log);
+  servers.push(server);
+  const troubles: string[] = [];
+  const kept = keepModels(
+    planModels(paths).map((model) => ({ ...model, optional })),
+    {
+      server,
+      open: {
+        text: async () => createFakeModel(),
+        image: openFakeImageModel,
+        embedding: async () => createFakeEmbeddingModel(),
+        ...open,
+      },
+      options: {
+        quantization: 'int8',
+        'activation-dtype': 'float',
+        'sampling-defaults': 'model',
+        'logprobs-mode': 'raw',
+        'json-schema-mode': 'declared',
+        'max-running-requests': 4,
+      },
+      leaving: new AbortController().signal,
+      onEvent() {},
+      onReady() {},
+      onTrouble: (message) => troubles.push(message),
+    },
+  );
+  kept.catch(() => {});
+  return { server, kept, troubles };
+}
+
+describe('models in one server', () => {
+  it('open one after the other, each with the options of its kind', async () => {
+    const given: object[] = [];
+    const { server } = await keep([chat, scenes], {
+      text: async (options) => (given.push(options), createFakeModel()),
+      image: async (options) => (given.push(options), openFakeImageModel()),
+    });
+    await expect.poll(() => server.names()).toEqual(['fake-chat', 'fake-scenes']);
+    expect(given).toEqual([
+      {
+        model: chat,
+        quantization: 'int8',
+        samplingDefaults: 'model',
+        logprobsMode: 'raw',
+        jsonSchemaMode: 'declared',
+        activationDtype: 'float',
+        maxRunningRequests: 4,
+      },
+      { model: scenes, quantization: 'int8', prepare: true },
+    ]);
+  });
+
+  it('an id of the hub may turn out to hold a pipeline', async () => {
+    const { server } = await keep(['org/name'], {
+      text: () => Promise.reject(new EngineError('unsupported', 'a pipeline', { param: 'model_index.json' })),
+    });
+    await expect.poll(() => server.names()).toEqual(['org/name']);
+    const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: object[] };
+    expect(data[0]).toHaveProperty('pipeline');
+  });
+
+  it('an id of the hub may turn out to make embeddings', async () => {
+    const { server } = await keep(['org/name'], {
+      text: () => Promise.reject(new EngineError('unsupported', 'embeddings', { param: 'modules.json' })),
+    });
+    await expect.poll(() => server.names()).toEqual(['org/name']);
+    const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: object[] };
+    expect(data[0]).toHaveProperty('pooling');
+  });
+
+  it('embedding models get their options, seen by their modules or once their opening as text is refused', async () => {
+    const golden = fileURLToPath(new URL('../../golden/embedding/qwen3', import.meta.url));
+    expect(planModels([golden])[0]?.kind).toBe(MODEL_KINDS.embedding);
+    const given: object[] = [];
+    await keep([chat], {
+      text: () => Promise.reject(new EngineError('unsupported', 'embeddings', { param: 'modules.json' })),
+      embedding: async (options) => (given.push(options), createFakeEmbeddingModel()),
+    });
+    await expect.poll(() => given).toEqual([{ model: chat, quantization: 'int8' }]);
+  });
+
+  it('one that ends is opened again, and takes no other with it', async () => {
+    const first = await openFakeImageModel();
+    let opened = 0;
+    const { server, troubles } = await keep([chat, scenes], {
+      image: async () => {
+        opened += 1;
+        if (opened === 1) return first;
+        if (opened === 2)
+          return openFakeImageModel().then(
+            (model) => (setTimeout(() => model.die(new Error('again')), 50), model),
+          );
+        throw new EngineError('out_of_memory', 'no memory is left');
+      },
+    });
+    await expect.poll(() => server.names()).toHaveLength(2);
+    first.die(new Error('its thread ended'));
+    await expect
+      .poll(() => troubles)
+      .toEqual([
+        `its thread ended. Opening ${scenes} again.`,
+        `again. Opening ${scenes} again.`,
+        `${scenes} is no longer served: no memory is left`,
+      ]);
+    expect(server.names()).toEqual(['fake-chat']);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  });
+
+  it('ends where none is left, with the reason', async () => {
+    const model = createFakeModel();
+    let opened = 0;
+    const { kept, server } = await keep([chat], {
+      text: async () => {
+        if (opened++ > 0) throw new EngineError('bad_checkpoint', 'it is broken');
+        return model;
+      },
+    });
+    await expect.poll(() => server.names()).toHaveLength(1);
+    model.die(new Error('the thread ended'));
+    await expect(kept).rejects.toMatchObject({ code: 'bad_checkpoint' });
+  });
+
+  it('one that cannot be opened ends all, but where nobody asked for it', async () => {
+    const open = { image: () => Promise.reject(new EngineError('bad_checkpoint', 'it is broken')) };
+    await expect((await keep([chat, scenes], open)).kept).rejects.toThrow('it is broken');
+    const { server, troubles } = await keep([chat, scenes], open, true);
+    await expect.poll(() => troubles).toEqual([`${scenes} is not served: it is broken`]);
+    expect(server.names()).toEqual(['fake-chat']);
+  });
+});
