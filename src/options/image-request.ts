@@ -137,13 +137,13 @@ export const IMAGE_SAMPLING = {
     help: 'Adapters to draw with: names of loaded ones, or of files and folders in --lora-dir; none for an empty list. Left out, all that were given with the model.',
     in: IMAGES,
     field: 'lora_path',
-    by: 'engine/image/lora/adapters.ts',
+    by: 'engine/image/lora/image-loras.ts',
   },
   loraScale: {
     kind: { type: 'list', of: { type: 'number' }, most: LIMITS.adapters, orOne: true },
     help: 'How strongly each of lora_path is merged, or one number for all; left out, as given with the model, or 1.',
     in: IMAGES,
-    by: 'engine/image/lora/adapters.ts',
+    by: 'engine/image/lora/image-loras.ts',
   },
   strength: {
     kind: { type: 'number', above: 0, max: 1 },

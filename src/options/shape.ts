@@ -39,23 +39,25 @@ type Tagged<By extends string, Forms> = {
 }[keyof Forms];
 
 /** The values of a shape. */
-export type ShapeOf<S> = S extends { type: 'object' }
-  ? ObjectOf<S>
-  : S extends { type: 'list'; of: infer Entry }
-    ? ShapeOf<Entry>[]
-    : S extends { type: 'record'; of: infer Entry }
-      ? Record<string, ShapeOf<Entry>>
-      : S extends { type: 'either'; of: readonly (infer One)[] }
-        ? ShapeOf<One>
-        : S extends { type: 'tagged'; by: infer By extends string; forms: infer Forms }
-          ? Tagged<By, Forms>
-          : S extends { type: 'anything' }
-            ? unknown
-            : S extends { type: 'null' }
-              ? null
-              : S extends Kind
-                ? ValueOf<S>
-                : never;
+export type ShapeOf<S> = Shape extends S
+  ? unknown
+  : S extends { type: 'object' }
+    ? ObjectOf<S>
+    : S extends { type: 'list'; of: infer Entry }
+      ? ShapeOf<Entry>[]
+      : S extends { type: 'record'; of: infer Entry }
+        ? Record<string, ShapeOf<Entry>>
+        : S extends { type: 'either'; of: readonly (infer One)[] }
+          ? ShapeOf<One>
+          : S extends { type: 'tagged'; by: infer By extends string; forms: infer Forms }
+            ? Tagged<By, Forms>
+            : S extends { type: 'anything' }
+              ? unknown
+              : S extends { type: 'null' }
+                ? null
+                : S extends Kind
+                  ? ValueOf<S>
+                  : never;
 
 const NULL = { type: 'null' } as const;
 
