@@ -8,10 +8,10 @@ import { CutShort, isUnforeseen, RequestError, toErrorReply } from './http/error
 import { logCall, startCall } from './http/request-log.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
-import { errorsOf, lookupIn, routeOf, ROUTES } from './routes.ts';
+import { errorsOf, lookupIn, routeOf } from './routes.ts';
 import type { Service } from './service/service.ts';
 
-export function createApp(service: Service, routes: RouteTable = ROUTES): H3 {
+export function createApp(service: Service, routes: RouteTable): H3 {
   const lookup = lookupIn(routes);
   const app = new H3({
     silent: true,

@@ -2,6 +2,7 @@
 
 import { expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
+import type { RouteTable } from '../../src/server/service/route.ts';
 import type { ServerOptions } from '../../src/server/service/service.ts';
 import type { TokenLogprob } from '../../src/server/text/text-reply-schema.ts';
 import { checkReplies } from './docs/checked-replies.ts';
@@ -27,7 +28,7 @@ afterEachTest(async () => {
 
 export async function start(
   options: Partial<ServerOptions> = {},
-  { ready = true, names = [] }: { ready?: boolean; names?: string[] } = {},
+  { ready = true, names = [], added = {} }: { ready?: boolean; names?: string[]; added?: RouteTable } = {},
 ): Promise<Harness> {
   const lines: string[] = [];
   const line =
@@ -35,8 +36,10 @@ export async function start(
     (...parts: unknown[]) =>
       void lines.push(`${level} ${parts.map(String).join(' ')}`);
   const log = { error: line('error'), warn: line('warn'), info: line('info'), debug: line('debug') };
-  const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 300, ...options }, log);
-  open.push({ server, endChecks: checkReplies(server.url) });
+  const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 300, ...options }, log, added);
+  // The schemas of the server's own routes are known to the check.
+  const endChecks = Object.keys(added).length === 0 ? checkReplies(server.url) : () => {};
+  open.push({ server, endChecks });
   const model = createFakeModel();
   const served = server.addModel({ names });
   if (ready) served.ready(model);

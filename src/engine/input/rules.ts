@@ -5,7 +5,8 @@
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { nearestName } from '../../options/nearest-name.ts';
-import { type Kind, type OtherNames, plainName, type Settings } from '../../options/setting.ts';
+import { type OtherNames, plainName, type Settings } from '../../options/setting.ts';
+import { jsonType, type Shape } from '../../options/shape.ts';
 
 /** Throws bad_request if a value is invalid; `name` is its name in the message. */
 export type Rule = (value: unknown, name: string) => void;
@@ -95,7 +96,7 @@ export function objectOf(rules: Rules, { required = [], open = false }: Members 
 
 interface Members {
   required?: readonly string[];
-  open?: boolean;
+  open?: boolean | undefined;
 }
 
 /** Checks a set of options against its table. `what`: the name of the set in messages; `otherNames`: names elsewhere of its options. */
@@ -143,8 +144,8 @@ function remedyOf(member: string, names: readonly string[], otherNames?: OtherNa
 export const adapterRule: Rule = (value, name) =>
   typeof value === 'string' ? filledText(value, name) : whole(0, 99)(value, name);
 
-/** Returns the rule for the values of a setting. */
-export function ruleOf(kind: Kind): Rule {
+/** Returns the rule for the values of a shape, such as the kind of a setting. */
+export function ruleOf(kind: Shape): Rule {
   switch (kind.type) {
     case 'number':
       return real(kind.above ?? kind.min ?? -Infinity, kind.max ?? Infinity, {
@@ -168,9 +169,53 @@ export function ruleOf(kind: Kind): Rule {
       return whole(0, 2 ** 32 - 1);
     case 'list':
       return listOf(ruleOf(kind.of), kind);
+    case 'record':
+      return recordOf(ruleOf(kind.of));
+    case 'tokens':
+      return recordOf(ruleOf(kind.of), kind);
+    case 'object':
+      return objectOf(rulesOfMembers(kind.members), { required: kind.required, open: kind.isOpen });
+    case 'tagged':
+      return taggedRule(kind);
+    case 'either':
+      return eitherRule(kind.of);
     default:
-      return recordOf(ruleOf(kind.of), kind.type === 'tokens' ? kind : {});
+      return anything;
   }
+}
+
+const rulesOfMembers = (members: Readonly<Record<string, Shape>>): Rules =>
+  Object.fromEntries(Object.entries(members).map(([name, shape]) => [name, ruleOf(shape)]));
+
+/** Of shapes of several types that of the value's own type; for a value of another type the last one but null. */
+function eitherRule(shapes: readonly Shape[]): Rule {
+  const rules = shapes.map((shape) => ({ type: jsonType(shape), rule: ruleOf(shape) }));
+  const { rule: otherwise } = rules.findLast(({ type }) => type !== 'null')!;
+  return (value, name) => {
+    const type = Array.isArray(value) ? 'list' : value === null ? 'null' : JSON_TYPES[typeof value];
+    (rules.find((one) => one.type === type)?.rule ?? otherwise)(value, name);
+  };
+}
+
+const JSON_TYPES: Partial<Record<string, ReturnType<typeof jsonType>>> = {
+  string: 'text',
+  boolean: 'flag',
+  object: 'object',
+  number: 'number',
+};
+
+function taggedRule({ by, forms }: Extract<Shape, { type: 'tagged' }>): Rule {
+  const tag = objectOf({ [by]: oneOf(...Object.keys(forms)) }, { required: [by], open: true });
+  const rules = new Map(
+    Object.entries(forms).map(([tagged, { members, required }]) => [
+      tagged,
+      objectOf({ [by]: text, ...rulesOfMembers(members) }, { required }),
+    ]),
+  );
+  return (value, name) => {
+    tag(value, name);
+    rules.get(String(Reflect.get(value as object, by)))!(value, name);
+  };
 }
 
 /** Returns the rules of a table of settings. */

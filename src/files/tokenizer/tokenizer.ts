@@ -3,6 +3,7 @@
 
 import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
 import { createEncoder, type TextEncoding } from './encode/encoder.ts';
+import { UnknownKind } from './encode/unknown-kind.ts';
 import { libraryDecoder } from './encode/library.ts';
 import { EngineError } from '../error.ts';
 import {
@@ -157,7 +158,7 @@ function openPieces(
     return { encoding: createEncoder(json, added), decodeTokens: libraryDecoder(json['decoder']) };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const isUnknown = reason.startsWith('Unknown');
+    const isUnknown = cause instanceof UnknownKind;
     const remedy = isUnknown
       ? 'choose a model with another tokenizer'
       : 'fetch the file again, or correct it';

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { ChatMessage, ContentPart } from '../../index.ts';
 import type { MEMBERS, MessageBody, PromptBody } from './anthropic-schema.ts';
 import { RequestError } from '../http/errors.ts';
-import { dataUrl } from '../media/base64.ts';
+import { dataUrl } from '../media/read-media.ts';
 import { imagePart } from '../media/named-parts.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';

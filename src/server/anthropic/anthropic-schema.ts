@@ -5,33 +5,26 @@ import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';
-import { fieldsOf } from '../body/setting-fields.ts';
+import { fieldsOf, membersOf } from '../body/setting-fields.ts';
+import { FUNCTION } from '../../options/conversation.ts';
 import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
-import { withMembers } from '../body/unknown-members.ts';
+import { typedObject } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
 
 const FOREIGN_BLOCKS = new Set(['document', 'search_result', 'container_upload']);
 
-type Issue = (message: string, path: string[], code?: string) => void;
-
-/** Schema of a list of content blocks of the given types. */
+/** Schema of content blocks of the given types. */
 function blocks(members: Readonly<Record<string, z.ZodObject>>) {
-  const types = Object.keys(members);
-  const schema = z.looseObject({ type: z.string() }).superRefine((block, context) => {
-    const issue: Issue = (message, path, code) =>
-      context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
-    const own = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
-    if (FOREIGN_BLOCKS.has(block.type)) {
-      issue('is not read here; send text or images', [block.type], 'unsupported');
-    } else if (!own) {
-      issue(`must be one of ${types.join(', ')}, got ${JSON.stringify(block.type)}`, ['type'], 'unsupported');
-    } else {
-      for (const found of own.safeParse(block).error?.issues ?? [])
-        context.addIssue({ ...found, path: placeOf(found, block.type), input: block } as never);
-    }
+  return typedObject(members, {
+    placeOf,
+    refusal: (type, types) => ({
+      code: 'unsupported',
+      ...(FOREIGN_BLOCKS.has(type)
+        ? { message: 'is not read here; send text or images', path: [type] }
+        : { message: `must be one of ${types.join(', ')}, got ${JSON.stringify(type)}` }),
+    }),
   });
-  return withMembers(schema, (type) => members[String(type)]);
 }
 
 /**
@@ -83,6 +76,8 @@ const message = z.looseObject({
   content: z.union([z.string(), list(blocks(MEMBERS), MOST_TURNS)]),
 });
 
+const { name, description, strict } = membersOf(FUNCTION);
+
 const tool = z.looseObject({
   type: z
     .string()
@@ -91,10 +86,10 @@ const tool = z.looseObject({
       params: { code: 'unsupported' },
     })
     .nullish(),
-  name: filled,
-  description: z.string().nullish(),
+  name,
+  description,
   input_schema: record(z.unknown()),
-  strict: z.boolean().nullish(),
+  strict,
   cache_control: silent,
 });
 

@@ -16,7 +16,7 @@ import { unknownMembers } from './unknown-members.ts';
 
 export type { HonouredBody } from './fields.ts';
 
-export interface BodyRules<T extends FieldTable, R extends keyof HonouredBody<T> & string> {
+export interface BodyRules<T extends FieldTable, R extends keyof HonouredBody<T> & string = never> {
   fields: T;
   /** Fields that cannot be left out. */
   required?: readonly R[];
@@ -43,7 +43,7 @@ type CheckBody<T extends FieldTable, R extends keyof HonouredBody<T>> = (
 
 const MODEL_REMEDY = '; send a served name, or "default" for the model this server has';
 
-export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T> & string>({
+export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T> & string = never>({
   fields,
   required = [],
   inPlace = {},

@@ -3,7 +3,7 @@
 
 import { RequestError } from '../http/errors.ts';
 import type { FieldTable } from './fields.ts';
-import { readBytes } from './body-bytes.ts';
+import { readBytes } from './json-body.ts';
 import { parseJson } from './json-text.ts';
 
 const MOST_FORM_PARTS = 256;

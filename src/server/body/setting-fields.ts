@@ -13,7 +13,8 @@ import {
   type SettingValues,
 } from '../../options/setting.ts';
 import { LIMITS } from '../../options/limits.ts';
-import { list, record, tokenId } from './bounded.ts';
+import type { ObjectShape, Shape, ShapeOf } from '../../options/shape.ts';
+import { list, MOST_IDS, MOST_TOOLS, record, tokenId } from './bounded.ts';
 import type { Field } from './fields.ts';
 
 /** The settings of a table that are fields of an interface, by their field names. */
@@ -67,7 +68,24 @@ function defaultText({ default: fallback, modelKey, isOfModel, flag }: Setting):
 export const schemaOf = <const K extends Kind>(kind: K): z.ZodType<SentValueOf<K>> =>
   anySchemaOf(kind) as z.ZodType<SentValueOf<K>>;
 
-function anySchemaOf(kind: Kind): z.ZodType {
+/** Schemas of an object's members as requests send them, where null, too, may stand for one that is left out. */
+export function membersOf<const S extends ObjectShape>({ members, required }: S) {
+  const schemas = Object.entries(members).map(([name, shape]) => {
+    const schema = anySchemaOf(shape);
+    return [name, required.includes(name) ? schema : schema.nullish()];
+  });
+  return Object.fromEntries(schemas) as {
+    -readonly [K in keyof S['members']]: K extends S['required'][number]
+      ? z.ZodType<ShapeOf<S['members'][K]>>
+      : z.ZodOptional<z.ZodNullable<z.ZodType<ShapeOf<S['members'][K]>>>>;
+  };
+}
+
+/** The schema of a value with members as requests send it. Objects may have unknown members; those whose members depend on one may not. */
+export const shapeSchema = <const S extends Shape>(shape: S): z.ZodType<ShapeOf<S>> =>
+  anySchemaOf(shape) as z.ZodType<ShapeOf<S>>;
+
+function anySchemaOf(kind: Shape): z.ZodType {
   switch (kind.type) {
     case 'number':
       return bounded(z.number(), kind);
@@ -83,19 +101,49 @@ function anySchemaOf(kind: Kind): z.ZodType {
     case 'text':
       return kind.type === 'text' && kind.isEmpty ? z.string() : z.string().min(1);
     case 'choice':
-      return z.enum(kind.choices as [string, ...string[]]);
+      return kind.choices.length === 1 ? z.literal(kind.choices[0]!) : z.enum(kind.choices);
     case 'tokenId':
       return tokenId;
-    case 'list': {
-      const entry = anySchemaOf(kind.of);
-      const entries = list(entry, kind.most ?? Infinity);
-      return kind.orOne ? z.union([entry, entries]) : entries;
-    }
+    case 'list':
+      return listSchema(kind);
     case 'record':
       return record(anySchemaOf(kind.of));
-    default:
+    case 'tokens':
       return record(anySchemaOf(kind.of), { names: z.string().regex(/^(0|[1-9]\d*)$/), most: kind.most });
+    case 'object':
+      return z.looseObject(shapeOf(kind));
+    case 'either': {
+      const schemas = kind.of.filter(({ type }) => type !== 'null').map(anySchemaOf);
+      const schema = schemas.length === 1 ? schemas[0]! : z.union(schemas);
+      return schemas.length < kind.of.length ? schema.nullable() : schema;
+    }
+    case 'tagged':
+      return z.discriminatedUnion(
+        kind.by,
+        Object.entries(kind.forms).map(([name, form]) =>
+          z.strictObject({ [kind.by]: z.literal(name), ...shapeOf(form) }),
+        ) as [z.ZodObject, ...z.ZodObject[]],
+      );
+    default:
+      return z.unknown();
   }
+}
+
+function shapeOf({ members, required }: ObjectShape): z.ZodRawShape {
+  const schemas = Object.entries(members).map(([name, shape]) => {
+    const schema = anySchemaOf(shape);
+    return [name, required.includes(name) ? schema : schema.optional()];
+  });
+  return Object.fromEntries(schemas) as z.ZodRawShape;
+}
+
+function listSchema(kind: Extract<Shape, { type: 'list' }>): z.ZodType {
+  const entry = anySchemaOf(kind.of);
+  const most =
+    kind.most ?? (entry === tokenId ? MOST_IDS : kind.of.type === 'object' ? MOST_TOOLS : Infinity);
+  const entries = list(entry, most);
+  if ('orOne' in kind && kind.orOne) return z.union([entry, entries]);
+  return kind.least === undefined ? entries : entries.min(kind.least);
 }
 
 /** Bounds beyond the safe integers are left out, because zod's integers are safe integers already. */

@@ -13,6 +13,43 @@ export function withMembers<S extends z.ZodObject>(schema: S, members: MembersOf
   return schema;
 }
 
+interface TypedRules<B> {
+  /** Members of all types; default: only `type`. */
+  base?: B;
+  /** The type of an object without one. */
+  usual?: string;
+  /** What is wrong with an object of another type; default: the value of `type`. */
+  refusal?(type: string, types: readonly string[]): { message: string; path?: string[]; code?: string };
+  /** The path of an issue in an object of a type, as the interface writes it; default: that in the object. */
+  placeOf?(issue: z.core.$ZodIssue, type: string): PropertyKey[];
+}
+
+/** Schema of objects whose members depend on their `type`. */
+export function typedObject<B extends z.ZodObject = z.ZodObject<{ type: z.ZodString }, z.core.$loose>>(
+  members: Readonly<Record<string, z.ZodObject>>,
+  { base, usual, refusal = noSuchType, placeOf = ({ path }) => path }: TypedRules<B> = {},
+): B {
+  const typeOf = (type: unknown): string => (typeof type === 'string' ? type : (usual ?? ''));
+  const given: z.ZodObject = base ?? z.looseObject({ type: z.string() });
+  const types = Object.keys(members);
+  const schema = given.superRefine((value, context) => {
+    const type = typeOf(value['type']);
+    const own = Object.hasOwn(members, type) ? members[type] : undefined;
+    if (own) {
+      for (const issue of own.safeParse(value).error?.issues ?? [])
+        context.addIssue({ ...issue, path: placeOf(issue, type), input: value } as never);
+      return;
+    }
+    const { code, ...wrong } = refusal(type, types);
+    context.addIssue({ code: 'custom', path: ['type'], ...wrong, ...(code && { params: { code } }) });
+  });
+  return withMembers(schema as B, (type) => members[typeOf(type)]);
+}
+
+function noSuchType(type: string, types: readonly string[]) {
+  return { message: `must be one of ${types.join(', ')}, got ${JSON.stringify(type)}` };
+}
+
 /** Paths of unknown members in the honoured fields of a body. */
 export function unknownMembers(body: Record<string, unknown>, table: FieldTable): string[] {
   return Object.entries(body).flatMap(([name, value]) => {

@@ -9,9 +9,8 @@ import { withoutMissing } from '../body/fields.ts';
 import { checkTokenIds, toGeneration, underFieldName } from '../text/generation-request.ts';
 import { toChatMessages } from '../text/messages.ts';
 import { thinkingKwargs, toReasoning } from '../text/reasoning.ts';
-import type { ChatBody } from './chat-schema.ts';
+import { type ChatBody, validateChat } from './chat-schema.ts';
 import { toToolRequest, toTools } from '../text/tools.ts';
-import { validateChat } from './chat-validation.ts';
 
 interface ChatRequest {
   /** With its media as bytes. */

@@ -1,4 +1,5 @@
-// The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
+// The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts), and the rules that
+// involve more than one of them.
 
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
@@ -7,8 +8,11 @@ import { by, type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect
 import { GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
 import { tileCount } from '../text/content-parts.ts';
 import { messagesSchema } from '../text/messages.ts';
-import { REASONING_FIELDS } from '../text/reasoning.ts';
-import { TOOL_FIELDS } from '../text/tools.ts';
+import { REASONING_FIELDS, checkReasoning } from '../text/reasoning.ts';
+import { TOOL_FIELDS, checkTools } from '../text/tools.ts';
+import { bodyChecker, type BodyRules } from '../body/body.ts';
+import { RequestError } from '../http/errors.ts';
+import { checkGeneration } from '../text/generation-request.ts';
 
 /** Limits on the tiles of images; those of a part take their place for that part. */
 export const TILE_FIELDS = {
@@ -46,7 +50,7 @@ export const CHAT_FIELDS = {
     max_tokens: honoured(tokenCount, 'Older name of max_completion_tokens, which wins.'),
   }),
   ...GENERATION_FIELDS,
-  ...by('server/text/logprobs.ts', {
+  ...by('server/text/reply-fold.ts', {
     logprobs: honoured(z.boolean(), 'Log probability of every generated token.', false),
     top_logprobs: honoured(
       z.int().min(0).max(LIMITS.logprobs),
@@ -105,3 +109,38 @@ export const CHAT_FIELDS = {
 
 /** The honoured fields of a request; `null` and defaults have become "left out". */
 export type ChatBody = HonouredBody<typeof CHAT_FIELDS>;
+
+export const CHAT_RULES = {
+  fields: CHAT_FIELDS,
+  required: ['messages', 'model'],
+  inPlace: { messages: 'input_ids' },
+  checkTogether: checkPairs,
+} satisfies BodyRules<typeof CHAT_FIELDS, 'messages' | 'model'>;
+
+export const validateChat = bodyChecker(CHAT_RULES);
+
+function checkPairs(body: ChatBody): void {
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens;
+  const name = body.max_completion_tokens === undefined ? 'max_tokens' : 'max_completion_tokens';
+  checkGeneration(body, [name, maxTokens]);
+  checkTools(body);
+  checkReasoning(body);
+  const refuse = (param: string, text: string): never => {
+    throw new RequestError('invalid_value', `${param} ${text}`, { param });
+  };
+  if (body.top_logprobs !== undefined && !body.logprobs)
+    refuse('top_logprobs', 'needs logprobs to be true; send both or neither');
+  if (body.return_progress && !body.stream)
+    refuse('return_progress', 'needs stream to be true; send both or neither');
+  if (body.continue_final_message) {
+    const last = body.messages?.at(-1);
+    if (last?.role !== 'assistant' || typeof last.content !== 'string')
+      refuse(
+        'continue_final_message',
+        "needs the last message to be the assistant's, with a text to go on from",
+      );
+  }
+  const rendered = ['chat_template_kwargs', 'continue_final_message'] as const;
+  const unread = body.input_ids && rendered.find((field) => body[field] !== undefined);
+  if (unread) refuse(unread, 'is for the chat template, and input_ids go past it; send one of them');
+}

@@ -3,7 +3,7 @@
 import { MARKED_EVENTS } from '../http/sse.ts';
 import { replyHead, textRoute } from '../text/text-interface.ts';
 import { askChecked } from './chat-request.ts';
-import { CHAT_RULES } from './chat-validation.ts';
+import { CHAT_RULES } from './chat-schema.ts';
 import { chatForm } from './chat-reply.ts';
 
 export const CHAT = textRoute({

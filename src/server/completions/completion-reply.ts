@@ -2,7 +2,7 @@
 
 import type { PromptToken, TokenLogprob } from '../../index.ts';
 import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
-import type { CompletionBody } from './completion-schema.ts';
+import type { CompletionBody } from './completion-request.ts';
 import { type ErrorReply, OPENAI_ERRORS } from '../http/errors.ts';
 import { extensionsOf, usageOf } from '../text/reply-fold.ts';
 import type { Part } from '../text/reply-parts.ts';

@@ -1,13 +1,21 @@
-// Converts the fields of a text completion to the engine's requests, one per prompt.
+// The fields of a text completion, with a prompt that is not rendered by a chat template, and their conversion to the engine's requests,
+// one per prompt.
 
-import type { TextModel, TextPrompt, TextRequest } from '../../index.ts';
-import type { KnownCompletion } from './completion-schema.ts';
+import { type TextModel, type TextPrompt, type TextRequest, LIMITS } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
-import { withoutMissing } from '../body/fields.ts';
+import {
+  withoutMissing,
+  type FieldTable,
+  type HonouredBody,
+  honoured,
+  neutralOnly,
+  noEffect,
+} from '../body/fields.ts';
 import { fillInPrompt } from '../text/fill-in.ts';
-import { checkGeneration, checkTokenIds, toGeneration } from '../text/generation-request.ts';
-import { checkPromptIds } from '../text/token-ids.ts';
-import { isOneInput, listInputs, type TokenInput } from '../body/token-input.ts';
+import { checkGeneration, checkTokenIds, toGeneration, checkPromptIds } from '../text/generation-request.ts';
+import { isOneInput, listInputs, type TokenInput, tokenInputs } from '../body/bounded.ts';
+import { z } from 'zod';
+import { GENERATION_FIELDS } from '../text/generation-fields.ts';
 
 const MAX_TOKENS = 16;
 
@@ -75,3 +83,39 @@ export function checkTogether(body: KnownCompletion): void {
   if (echo && logprobs !== undefined)
     refuse('unsupported', 'suffix', 'goes with echo or with logprobs, not with both; leave one out');
 }
+
+const MOST_PROMPTS = 128;
+
+export const COMPLETION_FIELDS = {
+  prompt: honoured(
+    tokenInputs(MOST_PROMPTS),
+    `A text, a list of token ids, or up to ${MOST_PROMPTS} of either, each with its own choices.`,
+  ),
+  model: honoured(
+    z.string().min(1),
+    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  ),
+  max_tokens: honoured(
+    z.int().min(0),
+    'Most tokens to generate; clamped to what the context leaves. 0 with echo: only the prompt.',
+    16,
+  ),
+  ...GENERATION_FIELDS,
+  echo: honoured(z.boolean(), 'The text begins with the prompt.', false),
+  suffix: honoured(
+    z.string(),
+    'What comes after the text: for models whose tokenizer has tokens to fill in the middle.',
+    '',
+  ),
+  logprobs: honoured(
+    z.int().min(0).max(LIMITS.logprobs),
+    `Log probability of every generated token, with echo of the prompt's too, and of up to ${LIMITS.logprobs} best ones at its place.`,
+  ),
+  best_of: neutralOnly('Choices to choose from.', 1),
+  user: noEffect('Who asks.'),
+} satisfies FieldTable;
+
+export type CompletionBody = HonouredBody<typeof COMPLETION_FIELDS>;
+
+/** A body after its check. */
+export type KnownCompletion = CompletionBody & Required<Pick<CompletionBody, 'prompt' | 'model'>>;

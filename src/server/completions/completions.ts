@@ -5,8 +5,7 @@ import { MARKED_EVENTS } from '../http/sse.ts';
 import { underFieldName } from '../text/generation-request.ts';
 import { replyHead, textRoute } from '../text/text-interface.ts';
 import { CompletionForm } from './completion-reply.ts';
-import { checkTogether, toCompletions } from './completion-request.ts';
-import { COMPLETION_FIELDS } from './completion-schema.ts';
+import { checkTogether, toCompletions, COMPLETION_FIELDS } from './completion-request.ts';
 
 export const COMPLETIONS = textRoute({
   summary:

@@ -1,8 +1,7 @@
 // The API page in HTML: routes by group, their fields as tables with a form to try each, and the members of their replies.
 
 import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
-import { givesText, repliesSection } from './docs-replies.ts';
-import { row, text } from './docs-rows.ts';
+import { givesText, repliesSection, row, text } from './docs-rows.ts';
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts';
 
 interface Entry {

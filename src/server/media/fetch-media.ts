@@ -6,8 +6,7 @@ import { type IncomingMessage, type RequestOptions, request as httpRequest } fro
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { RequestError } from '../http/errors.ts';
-import type { ByteBudget } from './byte-budget.ts';
-import { type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
+import { type ByteBudget, type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
 import { mediaOption } from '../../options/names.ts';
 
 export interface FetchRules {

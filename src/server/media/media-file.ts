@@ -4,8 +4,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ByteBudget } from './byte-budget.ts';
-import { type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
+import { type ByteBudget, type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
 import { mediaOption } from '../../options/names.ts';
 
 interface FileReading {

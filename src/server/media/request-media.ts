@@ -17,9 +17,8 @@ import { RequestError } from '../http/errors.ts';
 import { whileClientWaits } from '../service/model-call.ts';
 import { modelsOf } from '../service/models.ts';
 import type { Service } from '../service/service.ts';
-import { ByteBudget, HeldBytes } from './byte-budget.ts';
+import { ByteBudget, HeldBytes, type CheckHead, MediaSource } from './media-source.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
-import { type CheckHead, MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
 
 /**

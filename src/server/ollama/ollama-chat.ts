@@ -2,7 +2,7 @@
 
 import type { ChatMessage, ContentPart, TextModel, TextPrompt } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
-import { dataUrl } from '../media/base64.ts';
+import { dataUrl } from '../media/read-media.ts';
 import { imagePart } from '../media/named-parts.ts';
 import { show, withoutMissing } from '../body/fields.ts';
 import { fillInPrompt } from '../text/fill-in.ts';

@@ -2,12 +2,11 @@
 
 import { type EmbeddingModel, MODEL_KINDS } from '../../index.ts';
 import { underNamesLater } from '../body/renamed.ts';
-import { listInputs, type TokenInput } from '../body/token-input.ts';
+import { listInputs, type TokenInput } from '../body/bounded.ts';
 import { findModel } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
 import { embed } from '../tokens/embeddings.ts';
-import { OLLAMA, OLLAMA_ENDPOINTS } from './ollama-entry.ts';
-import { EMBED_FIELDS, ONE_EMBEDDING_FIELDS } from './ollama-schema.ts';
+import { OLLAMA, OLLAMA_ENDPOINTS, EMBED_FIELDS, ONE_EMBEDDING_FIELDS } from './ollama-schema.ts';
 
 export const EMBED = bodyRoute(
   {

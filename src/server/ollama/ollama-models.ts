@@ -9,8 +9,7 @@ import { mapSampling } from '../../options/text-request.ts';
 import { findModel, splitName } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
 import { isOf, requireRunning, type Service } from '../service/service.ts';
-import { OLLAMA } from './ollama-entry.ts';
-import { SHOW_FIELDS } from './ollama-schema.ts';
+import { OLLAMA, SHOW_FIELDS } from './ollama-schema.ts';
 
 /**
  * The version of Ollama whose interface this is. Clients infer supported routes from it; Codex requires the version that introduced

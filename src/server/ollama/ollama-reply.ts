@@ -3,7 +3,7 @@
 
 import type { TokenLogprob } from '../../index.ts';
 import { OLLAMA_ERRORS } from '../http/errors.ts';
-import { toLogprobs } from '../text/logprobs.ts';
+import { toLogprobs } from '../text/reply-fold.ts';
 import type { Part } from '../text/reply-parts.ts';
 import type { TextRun } from '../text/text-call.ts';
 import type { Send, TextForm } from '../text/text-reply.ts';

@@ -1,7 +1,7 @@
 // The routes of Ollama's interface.
 
 import type { Route, RouteTable } from '../service/route.ts';
-import { OLLAMA } from './ollama-entry.ts';
+import { OLLAMA } from './ollama-schema.ts';
 import { EMBED, EMBED_ONE } from './ollama-embed.ts';
 import { ollamaRunning, ollamaTags, ollamaVersion, refuseManaging, SHOW } from './ollama-models.ts';
 import { OLLAMA_CHAT, OLLAMA_GENERATE } from './ollama.ts';

@@ -1,4 +1,4 @@
-// The fields of Ollama's interface.
+// The fields of Ollama's interface, and what all of its routes share.
 
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
@@ -14,6 +14,10 @@ import {
   pickFields,
 } from '../body/fields.ts';
 import { optionsSchema } from './ollama-options.ts';
+import { readUntypedJson } from '../body/json-body.ts';
+import { OLLAMA_ERRORS } from '../http/errors.ts';
+import { LINES } from '../http/sse.ts';
+import type { Endpoints } from '../service/models.ts';
 
 const filled = z.string().min(1);
 const model = honoured(
@@ -132,3 +136,17 @@ export type OllamaChatBody = HonouredBody<typeof OLLAMA_CHAT_FIELDS>;
 export type OllamaMessage = z.infer<typeof message>;
 export type TextBody = HonouredBody<typeof TEXT_FIELDS> & { model: string };
 export type GenerateBody = HonouredBody<typeof GENERATE_FIELDS> & { model: string };
+
+export const OLLAMA = {
+  group: 'Ollama',
+  errors: OLLAMA_ERRORS,
+  framing: LINES,
+  read: readUntypedJson,
+  schemas: [() => import('./ollama-reply-schema.ts')],
+} as const;
+
+/** Ollama's clients have no other routes. */
+export const OLLAMA_ENDPOINTS: Endpoints = {
+  text: 'POST /api/chat or /api/generate',
+  embedding: 'POST /api/embed',
+};

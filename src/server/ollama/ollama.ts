@@ -13,9 +13,14 @@ import {
   toChat,
   toMessages,
 } from './ollama-chat.ts';
-import { OLLAMA, OLLAMA_ENDPOINTS } from './ollama-entry.ts';
+import {
+  OLLAMA,
+  OLLAMA_ENDPOINTS,
+  GENERATE_FIELDS,
+  OLLAMA_CHAT_FIELDS,
+  type TextBody,
+} from './ollama-schema.ts';
 import { ollamaForm, type ReplyHead } from './ollama-reply.ts';
-import { GENERATE_FIELDS, OLLAMA_CHAT_FIELDS, type TextBody } from './ollama-schema.ts';
 
 const COMMON = { ...OLLAMA, endpoints: OLLAMA_ENDPOINTS, required: ['model'], wholeCalls: true } as const;
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { list, MOST_TOOLS, MOST_TURNS } from '../body/bounded.ts';
 import { toolSchema } from './response-tool-schema.ts';
-import { withMembers } from '../body/unknown-members.ts';
+import { typedObject, withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
 /** Members of replies that requests send back; they have no effect. */
@@ -101,26 +101,14 @@ const MEMBERS = {
 
 export type ItemType = keyof typeof MEMBERS;
 
-const TYPES = Object.keys(MEMBERS) as ItemType[];
-
-const anyItem = z.looseObject({ type: z.string().optional(), id: echoed, status: echoed });
-
-const checkedItem = anyItem.superRefine((item, context) => {
-  const type = (item.type ?? 'message') as ItemType;
-  if (!TYPES.includes(type)) {
-    context.addIssue({
-      code: 'custom',
-      path: ['type'],
-      message: `must be one of ${TYPES.join(', ')}, got ${JSON.stringify(type)}`,
-      params: { code: 'unsupported' },
-    });
-    return;
-  }
-  const { error } = MEMBERS[type].safeParse(item);
-  for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: item } as never);
+export const inputItem = typedObject(MEMBERS, {
+  base: z.looseObject({ type: z.string().optional(), id: echoed, status: echoed }),
+  usual: 'message',
+  refusal: (type, types) => ({
+    message: `must be one of ${types.join(', ')}, got ${JSON.stringify(type)}`,
+    code: 'unsupported',
+  }),
 });
-
-export const inputItem = withMembers(checkedItem, (type) => MEMBERS[(type ?? 'message') as ItemType]);
 
 export type InputItem = z.infer<typeof inputItem>;
 

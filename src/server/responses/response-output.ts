@@ -3,13 +3,12 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TokenLogprob } from '../../index.ts';
-import { toLogprobs } from '../text/logprobs.ts';
-import type { Part } from '../text/reply-parts.ts';
+import { toLogprobs } from '../text/reply-fold.ts';
+import { type Part, canBeMade } from '../text/reply-parts.ts';
 import { type CallItem, callItem } from './response-call.ts';
 import type { InputItem } from './response-items.ts';
 import { type ResponseBody, wantsOutputLogprobs } from './response-schema.ts';
 import type { OfferedTool } from './response-tools.ts';
-import { canBeMade } from '../text/whole-calls.ts';
 
 /** Called with the type and members of every event. */
 type Tell = (type: string, members: object) => void;

@@ -13,6 +13,7 @@ import {
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { fieldsOf } from '../body/setting-fields.ts';
 import { CONSTRAINT_NAMES, GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { effort } from '../text/reasoning.ts';
 import { inputItem } from './response-items.ts';
 import { toolChoice, toolSchema } from './response-tool-schema.ts';
 
@@ -71,7 +72,7 @@ export const RESPONSE_FIELDS = {
   ),
   reasoning: honoured(
     z.looseObject({
-      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      effort: effort.nullish(),
       summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
     }),
     'effort, as reasoning_effort of chat completions. Thoughts come whole, not as a summary.',

@@ -1,8 +1,10 @@
 // The tools of a request for a response: functions, free-form tools, both in namespaces, and a search that the client runs.
 
 import { z } from 'zod';
-import { list, MOST_TOOLS, record } from '../body/bounded.ts';
-import { withMembers } from '../body/unknown-members.ts';
+import { FUNCTION, TOOL_CHOICES, TOOL_MODES } from '../../options/conversation.ts';
+import { list, MOST_TOOLS } from '../body/bounded.ts';
+import { membersOf } from '../body/setting-fields.ts';
+import { typedObject } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
 /** Members without effect: every tool is shown to the model from the start, and only the model calls it. */
@@ -21,9 +23,11 @@ const inputFormat = z
     context.addIssue({ code: 'custom', path: [missing], message: 'is required in a grammar', params });
   });
 
+const { name, description, parameters, strict } = membersOf(FUNCTION);
+
 const called = {
-  name: filled,
-  description: z.string().nullish(),
+  name,
+  description,
   defer_loading: silent,
   allowed_callers: silent,
 };
@@ -31,8 +35,8 @@ const called = {
 const CALLED = {
   function: z.looseObject({
     ...called,
-    parameters: record(z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
+    parameters,
+    strict,
     output_schema: silent,
   }),
   custom: z.looseObject({ ...called, format: inputFormat.nullish() }),
@@ -41,14 +45,14 @@ const CALLED = {
 const MEMBERS = {
   ...CALLED,
   namespace: z.looseObject({
-    name: filled,
-    description: z.string().nullish(),
+    name,
+    description,
     tools: list(tools(CALLED), MOST_TOOLS).min(1),
   }),
   tool_search: z.looseObject({
     execution: z.literal('client'),
-    description: z.string().nullish(),
-    parameters: record(z.unknown()).nullish(),
+    description,
+    parameters,
   }),
   // Never offered to the model, so its settings have no effect.
   web_search: z.looseObject({
@@ -60,24 +64,14 @@ const MEMBERS = {
   }),
 };
 
-/** Schema of a list of tools of the given types. */
+/** Schema of tools of the given types. */
 function tools(members: Readonly<Record<string, z.ZodObject>>) {
-  const types = Object.keys(members);
-  const schema = z.looseObject({ type: z.string() }).superRefine((tool, context) => {
-    const own = Object.hasOwn(members, tool.type) ? members[tool.type] : undefined;
-    if (own) {
-      for (const issue of own.safeParse(tool).error?.issues ?? [])
-        context.addIssue({ ...issue, input: tool } as never);
-      return;
-    }
-    context.addIssue({
-      code: 'custom',
-      path: ['type'],
-      message: `is ${tool.type}, and this server runs no tools of its own; send one of ${types.join(', ')}`,
-      params: { code: 'unsupported' },
-    });
+  return typedObject(members, {
+    refusal: (type, types) => ({
+      message: `is ${type}, and this server runs no tools of its own; send one of ${types.join(', ')}`,
+      code: 'unsupported',
+    }),
   });
-  return withMembers(schema, (type) => members[String(type)]);
 }
 
 export const toolSchema = tools(MEMBERS);
@@ -93,12 +87,12 @@ const named = (type: 'function' | 'custom') =>
 const chosen = z.union([named('function'), named('custom')]);
 
 export const toolChoice = z.union([
-  z.enum(['auto', 'none', 'required']),
+  z.enum(TOOL_CHOICES),
   named('function'),
   named('custom'),
   z.looseObject({
     type: z.literal('allowed_tools'),
-    mode: z.enum(['auto', 'required']),
+    mode: z.enum(TOOL_MODES),
     tools: list(chosen, MOST_TOOLS).min(1),
   }),
 ]);

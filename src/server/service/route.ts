@@ -67,13 +67,13 @@ export interface Asked<Body> {
 }
 
 /** A route with a JSON body, which is checked against the route's own table of fields. */
-export interface BodyRoute<T extends FieldTable, R extends keyof HonouredBody<T> & string>
+export interface BodyRoute<T extends FieldTable, R extends keyof HonouredBody<T> & string = never>
   extends Omit<RouteEntry, 'fields' | 'required'>, BodyRules<T, R> {
   /** Reads the body; default: JSON with its content type. */
   read?(request: Request): Promise<unknown>;
 }
 
-export function bodyRoute<T extends FieldTable, R extends keyof HonouredBody<T> & string>(
+export function bodyRoute<T extends FieldTable, R extends keyof HonouredBody<T> & string = never>(
   { read = readJson, ...rules }: BodyRoute<T, R>,
   answer: (asked: Asked<Checked<T, R>>) => unknown,
 ): Route {

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { type ContentPart, LIMITS, type MediaKind } from '../../index.ts';
 import { withoutMissing } from '../body/fields.ts';
-import { withMembers } from '../body/unknown-members.ts';
-import { dataUrl } from '../media/base64.ts';
+import { typedObject } from '../body/unknown-members.ts';
+import { dataUrl } from '../media/read-media.ts';
 import { MediaSource } from '../media/media-source.ts';
 
 const filled = z.string().min(1);
@@ -29,19 +29,11 @@ const MEMBERS = {
 type PartType = keyof typeof MEMBERS;
 const TYPES = Object.keys(MEMBERS) as PartType[];
 
-const checkedPart = z
-  .looseObject({ type: z.string(), text: z.string().optional() })
-  .superRefine((part, context) => {
-    const { type } = part;
-    if (!Object.hasOwn(MEMBERS, type)) {
-      const message = `must be one of ${TYPES.join(', ')}, got ${JSON.stringify(type)}`;
-      context.addIssue({ code: 'custom', path: ['type'], message });
-      return;
-    }
-    const { error } = MEMBERS[type as PartType].safeParse(part);
-    for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: part } as never);
-  })
-  .meta({ oneOf: TYPES.map(partSchema) });
+export const contentPart = typedObject(MEMBERS, {
+  base: z
+    .looseObject({ type: z.string(), text: z.string().optional() })
+    .meta({ oneOf: TYPES.map(partSchema) }),
+});
 
 /** JSON Schema of a type of part, for /openapi.json. */
 function partSchema(type: PartType) {
@@ -55,8 +47,6 @@ function partSchema(type: PartType) {
     required: ['type', ...required],
   };
 }
-
-export const contentPart = withMembers(checkedPart, (type) => MEMBERS[type as PartType]);
 
 export type BodyPart = z.infer<typeof contentPart>;
 type PartOf<T extends PartType> = z.infer<(typeof MEMBERS)[T]>;

@@ -1,5 +1,5 @@
 // Converts the fields that all routes for text share to the engine's request, and the names in the engine's errors back to the
-// fields' names.
+// fields' names; checks token ids against the model before they are copied to the engine's thread.
 
 import { type Prose, say, subject } from '../../files/message.ts';
 import { EngineError, type TextModelInfo, type TextRequest } from '../../index.ts';
@@ -12,7 +12,6 @@ import { processorField, processorPaths, toProcessors } from './logit-processors
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
 import { mediaPaths } from './messages.ts';
-import { checkIds, checkPromptIds } from './token-ids.ts';
 
 /** Builds a TextRequest without its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
 export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {
@@ -134,5 +133,39 @@ export function underFieldName(error: unknown, body: RenamedBody): unknown {
     const own = found ? found[1] + path.slice(found[0].length) : path;
     // `functions` reach the engine as tools.
     return body.functions ? own.replace(/^tools(?:(\.\d+)\.function)?/, 'functions$1') : own;
+  });
+}
+
+type Limits = Pick<TextModelInfo, 'vocabSize' | 'contextLength'>;
+
+/** Throws if an id is outside the model's vocabulary. */
+export function checkIds(ids: readonly number[], path: string, { vocabSize }: Limits): void {
+  const wrong = ids.findIndex((id) => id >= vocabSize);
+  if (wrong < 0) return;
+  const param = `${path}.${wrong}`;
+  throw new RequestError(
+    'invalid_value',
+    `${param} is ${ids[wrong]}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
+    { param },
+  );
+}
+
+/** Checks the ids of a prompt, which must leave room for one token of the reply. */
+export function checkPromptIds(ids: readonly number[], path: string, limits: Limits): void {
+  const most = limits.contextLength - 1;
+  if (ids.length > most) throw tooMany(ids, path, `the context holds ${most} with a reply; send fewer`);
+  checkIds(ids, path, limits);
+}
+
+/** Checks the ids of generated text, or of a text that is read without a reply. */
+export function checkTextIds(ids: readonly number[], path: string, limits: Limits): void {
+  const { contextLength: most } = limits;
+  if (ids.length > most) throw tooMany(ids, path, `the context holds ${most}; send them in parts`);
+  checkIds(ids, path, limits);
+}
+
+function tooMany({ length }: readonly number[], path: string, limit: string): RequestError {
+  return new RequestError('context_length_exceeded', `${path} has ${length} token ids, and ${limit}`, {
+    param: path,
   });
 }

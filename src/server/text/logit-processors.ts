@@ -2,26 +2,15 @@
 
 import { z } from 'zod';
 import { LIMITS, type LogitProcessor } from '../../index.ts';
-import { list, MOST_IDS, tokenId } from '../body/bounded.ts';
+import { PROCESSOR } from '../../options/conversation.ts';
+import { list } from '../body/bounded.ts';
+import { shapeSchema } from '../body/setting-fields.ts';
 import { RequestError } from '../http/errors.ts';
 import { isObject, show } from '../body/fields.ts';
 import { parseJson } from '../body/json-text.ts';
 import { toRequestError } from '../body/request-error.ts';
 
-const tokens = list(tokenId, MOST_IDS).min(1);
-
-const processor = z.discriminatedUnion('name', [
-  z.strictObject({ name: z.literal('allowed_tokens'), tokens }),
-  z.strictObject({ name: z.literal('disallowed_tokens'), tokens }),
-  z.strictObject({ name: z.literal('thinking_budget'), tokens: z.int().min(0) }),
-  z.strictObject({
-    name: z.literal('no_repeat_ngram'),
-    size: z.int().min(1),
-    window: z.int().min(1).optional(),
-  }),
-  z.strictObject({ name: z.literal('bad_words'), words: list(z.string().min(1), LIMITS.bannedWords).min(1) }),
-  z.strictObject({ name: z.literal('wgsl'), source: z.string().min(1) }),
-]);
+const processor = shapeSchema(PROCESSOR);
 
 type Name = LogitProcessor['name'];
 

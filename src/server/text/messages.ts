@@ -3,21 +3,11 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../index.ts';
 import { contentPart, partPaths, toContentPart } from './content-parts.ts';
-import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { list, MOST_TURNS } from '../body/bounded.ts';
+import { membersOf, shapeSchema } from '../body/setting-fields.ts';
+import { CALLED_FUNCTION, MESSAGE, ROLES } from '../../options/conversation.ts';
 
-const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
-/**
- * The arguments of a call as JSON text, as an object, or as the invalid text that a model wrote: agents send that back together
- * with the error it caused.
- */
-const callArguments = z.union([z.string(), record(z.unknown())]);
-
-const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });
-const toolCall = z.looseObject({
-  id: z.string().optional(),
-  type: z.literal('function').optional(),
-  function: calledFunction,
-});
+const { name, reasoning_content, tool_calls, tool_call_id } = membersOf(MESSAGE);
 
 const message = z
   .looseObject({
@@ -27,15 +17,15 @@ const message = z
       .meta({ enum: [...ROLES] })
       .pipe(z.enum(ROLES)),
     content: z.union([z.string(), list(contentPart, MOST_TURNS), z.null()]).optional(),
-    name: z.string().nullish(),
-    reasoning_content: z.string().nullish(),
+    name,
+    reasoning_content,
     /** Names that other servers give to reasoning_content. */
-    reasoning: z.string().nullish(),
-    thinking: z.string().nullish(),
-    tool_calls: list(toolCall, MOST_TOOLS).nullish(),
+    reasoning: reasoning_content,
+    thinking: reasoning_content,
+    tool_calls,
     /** The older form of one entry in tool_calls. */
-    function_call: calledFunction.nullish(),
-    tool_call_id: z.string().nullish(),
+    function_call: shapeSchema(CALLED_FUNCTION).nullish(),
+    tool_call_id,
   })
   .superRefine(({ role, content, tool_calls, function_call }, context) => {
     if (content === undefined && !tool_calls?.length && !function_call) {

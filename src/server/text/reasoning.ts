@@ -3,10 +3,13 @@
 import { z } from 'zod';
 import type { ReasoningOptions } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
-import { by, type FieldTable, honoured, withoutMissing } from '../body/fields.ts';
+import { REASONING } from '../../options/conversation.ts';
+import { membersOf } from '../body/setting-fields.ts';
+import { by, type FieldTable, type HonouredBody, honoured, withoutMissing } from '../body/fields.ts';
 
-const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
-const budget = z.int().min(0);
+const { effort: optionalEffort, budget: optionalBudget } = membersOf(REASONING);
+export const effort = optionalEffort.unwrap().unwrap();
+const budget = optionalBudget.unwrap().unwrap();
 
 export const REASONING_FIELDS = by('engine/text/output/reply-plan.ts', {
   reasoning_effort: {
@@ -18,7 +21,7 @@ export const REASONING_FIELDS = by('engine/text/output/reply-plan.ts', {
     defaultText: '`"medium"`',
   },
   reasoning: honoured(
-    z.looseObject({ effort: effort.nullish(), enabled: z.boolean().nullish(), max_tokens: budget.nullish() }),
+    z.looseObject({ effort: optionalEffort, enabled: z.boolean().nullish(), max_tokens: optionalBudget }),
     "OpenRouter's form: effort, enabled, max_tokens (the thinking budget).",
   ),
   thinking_budget: honoured(budget, 'Most tokens of thinking; then it is ended.'),
@@ -29,20 +32,7 @@ export const REASONING_FIELDS = by('engine/text/output/reply-plan.ts', {
 
 type Effort = z.infer<typeof effort>;
 
-export interface ReasoningFields {
-  reasoning_effort?: Effort | undefined;
-  reasoning?:
-    | {
-        effort?: Effort | null | undefined;
-        enabled?: boolean | null | undefined;
-        max_tokens?: number | null | undefined;
-      }
-    | undefined;
-  thinking_budget?: number | undefined;
-  thinking_token_budget?: number | undefined;
-  separate_reasoning?: boolean | undefined;
-  stream_reasoning?: boolean | undefined;
-}
+export type ReasoningFields = HonouredBody<typeof REASONING_FIELDS>;
 
 export function toReasoning(body: ReasoningFields): ReasoningOptions | undefined {
   const options: ReasoningOptions = withoutMissing({

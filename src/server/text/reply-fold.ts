@@ -10,7 +10,7 @@ import {
   type TokenLogprob,
 } from '../../index.ts';
 import type { MediaUsage } from '../http/reply-members.ts';
-import type { Extensions, Usage } from './text-reply-schema.ts';
+import type { Extensions, Usage, Logprobs, TokenLogprob as Entry } from './text-reply-schema.ts';
 
 export interface Call {
   id: string;
@@ -178,4 +178,21 @@ export function choiceAt({ choices }: Fold, index: number): Choice {
   const choice = choices[index];
   if (!choice) throw new Error(`event for choice ${index} of ${choices.length}`);
   return choice;
+}
+
+/** The log probability that is sent for a probability of 0, because JSON cannot express minus infinity. */
+const NEVER = -9999;
+const decoder = new TextDecoder();
+
+export function toLogprobs(tokens: readonly TokenLogprob[]): Logprobs {
+  const content = tokens.map((token) => ({ ...toEntry(token), top_logprobs: token.top.map(toEntry) }));
+  return { content, refusal: null };
+}
+
+function toEntry({ bytes, logprob }: { bytes: number[]; logprob: number }): Omit<Entry, 'top_logprobs'> {
+  return {
+    token: decoder.decode(Uint8Array.from(bytes)),
+    bytes,
+    logprob: Number.isFinite(logprob) ? logprob : NEVER,
+  };
 }

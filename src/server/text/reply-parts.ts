@@ -1,7 +1,8 @@
-// Queues the parts that a stream has still to send, in order, by choice. While the reader is behind, adjacent parts of the same
-// kind are merged, so that fewer chunks are sent and nothing is lost or reordered.
+// The parts of a reply: those that a stream has still to send, in order, by choice. While the reader is behind, adjacent parts of the
+// same kind are merged, so that fewer chunks are sent and nothing is lost or reordered. And calls as whole parts.
 
 import type { TextEvent, TokenLogprob } from '../../index.ts';
+import { isObject } from '../body/fields.ts';
 
 export type Events = AsyncGenerator<TextEvent, void, void>;
 
@@ -76,4 +77,61 @@ function join(last: Part, next: Part): boolean {
   last.ids.push(...next.ids);
   last.logprobs.push(...next.logprobs);
   return true;
+}
+
+type CallEvent = Extract<TextEvent, { type: 'toolCall' }>;
+
+/**
+ * Passes on each call when it is complete. A call whose arguments are not a JSON object becomes text, because no client can execute it:
+ * the reply was cut within it, or the model wrote something else. Only for replies that are sent whole; a stream has already sent the
+ * beginning.
+ */
+export async function* wholeCalls(events: Events): Events {
+  /** The events of the open call of each choice. */
+  const open = new Map<number, CallEvent[]>();
+  const settled = (choice: number): Generated[] => {
+    const call = open.get(choice);
+    open.delete(choice);
+    return call ? callOrText(call) : [];
+  };
+  try {
+    for await (const event of events) {
+      if (event.type === 'toolCall' && event.name === undefined) open.get(event.choice)?.push(event);
+      else {
+        if ('choice' in event) yield* settled(event.choice);
+        if (event.type === 'toolCall') open.set(event.choice, [event]);
+        else yield event;
+      }
+    }
+  } catch (error) {
+    for (const choice of open.keys()) yield* settled(choice);
+    throw error;
+  }
+}
+
+function callOrText(call: CallEvent[]): Generated[] {
+  const given = call.map((event) => event.arguments).join('');
+  if (canBeMade(given)) return call;
+  const [first] = call;
+  const begun: Generated = {
+    type: 'delta',
+    choice: first!.choice,
+    text: `{"name": ${JSON.stringify(first!.name)}, "arguments": `,
+    ids: [],
+  };
+  return [
+    begun,
+    ...call.map(({ choice, arguments: text, ids, logprobs }): Generated => {
+      return { type: 'delta', choice, text, ids, ...(logprobs && { logprobs }) };
+    }),
+  ];
+}
+
+/** Returns true if the text is a JSON object, as the arguments of a call must be. */
+export function canBeMade(given: string): boolean {
+  try {
+    return isObject(JSON.parse(given));
+  } catch {
+    return false;
+  }
 }

@@ -40,7 +40,7 @@ export interface TextInterface<
   answer(asked: AskedText<Checked<T, R> & { model: string }>): TextAnswer | Promise<TextAnswer>;
 }
 
-export function textRoute<T extends FieldTable, R extends keyof HonouredBody<T> & string>(
+export function textRoute<T extends FieldTable, R extends keyof HonouredBody<T> & string = never>(
   face: TextInterface<T, R>,
 ): Route {
   const schemas = [...(face.schemas ?? []), () => import('./text-reply-schema.ts')];

@@ -6,9 +6,15 @@ import { CutShort, type ErrorReply, isUnforeseen, toErrorReply } from '../http/e
 import { createEventStream, EVENTS, type Framing } from '../http/sse.ts';
 import type { Service } from '../service/service.ts';
 import { applyEvent, choiceAt, completionTokens } from './reply-fold.ts';
-import { createPendingParts, type Generated, isGenerated, type Part, partsOf } from './reply-parts.ts';
+import {
+  createPendingParts,
+  type Generated,
+  isGenerated,
+  type Part,
+  partsOf,
+  wholeCalls,
+} from './reply-parts.ts';
 import { acceptText, followAll, type TextCall } from './text-call.ts';
-import { wholeCalls } from './whole-calls.ts';
 
 const KEEP_ALIVE = 5000;
 

@@ -2,20 +2,16 @@
 
 import { z } from 'zod';
 import type { TextRequest, Tool, ToolChoice } from '../../index.ts';
-import { list, MOST_TOOLS, record } from '../body/bounded.ts';
+import { FUNCTION, TOOL_CHOICES, TOOL_MODES } from '../../options/conversation.ts';
+import { list, MOST_TOOLS } from '../body/bounded.ts';
+import { membersOf } from '../body/setting-fields.ts';
 import { RequestError } from '../http/errors.ts';
-import { by, type FieldTable, honoured, show } from '../body/fields.ts';
+import { by, type FieldTable, type HonouredBody, honoured, show } from '../body/fields.ts';
 import { readSchema } from '../body/json-schema.ts';
 
-const name = z.string().min(1);
-const definition = z.looseObject({
-  name,
-  description: z.string().nullish(),
-  parameters: record(z.unknown()).nullish(),
-  strict: z.boolean().nullish(),
-});
-const named = z.looseObject({ name });
-const tool = z.looseObject({ type: z.literal('function'), function: definition });
+export const toolFunction = z.looseObject(membersOf(FUNCTION));
+const named = toolFunction.pick({ name: true });
+const tool = z.looseObject({ type: z.literal('function'), function: toolFunction });
 
 const choice = z
   .looseObject({
@@ -23,7 +19,7 @@ const choice = z
     function: named.optional(),
     allowed_tools: z
       .looseObject({
-        mode: z.enum(['auto', 'required']),
+        mode: z.enum(TOOL_MODES),
         tools: list(z.looseObject({ type: z.literal('function'), function: named }), MOST_TOOLS).min(1),
       })
       .optional(),
@@ -46,27 +42,21 @@ export const TOOL_FIELDS = by('engine/text/output/reply-plan.ts', {
     { stricter: 'each name once, parameters of an object' },
   ),
   tool_choice: honoured(
-    z.union([z.enum(['auto', 'none', 'required']), choice]),
+    z.union([z.enum(TOOL_CHOICES), choice]),
     'auto, none, required, one function, or allowed_tools {mode, tools}.',
     'auto',
   ),
   parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
   functions: honoured(
-    list(definition, MOST_TOOLS),
+    list(toolFunction, MOST_TOOLS),
     'Older form of tools: the reply has function_call, one at most.',
   ),
   function_call: honoured(z.union([z.enum(['auto', 'none']), named]), 'Older form of tool_choice.', 'auto'),
 } satisfies FieldTable);
 
-type Definition = z.infer<typeof definition>;
+type Definition = z.infer<typeof toolFunction>;
 
-interface ToolFields {
-  tools?: z.infer<typeof tool>[] | undefined;
-  tool_choice?: 'auto' | 'none' | 'required' | z.infer<typeof choice> | undefined;
-  parallel_tool_calls?: boolean | undefined;
-  functions?: Definition[] | undefined;
-  function_call?: 'auto' | 'none' | { name: string } | undefined;
-}
+type ToolFields = HonouredBody<typeof TOOL_FIELDS>;
 
 /** Returns the tools for the prompt after a check of their parameters. Throws RequestError. */
 export function toTools({ tools, functions }: ToolFields): Tool[] | undefined {

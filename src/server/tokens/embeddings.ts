@@ -3,7 +3,7 @@
 import type { H3Event } from 'h3';
 import { type EmbeddingModel, type EmbeddingRequest, EngineError, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
-import { isOneInput, listInputs, type TokenInputs } from '../body/token-input.ts';
+import { isOneInput, listInputs, type TokenInputs } from '../body/bounded.ts';
 import { abortWithClient, whileRunning } from '../service/model-call.ts';
 import { findModel } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';

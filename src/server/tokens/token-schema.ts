@@ -1,8 +1,7 @@
 // The fields of /v1/embeddings, /tokenize and /detokenize.
 
 import { z } from 'zod';
-import { list, MOST_IDS, MOST_TOOLS, record, tokenId } from '../body/bounded.ts';
-import { tokenInputs } from '../body/token-input.ts';
+import { list, MOST_IDS, MOST_TOOLS, record, tokenId, tokenInputs } from '../body/bounded.ts';
 import { LIMITS } from '../../index.ts';
 import { type FieldTable, honoured, noEffect } from '../body/fields.ts';
 import { TILE_FIELDS } from '../chat/chat-schema.ts';

@@ -7,9 +7,8 @@ import { withMedia } from '../media/request-media.ts';
 import { whileClientWaits } from '../service/model-call.ts';
 import { findModel } from '../service/models.ts';
 import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
-import { underFieldName } from '../text/generation-request.ts';
+import { underFieldName, checkTextIds } from '../text/generation-request.ts';
 import { toChatMessages } from '../text/messages.ts';
-import { checkTextIds } from '../text/token-ids.ts';
 import { EMBEDDINGS } from './embeddings.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './token-schema.ts';
 

@@ -2,6 +2,7 @@
 
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sizeFrom } from '../../../src/engine/image/request/size.ts';
 import { configOfImage, decodeImage, encodeImage, imageFormatOf, type Pixels } from '../../../src/index.ts';
@@ -67,6 +68,14 @@ describe('names', () => {
       expect(await decodeImage(bytes, name)).toMatchObject({ width: 32, height: 24 });
       expect(imageFormatOf(name)).not.toBeNull();
     }
+  });
+
+  it('of clips end with .webp, as an animation of their frames', async () => {
+    const { code } = await draw('--prompt', 'a wave', '--num-frames', '3', '--output-file-name', 'wave.png');
+    expect([code, await names()]).toEqual([0, ['wave.webp']]);
+    const bytes = await readFile(join(folder, 'out', 'wave.webp'));
+    expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({ pages: 3, width: 32, loop: 0 });
+    expect(configOfImage(bytes)).toMatchObject({ num_frames: 3 });
   });
 
   it('make folders, and date and time', async () => {

@@ -9,7 +9,7 @@ const parameters = { type: 'object', properties: { city: { type: 'string' } }, r
 const weather = { type: 'function' as const, function: { name: 'weather', parameters } };
 const clock = { type: 'function' as const, function: { name: 'clock' } };
 const tools = [weather, clock];
-const messages = [{ role: 'user', content: 'hi' }];
+const messages = [{ role: 'user' as const, content: 'hi' }];
 const prompt = { messages, tools } as TextRequest['prompt'];
 const withTools = { with: { tools } };
 
@@ -26,7 +26,7 @@ field('tools', {
         prompt: {
           messages,
           tools: [{ type: 'function', function: { name: 'f', description: 'does', strict: true } }],
-        } as TextRequest['prompt'],
+        },
       },
     ],
     [

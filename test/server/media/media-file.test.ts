@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../src/server/media/byte-budget.ts';
+import { ByteBudget, MediaSource } from '../../../src/server/media/media-source.ts';
 import { fileBytes, openReal } from '../../../src/server/media/media-file.ts';
-import { MediaSource } from '../../../src/server/media/media-source.ts';
 
 const PIXELS = Buffer.from('the bytes of an image');
 let folder = '';

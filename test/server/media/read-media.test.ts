@@ -4,9 +4,8 @@ import { type AddressInfo, isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequestError } from '../../../src/server/http/errors.ts';
-import { ByteBudget } from '../../../src/server/media/byte-budget.ts';
+import { ByteBudget, MediaSource } from '../../../src/server/media/media-source.ts';
 import type { FetchRules } from '../../../src/server/media/fetch-media.ts';
-import { MediaSource } from '../../../src/server/media/media-source.ts';
 import { type MediaRules, readMedia } from '../../../src/server/media/read-media.ts';
 
 const RULES: MediaRules = { maxMediaBytes: 100_000, mediaTimeout: 5000, allowPrivateMedia: false };

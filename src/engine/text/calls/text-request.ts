@@ -4,6 +4,18 @@ import type { Pixels } from '../../../files/image/pixels.ts';
 import type { Clip, RgbaPixels, Sound } from '../../../files/media/decoded.ts';
 import type { TileLimits } from '../../../files/media/decoded.ts';
 import type { TextConstraint } from '../../../grammar/text-constraint.ts';
+import type {
+  EFFORTS,
+  MESSAGE,
+  PROCESSOR,
+  REASONING,
+  ROLES,
+  TOOL,
+  TOOL_CALL,
+  TOOL_CHOICES,
+  TOOL_MODES,
+} from '../../../options/conversation.ts';
+import type { ShapeOf } from '../../../options/shape.ts';
 import type { SettingValues } from '../../../options/setting.ts';
 import type { SAMPLING, SCHEDULING } from '../../../options/text-request.ts';
 
@@ -11,7 +23,7 @@ export type { SamplingOptions } from '../../../options/text-request.ts';
 export type * from '../../../grammar/text-constraint.ts';
 export type * from '../../../grammar/text-format.ts';
 
-export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'developer';
+export type Role = (typeof ROLES)[number];
 
 export interface TextPart {
   type: 'text';
@@ -43,29 +55,16 @@ export type ContentPart = TextPart | MediumPart;
 
 export type MediumPart = ImagePart | VideoPart | AudioPart;
 
-export interface ToolCall {
-  id?: string;
-  type?: 'function';
-  /** `arguments` is a JSON object as text, or the object itself; any other value is passed to the template unchanged. */
-  function: { name: string; arguments: string | Record<string, unknown> };
-}
+export type ToolCall = ShapeOf<typeof TOOL_CALL>;
 
 /** A message of a conversation. Further members are passed to the model's chat template unchanged. */
-export interface ChatMessage {
-  role: Role;
+export interface ChatMessage extends ShapeOf<typeof MESSAGE> {
   /** In the template, a missing content is undefined and null is None. */
   content?: string | ContentPart[] | null;
-  name?: string | null;
-  reasoning_content?: string | null;
-  tool_calls?: ToolCall[] | null;
-  tool_call_id?: string | null;
   [member: string]: unknown;
 }
 
-export interface Tool {
-  type: 'function';
-  function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
-}
+export type Tool = ShapeOf<typeof TOOL>;
 
 /** A conversation for the model's own template, plain text, or token ids. */
 export type TextPrompt =
@@ -83,36 +82,16 @@ export type TextPrompt =
   | { ids: number[]; tools?: Tool[] };
 
 /** A change of the logits, applied after `logitBias`. Several processors run in the order of the list. */
-export type LogitProcessor =
-  | { name: 'allowed_tokens'; tokens: number[] }
-  | { name: 'disallowed_tokens'; tokens: number[] }
-  /** Closes the reasoning after `tokens` tokens. */
-  | { name: 'thinking_budget'; tokens: number }
-  /** No run of `size` tokens occurs twice; runs are looked for in the last `window` tokens. */
-  | { name: 'no_repeat_ngram'; size: number; window?: number }
-  /** The generated text contains none of `words`, wherever they begin and however tokens spell them. */
-  | { name: 'bad_words'; words: string[] }
-  /** `fn process(token: u32, logit: f32, position: u32, count: u32) -> f32`: needs the option customLogitProcessors. */
-  | { name: 'wgsl'; source: string };
+export type LogitProcessor = ShapeOf<typeof PROCESSOR>;
 
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export type ReasoningEffort = (typeof EFFORTS)[number];
 
-export interface ReasoningOptions {
-  /** false: reasoning stays in the text, tags included. Left out: true. */
-  separate?: boolean;
-  /** false: reasoning comes in one piece when it is over. Left out: true. */
-  stream?: boolean;
-  effort?: ReasoningEffort;
-  /** Maximum number of reasoning tokens; the engine then writes the end of the reasoning. */
-  budget?: number;
-}
+export type ReasoningOptions = ShapeOf<typeof REASONING>;
 
 export type ToolChoice =
-  | 'auto'
-  | 'none'
-  | 'required'
+  | (typeof TOOL_CHOICES)[number]
   | { name: string }
-  | { mode: 'auto' | 'required'; names: string[] };
+  | { mode: (typeof TOOL_MODES)[number]; names: string[] };
 
 export interface TextRequest
   extends SettingValues<typeof SAMPLING>, SettingValues<typeof SCHEDULING>, TileLimits {

@@ -8,11 +8,12 @@ import {
   objectOf,
   oneOf,
   refuse,
+  ruleOf,
   text,
-  whole,
   type Rule,
   type Rules,
 } from '../../input/rules.ts';
+import { PROCESSOR } from '../../../options/conversation.ts';
 import { LIMITS } from '../../../options/limits.ts';
 import { textFormat } from './format-rules.ts';
 import type { LogitProcessor, TextConstraint } from '../calls/text-model.ts';
@@ -41,25 +42,17 @@ export const constraint: Rule = (value, name) => {
   objectOf(rules, { required: Object.keys(rules).filter((member) => member !== 'strict') })(members, name);
 };
 
-const badWords: Rule = (value, name) => {
-  listOf(filledText, { most: LIMITS.bannedWords })(value, name);
-  const bytes = (value as string[]).reduce((sum, word) => sum + new TextEncoder().encode(word).length, 0);
-  if (bytes > LIMITS.bannedWordBytes)
-    refuse(value, name, `words of at most ${LIMITS.bannedWordBytes} bytes together, not of ${bytes}`);
-};
-
-const PROCESSORS: { [Name in LogitProcessor['name']]: Rules } = {
-  allowed_tokens: { tokens: listOf(whole(0), { least: 1 }) },
-  disallowed_tokens: { tokens: listOf(whole(0)) },
-  thinking_budget: { tokens: whole(0) },
-  no_repeat_ngram: { size: whole(1, 1000), window: whole(1) },
-  bad_words: { words: badWords },
-  wgsl: { source: filledText },
-};
+const anyProcessor = ruleOf(PROCESSOR);
 
 export const processor: Rule = (value, name) => {
-  objectOf({ name: oneOf(...Object.keys(PROCESSORS)) }, { required: ['name'], open: true })(value, name);
-  const { name: kind } = value as LogitProcessor;
-  const required = Object.keys(PROCESSORS[kind]).filter((member) => member !== 'window');
-  objectOf({ name: text, ...PROCESSORS[kind] }, { required })(value, name);
+  anyProcessor(value, name);
+  const made = value as LogitProcessor;
+  if (made.name !== 'bad_words') return;
+  const bytes = made.words.reduce((sum, word) => sum + new TextEncoder().encode(word).length, 0);
+  if (bytes > LIMITS.bannedWordBytes)
+    refuse(
+      made.words,
+      `${name}.words`,
+      `words of at most ${LIMITS.bannedWordBytes} bytes together, not of ${bytes}`,
+    );
 };

@@ -4,6 +4,7 @@ import { type Prose, option, say, subject } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
 import type { TileLimits } from '../../../files/media/decoded.ts';
+import { MESSAGE, REASONING, TOOL, TOOL_CHOICES, TOOL_MODES } from '../../../options/conversation.ts';
 import { LIMITS } from '../../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../../options/model.ts';
 import { forModels, otherNamesOf } from '../../../options/setting.ts';
@@ -18,19 +19,13 @@ import {
   oneOf,
   recordOf,
   refuse,
+  ruleOf,
   rulesOf,
   text,
   whole,
   type Rule,
 } from '../../input/rules.ts';
-import type {
-  ChatMessage,
-  ReasoningOptions,
-  TextModelOptions,
-  TextPrompt,
-  TextRequest,
-  Tool,
-} from '../calls/text-model.ts';
+import type { ChatMessage, TextModelOptions, TextPrompt, TextRequest } from '../calls/text-model.ts';
 
 /** Any value that contains :// is a URL. */
 const storagePlace: Rule = (value, name) => {
@@ -49,26 +44,6 @@ const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   ...rulesOf(forModels(MODEL_SETTINGS, 'text')),
   storageCache: storagePlace,
 };
-
-const orNull =
-  (rule: Rule): Rule =>
-  (value, name) =>
-    value === null || rule(value, name);
-
-const toolCall = objectOf(
-  {
-    id: text,
-    type: oneOf('function'),
-    function: objectOf(
-      {
-        name: filledText,
-        arguments: (value, name) => (typeof value === 'string' ? text : recordOf(anything))(value, name),
-      },
-      { required: ['name', 'arguments'], open: true },
-    ),
-  },
-  { required: ['function'], open: true },
-);
 
 /** Limit on the tiles of an image; models have limits of their own. */
 const tiles = whole(1, LIMITS.tiles);
@@ -96,30 +71,19 @@ function checkTiles({ minTiles = 1, maxTiles = Infinity }: TileLimits, name: str
     );
 }
 
-const MESSAGE: RulesOf<ChatMessage> = {
-  role: oneOf('system', 'user', 'assistant', 'tool', 'function', 'developer'),
-  content: orNull((value, name) => (Array.isArray(value) ? listOf(part) : text)(value, name)),
-  name: orNull(text),
-  reasoning_content: orNull(text),
-  tool_calls: orNull(listOf(toolCall)),
-  tool_call_id: orNull(text),
-};
+const members = ruleOf({
+  ...MESSAGE,
+  members: { ...MESSAGE.members, content: { type: 'anything' } },
+});
 
 const message: Rule = (value, name) => {
-  objectOf(MESSAGE, { required: ['role'], open: true })(value, name);
+  members(value, name);
   const { role, content, tool_calls: calls } = value as ChatMessage;
+  if (content != null) (Array.isArray(content) ? listOf(part) : text)(content, `${name}.content`);
   const says = content !== undefined && !(content === null && role === 'user');
   if (!says && !calls?.length) refuse(content, `${name}.content`, 'a text or a list of text parts');
   if (calls?.length && role !== 'assistant')
     refuse(role, `${name}.role`, 'assistant where a message has tool_calls');
-};
-
-const TOOL: RulesOf<Tool> = {
-  type: oneOf('function'),
-  function: objectOf(
-    { name: filledText, description: text, parameters: recordOf(anything), strict: flag },
-    { required: ['name'], open: true },
-  ),
 };
 
 /** Ids are checked against the vocabulary later. */
@@ -127,7 +91,7 @@ const ids: Rule = (value, name) => {
   if (!Array.isArray(value)) refuse(value, name, 'a list of token ids');
 };
 
-const tools = listOf(objectOf(TOOL, { required: ['type', 'function'] }));
+const tools = listOf(ruleOf(TOOL));
 
 /** Rules for each form of a prompt, by the member that identifies the form. */
 const PROMPTS = {
@@ -159,22 +123,13 @@ export function checkPrompt(prompt: TextPrompt): void {
   checkOptions(given, PROMPTS[form], 'a prompt', [form]);
 }
 
-const TOOL_CHOICES = ['auto', 'none', 'required'] as const;
-
 const toolChoice: Rule = (value, name) => {
   if (typeof value === 'string') return oneOf(...TOOL_CHOICES)(value, name);
   if (typeof value === 'object' && value !== null && 'name' in value) {
     return objectOf({ name: filledText })(value, name);
   }
-  const names = { mode: oneOf('auto', 'required'), names: listOf(filledText, { least: 1 }) };
+  const names = { mode: oneOf(...TOOL_MODES), names: listOf(filledText, { least: 1 }) };
   return objectOf(names, { required: ['mode', 'names'] })(value, name);
-};
-
-const REASONING: RulesOf<ReasoningOptions> = {
-  separate: flag,
-  stream: flag,
-  effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
-  budget: whole(0),
 };
 
 const TEXT_REQUEST: RulesOf<TextRequest> = {
@@ -189,7 +144,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   constraint,
   toolChoice,
   parallelToolCalls: flag,
-  reasoning: objectOf(REASONING),
+  reasoning: ruleOf(REASONING),
   cacheSalt: text,
   timeouts: objectOf({ queue: milliseconds, total: milliseconds, waited: whole(0) }),
   hiddenStates: oneOf('all', 'last'),

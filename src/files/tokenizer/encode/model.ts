@@ -1,5 +1,6 @@
 // The models of tokenizer.json: from a piece of text to token ids.
 
+import { UnknownKind } from './unknown-kind.ts';
 import { isRecord } from '../../source.ts';
 import { createBpe } from './bpe.ts';
 import { createUnigram } from './unigram.ts';
@@ -27,6 +28,6 @@ export function createModel(config: unknown): TokenModel {
     case 'WordLevel':
       return createWordLevel(config);
     default:
-      throw new Error(`Unknown TokenizerModel type: ${String(type)}`);
+      throw new UnknownKind('TokenizerModel type', type);
   }
 }

@@ -1,6 +1,7 @@
 // The normalizers of tokenizer.json: text to text, before anything is cut. Case and accents are changed character by character, as the
 // reference does it, so that no letter depends on its neighbours.
 
+import { UnknownKind } from './unknown-kind.ts';
 import { EngineError } from '../../error.ts';
 import { isRecord } from '../../source.ts';
 import { standInText } from './stand-ins.ts';
@@ -74,7 +75,7 @@ function partOf(config: unknown): Normalizer | null {
     case 'Precompiled':
       return precompiledNormalizer(config['precompiled_charsmap']);
     default:
-      throw new Error(`Unknown Normalizer type: ${type}`);
+      throw new UnknownKind('Normalizer type', type);
   }
 }
 

@@ -1,6 +1,7 @@
 // Patterns of tokenizer.json. The reference runs them in Oniguruma, whose classes follow Unicode: \s is White_Space (with U+0085, without
 // U+FEFF), \w, \d and \b are Unicode's, (?i:…) folds letters. The JavaScript library translates its syntax; what is left is mended here.
 
+import { UnknownKind } from './unknown-kind.ts';
 import { isRecord } from '../../source.ts';
 import { translate } from './library.ts';
 import { refuseSlow } from './slow-pattern.ts';
@@ -43,7 +44,7 @@ const BEHAVIORS: readonly Behavior[] = [
 
 export function behaviorOf(value: unknown): Behavior {
   const behavior = BEHAVIORS.find((name) => name.toLowerCase() === String(value).toLowerCase());
-  if (behavior === undefined) throw new Error(`Unknown split behavior: ${String(value)}`);
+  if (behavior === undefined) throw new UnknownKind('split behavior', value);
   return behavior;
 }
 

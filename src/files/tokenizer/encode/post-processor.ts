@@ -1,5 +1,6 @@
 // The post-processors of tokenizer.json: what stands around a plain prompt, BOS and EOS mostly.
 
+import { UnknownKind } from './unknown-kind.ts';
 import { isRecord } from '../../source.ts';
 import { partType } from './part-type.ts';
 
@@ -33,7 +34,7 @@ export function createPostProcessor(config: unknown, tokens: Tokens): PostProces
       return (ids) => [begin, ...ids, end];
     }
     default:
-      throw new Error(`Unknown PostProcessor type: ${type}`);
+      throw new UnknownKind('PostProcessor type', type);
   }
 }
 

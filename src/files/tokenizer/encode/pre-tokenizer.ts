@@ -1,5 +1,6 @@
 // The pre-tokenizers of tokenizer.json: they cut a text into pieces, which are then tokenized each for itself.
 
+import { UnknownKind } from './unknown-kind.ts';
 import { isRecord } from '../../source.ts';
 import { standInText } from './stand-ins.ts';
 import { partType } from './part-type.ts';
@@ -57,7 +58,7 @@ export function createPreTokenizer(config: unknown): PreTokenizer | null {
     case 'FixedLength':
       return fixedLength(Number(config['length'] ?? 5));
     default:
-      throw new Error(`Unknown PreTokenizer type: ${type}`);
+      throw new UnknownKind('PreTokenizer type', type);
   }
 }
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { ByteBudget, HeldBytes } from '../../../src/server/media/byte-budget.ts';
-import { MediaSource } from '../../../src/server/media/media-source.ts';
+import { ByteBudget, HeldBytes, MediaSource } from '../../../src/server/media/media-source.ts';
 
 it('counts the bytes of all requests together until they are released', () => {
   const source = new MediaSource('image', '', 'media.0');

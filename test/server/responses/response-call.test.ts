@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createInputReader } from '../../../src/server/responses/custom-input.ts';
+import { createInputReader } from '../../../src/server/responses/response-call.ts';
 
 const TEXT = 'a "b"\n\\n\tgrü😀\u0001 {"input": "x"}';
 

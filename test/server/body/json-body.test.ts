@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readBytes } from '../../../src/server/body/body-bytes.ts';
+import { readBytes } from '../../../src/server/body/json-body.ts';
 import { eventually } from '../harness.ts';
 
 const MEBIBYTE = 2 ** 20;

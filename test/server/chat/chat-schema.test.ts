@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RequestError } from '../../../src/server/http/errors.ts';
-import { CHAT_FIELDS } from '../../../src/server/chat/chat-schema.ts';
+import { CHAT_FIELDS, validateChat } from '../../../src/server/chat/chat-schema.ts';
 import { checkTokenIds } from '../../../src/server/text/generation-request.ts';
-import { validateChat } from '../../../src/server/chat/chat-validation.ts';
 import { fakeInfo } from '../fake-model.ts';
 import { ask } from '../harness.ts';
 

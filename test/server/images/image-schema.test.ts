@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EDIT_FIELDS, IMAGE_FIELDS } from '../../../src/server/images/image-schema.ts';
-import { validateImage } from '../../../src/server/images/image-validation.ts';
+import { EDIT_FIELDS, IMAGE_FIELDS, validateImage } from '../../../src/server/images/image-schema.ts';
 import { formOf, pngFile, readReply, startImages } from './image-harness.ts';
 
 function refusal(body: object, operation: 'generation' | 'edit' = 'generation') {
