@@ -4,8 +4,12 @@ import type { OutputFormat } from '../../../../src/engine/text/output/format.ts'
 import type { OutputPart } from '../../../../src/engine/text/calls/output-parser.ts';
 import type { OutputParserOptions } from '../../../../src/engine/text/output/parser-state.ts';
 import { createOutputParser } from '../../../../src/engine/text/output/parser.ts';
-import { HARMONY, REASONING_FORMATS } from '../../../../src/engine/text/output/reasoning-formats.ts';
-import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
+import {
+  HARMONY,
+  REASONING_ALIASES,
+  REASONING_FORMATS,
+} from '../../../../src/engine/text/output/reasoning-formats.ts';
+import { TOOL_ALIASES, TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
 import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
@@ -18,8 +22,9 @@ export type Told =
 export function formatOf(tools: string | null, reasoning: string | null): OutputFormat {
   if (tools === 'gpt-oss') return { tools: null, reasoning: null, channels: HARMONY };
   return {
-    tools: (tools !== null && TOOL_FORMATS.get(tools)) || null,
-    reasoning: (reasoning !== null && REASONING_FORMATS.get(reasoning)) || null,
+    tools: (tools !== null && TOOL_FORMATS.get(TOOL_ALIASES[tools] ?? tools)) || null,
+    reasoning:
+      (reasoning !== null && REASONING_FORMATS.get(REASONING_ALIASES[reasoning] ?? reasoning)) || null,
     channels: null,
   };
 }
