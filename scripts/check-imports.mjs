@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { FAMILIES, FOLDERS, MOST_LOOSE, OPEN, ROOMS, STOREYS } from './rooms.mjs';
+import { OPEN, ROOMS } from './rooms.mjs';
+import { FAMILIES, FOLDERS, MOST_LOOSE, STOREYS } from './storeys.mjs';
 
 /** Files that run or add shaders below kernels. */
 const BELOW = ['gpu/adapter-probe.ts', 'gpu/linker.ts'];

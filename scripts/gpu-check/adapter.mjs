@@ -14,7 +14,10 @@ export async function measure({ sink }) {
   sink.put('info', infoOf(adapter.info));
   sink.put('features', summary.features);
   sink.put('limits', summary.limits);
-  sink.put('languageFeatures', [...languageFeatures].sort());
+  sink.put(
+    'languageFeatures',
+    [...languageFeatures].sort((a, b) => a.localeCompare(b)),
+  );
   sink.put('subgroupMatrixConfigs', matrixConfigs(adapter));
   sink.put('engine', { profile: profile.name, family: profile.family, capabilities });
   sink.put('others', others.map(withoutLists));

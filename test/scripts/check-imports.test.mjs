@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
 import { checkImports } from '../../scripts/check-imports.mjs';
-import { FOLDERS, MOST_LOOSE, ROOMS, STOREYS } from '../../scripts/rooms.mjs';
+import { ROOMS } from '../../scripts/rooms.mjs';
+import { FOLDERS, MOST_LOOSE, STOREYS } from '../../scripts/storeys.mjs';
 
 const check = (file, text) => checkImports({ [file]: text });
 
