@@ -9,7 +9,7 @@ from pathlib import Path
 
 GOLDEN = Path(__file__).parents[2] / 'test' / 'golden'
 WIDTH = 150
-SAVED = ('config', 'tokenizer', 'tokenizer_config', 'model_index', 'special_tokens_map', 'vocab', 'params', 'tekken', 'svc', 'modules')
+SAVED = ('config', 'tokenizer_config', 'model_index', 'special_tokens_map', 'vocab', 'params', 'tekken', 'svc', 'modules')
 
 
 def is_scalars(value):
@@ -31,12 +31,12 @@ def lines(value, indent=''):
 
 def is_ours(path):
     name = path.name
-    return not name.endswith(('.recipe.json', '_config.json', '.index.json')) and path.stem not in SAVED
+    return path.parent.name != 'saved-tokenizer' and not name.endswith(('.recipe.json', '_config.json', '.index.json')) and path.stem not in SAVED
 
 
 if __name__ == '__main__':
     for path in [Path(one) for one in sys.argv[1:]] or filter(is_ours, GOLDEN.rglob('*.json')):
         before = path.read_text()
         after = lines(json.loads(before)) + '\n'
-        if len(after) < len(before):
+        if len(after.encode()) < len(before.encode()):
             path.write_text(after)

@@ -139,7 +139,7 @@ CONTROL = {
         'StableDiffusionImg2ImgPipeline',
         'sd1',
         'an IP-Adapter Plus with an image to start from: five tokens from the states before the last layer; of no image, of zeros',
-        call(1, steps=4, height=None, strength=0.75),
+        call(1, steps=4, guidance=2.5, height=None, strength=0.75),
         72,
         scheduler='DDIMScheduler',
         picture=True,

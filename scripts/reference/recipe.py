@@ -17,7 +17,8 @@ that the layout is the library's own. <stem>.recipe.json then stands for the fil
   values     few numbers that follow from a formula
   file       of tensors beside the recipe, which has the tensor, under the name `of` says
 
-`sha256` is of the whole file. GGUF files have `head`, the part before the tensors' data, and `pads`, zeros behind each tensor's data.
+`sha256` is of the whole file. GGUF files have `head`, the deflated part before the tensors' data, which has their order, and `pads`, zeros behind
+each tensor's data.
 """
 
 import base64
@@ -27,12 +28,13 @@ import math
 import os
 import re
 import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
 
 STEP = math.sqrt(6) / 65536
-DTYPES = {'F64': 'f8', 'F32': 'f4', 'F16': 'f2', 'BF16': 'u2', 'I64': 'i8', 'I32': 'i4', 'U8': 'u1', 'I8': 'i1', 'BOOL': '?'}
+DTYPES = {'F64': 'f8', 'F32': 'f4', 'F16': 'f2', 'BF16': 'u2', 'I64': 'i8', 'I32': 'i4', 'U32': 'u4', 'U8': 'u1', 'I8': 'i1', 'BOOL': '?'}
 
 
 def mixed(x):
@@ -269,10 +271,6 @@ def grouped(entries, seed):
         }
 
 
-def in_order(entries, seed):
-    return [{key: value for key, value in entry.items() if key != 'seed' or value != seed} for entry in entries]
-
-
 def parsed(data):
     """Tensors of a safetensors file by name, in order, and its metadata."""
     length = struct.unpack('<Q', data[:8])[0]
@@ -298,7 +296,7 @@ def layout(tensors, metadata):
     return struct.pack('<Q', len(text)) + text + b''.join(bits.tobytes() for _, (_, _, bits) in order)
 
 
-def write_recipe(path, seed, tensors, draws, whole, more, joined=grouped, pool=None):
+def write_recipe(path, seed, tensors, draws, whole, more, pool=None):
     founds, entries, others = {}, [], {}
     for name, (dtype, shape, bits) in tensors.items():
         if dtype not in founds:
@@ -310,8 +308,7 @@ def write_recipe(path, seed, tensors, draws, whole, more, joined=grouped, pool=N
             others[name] = (dtype, shape, bits)
     if pool is not None:
         entries += pooled(path, others, pool)
-        entries.sort(key=lambda entry: list(tensors).index(entry['names']))
-    lines = [json.dumps(entry, separators=(',', ':'), ensure_ascii=False) for entry in joined(entries, seed)]
+    lines = [json.dumps(entry, separators=(',', ':'), ensure_ascii=False) for entry in grouped(entries, seed)]
     head = {'seed': seed, 'sha256': hashlib.sha256(whole).hexdigest()[:16], **more}
     opening = json.dumps(head, ensure_ascii=False)[:-1]
     recipe_of(path).write_text(f'{opening}, "tensors": [\n' + ',\n'.join(lines) + '\n]}\n')
@@ -356,5 +353,5 @@ def keep_gguf(path, *draws, pool=None):
         shape = [int(side) for side in reversed(tensor.shape)] if dtype != 'U8' else [bits.size]
         tensors[tensor.name] = (dtype, shape, bits)
         pads.append(after - tensor.data_offset - tensor.n_bytes)
-    more = {'head': base64.b64encode(data[:begin]).decode(), 'pads': pads}
-    write_recipe(path, draws[0].seed, tensors, draws, data, more, in_order, pool)
+    more = {'head': base64.b64encode(zlib.compress(data[:begin], 9)).decode(), 'pads': pads}
+    write_recipe(path, draws[0].seed, tensors, draws, data, more, pool)

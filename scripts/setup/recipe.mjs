@@ -1,5 +1,7 @@
 // Makes files of tensors from their recipes. scripts/reference/recipe.py states the same numbers, and the form of a recipe.
 
+import { inflateSync } from 'node:zlib';
+
 const STEP = Math.sqrt(6) / 65536;
 const BYTES = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, I8: 1 };
 
@@ -170,7 +172,15 @@ function safetensors(tensors, metadata) {
   return Buffer.concat([length, text, padding, ...tensors.map(({ data }) => data)]);
 }
 
-function gguf(tensors, { head, pads }) {
+/** Tensors in the order in which the head has their names, each behind its length. */
+function gguf(tensors, { head: deflated, pads }) {
+  const head = inflateSync(Buffer.from(deflated, 'base64'));
+  const placeOf = ({ name }) => {
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(Buffer.byteLength(name)));
+    return head.indexOf(Buffer.concat([length, Buffer.from(name)]));
+  };
+  tensors.sort((a, b) => placeOf(a) - placeOf(b));
   const parts = tensors.flatMap(({ data }, i) => [data, Buffer.alloc(pads[i])]);
-  return Buffer.concat([Buffer.from(head, 'base64'), ...parts]);
+  return Buffer.concat([head, ...parts]);
 }
