@@ -19,11 +19,12 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from media_cases import CASES, SIZES, picture
-from media_models import MODELS, SPECIALS
+from media_models import BYTES, MODELS, SPECIALS
 from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'media'
 GREEDY, MARGIN, SEEDS = 24, 0.02, 400
+PLACEHOLDER = BYTES + SPECIALS.index('<|image_pad|>')
 # Experts as published, all of a layer in one tensor: [experts, rows, inputs] by rows, [experts, inputs, rows] by columns.
 FUSED = {'qwen3-vl-moe': 'columns', 'qwen3-5-moe': 'rows'}
 TEMPLATE = (
@@ -115,7 +116,8 @@ def make(name):
         if len(found) == len(given) and lead > best[0]:
             varied = min(len(set(tokens)) for tokens, _ in found)
             print(f'{name} seed {seed}: lead {lead:.3f}, {varied} different tokens', flush=True)
-            if varied >= 6:
+            shows = any(PLACEHOLDER in tokens for tokens, _ in found)  # interfaces give its text in different ways
+            if varied >= 6 and not shows:
                 best = (lead, seed, [tokens for tokens, _ in found])
         if best[0] > MARGIN:
             break
