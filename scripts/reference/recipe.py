@@ -5,7 +5,7 @@ library save its model, and call `keep` with the file: each tensor in it is foun
 that the layout is the library's own. <stem>.recipe.json then stands for the file, which git ignores. Its entries are
 
   names      of tensors; each # stands for a number, of which `at` lists the combinations
-  dtype      as in safetensors files
+  dtype      as in safetensors files, where it is not the recipe's own
   shape
   scale      of numbers around `offset` (0 where it is left out), whose deviation it is
   of         name under which the numbers were drawn, where it is another
@@ -29,6 +29,7 @@ import os
 import re
 import struct
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,7 @@ class Draws:
 def drawn_for(path):
     """The draws that a recipe names, as its file has them, for a file that is made of it."""
     recipe = json.loads(recipe_of(path).read_text())
+    recipe['tensors'] = [{'dtype': recipe['dtype'], **entry} for entry in recipe['tensors']]
     found = Draws(recipe['seed'])
 
     def add(name, scale, offset, seed, count, dtype):
@@ -308,8 +310,11 @@ def write_recipe(path, seed, tensors, draws, whole, more, pool=None):
             others[name] = (dtype, shape, bits)
     if pool is not None:
         entries += pooled(path, others, pool)
-    lines = [json.dumps(entry, separators=(',', ':'), ensure_ascii=False) for entry in grouped(entries, seed)]
-    head = {'seed': seed, 'sha256': hashlib.sha256(whole).hexdigest()[:16], **more}
+    entries = list(grouped(entries, seed))
+    dtype = Counter(entry['dtype'] for entry in entries).most_common(1)[0][0]
+    plain = [{key: value for key, value in entry.items() if key != 'dtype' or value != dtype} for entry in entries]
+    lines = [json.dumps(entry, separators=(',', ':'), ensure_ascii=False) for entry in plain]
+    head = {'seed': seed, 'dtype': dtype, 'sha256': hashlib.sha256(whole).hexdigest()[:16], **more}
     opening = json.dumps(head, ensure_ascii=False)[:-1]
     recipe_of(path).write_text(f'{opening}, "tensors": [\n' + ',\n'.join(lines) + '\n]}\n')
     path.write_bytes(whole)

@@ -101,7 +101,7 @@ function filled(pattern, numbers) {
 }
 
 function tensorOf(recipe, entry, [name, source], read) {
-  const { dtype, shape, seed = recipe.seed } = entry;
+  const { dtype = recipe.dtype, shape, seed = recipe.seed } = entry;
   if (entry.file !== undefined) return { name, dtype, shape, data: stored(read(entry.file), source) };
   const count = shape.reduce((product, side) => product * side, 1);
   let values;
