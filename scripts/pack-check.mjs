@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeGoldens } from './setup/goldens.mjs';
 import { npm, root } from './setup/packages.mjs';
 import { brokenLinks, newerTypes } from './packed-files.mjs';
 
@@ -72,6 +73,7 @@ const EXAMPLES = {
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'svc-pack-'));
 try {
+  makeGoldens();
   install(pack());
   const bin = join(folder, 'node_modules', manifest.name, manifest.bin[manifest.name]);
   expect('version', run([bin, 'version']), (text) => text.trim() === manifest.version);

@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
+import { makeGoldens } from './setup/goldens.mjs';
 import { root } from './setup/packages.mjs';
 import { createClient } from './soak/client.mjs';
 import { fuzzLoad } from './soak/fuzz.mjs';
@@ -69,6 +70,7 @@ const singles = [];
 const onlyMutations =
   options['only-mutations'] || options.mutation !== undefined || options.mutated !== undefined;
 const onlyFuzz = options['only-fuzz'] || options.request !== undefined;
+makeGoldens();
 if (!options['only-mixed'] && !onlyFuzz) await load('mutated checkpoints', mutated);
 if (!options['only-mixed'] && !onlyMutations) await load('fuzzed requests', fuzzed);
 if (onlyMutations || onlyFuzz) process.exit(failures > 0 ? 1 : 0);

@@ -11,7 +11,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/**/*.test.{ts,mjs}'],
-    globalSetup: ['scripts/setup/build.mjs', 'test/scratch.mjs'],
+    globalSetup: ['scripts/setup/build.mjs', 'scripts/setup/goldens.mjs', 'test/scratch.mjs'],
     setupFiles: ['test/setup.ts'],
     pool: 'forks',
     maxWorkers: Math.min(availableParallelism() + 1, MOST_WORKERS),

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoModel, BertConfig, BertModel, Qwen3Config, Qwen3Model, XLMRobertaConfig, XLMRobertaModel
+from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'embedding'
 TEXTS = [
@@ -49,16 +50,16 @@ def byte_level(end):
 
 def draw(model, seed):
     """Standard deviations by role, so that attention is not flat."""
-    generator = torch.Generator().manual_seed(seed)
+    draws = Draws(seed)
     for name, weight in model.named_parameters():
-        noise = torch.randn(weight.shape, generator=generator)
         if weight.dim() == 1:
-            weight.data = noise * 0.2 + (1.0 if 'norm' in name.lower() and 'bias' not in name else 0.0)
+            weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name.lower() and 'bias' not in name else 0.0)
         elif 'embed' in name:
-            weight.data = noise * 0.5
+            weight.data = draws(name, weight.shape, 0.5)
         else:
             gain = 2.0 if any(part in name for part in ('q_proj', 'k_proj', 'query', 'key')) else 1.0
-            weight.data = noise * gain / weight.shape[1] ** 0.5
+            weight.data = draws(name, weight.shape, gain / weight.shape[1] ** 0.5)
+    return draws
 
 
 SMALL = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
@@ -118,8 +119,9 @@ def make(name, seed):
     folder = ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     model, tokenizer, specials, pooling, dtype = CASES[name]()
-    draw(model, seed)
+    draws = draw(model, seed)
     model.to(dtype).save_pretrained(folder)
+    keep(folder / 'model.safetensors', draws)
     (folder / 'generation_config.json').unlink(missing_ok=True)
     if name == 'qwen3':  # published so, though the head is not there
         config = json.loads((folder / 'config.json').read_text())

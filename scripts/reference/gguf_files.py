@@ -24,7 +24,8 @@ sys.path.append(str(Path(__file__).parent))
 import gguf  # noqa: E402
 import torch  # noqa: E402
 from conversion import ModelType, get_model_architecture, get_model_class  # noqa: E402
-from mxfp4 import is_expert, packed  # noqa: E402
+from checkpoint import save_mxfp4  # noqa: E402
+from recipe import Draws, drawn_for, keep, keep_gguf  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM  # noqa: E402
 
@@ -144,26 +145,17 @@ MODELS |= {
     'qwen3-5': {'model_type': 'qwen3_5_text', **SIZES, **LINEAR, 'tie_word_embeddings': True},
     'qwen3-5-moe': {'model_type': 'qwen3_5_moe_text', **SIZES, **LINEAR, **SHARED},
 }
+SEEDS = {'gemma3': 115}  # where llama.cpp's cache of keys and values in f16 would choose other tokens
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
 def draw(model, seed):
-    generator = torch.Generator().manual_seed(seed)
-    for weight in model.parameters():
-        weight.data = torch.randn(weight.shape, generator=generator) * 0.3 + (1.0 if weight.dim() == 1 else 0.0)
+    draws = Draws(seed)
+    for name, weight in model.named_parameters():
+        weight.data = draws(name, weight.shape, 0.3, 1.0 if weight.dim() == 1 else 0.0)
     for scalar in (buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
         scalar.fill_(0.75)
-
-
-def coded(state):
-    """Tensors as gpt-oss is published with: those of experts as codes of MXFP4."""
-    tensors = {}
-    for name, value in sorted(state.items()):
-        if is_expert(name):
-            tensors[f'{name}_blocks'], tensors[f'{name}_scales'] = packed(value)
-        else:
-            tensors[name] = value
-    return {name: tensor.contiguous() for name, tensor in tensors.items()}
+    return draws
 
 
 def vocabulary(model):
@@ -221,6 +213,7 @@ def convert_embedding(name, pre):
     own = {'get_vocab_base': lambda self: (*vocabulary_of(source), pre), 'model_arch': model_class.model_arch}
     plain = type(model_class.__name__, (model_class,), own)
     plain(source, gguf.LlamaFileType.MOSTLY_F16, target, model_name=name).write()
+    keep_gguf(target, drawn_for(source / 'model.safetensors'))
 
 
 def adapt(base, names):
@@ -229,14 +222,15 @@ def adapt(base, names):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     weights = load_file(ROOT / base / 'model.safetensors')
-    generator = torch.Generator().manual_seed(77)
+    draws = Draws(77)
     factors = {}
     for name, weight in weights.items():
         if any(f'{module}.weight' in name for module in names):
             stem = f'base_model.model.{name.removesuffix(".weight")}'
-            factors[f'{stem}.lora_A.weight'] = torch.randn(3, weight.shape[1], generator=generator)
-            factors[f'{stem}.lora_B.weight'] = torch.randn(weight.shape[0], 3, generator=generator)
+            factors[f'{stem}.lora_A.weight'] = draws(f'{stem}.lora_A.weight', (3, weight.shape[1]), 1)
+            factors[f'{stem}.lora_B.weight'] = draws(f'{stem}.lora_B.weight', (weight.shape[0], 3), 1)
     save_file(factors, folder / 'adapter_model.safetensors')
+    keep(folder / 'adapter_model.safetensors', draws)
     settings = {'peft_type': 'LORA', 'task_type': 'CAUSAL_LM', 'base_model_name_or_path': base, 'r': 3, 'lora_alpha': 6, 'target_modules': names}
     (folder / 'adapter_config.json').write_text(json.dumps(settings, indent=2) + '\n')
     script = LLAMA_CPP / 'convert_lora_to_gguf.py'
@@ -246,6 +240,7 @@ def adapt(base, names):
         [sys.executable, script, '--base', ROOT / base, '--outtype', 'f32', '--outfile', target, folder],
         check=True,
     )
+    keep_gguf(target, draws)
 
 
 def main():
@@ -261,7 +256,7 @@ def main():
         config = AutoConfig.for_model(**stated)
         maker = AutoModel if kind in ENCODERS else AutoModelForCausalLM
         model = maker.from_config(config).float()
-        draw(model, seed)
+        draws = draw(model, SEEDS.get(name, seed))
         model.eval()
         with tempfile.TemporaryDirectory() as kept:
             model.save_pretrained(kept)
@@ -271,7 +266,8 @@ def main():
             (folder / 'config.json').write_text(json.dumps(published, indent=2) + '\n')
             (folder / 'model.safetensors').write_bytes((Path(kept) / 'model.safetensors').read_bytes())
         if kind == 'gpt_oss':
-            save_file(coded(model.state_dict()), folder / 'model.safetensors', {'format': 'pt'})
+            save_mxfp4(model, draws, torch.float32, folder)
+        keep(folder / 'model.safetensors', draws)
         if kind in ENCODERS:
             (folder / 'modules.json').write_text(json.dumps([
                 {'idx': 0, 'name': '0', 'path': '', 'type': 'sentence_transformers.models.Transformer'},
@@ -282,6 +278,7 @@ def main():
             pooling = {'pooling_mode_cls_token': True, 'pooling_mode_mean_tokens': False}
             (folder / '1_Pooling' / 'config.json').write_text(json.dumps(pooling) + '\n')
         convert(folder, folder / 'model.gguf', name)
+        keep_gguf(folder / 'model.gguf', draws, pool=ROOT / 'codes.safetensors')
         print(name, (folder / 'model.gguf').stat().st_size)
     if ONLY:
         return

@@ -16,10 +16,12 @@ sys.path = [path for path in sys.path if Path(path) != Path(__file__).parent]
 LLAMA_CPP, ONLY = Path(sys.argv[1]), sys.argv[2:]
 sys.path.insert(0, str(LLAMA_CPP))
 sys.path.insert(0, str(LLAMA_CPP / 'gguf-py'))
+sys.path.append(str(Path(__file__).parent))
 
 import gguf  # noqa: E402
 import torch  # noqa: E402
 from conversion import ModelBase, ModelType, get_model_architecture, get_model_class  # noqa: E402
+from recipe import drawn_for, keep_gguf  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 GOLDEN = Path(__file__).parents[2] / 'test' / 'golden'
@@ -103,7 +105,7 @@ def vocabulary(folder, size):
     return write
 
 
-def convert(folder, target, name, kind, own):
+def convert(folder, target, name, kind, own, drawn):
     ftype = gguf.LlamaFileType.MOSTLY_F16 if target.stem.endswith('F16') else gguf.LlamaFileType.ALL_F32
     architecture = get_model_architecture(ModelBase.load_hparams(folder, False), kind)
     model_class = get_model_class(architecture, mmproj=kind == ModelType.MMPROJ)
@@ -118,6 +120,7 @@ def convert(folder, target, name, kind, own):
     if 'sliding_attention' in model.hparams.get('layer_types', []):
         model.gguf_writer.add_sliding_window_pattern(1 + model.hparams['layer_types'].index('full_attention'))
     model.write()
+    keep_gguf(target, drawn)
     print(target.name, target.stat().st_size)
 
 
@@ -145,16 +148,17 @@ def main():
         with tempfile.TemporaryDirectory() as kept:
             folder = Path(kept)
             config = published(GOLDEN / source, folder, names)
+            drawn = drawn_for(GOLDEN / source / 'model.safetensors')
             # The type of the checkpoint's own tensors.
             types = {value.dtype for value in load_file(folder / 'model.safetensors').values() if value.dim() > 1}
             tag = {torch.float16: 'F16', torch.float32: 'F32'}[types.pop()]
-            convert(folder, target / f'mmproj-{name}-{tag}.gguf', name, ModelType.MMPROJ, {})
+            convert(folder, target / f'mmproj-{name}-{tag}.gguf', name, ModelType.MMPROJ, {}, drawn)
             if has_text:
                 text = config.get('text_config') or config.get('llm_config') or config
                 # Of Gemma the converter keeps the rows of known tokens only.
                 size = 264 if name == 'gemma3' else text['vocab_size']
                 own = {'set_vocab': vocabulary(folder, size), 'no_mtp': True}
-                convert(folder, target / f'{name}-{tag}.gguf', name, ModelType.TEXT, own)
+                convert(folder, target / f'{name}-{tag}.gguf', name, ModelType.TEXT, own, drawn)
 
 
 main()

@@ -22,7 +22,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
-from internvl import IMAGES, TEXT, opened
+from internvl import IMAGES, opened
+from internvl_checkpoints import TEXT
+from recipe import Draws, keep
 
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
@@ -64,20 +66,19 @@ def byte_tokenizer():
     return fast
 
 
-def draw(model, tied):
+def draw(model, tied, seed):
+    draws = Draws(seed)
     for name, weight in model.named_parameters():
-        noise = torch.randn_like(weight)
         if weight.dim() == 1:
-            weight.data = noise * 0.3 + (1.0 if 'norm' in name and 'bias' not in name else 0.0)
-        elif 'embed_tokens' in name and tied:
-            weight.data = noise * 0.1
+            weight.data = draws(name, weight.shape, 0.3, 1.0 if 'norm' in name and 'bias' not in name else 0.0)
         elif 'embed_tokens' in name or 'position_embedding' in name:
-            weight.data = noise
+            weight.data = draws(name, weight.shape, 0.1 if tied and 'embed_tokens' in name else 1)
         else:
             gain = 2.0 if 'q_proj' in name or 'k_proj' in name else 1.0
-            weight.data = noise * gain / weight[0].numel() ** 0.5
+            weight.data = draws(name, weight.shape, gain / weight[0].numel() ** 0.5)
     if tied:
         model.tie_weights()
+    return draws
 
 
 def bytes_of(pixels, mask):
@@ -126,13 +127,12 @@ def conversations(model, processor):
 
 @torch.no_grad()
 def make(name, seed):
-    torch.manual_seed(seed)
     config_class, model_class, image_class, tied = CLASSES[name]
     text = dict(LLAMA, tie_word_embeddings=tied)
     config = config_class(text_config=text, vision_config=VISION, scale_factor=MERGE, image_token_id=IMAGE, tie_word_embeddings=tied)
     config._attn_implementation = 'eager'
     model = model_class(config).eval().float()
-    draw(model, tied)
+    draws = draw(model, tied, seed)
     image_processor = image_class(**SETTINGS)
     if name == 'smolvlm':
         video = transformers.models.smolvlm.video_processing_smolvlm.SmolVLMVideoProcessor(size=dict(longest_edge=SIDE), max_image_size=dict(longest_edge=SIDE))
@@ -141,12 +141,15 @@ def make(name, seed):
         processor = transformers.Idefics3Processor(image_processor, byte_tokenizer(), image_seq_len=ROWS, chat_template=TEMPLATE)
     folder = ROOT / name
     model.save_pretrained(folder)
+    keep(folder / 'model.safetensors', draws)
     processor.save_pretrained(folder)
     (folder / 'generation_config.json').unlink(missing_ok=True)
-    pixels = torch.randn(5, 3, SIDE, SIDE)
+    inputs = Draws(7)
+    pixels = inputs('pixels', (5, 3, SIDE, SIDE), 1)
     rows = model.model.get_image_features(pixels[None]).pooler_output
     rows = torch.cat(list(rows)) if isinstance(rows, (list, tuple)) else rows.flatten(0, -2)
     save_file({'pixels': pixels, 'rows': rows.contiguous()}, ROOT / f'{name}.safetensors')
+    keep(ROOT / f'{name}.safetensors', inputs, pool=ROOT / 'outputs.safetensors')
     made = {'command': 'python scripts/reference/idefics3.py', 'made_with': {one: version(one) for one in ('torch', 'transformers', 'pillow')}}
     document = made | images(image_processor) | {'conversations': conversations(model, processor)}
     (ROOT / f'{name}.json').write_text(json.dumps(document, indent=2) + '\n')
@@ -154,5 +157,5 @@ def make(name, seed):
 
 if __name__ == '__main__':
     ROOT.mkdir(parents=True, exist_ok=True)
-    make('idefics3', 3)
-    make('smolvlm', 4)
+    make('idefics3', 55)
+    make('smolvlm', 28)

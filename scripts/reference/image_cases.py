@@ -13,6 +13,9 @@ from image_checkpoints import FOLDERS
 from image_configs import BOS_ID, EOS_ID, VOCABULARY
 from image_configs_qwen import IMAGE_PAD, VISION_END, VISION_START
 from image_tokenizer import PROMPTS
+from recipe import Draws
+
+DRAWS = Draws(1)  # of all inputs, which recipes stand for
 
 
 @dataclass
@@ -24,8 +27,8 @@ class Case:
     config: dict = field(default_factory=dict)
 
 
-def normal(seed, *shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+def normal(seed, *shape, deviation=1.0, mean=0.0):
+    return DRAWS(f'{seed} {shape}', shape, deviation, mean)
 
 
 def prompt_ids(checkpoint, numbers, above_eos=False):
@@ -72,7 +75,7 @@ def unet_outputs(model, sample, timestep, encoder_hidden_states, timestep_cond=N
 
 def control_inputs(seed, height, width, columns, factor, batch=2, **more):
     """What a UNet takes, and an image of 0..1 for all items."""
-    hint = {'controlnet_cond': lambda: normal(seed + 3, 1, 3, height * factor, width * factor).sigmoid()}
+    hint = {'controlnet_cond': lambda: normal(seed + 3, 1, 3, height * factor, width * factor, deviation=0.2, mean=0.5)}
     return unet_inputs(seed, 4, height, width, columns, batch, **hint, **more)
 
 
@@ -102,7 +105,7 @@ def z_image_inputs(seed, height, width, captions):
     """One latent per caption; captions are lists of feature rows of different lengths."""
 
     def make():
-        features = {f'cap_feats_{i}': normal(seed + i, rows, 64) * 2 for i, rows in enumerate(captions)}
+        features = {f'cap_feats_{i}': normal(seed + i, rows, 64, deviation=2) for i, rows in enumerate(captions)}
         latents = normal(seed + 9, len(captions), 16, height, width)
         return {'latents': latents, 'timestep': torch.linspace(0.05, 0.7, len(captions)), **features}
 
@@ -124,7 +127,7 @@ def qwen_image_inputs(seed, height, width, tokens, references=()):
         return {
             'patches': torch.cat(patches, 1),
             'timestep': torch.tensor([0.64]),
-            'text': normal(seed + 9, 1, tokens, 64) * 2,
+            'text': normal(seed + 9, 1, tokens, 64, deviation=2),
             'sides': torch.tensor(sides),
         }
 
@@ -146,7 +149,7 @@ def flux_inputs(seed, rows, columns, tokens, text_dims=48, pooled_dims=64, refer
         count = sum(h * w for h, w in sides)
         return {
             'patches': normal(seed, 1, count, 64),
-            'text': normal(seed + 1, 1, tokens, text_dims) * 2,
+            'text': normal(seed + 1, 1, tokens, text_dims, deviation=2),
             'pooled': normal(seed + 2, 1, pooled_dims),
             'timestep': torch.tensor([0.64]),
             'guidance': torch.tensor([3.5]),
@@ -179,7 +182,7 @@ def flux2_inputs(seed, rows, columns, tokens, text_dims=96, references=()):
         count = sum(h * w for h, w in sides)
         return {
             'patches': normal(seed, 1, count, 16),
-            'text': normal(seed + 1, 1, tokens, text_dims) * 2,
+            'text': normal(seed + 1, 1, tokens, text_dims, deviation=2),
             'timestep': torch.tensor([0.64]),
             'guidance': torch.tensor([3.5]),
             'places': torch.cat([torch.cartesian_prod(*axis) for axis in axes]),
@@ -201,7 +204,7 @@ def sd3_inputs(seed, height, width, tokens, channels=16):
     """Latents of two images at two times, each with states of a text and a pooled state."""
     return lambda: {
         'sample': normal(seed, 2, channels, height, width),
-        'text': normal(seed + 1, 2, tokens, 76) * 2,
+        'text': normal(seed + 1, 2, tokens, 76, deviation=2),
         'pooled': normal(seed + 2, 2, 56),
         'timestep': torch.tensor([640.0, 80.5]),
     }
@@ -240,7 +243,7 @@ def sana_inputs(seed, height, width, counts, columns=40):
         mask = torch.arange(max(counts))[None] < torch.tensor(counts)[:, None]
         return {
             'sample': normal(seed, 2, 16, height, width),
-            'text': normal(seed + 1, 2, max(counts), columns) * 2,
+            'text': normal(seed + 1, 2, max(counts), columns, deviation=2),
             'mask': mask.long(),
             'timestep': torch.tensor([640.0, 80.5]),
             'guidance': torch.tensor([0.45, 0.1]),
@@ -262,7 +265,7 @@ def pixart_inputs(seed, height, width, counts, columns=48):
         mask = torch.arange(max(counts))[None] < torch.tensor(counts)[:, None]
         return {
             'sample': normal(seed, 2, 4, height, width),
-            'text': normal(seed + 1, 2, max(counts), columns) * 2,
+            'text': normal(seed + 1, 2, max(counts), columns, deviation=2),
             'mask': mask.long(),
             'timestep': torch.tensor([640.0, 80.5]),
         }
@@ -284,7 +287,7 @@ def tower_inputs(seed, height, width):
     """An image as bytes, smooth enough that its size matters."""
 
     def make():
-        coarse = normal(seed, 1, 3, 5, 7) * 70 + 128
+        coarse = normal(seed, 1, 3, 5, 7, deviation=70, mean=128)
         image = torch.nn.functional.interpolate(coarse, (height, width), mode='bicubic').squeeze(0)
         return {'image': image.clamp(0, 255).to(torch.uint8).permute(1, 2, 0).contiguous()}
 
@@ -309,7 +312,7 @@ def text_with_images(grids):
             ids += [IMAGE_PAD] * count + [VISION_END, 20 + i, 30 + i, VISION_START]
         return {
             'input_ids': torch.tensor([ids[:-1] + [8, 9]]),
-            'images': normal(190, sum(cells), 64) * 0.6,
+            'images': normal(190, sum(cells), 64, deviation=0.6),
             'grids': torch.tensor(grids),
         }
 
@@ -416,13 +419,13 @@ MODULES = {
     'vae-decode': Case(
         'sd1/vae',
         'AutoencoderKL with quant convolutions; sides of a prime and an odd number',
-        lambda: {'latents': normal(20, 1, 4, 7, 9) * 3},
+        lambda: {'latents': normal(20, 1, 4, 7, 9, deviation=3)},
         decode,
     ),
     'vae-encode': Case(
         'sd1/vae',
         'moments before scaling; down convolutions padded right and bottom only',
-        lambda: {'sample': normal(21, 1, 3, 28, 36).tanh()},
+        lambda: {'sample': normal(21, 1, 3, 28, 36, deviation=0.4)},
         encode,
     ),
     'clip-projection': Case(
@@ -508,34 +511,34 @@ MODULES = {
     'vae-16-decode': Case(
         'z-image/vae',
         '16 channels, no quant convolutions',
-        lambda: {'latents': normal(42, 2, 16, 5, 8) * 2},
+        lambda: {'latents': normal(42, 2, 16, 5, 8, deviation=2)},
         decode,
     ),
     'vae-16-encode': Case(
-        'z-image/vae', '16 channels, no quant convolutions', lambda: {'sample': normal(43, 2, 3, 20, 32).tanh()}, encode
+        'z-image/vae', '16 channels, no quant convolutions', lambda: {'sample': normal(43, 2, 3, 20, 32, deviation=0.4)}, encode
     ),
     'vae-old-names-decode': Case(
         'sd2/vae',
         'attention stored as query, key, value, proj_attn',
-        lambda: {'latents': normal(44, 1, 4, 6, 6) * 3},
+        lambda: {'latents': normal(44, 1, 4, 6, 6, deviation=3)},
         decode,
     ),
     'vae-old-names-encode': Case(
         'sd2/vae',
         'attention stored as query, key, value, proj_attn; sides that are no multiples of 4 lose their rest',
-        lambda: {'sample': normal(45, 1, 3, 27, 30).tanh()},
+        lambda: {'sample': normal(45, 1, 3, 27, 30, deviation=0.4)},
         encode,
     ),
     'tiny-decode': Case(
         'autoencoder-tiny',
         'AutoencoderTiny: 3 tanh(z / 3) at the entrance',
-        lambda: {'latents': normal(46, 2, 4, 7, 5) * 2},
+        lambda: {'latents': normal(46, 2, 4, 7, 5, deviation=2)},
         decode,
     ),
     'tiny-encode': Case(
         'autoencoder-tiny',
         'AutoencoderTiny',
-        lambda: {'sample': normal(47, 1, 3, 28, 20).tanh()},
+        lambda: {'sample': normal(47, 1, 3, 28, 20, deviation=0.4)},
         lambda model, sample: {'latents': model.encode(sample).latents},
     ),
     'z-image-padded': Case(
@@ -572,13 +575,13 @@ MODULES = {
     'vae-qwen-image-decode': Case(
         'qwen-image/vae',
         'causal 3-D convolutions over one frame; sides of a prime and an odd number',
-        lambda: {'latents': normal(170, 1, 4, 7, 9) * 2},
+        lambda: {'latents': normal(170, 1, 4, 7, 9, deviation=2)},
         decode_frame,
     ),
     'vae-qwen-image-encode': Case(
         'qwen-image/vae',
         'causal 3-D convolutions over one frame, moments before scaling; two images',
-        lambda: {'sample': normal(171, 2, 3, 28, 36).tanh()},
+        lambda: {'sample': normal(171, 2, 3, 28, 36, deviation=0.4)},
         encode_frame,
     ),
     'vae-qwen-image-decode-clip': Case(
@@ -641,15 +644,15 @@ MODULES = {
     'dc-decode': Case(
         'sana/vae',
         'the resolutions of published models; fewer pixels than dimensions of a head; heads that leave out channels',
-        lambda: {'latents': normal(280, 1, 16, 3, 2) * 0.8},
+        lambda: {'latents': normal(280, 1, 16, 3, 2, deviation=0.8)},
         dc_decode,
     ),
-    'dc-encode': Case('sana/vae', 'latents before scaling', lambda: {'sample': normal(281, 1, 3, 64, 96).tanh()}, dc_encode),
+    'dc-encode': Case('sana/vae', 'latents before scaling', lambda: {'sample': normal(281, 1, 3, 64, 96, deviation=0.4)}, dc_encode),
     'dc-shuffle-decode': Case(
         'autoencoder-dc', 'shuffled pixels, kernels of two sizes, no shortcut; two images', lambda: {'latents': normal(282, 2, 6, 7, 5)}, dc_decode
     ),
     'dc-shuffle-encode': Case(
-        'autoencoder-dc', 'moved pixels, no shortcut; two images', lambda: {'sample': normal(283, 2, 3, 20, 28).tanh()}, dc_encode
+        'autoencoder-dc', 'moved pixels, no shortcut; two images', lambda: {'sample': normal(283, 2, 3, 20, 28, deviation=0.4)}, dc_encode
     ),
     'sana': Case(
         'sana/transformer', 'norms of queries and keys; texts of 11 and 4 tokens, 5 × 7 latents', sana_inputs(284, 5, 7, (11, 4)), sana_outputs
@@ -690,7 +693,7 @@ MODULES = {
     'vae-flux2-encode': Case(
         'flux2-klein/vae',
         'means of the distributions, as patches, by the statistics of channels; two images',
-        lambda: {'sample': normal(227, 2, 3, 28, 36).tanh()},
+        lambda: {'sample': normal(227, 2, 3, 28, 36, deviation=0.4)},
         flux2_encode,
     ),
     'qwen-vision': Case(

@@ -18,6 +18,7 @@ from transformers import CLIPTextModel, CLIPTextModelWithProjection, PreTrainedM
 
 from image_configs import CHECKPOINTS, VOCABULARY
 from image_tokenizer import write_gemma_tokenizer, write_mistral_tokenizer, write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
+from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'image'
 FOLDERS = ROOT / 'checkpoints'
@@ -27,41 +28,34 @@ SHARP = ('to_q', 'to_k', 'q_proj', 'k_proj', 'query', 'key')
 
 
 def draw(model, seed, gains=None):
-    """Random weights; `gains` maps a module's name to its own factor."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def normal(tensor, deviation, mean=0.0):
-        tensor.data = torch.randn(tensor.shape, generator=generator) * deviation + mean
-
-    roles = {}
+    """Random weights; `gains` maps a module's name to its own factor. Returns what was drawn."""
+    draws = Draws(seed)
     for path, module in model.named_modules():
         for name, weight in module.named_parameters(recurse=False):
-            roles[f'{path}.{name}'.lstrip('.')] = (path, module, name, weight)
-    for full, (path, module, name, weight) in sorted(roles.items()):
-        if 'norm' in type(module).__name__.lower():
-            is_scale = name in ('weight', 'gamma')
-            normal(weight, 0.3 if is_scale else 0.2, 1.0 if is_scale else 0.0)
-        elif name == 'bias':
-            normal(weight, 0.2)
-        elif isinstance(module, nn.Embedding):
-            normal(weight, 0.6)
-        elif weight.dim() >= 2 and isinstance(module, nn.Linear | nn.Conv2d | nn.Conv3d):
-            gain = 1.5 if path.endswith(SHARP) else 1.0
-            gain *= (gains or {}).get(path, 1.0)
-            frames = weight.shape[2] if isinstance(module, nn.Conv3d) and module.kernel_size[1] < 4 else 1  # one sees an image
-            normal(weight, gain / (weight[0].numel() / frames) ** 0.5)
-        else:
-            normal(weight, 0.6)
-            assert name.endswith(('pad_token', 'scale_shift_table')), full
-    for module in model.modules():
+            full = f'{path}.{name}'.lstrip('.')
+            weight.data = draws(full, weight.shape, *spread(path, module, name, weight, gains or {}))
         if isinstance(module, nn.BatchNorm2d):
-            normal(module.running_mean, 0.5)
-            normal(module.running_var, 0.3, 1.0)
-            module.running_var.abs_()
+            module.running_mean.data = draws(f'{path}.running_mean', module.running_mean.shape, 0.5)
+            module.running_var.data = draws(f'{path}.running_var', module.running_var.shape, 0.3, 1.0)
     for full, table in model.named_buffers():
         if full.endswith('pos_embed') and full in model.state_dict():
-            table += torch.randn(table.shape, generator=generator) * 0.3  # a stored table rules, whatever its formula gives
-    return model.eval()
+            table.copy_(draws(full, table.shape, 0.75))  # a stored table rules, whatever its formula gives
+    model.eval()
+    return draws
+
+
+def spread(path, module, name, weight, gains):
+    """Deviation and mean of a parameter."""
+    if 'norm' in type(module).__name__.lower():
+        return (0.3, 1.0) if name in ('weight', 'gamma') else (0.2, 0.0)
+    if name == 'bias':
+        return 0.2, 0.0
+    if weight.dim() >= 2 and isinstance(module, nn.Linear | nn.Conv2d | nn.Conv3d):
+        gain = (1.5 if path.endswith(SHARP) else 1.0) * gains.get(path, 1.0)
+        frames = weight.shape[2] if isinstance(module, nn.Conv3d) and module.kernel_size[1] < 4 else 1  # one sees an image
+        return gain / (weight[0].numel() / frames) ** 0.5, 0.0
+    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'scale_shift_table')), f'{path}.{name}'
+    return 0.6, 0.0
 
 
 def clear(folder):
@@ -132,9 +126,12 @@ def save_component(folder, part):
         path = folder / 'scheduler_config.json'
         path.write_text(json.dumps(json.loads(path.read_text()) | part.extra, indent=2) + '\n')
     else:
-        model = draw(build(part), part.seed, part.gains)
+        model = build(part)
+        draws = draw(model, part.seed, part.gains)
         save = save_transformers if isinstance(model, PreTrainedModel) else save_diffusers
         save(folder, model, part)
+        for path in folder.glob('*.safetensors'):
+            keep(path, draws)
 
 
 def make(name):

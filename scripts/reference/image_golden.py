@@ -9,6 +9,7 @@ import transformers
 from safetensors.torch import save_file
 
 from image_checkpoints import ROOT
+from recipe import Draws, keep
 
 transformers.utils.logging.disable_progress_bar()
 diffusers.utils.logging.disable_progress_bar()
@@ -31,16 +32,21 @@ def distance(value, exact):
     return (value.double() - exact.double()).abs().max().item()
 
 
-def write_case(name, script, document, inputs=None, outputs=None):
+def write(path, tensors):
+    assert all(t.isfinite().all() for t in tensors.values()), path
+    tensors = {key: (t.float() if t.is_floating_point() else t).clone().contiguous() for key, t in tensors.items()}
+    save_file(tensors, path)
+
+
+def write_case(name, script, document, inputs=None, outputs=None, draws=None):
+    """Inputs are pictures, or come from `draws`; outputs are stored."""
     folder = ROOT / name
     folder.mkdir(parents=True, exist_ok=True)
-    for stem, tensors in (('inputs', inputs), ('outputs', outputs)):
-        if tensors:
-            assert all(t.isfinite().all() for t in tensors.values()), name
-            tensors = {
-                key: (t.float() if t.is_floating_point() else t).clone().contiguous() for key, t in tensors.items()
-            }
-            save_file(tensors, folder / f'{stem}.safetensors')
+    if inputs:
+        write(folder / 'inputs.safetensors', inputs)
+        keep(folder / 'inputs.safetensors', draws or Draws(0), pool=ROOT / 'pictures.safetensors')
+    if outputs:
+        write(folder / 'outputs.safetensors', outputs)
     document = {
         'command': f'python scripts/reference/{script}' + (f' {name}' if outputs else ''),
         'made_with': {package: version(package) for package in ('torch', 'transformers', 'diffusers')},

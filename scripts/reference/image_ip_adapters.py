@@ -12,6 +12,7 @@ from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModelWi
 from image_checkpoints import FOLDERS, draw, save_transformers
 from image_golden import loaded, write_case
 from image_part import Part
+from recipe import Draws, keep
 
 ADAPTERS, ENCODER = FOLDERS / 'ip-adapters', FOLDERS / 'image-encoder'
 HIDDEN, PROJECTION, HEAD = 48, 36, 64
@@ -29,20 +30,23 @@ def load(pipe, name):
     pipe.load_ip_adapter(ADAPTERS, subfolder='', weight_name=f'{name}.safetensors', image_encoder_folder=None)
 
 
-def adapter(unet, seed, projection):
-    """Tensors of an adapter; its numbers count the cross-attentions of the UNet, and `projection` makes those of the tokens."""
-    generator = torch.Generator().manual_seed(seed)
+def save_adapter(path, unet, seed, projection):
+    """An adapter, whose numbers count the cross-attentions of the UNet; `projection` has the shapes of what makes the tokens."""
+    draws = Draws(seed)
 
-    def rows(*shape, gain=1.0):
-        return torch.randn(*shape, generator=generator) * gain / shape[-1] ** 0.5
+    def rows(name, shape, gain=1.0):
+        is_norm = len(shape) == 1 and name.endswith('.weight')
+        return draws(name, shape, gain / shape[-1] ** 0.5, 1.0 if is_norm else 0.0)
 
-    state = {f'image_proj.{name}': tensor for name, tensor in projection(rows).items()}
+    state = {name: rows(name, shape) for name, shape in (('image_proj.' + name, shape) for name, shape in projection.items())}
     crossed = [module for name, module in attentions(unet) if name.endswith('attn2')]
     for i, module in enumerate(crossed):
-        for part in ('k', 'v'):
+        for part, gain in (('k', 1.0), ('v', 0.5)):  # more would blow up roundings of the picture's resizing
             weight = getattr(module, f'to_{part}').weight
-            state[f'ip_adapter.{2 * i + 1}.to_{part}_ip.weight'] = rows(*weight.shape, gain=1.5)
-    return {name: tensor.half().contiguous() for name, tensor in state.items()}
+            name = f'ip_adapter.{2 * i + 1}.to_{part}_ip.weight'
+            state[name] = rows(name, weight.shape, gain)
+    save_file({name: tensor.half().contiguous() for name, tensor in state.items()}, path)
+    keep(path, draws)
 
 
 def attentions(unet):
@@ -51,35 +55,24 @@ def attentions(unet):
 
 
 def projected(tokens, columns):
-    def make(rows):
-        return {
-            'proj.weight': rows(tokens * columns, PROJECTION), 'proj.bias': rows(tokens * columns),
-            'norm.weight': 1 + rows(columns), 'norm.bias': rows(columns),
-        }  # fmt: skip
-
-    return make
+    return {'proj.weight': (tokens * columns, PROJECTION), 'proj.bias': (tokens * columns,), 'norm.weight': (columns,), 'norm.bias': (columns,)}
 
 
 def gathered(tokens, columns, width, heads, layers=4):
     inner = heads * HEAD
-
-    def make(rows):
-        state = {
-            'latents': rows(1, tokens, width), 'proj_in.weight': rows(width, HIDDEN), 'proj_in.bias': rows(width),
-            'proj_out.weight': rows(columns, width), 'proj_out.bias': rows(columns),
-            'norm_out.weight': 1 + rows(columns), 'norm_out.bias': rows(columns),
+    shapes = {
+        'latents': (1, tokens, width), 'proj_in.weight': (width, HIDDEN), 'proj_in.bias': (width,), 'proj_out.weight': (columns, width),
+        'proj_out.bias': (columns,), 'norm_out.weight': (columns,), 'norm_out.bias': (columns,),
+    }  # fmt: skip
+    for i in range(layers):
+        for norm in ('0.norm1', '0.norm2', '1.0'):
+            shapes |= {f'layers.{i}.{norm}.weight': (width,), f'layers.{i}.{norm}.bias': (width,)}
+        shapes |= {
+            f'layers.{i}.0.to_q.weight': (inner, width), f'layers.{i}.0.to_kv.weight': (2 * inner, width),
+            f'layers.{i}.0.to_out.weight': (width, inner), f'layers.{i}.1.1.weight': (4 * width, width),
+            f'layers.{i}.1.3.weight': (width, 4 * width),
         }  # fmt: skip
-        for i in range(layers):
-            for norm in ('0.norm1', '0.norm2', '1.0'):
-                state |= {f'layers.{i}.{norm}.weight': 1 + rows(width), f'layers.{i}.{norm}.bias': rows(width)}
-            state |= {
-                f'layers.{i}.0.to_q.weight': rows(inner, width), f'layers.{i}.0.to_kv.weight': rows(2 * inner, width),
-                f'layers.{i}.0.to_out.weight': rows(width, inner), f'layers.{i}.1.1.weight': rows(4 * width, width),
-                f'layers.{i}.1.3.weight': rows(width, 4 * width),
-            }  # fmt: skip
-        return state
-
-    return make
+    return shapes
 
 
 @torch.no_grad()
@@ -89,27 +82,26 @@ def write_modules(unets):
         pipe = StableDiffusionPipeline(None, None, None, unets[unet], DDIMScheduler(), None, None, requires_safety_checker=False)
         load(pipe, name)
         columns = HIDDEN if 'plus' in name else PROJECTION
-        encoded = torch.randn(*shape, columns, generator=torch.Generator().manual_seed(86))
+        draws = Draws(86)
+        encoded = draws('encoded', (*shape, columns), 1)
         layer = pipe.unet.encoder_hid_proj.image_projection_layers[0].float()
         tokens = layer(encoded if 'plus' in name else encoded.squeeze(1))
         document = {'class': type(layer).__name__, 'checkpoint': f'checkpoints/ip-adapters/{name}.safetensors', 'unet': f'checkpoints/{unet}/unet'}
-        write_case(f'ip-adapter-{name}', 'image_ip_adapters.py', document, {'encoded': encoded}, {'tokens': tokens})
+        write_case(f'ip-adapter-{name}', 'image_ip_adapters.py', document, {'encoded': encoded}, {'tokens': tokens}, draws)
 
 
 if __name__ == '__main__':
-    part = Part('model', CLIPVisionModelWithProjection, CONFIG, 95)
     model = CLIPVisionModelWithProjection(CLIPVisionConfig(**CONFIG))
-    model.vision_model.embeddings.class_embedding.data.normal_(generator=torch.Generator().manual_seed(96))
-    whole = model.vision_model.embeddings.class_embedding.data.clone()
     parameters = model.vision_model.embeddings._parameters
     own = parameters.pop('class_embedding')
-    draw(model, 95)
+    draws = draw(model, 127)
     parameters['class_embedding'] = own
-    own.data = whole
-    save_transformers(ENCODER, model, part)
+    own.data = draws('vision_model.embeddings.class_embedding', own.shape, 1)
+    save_transformers(ENCODER, model, Part('model', CLIPVisionModelWithProjection, CONFIG, 127))
+    keep(ENCODER / 'model.safetensors', draws)
     ADAPTERS.mkdir(parents=True, exist_ok=True)
     unets = {name: loaded(FOLDERS / name / 'unet') for name in ('sd1', 'sdxl')}
-    save_file(adapter(unets['sd1'], 97, projected(4, 64)), ADAPTERS / 'sd1.safetensors')
-    save_file(adapter(unets['sd1'], 98, gathered(5, 64, 40, 1)), ADAPTERS / 'sd1-plus.safetensors')
-    save_file(adapter(unets['sdxl'], 99, projected(4, 128)), ADAPTERS / 'sdxl.safetensors')
+    save_adapter(ADAPTERS / 'sd1.safetensors', unets['sd1'], 97, projected(4, 64))
+    save_adapter(ADAPTERS / 'sd1-plus.safetensors', unets['sd1'], 98, gathered(5, 64, 40, 1))
+    save_adapter(ADAPTERS / 'sdxl.safetensors', unets['sdxl'], 99, projected(4, 128))
     write_modules(unets)

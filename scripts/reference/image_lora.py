@@ -23,6 +23,7 @@ from image_pipeline_cases_pixart import PIXART
 from image_pipeline_cases_qwen import QWEN
 from image_pipeline_cases_sana import SANA
 from image_pipeline_cases_sd3 import SD3
+from recipe import Draws, keep
 
 SD, XL, Z = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline', 'ZImagePipeline'
 NORMS = ('norm_q', 'norm_k', 'norm_added_q', 'norm_added_k')
@@ -93,7 +94,7 @@ CASES = {
     ),
     'lora-qwen-image': (
         replace(QWEN['pipeline-qwen-image-unguided'], exercises='kohya: names of diffusers joined by underscores', seeds=(9,)),
-        [Adapter('kohya', 2.0, {'transformer': ('to_q', 'to_v', 'add_k_proj', 'to_out.0', 'to_add_out', 'net.2', 'mod.1')}, alpha=1)],
+        [Adapter('kohya', 3.0, {'transformer': ('to_q', 'to_v', 'add_k_proj', 'to_out.0', 'to_add_out', 'net.2', 'mod.1')}, alpha=1)],
     ),
     'lora-sana': (
         replace(SANA['pipeline-sana-unguided'], exercises='diffusers: attention and the convolutions of the feed-forward parts', seeds=(12,)),
@@ -175,8 +176,7 @@ def widen_conversions(width):
 
 
 def drawn(pipe, adapter, seed):
-    torch.manual_seed(seed)
-    tensors = {}
+    draws, tensors = Draws(seed), {}
     for component, endings in adapter.components.items():
         layers = [(name, layer) for name, layer in getattr(pipe, component).named_modules()]
         if adapter.names == 'flux_kohya' and component == 'transformer':
@@ -190,26 +190,26 @@ def drawn(pipe, adapter, seed):
             rank = adapter.rank
             widened = adapter.control and module == 'x_embedder'
             columns = (2 * weight.shape[1],) if widened else weight.shape[1:]
-            a = torch.randn(rank, *columns) / weight[0].numel() ** 0.5
-            b = torch.randn(weight.shape[0], rank, *[1] * (weight.dim() - 2)) * 0.5
             # transformers 5 leaves out the text_model that adapters' names have.
             named = module if not component.startswith('text_encoder') or module.startswith('text_model') else f'text_model.{module}'
             name, down, up = globals()[adapter.names](component, named)
-            tensors[f'{name}{down}'], tensors[f'{name}{up}'] = a, b
+            shapes = (rank, *columns), (weight.shape[0], rank, *[1] * (weight.dim() - 2))
+            tensors[f'{name}{down}'] = draws(f'{name}{down}', shapes[0], weight[0].numel() ** -0.5)
+            tensors[f'{name}{up}'] = draws(f'{name}{up}', shapes[1], 0.5)
             if adapter.control:
-                tensors[f'{name}{up.removesuffix(".weight")}.bias'] = torch.randn(weight.shape[0]) * 0.2
+                bias = f'{name}{up.removesuffix(".weight")}.bias'
+                tensors[bias] = draws(bias, weight.shape[:1], 0.2)
             if adapter.alpha is not None and adapter.names != 'peft':
                 tensors[f'{name}.alpha'] = torch.tensor(float(adapter.alpha))
             if adapter.dora:
-                lengths = weight.flatten(1).norm(dim=1)
-                lengths = lengths * (1 + 0.3 * torch.rand_like(lengths))
-                shape = (-1,) if weight.dim() == 2 else (1, -1, 1, 1)
-                tensors[f'{name}.lora_magnitude_vector'] = lengths.reshape(shape)
+                shape = (len(weight),) if weight.dim() == 2 else (1, len(weight), 1, 1)
+                mean = 1.15 * weight.flatten(1).norm(dim=1).mean().item()
+                tensors[f'{name}.lora_magnitude_vector'] = draws(f'{name}.lora_magnitude_vector', shape, 0.1 * mean, mean)
     if adapter.control:
         for module, layer in pipe.transformer.named_modules():
             if module.endswith(NORMS):
-                tensors[f'transformer.{module}.weight'] = layer.weight * (1 + 0.3 * torch.rand_like(layer.weight))
-    return {key: value.detach().contiguous() for key, value in tensors.items()}
+                tensors[f'transformer.{module}.weight'] = draws(f'transformer.{module}.weight', layer.weight.shape, 0.3, 1.15)
+    return {key: value.detach().contiguous() for key, value in tensors.items()}, draws
 
 
 def load_peft(pipe, folder, adapter, tensors):
@@ -230,11 +230,13 @@ def make(name):
         pipe = opened(case)
         names = []
         for i, adapter in enumerate(adapters):
-            tensors = drawn(pipe if i == 0 else opened(case), adapter, 40 + i)
+            tensors, draws = drawn(pipe if i == 0 else opened(case), adapter, 40 + i)
             if adapter.names == 'peft':
                 load_peft(pipe, folder, adapter, tensors)
+                keep(folder / 'adapter_model.safetensors', draws)
                 return pipe
             save_file(tensors, folder / f'adapter-{i}.safetensors')
+            keep(folder / f'adapter-{i}.safetensors', draws)
             pipe.load_lora_weights(str(folder), weight_name=f'adapter-{i}.safetensors', adapter_name=f'a{i}')
             names.append(f'a{i}')
         pipe.set_adapters(names, [adapter.scale for adapter in adapters])

@@ -9,7 +9,7 @@ import sys
 
 import torch
 
-from image_cases import MODULES
+from image_cases import DRAWS, MODULES
 from image_checkpoints import FOLDERS
 from image_golden import distance, loaded, write_case
 
@@ -30,7 +30,7 @@ def make(name):
         'exercises': case.exercises,
         'f32_from_f64': {key: float(f'{distance(value, exact[key]):.1e}') for key, value in outputs.items()},
     }
-    write_case(name, 'image_modules.py', document, inputs, outputs)
+    write_case(name, 'image_modules.py', document, inputs, outputs, DRAWS)
     for key, value in outputs.items():
         size = f'std {value.std():.3f} largest {value.abs().max():7.3f}'
         print(f'{name:28} {key:20} {str(list(value.shape)):20} {size}', flush=True)

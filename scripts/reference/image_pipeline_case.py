@@ -28,7 +28,6 @@ class Pipeline:
     words: tuple[str, ...] = ()  # files of checkpoints/words with embeddings that stand for words
     image_prompt: str = ''  # adapter of checkpoints/ip-adapters, which sees a picture
     image_scale: float = 1.0  # of what that picture adds
-    brief: bool = False  # only the last latents and the pixels are kept
 
 
 def call(prompt=0, negative=NEGATIVE, steps=2, guidance=7.5, height=40, width=56, **more):
@@ -38,5 +37,5 @@ def call(prompt=0, negative=NEGATIVE, steps=2, guidance=7.5, height=40, width=56
     return wanted | ({'height': height, 'width': width} if height else {})
 
 
-def brief(model, checkpoint, exercises, arguments, seed, **more):
-    return Pipeline(model, checkpoint, exercises, arguments, seeds=(seed,), brief=True, **more)
+def single(model, checkpoint, exercises, arguments, seed, **more):
+    return Pipeline(model, checkpoint, exercises, arguments, seeds=(seed,), **more)

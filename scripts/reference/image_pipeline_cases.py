@@ -1,6 +1,6 @@
 """The pipeline cases of test/golden/image."""
 
-from image_pipeline_case import Pipeline, brief, call
+from image_pipeline_case import Pipeline, call, single
 from image_pipeline_cases_control import CONTROL
 from image_pipeline_cases_flux import FLUX
 from image_pipeline_cases_flux2 import FLUX2
@@ -104,7 +104,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         call(2, 'blurry', guidance=3.0, height=32, width=64),
         seeds=(19,),
     ),
-    'pipeline-sd1-masked-ancestral': brief(
+    'pipeline-sd1-masked-ancestral': single(
         INPAINT,
         'sd1',
         'inpainting with noise in each step: what the mask leaves is encoded after the first noise, and draws too',
@@ -114,7 +114,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-sd1-masked-dpm2': brief(
+    'pipeline-sd1-masked-dpm2': single(
         INPAINT,
         'sd1',
         'inpainting with two calls a step, of which only the second draws noise',
@@ -124,10 +124,10 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-sd1-cuda': brief(
+    'pipeline-sd1-cuda': single(
         SD, 'sd1', "starts from the noise of torch's CUDA generator", call(0, height=24, width=32), 21, noise='cuda'
     ),
-    'pipeline-sd1-tiny-autoencoder': brief(
+    'pipeline-sd1-tiny-autoencoder': single(
         IMG2IMG,
         'sd1',
         'AutoencoderTiny both ways: its latents are no sample, and draw nothing',
@@ -137,7 +137,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         components={'vae': 'autoencoder-tiny'},
         picture=True,
     ),
-    'pipeline-sd2-image': brief(
+    'pipeline-sd2-image': single(
         IMG2IMG,
         'sd2',
         'image-to-image with v-prediction and trailing timesteps',
@@ -145,7 +145,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         23,
         picture=True,
     ),
-    'pipeline-sd1-tcd': brief(
+    'pipeline-sd1-tcd': single(
         SD,
         'sd1',
         "TCD by the pipeline's own eta, which is 0: the scheduler's own would draw noise",
@@ -153,7 +153,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         52,
         scheduler='TCDScheduler',
     ),
-    'pipeline-lcm': brief(
+    'pipeline-lcm': single(
         'LatentConsistencyModelPipeline',
         'sd1',
         'the class of distilled models, with another number of distilled steps',
@@ -162,7 +162,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         scheduler='LCMScheduler',
         components={'unet': 'unet-lcm'},
     ),
-    'pipeline-lcm-image': brief(
+    'pipeline-lcm-image': single(
         'LatentConsistencyModelImg2ImgPipeline',
         'sd1',
         'all four steps, spread over the first half of the trained ones',
@@ -172,7 +172,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         components={'unet': 'unet-lcm'},
         picture=True,
     ),
-    'pipeline-sd1-image-timesteps': brief(
+    'pipeline-sd1-image-timesteps': single(
         IMG2IMG,
         'sd1',
         'timesteps of a list, of which the strength leaves three: their number is the number of steps',
@@ -181,7 +181,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         scheduler='DPMSolverMultistepScheduler',
         picture=True,
     ),
-    'pipeline-sd1-masked-crop': brief(
+    'pipeline-sd1-masked-crop': single(
         INPAINT,
         'sd1',
         'only what lies around the mask is drawn, larger than it was, and laid back into the picture',
@@ -191,7 +191,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-z-image-image': brief(
+    'pipeline-z-image-image': single(
         'ZImageImg2ImgPipeline',
         'z-image',
         'image-to-image, strength 0.6 of 4 steps: three are taken',
@@ -199,7 +199,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         29,
         picture=True,
     ),
-    'pipeline-z-image-masked': brief(
+    'pipeline-z-image-masked': single(
         'ZImageInpaintPipeline',
         'z-image',
         'inpainting, strength 0.6 of 4 steps: what is kept is mixed with noise and put back at each step',
@@ -208,14 +208,14 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-z-image-truncated': brief(
+    'pipeline-z-image-truncated': single(
         'ZImagePipeline',
         'z-image',
         'guidance up to a fifth of the way, its result no longer than the prediction that it began from',
         call(2, 'blurry', steps=4, guidance=4.0, height=32, width=40, cfg_normalization=True, cfg_truncation=0.2),
         46,
     ),
-    'pipeline-sd2-masked': brief(
+    'pipeline-sd2-masked': single(
         INPAINT,
         'sd2',
         'inpainting with v-prediction and trailing timesteps',
@@ -224,7 +224,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-sd2-inpaint': brief(
+    'pipeline-sd2-inpaint': single(
         INPAINT,
         'sd2',
         'inpainting with a nine-channel UNet and v-prediction, from noise alone',
@@ -234,7 +234,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-sd1-inpaint-ancestral': brief(
+    'pipeline-sd1-inpaint-ancestral': single(
         INPAINT,
         'sd1-inpaint',
         'inpainting with a nine-channel UNet from noised latents of the picture, with noise in each step',
@@ -244,7 +244,7 @@ PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | 
         picture=True,
         mask=True,
     ),
-    'pipeline-sd1-emphasis': brief(
+    'pipeline-sd1-emphasis': single(
         SD,
         'sd1',
         'a prompt of more than a window, whose weights reach across the border; what is not wanted is filled up',

@@ -1,11 +1,11 @@
 """The pipeline cases of ControlNets, and of embeddings that stand for words."""
 
-from image_pipeline_case import brief, call
+from image_pipeline_case import call, single
 
 SD1, SDXL = 'StableDiffusionControlNet', 'StableDiffusionXLControlNet'
 NET, BGR, XL_NET = {'controlnet': 'controlnet-sd1'}, {'controlnet_1': 'controlnet-sd1-bgr'}, {'controlnet': 'controlnet-sdxl'}
 CONTROL = {
-    'pipeline-control-sd1': brief(
+    'pipeline-control-sd1': single(
         f'{SD1}Pipeline',
         'sd1',
         'a ControlNet at a scale of 0.7; PNDM; its image has other sides than what is drawn',
@@ -14,7 +14,7 @@ CONTROL = {
         components=NET,
         controls=1,
     ),
-    'pipeline-control-sd1-two': brief(
+    'pipeline-control-sd1-two': single(
         f'{SD1}Pipeline',
         'sd1',
         'two ControlNets with scales of their own, the first in the first half of the steps, the second after the first step',
@@ -32,7 +32,7 @@ CONTROL = {
         components=NET | BGR,
         controls=2,
     ),
-    'pipeline-control-sd1-image': brief(
+    'pipeline-control-sd1-image': single(
         f'{SD1}Img2ImgPipeline',
         'sd1',
         'image-to-image: shares of the steps that the strength leaves',
@@ -43,7 +43,7 @@ CONTROL = {
         picture=True,
         controls=1,
     ),
-    'pipeline-control-sd1-inpaint': brief(
+    'pipeline-control-sd1-inpaint': single(
         f'{SD1}InpaintPipeline',
         'sd1-inpaint',
         'a nine-channel UNet, of which the ControlNet sees the latents alone; two residual blocks a level',
@@ -55,7 +55,7 @@ CONTROL = {
         mask=True,
         controls=1,
     ),
-    'pipeline-control-sd1-crop': brief(
+    'pipeline-control-sd1-crop': single(
         f'{SD1}InpaintPipeline',
         'sd1',
         'what lies around the mask, of the control image too',
@@ -67,7 +67,7 @@ CONTROL = {
         mask=True,
         controls=1,
     ),
-    'pipeline-control-lcm': brief(
+    'pipeline-control-lcm': single(
         f'{SD1}Pipeline',
         'sd1',
         'a UNet with guidance embedding, which the ControlNet is not told; one pass a step',
@@ -77,7 +77,7 @@ CONTROL = {
         components={'controlnet': 'controlnet-lcm', 'unet': 'unet-lcm'},
         controls=1,
     ),
-    'pipeline-control-sdxl': brief(
+    'pipeline-control-sdxl': single(
         f'{SDXL}Pipeline',
         'sdxl',
         'pooled text and sizes for the ControlNet as well; denoised to eight tenths of the way, of whose steps the shares are not',
@@ -86,7 +86,7 @@ CONTROL = {
         components=XL_NET,
         controls=1,
     ),
-    'pipeline-control-sdxl-image': brief(
+    'pipeline-control-sdxl-image': single(
         f'{SDXL}Img2ImgPipeline',
         'sdxl',
         'image-to-image with XL',
@@ -96,7 +96,7 @@ CONTROL = {
         picture=True,
         controls=1,
     ),
-    'pipeline-control-sdxl-masked': brief(
+    'pipeline-control-sdxl-masked': single(
         f'{SDXL}InpaintPipeline',
         'sdxl',
         'inpainting with XL, noise in each step',
@@ -108,7 +108,7 @@ CONTROL = {
         mask=True,
         controls=1,
     ),
-    'pipeline-sd1-words': brief(
+    'pipeline-sd1-words': single(
         'StableDiffusionPipeline',
         'sd1',
         'embeddings of one and of three vectors, twice, within words, and the first in other letters',
@@ -117,7 +117,7 @@ CONTROL = {
         69,
         words=('learned_embeds', 'scribble'),
     ),
-    'pipeline-sdxl-words': brief(
+    'pipeline-sdxl-words': single(
         'StableDiffusionXLPipeline',
         'sdxl',
         'two vectors for each text encoder; the pooled text is that of the last of them, because its id is the largest',
@@ -125,7 +125,7 @@ CONTROL = {
         70,
         words=('mood',),
     ),
-    'pipeline-sd1-image-prompt': brief(
+    'pipeline-sd1-image-prompt': single(
         'StableDiffusionPipeline',
         'sd1',
         'an IP-Adapter at a scale of 0.6: four tokens from the embedding of an image, whose middle is taken',
@@ -135,17 +135,17 @@ CONTROL = {
         image_prompt='sd1',
         image_scale=0.6,
     ),
-    'pipeline-sd1-image-prompt-plus': brief(
+    'pipeline-sd1-image-prompt-plus': single(
         'StableDiffusionImg2ImgPipeline',
         'sd1',
         'an IP-Adapter Plus with an image to start from: five tokens from the states before the last layer; of no image, of zeros',
-        call(1, steps=4, height=None, strength=0.75),
+        call(1, steps=4, guidance=2.5, height=None, strength=0.75),
         72,
         scheduler='DDIMScheduler',
         picture=True,
         image_prompt='sd1-plus',
     ),
-    'pipeline-sdxl-image-prompt': brief(
+    'pipeline-sdxl-image-prompt': single(
         'StableDiffusionXLControlNetPipeline',
         'sdxl',
         'an IP-Adapter of XL beside a ControlNet, one pass a step',

@@ -1,10 +1,10 @@
 """Pipeline cases of clean latents that are limited at each step, and of empty prompts."""
 
-from image_pipeline_case import brief, call
+from image_pipeline_case import call, single
 
 SD, SDXL = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline'
 LIMITED = {
-    'pipeline-sdxl-clipped': brief(
+    'pipeline-sdxl-clipped': single(
         SDXL,
         'sdxl',
         'DDIM that clips the clean latents; noise is not derived anew',
@@ -13,7 +13,7 @@ LIMITED = {
         scheduler='DDIMScheduler',
         settings={'clip_sample': True, 'clip_sample_range': 0.8},
     ),
-    'pipeline-sd1-thresholded': brief(
+    'pipeline-sd1-thresholded': single(
         SD,
         'sd1',
         'UniPC over thresholded clean latents',
@@ -24,11 +24,11 @@ LIMITED = {
     ),
 }
 EMPTY = {
-    'pipeline-sd1-empty': brief(SD, 'sd1', 'an empty prompt', call(height=24, width=32) | {'prompt': ''}, 63),
-    'pipeline-sdxl-empty': brief(
+    'pipeline-sd1-empty': single(SD, 'sd1', 'an empty prompt', call(height=24, width=32) | {'prompt': ''}, 63),
+    'pipeline-sdxl-empty': single(
         SDXL, 'sdxl', 'an empty prompt is encoded, nothing unwanted is zeros', call(0, None, height=24, width=32) | {'prompt': ''}, 64
     ),
-    'pipeline-z-image-empty': brief(
+    'pipeline-z-image-empty': single(
         'ZImagePipeline', 'z-image', 'an empty prompt in its template', call(0, None, guidance=0.0, height=32, width=40) | {'prompt': ''}, 65
     ),
 }

@@ -1,6 +1,6 @@
 """Pipeline cases of PixArt."""
 
-from image_pipeline_case import Pipeline, brief, call
+from image_pipeline_case import Pipeline, call, single
 
 
 def pixart_call(prompt=0, guidance=4.5, **more):
@@ -16,7 +16,7 @@ PIXART = {
         pixart_call(9),
         seeds=(91, 92),
     ),
-    'pipeline-pixart-unguided': brief(
+    'pipeline-pixart-unguided': single(
         'PixArtSigmaPipeline',
         'pixart',
         'guidance 1: one text, cut off after 9 tokens; another schedule',
@@ -24,7 +24,7 @@ PIXART = {
         93,
         scheduler='EulerDiscreteScheduler',
     ),
-    'pipeline-pixart-binned': brief(
+    'pipeline-pixart-binned': single(
         'PixArtSigmaPipeline',
         'pixart',
         'drawn in the nearest size of training, 192 × 320, then scaled and cut',
@@ -32,7 +32,7 @@ PIXART = {
         95,
         components={'transformer': 'pixart-binned/transformer'},
     ),
-    'pipeline-pixart-alpha': brief(
+    'pipeline-pixart-alpha': single(
         'PixArtAlphaPipeline',
         'pixart-alpha',
         'the size of the image as an input; capitals and spaces around the prompt',

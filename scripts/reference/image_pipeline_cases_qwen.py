@@ -1,6 +1,6 @@
 """Pipeline cases of Qwen-Image."""
 
-from image_pipeline_case import Pipeline, brief
+from image_pipeline_case import Pipeline, single
 from image_tokenizer import PROMPTS
 
 
@@ -20,10 +20,10 @@ QWEN = {
         call(),
         seeds=(71, 72),
     ),
-    'pipeline-qwen-image-unguided': brief(
+    'pipeline-qwen-image-unguided': single(
         'QwenImagePipeline', 'qwen-image', 'guidance 1: one pass, as the few-step variants take it', call(15, None, guidance=1.0, max_sequence_length=60), 73
     ),
-    'pipeline-qwen-image-image': brief(
+    'pipeline-qwen-image-image': single(
         'QwenImageImg2ImgPipeline',
         'qwen-image',
         'image-to-image, strength 0.6 of 4 steps: three are taken',
@@ -31,7 +31,7 @@ QWEN = {
         74,
         picture=True,
     ),
-    'pipeline-qwen-image-masked': brief(
+    'pipeline-qwen-image-masked': single(
         'QwenImageInpaintPipeline',
         'qwen-image',
         'inpainting, strength 0.6 of 5 steps: what is kept is mixed with noise and put back at each step',
@@ -40,7 +40,7 @@ QWEN = {
         picture=True,
         mask=True,
     ),
-    'pipeline-qwen-image-edit': brief(
+    'pipeline-qwen-image-edit': single(
         'QwenImageEditPipeline',
         'qwen-image-edit',
         "the image through the vision tower at the size that is drawn, which follows from its sides, and through the autoencoder",
@@ -50,7 +50,7 @@ QWEN = {
         picture=True,
         size=(64, 96),
     ),
-    'pipeline-qwen-image-edit-plus': brief(
+    'pipeline-qwen-image-edit-plus': single(
         'QwenImageEditPlusPipeline',
         'qwen-image-edit',
         'two images, each in a size of its own for the tower and another for the autoencoder; their tokens are modulated as at time 0',

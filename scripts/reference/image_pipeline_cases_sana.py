@@ -1,6 +1,6 @@
 """Pipeline cases of Sana."""
 
-from image_pipeline_case import Pipeline, brief, call
+from image_pipeline_case import Pipeline, call, single
 
 
 def sana_call(prompt=0, guidance=4.5, **more):
@@ -16,7 +16,7 @@ SANA = {
         sana_call(9),
         seeds=(81, 82),
     ),
-    'pipeline-sana-unguided': brief(
+    'pipeline-sana-unguided': single(
         'SanaPipeline',
         'sana',
         'guidance 1: one text, of which the last tokens are cut off, behind an instruction of two lines; Euler with the same shift',
@@ -25,14 +25,14 @@ SANA = {
         scheduler='FlowMatchEulerDiscreteScheduler',
         settings={'shift': 3.0},
     ),
-    'pipeline-sana-binned': brief(
+    'pipeline-sana-binned': single(
         'SanaPipeline',
         'sana',
         'drawn in the nearest of the sizes in training, 416 × 608, and scaled and cut to about a sixth of it',
         sana_call(3, guidance=1.0, negative=None, use_resolution_binning=True, complex_human_instruction=[], height=64, width=96),
         85,
     ),
-    'pipeline-sana-placed': brief(
+    'pipeline-sana-placed': single(
         'SanaPipeline',
         'sana',
         'positions; the prompt alone; a factor on the time step',
@@ -40,7 +40,7 @@ SANA = {
         84,
         components={'transformer': 'sana-placed/transformer'},
     ),
-    'pipeline-sana-patched': brief(
+    'pipeline-sana-patched': single(
         'SanaPipeline',
         'sana',
         'tokens of 2 × 2 latents, so that sides are multiples of 64 pixels; heads of 10 dimensions before the text',

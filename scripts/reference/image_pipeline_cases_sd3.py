@@ -27,7 +27,6 @@ SD3 = {
         exercises='a prompt for each encoder, the first longer than CLIP reads, and no guidance',
         arguments=call(15, None, guidance=1.0, prompt_2=PROMPTS[1], prompt_3=PROMPTS[2], height=32, width=80),
         seeds=(103,),
-        brief=True,
     ),
     'pipeline-sd3-dual': Pipeline(
         'StableDiffusion3Pipeline',
@@ -36,14 +35,12 @@ SD3 = {
         call(4, clip_skip=1),
         seeds=(104,),
         components=TWO,
-        brief=True,
     ),
     'pipeline-sd3-image': case(
         'StableDiffusion3Img2ImgPipeline',
         exercises='image-to-image, strength 0.6 of 5 steps: three are taken',
         arguments=call(2, steps=5, strength=0.6),
         seeds=(105,),
-        brief=True,
         picture=True,
     ),
     'pipeline-sd3-masked': case(
@@ -51,7 +48,6 @@ SD3 = {
         exercises='inpainting with a transformer of 16 channels, strength 0.6 of 5 steps',
         arguments=call(3, steps=5, strength=0.6, negative_prompt_2=PROMPTS[1], negative_prompt_3=PROMPTS[2]),
         seeds=(106,),
-        brief=True,
         picture=True,
         mask=True,
     ),
@@ -61,7 +57,6 @@ SD3 = {
         arguments=call(5, strength=1.0),
         seeds=(107,),
         components=SHARED | {'transformer': 'sd3-inpaint/transformer'},
-        brief=True,
         picture=True,
         mask=True,
     ),
@@ -71,7 +66,6 @@ SD3 = {
         arguments=call(1, skip_guidance_layers=[1], skip_layer_guidance_stop=0.7),
         seeds=(108,),
         scheduler='FlowMatchHeunDiscreteScheduler',
-        brief=True,
     ),
     'pipeline-sd3-skip-dual': Pipeline(
         'StableDiffusion3Pipeline',
@@ -80,6 +74,5 @@ SD3 = {
         call(4, steps=5, skip_guidance_layers=[0, 2], skip_layer_guidance_scale=1.5, skip_layer_guidance_start=0.1, skip_layer_guidance_stop=0.6),
         seeds=(109,),
         components=TWO,
-        brief=True,
     ),
 }

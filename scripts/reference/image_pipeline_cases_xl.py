@@ -1,6 +1,6 @@
 """The pipeline cases of SDXL."""
 
-from image_pipeline_case import Pipeline, brief, call
+from image_pipeline_case import Pipeline, call, single
 from image_tokenizer import PROMPTS
 
 SDXL = 'StableDiffusionXLPipeline'
@@ -20,7 +20,7 @@ XL = {
         call(3, guidance=5.0, original_size=(512, 384), target_size=(640, 640), crops_coords_top_left=(8, 120)),
         seeds=(16,),
     ),
-    'pipeline-sdxl-image': brief(
+    'pipeline-sdxl-image': single(
         'StableDiffusionXLImg2ImgPipeline',
         'sdxl',
         'image-to-image: sizes and crop of its own, and others of what is not wanted',
@@ -37,7 +37,7 @@ XL = {
         26,
         picture=True,
     ),
-    'pipeline-sdxl-sizes': brief(
+    'pipeline-sdxl-sizes': single(
         SDXL,
         'sdxl',
         'sizes and crop of what is not wanted',
@@ -52,7 +52,7 @@ XL = {
         ),
         30,
     ),
-    'pipeline-sdxl-masked': brief(
+    'pipeline-sdxl-masked': single(
         'StableDiffusionXLInpaintPipeline',
         'sdxl',
         'inpainting with noise in each step',
@@ -62,7 +62,7 @@ XL = {
         picture=True,
         mask=True,
     ),
-    'pipeline-sdxl-refiner': brief(
+    'pipeline-sdxl-refiner': single(
         'StableDiffusionXLImg2ImgPipeline',
         'sdxl-refiner',
         'one text model; five numbers in the time embedding, the last of them an aesthetic score',
@@ -80,28 +80,28 @@ XL = {
         components={name: f'sdxl/{name}' for name in ('text_encoder_2', 'tokenizer_2', 'vae', 'scheduler')},
         picture=True,
     ),
-    'pipeline-sdxl-prompts': brief(
+    'pipeline-sdxl-prompts': single(
         SDXL,
         'sdxl',
         'another prompt, and another of what is not wanted, for the second text model',
         call(1, guidance=5.0, height=24, width=32, prompt_2=PROMPTS[4], negative_prompt_2=PROMPTS[5]),
         31,
     ),
-    'pipeline-sdxl-sigmas': brief(
+    'pipeline-sdxl-sigmas': single(
         SDXL,
         'sdxl',
         'sigmas of a list, the last of which the run ends at',
         call(0, guidance=2.0, height=24, width=32, sigmas=[2.0, 0.8, 0.3, 0.1]),
         33,
     ),
-    'pipeline-sdxl-end': brief(
+    'pipeline-sdxl-end': single(
         SDXL,
         'sdxl',
         'denoised to six tenths of the way, and decoded with the noise that is left',
         call(2, steps=5, guidance=5.0, height=24, width=32, denoising_end=0.6),
         34,
     ),
-    'pipeline-sdxl-image-start': brief(
+    'pipeline-sdxl-image-start': single(
         'StableDiffusionXLImg2ImgPipeline',
         'sdxl',
         'from four tenths of the way to eight: no noise is drawn but by the steps',
@@ -110,7 +110,7 @@ XL = {
         scheduler='EulerAncestralDiscreteScheduler',
         picture=True,
     ),
-    'pipeline-sdxl-masked-start': brief(
+    'pipeline-sdxl-masked-start': single(
         'StableDiffusionXLInpaintPipeline',
         'sdxl',
         'from half of the way, the latents of the picture as they are; what the mask keeps is noised after each step',
@@ -120,7 +120,7 @@ XL = {
         picture=True,
         mask=True,
     ),
-    'pipeline-sdxl-masked-crop': brief(
+    'pipeline-sdxl-masked-crop': single(
         'StableDiffusionXLInpaintPipeline',
         'sdxl',
         'what lies around the mask, from noise alone and smaller than it was; edges repeated where the picture is not high enough',
@@ -137,7 +137,7 @@ XL = {
         seeds=(39,),
         components=EDM,
     ),
-    'pipeline-sdxl-edm-image': brief(
+    'pipeline-sdxl-edm-image': single(
         'StableDiffusionXLImg2ImgPipeline',
         'sdxl',
         'image-to-image with EDM and an autoencoder with means and spreads',
@@ -147,14 +147,14 @@ XL = {
         components=EDM,
         picture=True,
     ),
-    'pipeline-sdxl-rescale': brief(
+    'pipeline-sdxl-rescale': single(
         SDXL,
         'sdxl',
         'guidance_rescale and clip_skip, which leaves out a layer of the prompt alone',
         call(3, guidance=7.5, height=24, width=32, guidance_rescale=0.7, clip_skip=1),
         42,
     ),
-    'pipeline-sdxl-inpaint': brief(
+    'pipeline-sdxl-inpaint': single(
         'StableDiffusionXLInpaintPipeline',
         'sdxl',
         'inpainting with a nine-channel UNet, which the mask and the picture without what is drawn anew are told',
@@ -164,7 +164,7 @@ XL = {
         picture=True,
         mask=True,
     ),
-    'pipeline-sdxl-emphasis': brief(
+    'pipeline-sdxl-emphasis': single(
         SDXL,
         'sdxl',
         'weights and a second window for both text models, of the prompt and of what is not wanted',

@@ -2,10 +2,9 @@
 
 test/golden/image/<case>/: case.json says the pipeline's class, the checkpoint, the arguments of the call, the
 seeds (one generator a picture, on the CPU) and the schedule. inputs.safetensors, where a picture goes in: `image` u8
-[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: what entered and left the denoiser at its first call
-(`denoiser_…`, the unconditional half first, in Z-Image the conditional one; text once a prompt), `latents_k` after step
-k, `image` f32 [pictures, 3, height, width] in 0..1 and `pixels` u8 [pictures, height, width, 3].
-Brief cases keep the last latents and the pixels alone. With `noise` cuda the first latents are those of torch's CUDA
+[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: `latents_k` after the last step k, and `pixels` u8 [pictures, height, width, 3].
+trace.safetensors, which git ignores, is for whoever looks for a difference: what entered and left the denoiser at its first call (`denoiser_…`, the
+unconditional half first, in Z-Image the conditional one; text once a prompt), the latents after each step, and `image` f32 [pictures, 3, height, width] in 0..1. With `noise` cuda the first latents are those of torch's CUDA
 generator, from noise.py. With `emphasis` the texts have weights and windows, which image_emphasis.py makes states of. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
 """
 
@@ -20,9 +19,9 @@ from PIL import Image
 from transformers import AutoTokenizer, CLIPTokenizer, Qwen2VLProcessor
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from image_checkpoints import FOLDERS
+from image_checkpoints import FOLDERS, ROOT
 from image_emphasis import embeddings
-from image_golden import distance, loaded, write_case
+from image_golden import distance, loaded, write, write_case
 from image_pipeline_cases import PIPELINES
 from image_ip_adapters import load as load_ip_adapter
 from image_words import load as load_words
@@ -282,7 +281,8 @@ def make(name):
         inputs[f'control_{i}'] = torch.from_numpy(one)
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())
-    outputs = {key: result[key] for key in (last, 'pixels')} if case.brief else result
+    outputs = {key: result[key] for key in (last, 'pixels')}
+    write(ROOT / name / 'trace.safetensors', result)
     write_case(name, 'image_pipelines.py', document, inputs, outputs)
     image, latents = result['image'], result[last]
     clipped = ((image == 0) | (image == 1)).float().mean()

@@ -4,10 +4,10 @@
 file; `mood` has two for each text encoder of SDXL.
 """
 
-import torch
 from safetensors.torch import load_file, save_file
 
 from image_checkpoints import FOLDERS
+from recipe import Draws, keep
 
 FOLDER = FOLDERS / 'words'
 COLUMNS = 64
@@ -28,11 +28,17 @@ def load(pipe, names):
 
 if __name__ == '__main__':
     FOLDER.mkdir(parents=True, exist_ok=True)
-    generator = torch.Generator().manual_seed(90)
+    draws = Draws(90)
 
-    def rows(*shape):
-        return torch.randn(*shape, COLUMNS, generator=generator) * 0.6
+    def rows(name, *shape):
+        return draws(name, (*shape, COLUMNS), 0.6)
 
-    save_file({'<blob>': rows()}, FOLDER / 'learned_embeds.safetensors')
-    save_file({'emb_params': rows(3).half()}, FOLDER / 'scribble.safetensors')
-    save_file({'clip_l': rows(2), 'clip_g': rows(2).bfloat16()}, FOLDER / 'mood.safetensors')
+    files = {
+        'learned_embeds': {'<blob>': rows('<blob>')},
+        'scribble': {'emb_params': rows('emb_params', 3).half()},
+        'mood': {'clip_l': rows('clip_l', 2), 'clip_g': rows('clip_g', 2).bfloat16()},
+    }
+    for name, tensors in files.items():
+        path = FOLDER / f'{name}.safetensors'
+        save_file(tensors, path)
+        keep(path, draws)

@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.internvl.video_processing_internvl import InternVLVideoProcessor
+from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'internvl'
 SIDE, PATCH = 24, 6
@@ -59,30 +60,31 @@ def byte_tokenizer():
                                                 extra_special_tokens=more)
 
 
-def draw(model):
+def draw(model, seed):
     """Standard deviations by role, so that attention is not flat and pictures move the logits."""
+    draws = Draws(seed)
     for name, weight in model.named_parameters():
-        noise = torch.randn_like(weight)
         if weight.dim() == 1:
-            weight.data = noise * 0.3 + (1.0 if 'norm' in name and 'bias' not in name or 'lambda' in name else 0.0)
+            weight.data = draws(name, weight.shape, 0.3, 1.0 if 'norm' in name and 'bias' not in name or 'lambda' in name else 0.0)
         elif 'embed_tokens' in name and model.config.tie_word_embeddings:
-            weight.data = noise * 0.1  # a tied head would repeat the last token
+            weight.data = draws(name, weight.shape, 0.1)  # a tied head would repeat the last token
         elif 'embed_tokens' in name or 'embeddings.' in name and 'projection' not in name:
-            weight.data = noise
+            weight.data = draws(name, weight.shape, 1)
         else:
             gain = 2.0 if 'q_proj' in name or 'k_proj' in name or 'projection.' in name else 1.0
-            weight.data = noise * gain / weight[0].numel() ** 0.5
+            weight.data = draws(name, weight.shape, gain / weight[0].numel() ** 0.5)
+    return draws
 
 
-def build(case):
+def build(case, seed):
     config = transformers.InternVLConfig(text_config=case['text'], vision_config=case['vision'], image_token_id=256 + SPECIAL.index('<IMG_CONTEXT>'),
                                          image_seq_length=4, tie_word_embeddings=case['tied'])
     config._attn_implementation = 'eager'
     model = transformers.InternVLForConditionalGeneration(config).eval().float()
-    draw(model)
+    draws = draw(model, seed)
     if case['tied']:
         model.tie_weights()
-    return model
+    return model, draws
 
 
 def original_state(state, layers, prefix='model.'):
@@ -134,20 +136,21 @@ def original_config(case):
 
 
 def checkpoint(name, seed):
-    torch.manual_seed(seed)
     case = CHECKPOINTS[name]
-    model = build(case)
+    model, draws = build(case, seed)
     tokenizer = byte_tokenizer()
     processor = transformers.InternVLProcessor(
         image_processor=GotOcr2ImageProcessorPil(**PROCESSOR), tokenizer=tokenizer, video_processor=InternVLVideoProcessor(**PROCESSOR),
         image_seq_length=4, chat_template=TEMPLATE)
     model.save_pretrained(ROOT / name)
+    keep(ROOT / name / 'model.safetensors', draws)
     processor.save_pretrained(ROOT / name)
     (ROOT / name / 'generation_config.json').unlink(missing_ok=True)
     other = ROOT / f'{name}-original'
     other.mkdir(exist_ok=True)
     state = {key: value.contiguous() for key, value in model.state_dict().items() if not (case['tied'] and key == 'lm_head.weight')}
     save_file(original_state(state, case['vision']['num_hidden_layers']), other / 'model.safetensors', {'format': 'pt'})
+    keep(other / 'model.safetensors', draws)
     (other / 'config.json').write_text(json.dumps(original_config(case), indent=2) + '\n')
     tokenizer.chat_template = None
     tokenizer.save_pretrained(other)

@@ -16,8 +16,10 @@ from safetensors.torch import save_file
 
 from case_model import build, margins
 from cases import CHECKPOINTS
-from checkpoint import ROOT, sequences
-from golden import load
+from checkpoint import ROOT
+from golden import behind, load
+from prompts import clear_prompt
+from recipe import Draws, keep
 
 FOLDER = ROOT / 'lora'
 PROMPT, GREEDY = 24, 32
@@ -50,21 +52,21 @@ def by_pattern(patterns, name, otherwise):
 
 def draw(adapter, model):
     """(A, B, scale) of each module; large enough that the tokens change."""
-    torch.manual_seed(adapter['seed'])
-    drawn = {}
+    draws, drawn = Draws(adapter['seed']), {}
     for name, module in model.named_modules():
         if not isinstance(module, torch.nn.Linear) or name.split('.')[-1] not in adapter['target_modules']:
             continue
         rank = by_pattern(adapter.get('rank_pattern', {}), name, adapter['r'])
         alpha = by_pattern(adapter.get('alpha_pattern', {}), name, adapter['lora_alpha'])
         rows, k = module.weight.shape
-        a = (torch.randn(rank, k) / k**0.5).to(adapter['dtype'])
-        b = (torch.randn(rows, rank) * 0.3 / rank**0.5).to(adapter['dtype'])
+        stem = f'base_model.model.{name}'
+        a = draws(f'{stem}.lora_A.weight', (rank, k), k**-0.5).to(adapter['dtype'])
+        b = draws(f'{stem}.lora_B.weight', (rows, rank), 0.3 / rank**0.5).to(adapter['dtype'])
         drawn[name] = a, b, alpha / (rank**0.5 if adapter.get('use_rslora') else rank)
-    return drawn
+    return drawn, draws
 
 
-def save(name, adapter, drawn):
+def save(name, adapter, drawn, draws):
     folder = FOLDER / name
     folder.mkdir(parents=True, exist_ok=True)
     config = {
@@ -80,6 +82,7 @@ def save(name, adapter, drawn):
         tensors[f'base_model.model.{module}.lora_A.weight'] = a
         tensors[f'base_model.model.{module}.lora_B.weight'] = b.contiguous()
     save_file(tensors, folder / 'adapter_model.safetensors', metadata={'format': 'pt'})
+    keep(folder / 'adapter_model.safetensors', draws)
 
 
 @torch.no_grad()
@@ -88,17 +91,17 @@ def run(name, weights):
     checkpoint = CHECKPOINTS[adapter['checkpoint']]
     folder = ROOT / checkpoint.name
     case = next(c for c in checkpoint.cases if c.name == 'default')
-    model = build(checkpoint, case, folder, load(folder, weights))
-    prompt = torch.tensor(sequences(checkpoint)['default'])[:PROMPT]
-    plain = model(prompt[None], use_cache=False).logits[0]
-    drawn = draw(adapter, model)
+    state = load(folder, weights)
+    model = build(checkpoint, case, folder, state)
+    drawn, draws = draw(adapter, model)
     if weights == 'stored':
-        save(name, adapter, drawn)
+        save(name, adapter, drawn, draws)
     for module, (a, b, scale) in drawn.items():
         model.get_submodule(module).weight += scale * (b.float() @ a.float())
-    ids = prompt
-    for _ in range(GREEDY):
-        ids = torch.cat((ids, model(ids[None], use_cache=False).logits[0, -1].argmax()[None]))
+    vocabulary = range(3, checkpoint.config['vocab_size'])
+    ids = torch.tensor(clear_prompt(behind(model), f'{name} {weights}', vocabulary, PROMPT, GREEDY))
+    prompt = ids[:PROMPT]
+    plain = build(checkpoint, case, folder, state)(prompt[None], use_cache=False).logits[0]
     logits = model(ids[None], use_cache=False).logits[0]
     margin = margins(logits[PROMPT - 1 : -1], ids[PROMPT:]).min().item()
     positions = sorted({0, 7, PROMPT - 1, PROMPT + 12, ids.numel() - 1})

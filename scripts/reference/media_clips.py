@@ -19,6 +19,7 @@ from transformers.models.qwen3_vl.video_processing_qwen3_vl import Qwen3VLVideoP
 from transformers.video_utils import VideoMetadata
 
 from media_cases import picture
+from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'media'
 GREEDY = 24
@@ -74,6 +75,7 @@ def make(name):
     (folder / 'clip.json').write_text(json.dumps(case) + '\n')
     tensors = dict(frames=frames, pixels=given['pixel_values_videos'], grid=given['video_grid_thw'][0].long(), rows=torch.cat(list(rows.pooler_output)))
     save_file({key: value.contiguous() for key, value in tensors.items()}, folder / 'clip.safetensors')
+    keep(folder / 'clip.safetensors', Draws(0), pool=ROOT / 'outputs.safetensors')
 
 
 if __name__ == '__main__':

@@ -10,26 +10,11 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from transformers.integrations.mxfp4 import FP4_VALUES, convert_moe_packed_tensors
-
-BLOCK = 32
-
-
-def packed(weight):
-    """Codes and exponents nearest to [experts, K, rows]; the largest magnitude of a block is at least 4 and below 8 in units of its scale."""
-    blocks = weight.transpose(-1, -2).reshape(*weight.shape[:-2], weight.shape[-1], -1, BLOCK).float()
-    exponent = blocks.abs().amax(-1).clamp(min=2.0**-100).log2().floor() - 2
-    units = blocks / torch.exp2(exponent)[..., None]
-    codes = (units[..., None] - torch.tensor(FP4_VALUES)).abs().argmin(-1).to(torch.uint8)
-    return codes[..., 0::2] | (codes[..., 1::2] << 4), (exponent + 127).to(torch.uint8)
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 
 def unpacked(blocks, scales):
     return convert_moe_packed_tensors(blocks, scales, dtype=torch.float32)
-
-
-def rounded(weight):
-    return unpacked(*packed(weight))
 
 
 def is_expert(name):

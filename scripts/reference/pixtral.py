@@ -23,12 +23,13 @@ from PIL import Image, ImageOps
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
+from recipe import Draws, keep
 
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'pixtral'
 FILES = json.loads((ROOT.parent / 'internvl' / 'images.json').read_text())['images']
-GREEDY, SEEDS, MARGIN = 24, 400, 0.007
+GREEDY, SEEDS, MARGIN = 24, 400, 0.004
 SPECIAL = ['<s>', '</s>', '[INST]', '[/INST]', '[IMG]', '[IMG_BREAK]', '[IMG_END]']
 BYTES = 256
 TEMPLATE = (
@@ -81,17 +82,15 @@ def byte_tokenizer():
 
 def draw(model, seed):
     """Standard deviations by role, so that attention is not flat; stored in f16 and computed with what is stored."""
-    generator = torch.Generator().manual_seed(seed)
+    draws = Draws(seed)
     for name, weight in model.named_parameters():
-        noise = torch.randn(weight.shape, generator=generator)
         if weight.dim() == 1:
-            weight.data = noise * 0.2 + (1.0 if 'norm' in name or 'ln_pre' in name else 0.0)
-        elif 'embed_tokens' in name:
-            weight.data = noise
+            weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name or 'ln_pre' in name else 0.0)
         else:
             gain = 2.0 if 'q_proj' in name or 'k_proj' in name or 'lm_head' in name else 1.0
-            weight.data = noise * gain / weight[0].numel() ** 0.5
+            weight.data = draws(name, weight.shape, 1 if 'embed_tokens' in name else gain / weight[0].numel() ** 0.5)
         weight.data = weight.data.half().float()
+    return draws
 
 
 def opened(file):
@@ -152,7 +151,7 @@ def make(name, build):
             print(f'{name} seed {seed}: margin {margin:.4f}', flush=True)
         if best[1] > MARGIN:
             break
-    draw(model, best[2])
+    draws = draw(model, best[2])
     folder = ROOT / name
     folder.mkdir(parents=True, exist_ok=True)
     processor.save_pretrained(folder)
@@ -163,11 +162,14 @@ def make(name, build):
         older_files(folder, tensors)
     else:
         save_file(tensors, folder / 'model.safetensors')
+    keep(folder / 'model.safetensors', draws)
     patch = model.config.vision_config.patch_size
     sizes = torch.tensor([[8 * patch, 6 * patch]])
-    pixels = torch.randn(1, 3, 8 * patch, 6 * patch, generator=torch.Generator().manual_seed(7))
+    inputs = Draws(7)
+    pixels = inputs('pixels', (1, 3, 8 * patch, 6 * patch), 1)
     rows = model.model.get_image_features(pixels, image_sizes=sizes).pooler_output[0]
     save_file({'pixels': pixels, 'rows': rows.contiguous()}, ROOT / f'{name}.safetensors')
+    keep(ROOT / f'{name}.safetensors', inputs, pool=ROOT / 'outputs.safetensors')
     made = {'command': 'python scripts/reference/pixtral.py', 'made_with': {one: version(one) for one in ('torch', 'transformers', 'pillow')}}
     document = made | {'margin': round(best[1], 4)} | images(processor) | {'conversations': best[0]}
     if name == 'mistral3':
@@ -179,18 +181,19 @@ def adapted(model, processor):
     """Draws adapters until each token leads by a margin, and saves the best."""
     layers = {name: module for name, module in model.named_modules() if 'language_model' in name and name.endswith(ADAPTED)}
     plain = {name: module.weight.clone() for name, module in layers.items()}
-    best = (None, -1.0, None)
+    best = (None, -1.0, None, None)
     for seed in range(SEEDS):
-        generator = torch.Generator().manual_seed(seed)
-        drawn = {}
+        draws, factors = Draws(seed), {}
         for name, module in layers.items():
             rows, k = module.weight.shape
-            a, b = torch.randn(RANK, k, generator=generator) / k**0.5, torch.randn(rows, RANK, generator=generator) * 0.3
-            drawn[name] = a, b
+            stem = f'base_model.model.{name}'
+            a = draws(f'{stem}.lora_A.weight', (RANK, k), k**-0.5)
+            b = draws(f'{stem}.lora_B.weight', (rows, RANK), 0.3)
+            factors |= {f'{stem}.lora_A.weight': a, f'{stem}.lora_B.weight': b}
             module.weight.data = plain[name] + 2 / RANK * (b @ a)
         listed, margin = conversations(model, processor)
         if listed and margin > best[1]:
-            best = (listed, margin, drawn)
+            best = (listed, margin, factors, draws)
         if best[1] > MARGIN:
             break
     print(f'adapter seed {seed}: margin {best[1]:.4f}')
@@ -198,8 +201,8 @@ def adapted(model, processor):
     folder.mkdir(exist_ok=True)
     config = dict(peft_type='LORA', task_type='CAUSAL_LM', bias='none', r=RANK, lora_alpha=2, target_modules=list(ADAPTED), inference_mode=True)
     (folder / 'adapter_config.json').write_text(json.dumps(config, indent=2) + '\n')
-    factors = {f'base_model.model.{name}.lora_{key}.weight': one.contiguous() for name, pair in best[2].items() for key, one in zip('AB', pair)}
-    save_file(factors, folder / 'adapter_model.safetensors')
+    save_file(best[2], folder / 'adapter_model.safetensors')
+    keep(folder / 'adapter_model.safetensors', best[3])
     return {name: one['greedy'] for name, one in best[0].items()}
 
 

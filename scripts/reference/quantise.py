@@ -14,17 +14,12 @@ A block whose largest magnitude is below 2^-119 has scale 0; its codes are 0 (in
 Every matrix is quantised: all linear layers, those of experts, the embedding and the head. Vectors (norms, biases) stay as
 stored, and so do convolutions over time, routers, whose choices must not hang on a rounding, and the gates of linear attention,
 which say what a state forgets.
-`keep_clear` moves the few weights whose code would hang on the last bits of a division, so that a reference that rounds
-quotients otherwise finds the very same codes.
 """
 
 import torch
 
 BLOCK = 32
 SMALLEST = 2.0**-119
-CLEARANCE = 4e-3  # in code units: no weight lies nearer than this to a rounding edge
-
-
 EXEMPT = (
     'mlp.gate.weight', 'mlp.router.weight', '_bias',
     'linear_attn.in_proj_a.weight', 'linear_attn.in_proj_b.weight', 'linear_attn.conv1d.weight',
@@ -68,28 +63,3 @@ def dequantised(tensor, format):
     scale, units = scaled(blocks_of(matrix), format)
     codes = torch.round(units) if format == 'int8' else (units + 8.5).floor().clamp(0, 15) - 8
     return (codes.float() * scale).flatten(1)[:, : matrix.shape[1]].reshape(tensor.shape)
-
-
-def unclear(matrix):
-    """Weights near a rounding edge of either format, and those as large as their block's extreme without being it."""
-    blocks = blocks_of(matrix)
-    near = torch.zeros_like(blocks, dtype=torch.bool)
-    for format in ('int8', 'int4'):
-        units = scaled(blocks, format)[1]
-        near |= ((units - units.floor()) - 0.5).abs() < CLEARANCE
-    largest = blocks.abs().max(-1, keepdim=True).values
-    rivals = (blocks.abs() > largest * 0.999) & (largest > 0)
-    rivals.scatter_(-1, blocks.abs().argmax(-1, keepdim=True), False)
-    return (near | rivals).flatten(1)[:, : matrix.shape[1]]
-
-
-def keep_clear(matrix, dtype):
-    """The matrix (or several stacked) in `dtype`, with unclear weights made smaller step by step; returned in f32."""
-    shape = matrix.shape
-    matrix = matrix.to(dtype).float().flatten(0, -2)
-    for _ in range(64):
-        near = unclear(matrix)
-        if not near.any():
-            return matrix.reshape(shape)
-        matrix = torch.where(near, matrix * (1 - 2**-7), matrix).to(dtype).float()
-    raise RuntimeError('a weight stays near a rounding edge after 64 steps')

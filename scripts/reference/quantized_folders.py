@@ -71,7 +71,7 @@ def one_by_one(state, is_mixtral):
     return out
 
 
-def plain(folder, source, changes):
+def plain(folder, source, changes, seed):
     """A checkpoint of random weights in bf16, and its config."""
     stated = json.loads((ROOT / source / 'config.json').read_text())
     config = stated | SMALL | changes
@@ -80,7 +80,7 @@ def plain(folder, source, changes):
         shutil.copy(TOKENIZER / file, folder / file)
     (folder / 'config.json').write_text(json.dumps(config))
     model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder), dtype=torch.float32)
-    draw(model, config)
+    draw(model, config, seed)
     state = {name: tensor.to(torch.bfloat16) for name, tensor in one_by_one(model.state_dict(), source == 'mixtral').items()}
     if config['tie_word_embeddings']:
         del state['lm_head.weight']
@@ -169,7 +169,7 @@ def main():
         torch.manual_seed(number)
         with tempfile.TemporaryDirectory() as scratch:
             origin, made = Path(scratch) / 'plain', Path(scratch) / 'made'
-            plain(origin, source, changes)
+            plain(origin, source, changes, number)
             if isinstance(how, dict):
                 convert(str(origin), str(made), quantize=True, **how)
             else:

@@ -108,7 +108,7 @@ def trace(name, config, steps, run):
 
 
 def digits(value):
-    return float(f'{value:.10g}')
+    return float(f'{value:.8g}')
 
 
 def saved(name):

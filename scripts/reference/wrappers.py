@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 import transformers
 from safetensors.torch import save_file
+from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'wrappers'
 TEXT = dict(
@@ -114,23 +115,24 @@ def gemma4():
     return transformers.Gemma4ForConditionalGeneration(config)
 
 
-def draw(model):
+def draw(model, seed):
     """Standard deviations by role, so that attention is not flat; stored in f16 and computed with what is stored."""
+    draws = Draws(seed)
     for name, weight in model.named_parameters():
-        noise = torch.randn_like(weight)
         if weight.dim() == 1:
-            weight.data = noise * 0.2 + (1.0 if 'norm' in name and 'bias' not in name else 0.0)
+            weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name and 'bias' not in name else 0.0)
         else:
             gain = 2.0 if 'q_proj' in name or 'k_proj' in name else 1.0
-            weight.data = noise * gain / weight.shape[-1] ** 0.5
+            weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
         weight.data = weight.data.half().float()
+    return draws
 
 
-def make(name, build):
+def make(name, build, seed):
     folder = ROOT / name
     folder.mkdir(parents=True, exist_ok=True)
     model = build().eval().float()
-    draw(model)
+    draws = draw(model, seed)
     ids = torch.randint(3, TEXT['vocab_size'], (1, 40))
     with torch.no_grad():
         logits = model(input_ids=ids).logits[0]
@@ -138,6 +140,7 @@ def make(name, build):
     model.half().save_pretrained(folder)
     if name == 'qwen3-5-moe':
         save_file({key: value.contiguous() for key, value in model.state_dict().items()}, folder / 'model.safetensors')
+    keep(folder / 'model.safetensors', draws)
     (folder / 'generation_config.json').unlink(missing_ok=True)
 
 
@@ -146,4 +149,4 @@ for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemm
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         continue
     torch.manual_seed(seed)
-    make(name, build)
+    make(name, build, seed)
