@@ -9,7 +9,7 @@ import { SERVER_OPTIONS } from '../dist/cli/serve/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
-import { TOKENIZER_BACKENDS } from '../dist/engine/image/components/component-tokenizer.js';
+import { TOKENIZER_BACKENDS } from '../dist/engine/image/components/component-files.js';
 import { imageFamilies } from '../dist/engine/image/families/registry.js';
 import { GGUF_TOWERS, mediaFamily } from '../dist/models/towers/media-families.js';
 import { textClasses } from '../dist/models/text/registry.js';

@@ -6,7 +6,8 @@
 #import "lib/packed-rows.wgsl"
 
 const TRANSPOSED = false; // whether `raw` holds k after k, each with the values of all rows, from block args.first_block on
-const FRAMES = 1u; // frames of a filter in `raw`, of which the last is packed
+const FRAMES = 1u; // frames of a filter in `raw`
+const FRAME = 0u; // the one of them that is packed
 const WINOGRAD = false; // whether the nine taps g become the 16 taps of G · g · Gᵀ
 
 // Row r of G: ⟨1 0 0⟩, ⟨½ ½ ½⟩, ⟨½ -½ ½⟩ or ⟨0 0 1⟩; the taps it reads are [first, last].
@@ -23,7 +24,7 @@ fn last_tap(r: u32) -> u32 {
 }
 
 fn tap(filter_index: u32, t: u32) -> f32 {
-  let frame = filter_index * FRAMES + FRAMES - 1u;
+  let frame = filter_index * FRAMES + FRAME;
   if (!WINOGRAD) {
     return element(frame * args.taps + t);
   }

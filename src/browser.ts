@@ -16,6 +16,8 @@ export { coverImage } from './files/image/cover.ts';
 export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
 export {
   type EncodeOptions,
+  frameOf,
+  type Frames,
   IMAGE_FORMATS,
   type ImageFormat,
   imageFormatOf,

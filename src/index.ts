@@ -38,6 +38,8 @@ export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
 export {
   type EncodeOptions,
+  frameOf,
+  type Frames,
   IMAGE_FORMATS,
   type ImageFormat,
   imageFormatOf,

@@ -335,6 +335,14 @@ def encode_frame(model, sample):
     return {'moments': model.encode(sample.unsqueeze(2)).latent_dist.parameters.squeeze(2)}
 
 
+def decode_clip(model, latents):
+    return {'sample': model.decode(latents.transpose(0, 1).unsqueeze(0)).sample[0].transpose(0, 1)}
+
+
+def encode_clip(model, sample):
+    return {'moments': model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist.parameters[0].transpose(0, 1)}
+
+
 def chat_ids(number):
     def make():
         return {'input_ids': torch.tensor([rendered_ids(PROMPTS[number])])}
@@ -572,6 +580,18 @@ MODULES = {
         'causal 3-D convolutions over one frame, moments before scaling; two images',
         lambda: {'sample': normal(171, 2, 3, 28, 36).tanh()},
         encode_frame,
+    ),
+    'vae-qwen-image-decode-clip': Case(
+        'qwen-image/vae',
+        'causal 3-D convolutions over three latent frames, which become five: all but the first are doubled once',
+        lambda: {'latents': normal(172, 3, 4, 3, 4)},
+        decode_clip,
+    ),
+    'vae-qwen-image-encode-clip': Case(
+        'qwen-image/vae',
+        'causal 3-D convolutions over five frames, which become three; moments before scaling',
+        lambda: {'sample': normal(173, 5, 3, 12, 16).tanh()},
+        encode_clip,
     ),
     'flux': Case(
         'flux/transformer',

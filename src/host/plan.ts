@@ -13,12 +13,10 @@ import { TEXT_CLASSES } from '../engine/opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from '../engine/plan/model-plan.ts';
 import type { BudgetedOptions, PlanPlace } from '../engine/plan/paper-model.ts';
 import { planOnPaper } from '../engine/plan/plan-on-paper.ts';
-import { openEmbeddingOnPaper } from '../engine/embedding/plan-embedding.ts';
-import { openImageOnPaper } from '../engine/image/plan-image.ts';
-import { openTextOnPaper } from '../engine/text/plan-text.ts';
-
-/** How each kind of model is opened on devices that compute nothing. */
-const OPENERS = { text: openTextOnPaper, embedding: openEmbeddingOnPaper, image: openImageOnPaper };
+import { EMBEDDING } from './kinds/embedding.ts';
+import { IMAGE } from './kinds/image.ts';
+import type { AnyKind } from './kinds/model-kind.ts';
+import { TEXT } from './kinds/text.ts';
 
 /** Plans the model in a folder; the path is the folder's own, as `openFolder` takes it. */
 export async function planFolder(
@@ -27,14 +25,14 @@ export async function planFolder(
   place: PlanPlace,
 ): Promise<ModelPlan> {
   const kind = await kindOf(await place.openFolder(path));
-  if (kind !== 'text') refuseForText(options);
-  return planOnPaper(OPENERS[kind], path, options, place);
+  if (kind.name !== TEXT.name) refuseForText(options);
+  return planOnPaper(await kind.paper(), path, options, place);
 }
 
-async function kindOf(folder: Folder): Promise<keyof typeof OPENERS> {
+async function kindOf(folder: Folder): Promise<AnyKind> {
   const names = await folder.names();
-  if (names.includes('model_index.json') || (await isImageFile(folder, names))) return 'image';
-  return (await makesEmbeddings(folder, names)) ? 'embedding' : 'text';
+  if (names.includes(IMAGE.file!) || (await isImageFile(folder, names))) return IMAGE;
+  return (await makesEmbeddings(folder, names)) ? EMBEDDING : TEXT;
 }
 
 /** A folder with one file is an image model's, unless the file is GGUF of a language model. */

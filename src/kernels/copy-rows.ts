@@ -9,8 +9,13 @@ const WORKGROUP = 64;
 /** A copy of the values in a new tensor. */
 export function copy(x: Tensor): Tensor {
   const y = tapeOf(x).tensor(x.shape);
-  copyRows(x, 0, 1, y, 0, x.rows({}));
+  copyInto(x, y);
   return y;
+}
+
+/** Copies the values into a tensor of the same shape, which may have bytes of its own. */
+export function copyInto(x: Tensor, y: Tensor): void {
+  copyRows(x, 0, 1, y, 0, y.rows({}));
 }
 
 /** Concatenates each item of a with that of b; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */

@@ -38,12 +38,18 @@ export interface MatrixPart {
   placement: Placement;
 }
 
+/** Frames of a kernel over time as stored, and the one of them that a matrix holds. */
+export interface TimeAxis {
+  readonly frames: number;
+  readonly frame: number;
+}
+
 /** Properties of a matrix beside its rows and columns. */
 export interface MatrixForm {
   /** Width and height of a convolution's kernel. */
   kernel?: 1 | 3;
-  /** Frames of the kernel as stored, of which the last is packed; left out: 1. */
-  frames?: number;
+  /** The time axis of the kernel as stored; left out: it has none. */
+  time?: TimeAxis;
   /** Number of matrices that the parts make up: see expertParts. */
   experts?: number;
   /** Orders that inputs stand in, one after another as packed; none: the inputs' own. */
@@ -76,7 +82,7 @@ export class Matrix {
   readonly k: number;
   readonly columns: number;
   readonly kernel: 1 | 3;
-  readonly frames: number;
+  readonly time: TimeAxis;
   /** Number of matrices of this shape; 1 where there are no experts. */
   readonly experts: number;
   readonly parts: readonly MatrixPart[];
@@ -92,13 +98,13 @@ export class Matrix {
   constructor(
     k: number,
     parts: readonly MatrixPart[],
-    { kernel = 1, frames = 1, experts = 1, orders = [] }: MatrixForm = {},
+    { kernel = 1, time = { frames: 1, frame: 0 }, experts = 1, orders = [] }: MatrixForm = {},
   ) {
     this.k = k;
     this.order = orders.length === 0 ? null : new Tensor([1, orders.length * k], 'u32');
     this.parts = parts;
     this.kernel = kernel;
-    this.frames = frames;
+    this.time = time;
     this.experts = experts;
     this.columns = parts.reduce((sum, part) => sum + part.rows, 0) / experts;
   }

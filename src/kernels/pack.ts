@@ -32,7 +32,8 @@ export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk
             SOURCE: chunk.source,
             WINOGRAD: matrix.winograd,
             TRANSPOSED: ks !== undefined,
-            FRAMES: matrix.frames,
+            FRAMES: matrix.time.frames,
+            FRAME: matrix.time.frame,
           },
       args: {
         rows: chunk.rows,

@@ -91,6 +91,13 @@ export class ConfigReader {
     return value;
   }
 
+  flags(key: string, fallback: readonly boolean[]): boolean[] {
+    const value = this.#given(key) ?? fallback;
+    if (!Array.isArray(value) || !value.every((one) => typeof one === 'boolean'))
+      throw this.#bad(key, 'a list of true and false');
+    return value;
+  }
+
   /** A list of `length` numbers; null where there is none. */
   reals(key: RealKey, length: number): number[] | null {
     const value = this.#given(key);

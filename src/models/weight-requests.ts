@@ -1,6 +1,6 @@
 // The requests that a model page leaves, as plain data: what is read of a checkpoint for each handle, and where it goes.
 
-import type { MatrixPart } from '../kernels/matrix.ts';
+import type { MatrixPart, TimeAxis } from '../kernels/matrix.ts';
 import {
   expertGroups,
   expertParts,
@@ -47,8 +47,8 @@ export interface WeightRequest extends OrderedInputs {
   readonly stride: 1 | 2;
   /** Checkpoints whose configuration says so have the embedding in its place. */
   readonly mayBeTied?: boolean;
-  /** Frames of a stored kernel [out, channels, frames, kernel, kernel], of which only the last is read; left out: it has no frames. */
-  readonly frames?: number;
+  /** The time axis of a stored kernel [out, channels, frames, kernel, kernel]; left out: it has none. */
+  readonly time?: TimeAxis;
   /** Extents behind the rows as stored, whose product is k, for matrices that the checkpoint stores as kernels; left out: k. */
   readonly stored?: readonly number[];
 }
@@ -98,10 +98,10 @@ export function tensorsOf(request: WeightRequest): RequestedTensor[] {
   ];
 }
 
-function extentsBehind({ k, kernel, frames, stored }: WeightRequest): readonly number[] {
+function extentsBehind({ k, kernel, time, stored }: WeightRequest): readonly number[] {
   if (stored) return stored;
   const taps = kernel > 1 ? [kernel, kernel] : [];
-  return [k, ...(frames === undefined ? [] : [frames]), ...taps];
+  return [k, ...(time ? [time.frames] : []), ...taps];
 }
 
 /** Returns true if a quantizer may quantize the weights of a role. Convolutions count like linear layers. */

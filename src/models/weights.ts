@@ -29,8 +29,6 @@ export interface MatrixOptions {
 export interface ConvOptions {
   bias?: boolean;
   stride?: 1 | 2;
-  /** Frames of a causal 3-D kernel: of a single image, only the last one sees anything but padding. */
-  frames?: number;
 }
 
 const PLAIN = {
@@ -176,17 +174,34 @@ export class WeightTable {
     return this.#matrix({ ...request, experts: names.length, split: 'columns' });
   }
 
-  /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1; with frames, [out, channels, frames, …]. */
+  /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
   conv(
     name: string,
     out: number,
     channels: number,
     kernel: 1 | 3,
-    { bias = true, stride = 1, frames }: ConvOptions = {},
+    { bias = true, stride = 1 }: ConvOptions = {},
   ): Matrix {
     const parts = [{ name, rows: out }];
-    const request = { ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride } as const;
-    return this.#matrix({ ...request, ...(frames !== undefined && { frames }) });
+    return this.#matrix({ ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride });
+  }
+
+  /**
+   * Declares a convolution over time, [out, channels, frames, kernel, kernel], as one matrix for each frame of its kernel: that of the frame
+   * itself, with the bias, then those of the frames before it. `reads`: how many of them; a single image has none before it.
+   */
+  convOverTime(
+    name: string,
+    out: number,
+    channels: number,
+    [frames, kernel]: readonly [frames: number, kernel: 1 | 3],
+    reads: number = frames,
+  ): Matrix[] {
+    return Array.from({ length: reads }, (_, before) => {
+      const parts = listed([{ name, rows: out }], before === 0);
+      const time = { frames, frame: frames - 1 - before };
+      return this.#matrix({ ...PLAIN, ...parts, k: channels, role: 'conv', kernel, time });
+    });
   }
 
   /** Names of tensors that may exist without being read. */

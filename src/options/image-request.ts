@@ -60,6 +60,18 @@ export const IMAGE_SAMPLING = {
     in: IMAGES,
     flag: { group: SAMPLING, otherwise: "the model's own", elsewhere: ['W', 'size', 'resolution'] },
   },
+  frames: {
+    kind: { type: 'integer', min: 1, max: LIMITS.frames },
+    help: 'Frames of a clip, in families that draw clips; images have one.',
+    in: IMAGES,
+    field: 'num_frames',
+    flag: {
+      name: 'num-frames',
+      group: SAMPLING,
+      otherwise: "the model's own, or 1",
+      elsewhere: ['frames', 'video-frames', 'num-video-frames', 'frame-num'],
+    },
+  },
   samples: {
     kind: { type: 'integer', min: 1, max: LIMITS.samples },
     help: 'Images of each prompt.',

@@ -31,6 +31,8 @@ export const LIMITS = {
   /** Far above useful guidance values, and far below the overflow of f32. */
   guidance: 1000,
   samples: 1000,
+  /** Frames of a clip: a minute at 16 a second. */
+  frames: 961,
 } as const;
 
 export const DEFAULTS = {

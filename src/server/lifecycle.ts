@@ -7,11 +7,11 @@ import { endBy } from './end-process.ts';
 import { type AnyKind, EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
-import { ROUTES } from './routes.ts';
-import type { RouteTable } from './service/route.ts';
 import { headerLimits } from './http/arrival.ts';
 import { watchConnections } from './connections.ts';
 import type { Log } from './http/request-log.ts';
+import { routesWith } from './routes.ts';
+import type { RouteTable } from './service/route.ts';
 import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import {
@@ -58,15 +58,15 @@ export interface ServedModel {
   ready(model: ServableModel): void;
 }
 
-/** Starts the server, which answers 503 until a model is ready. Throws if it cannot listen on the port. */
+/** Starts the server, which answers 503 until a model is ready. `added`: further routes. Throws if it cannot listen on the port. */
 export async function startServer(
   options: ServerOptions,
   log: Log,
-  routes: RouteTable = ROUTES,
+  added: RouteTable = {},
 ): Promise<RunningServer> {
   const service = createService(options, log);
   const { receiveTime = DEFAULTS.receiveTime } = options;
-  const server = serve(createApp(service, routes), {
+  const server = serve(createApp(service, routesWith(added)), {
     hostname: options.host,
     port: options.port,
     gracefulShutdown: false,

@@ -67,6 +67,7 @@ function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 're
   const values: ResolvedImageRequest = {
     width: from('width', size.width, 'model'),
     height: from('height', size.height, 'model'),
+    frames: from('frames', 1, 'contract'),
     steps: from('steps', STEPS, 'model'),
     guidance: from('guidance', 7.5, 'contract'),
     guidanceRescale: from('guidanceRescale', 0, 'contract'),
@@ -105,13 +106,17 @@ async function* draw(
   if (command === 'note') yield noteOf(say`see ${field(argument)}`);
   if (command === 'knows') yield { type: 'unknown-words', words: [argument], ...known };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
-  const { width, height, steps } = values;
+  const { width, height, frames, steps } = values;
   const each = (width * height) / 64;
   yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
   const image = (seed: number, shrunk = 1) => ({
     width: width / shrunk,
     height: height / shrunk,
-    data: new Uint8Array((3 * width * height) / shrunk ** 2).fill(seed % 256),
+    ...(frames > 1 && { frames }),
+    // Frames of one colour that are equal would be one in a file.
+    data: new Uint8Array((3 * frames * width * height) / shrunk ** 2).map(
+      (_, i) => seed + 60 * Math.floor((i * shrunk ** 2) / (3 * width * height)),
+    ),
   });
   for (let sample = 0; sample < values.samples; sample += 1) {
     for (let step = 1; step <= steps; step += 1) {

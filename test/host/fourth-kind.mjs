@@ -24,6 +24,7 @@ export const ECHO = {
     rest: async () => ({ answers: {}, restore: async () => {} }),
   }),
   summary: ({ name }) => [`Model: ${name}`],
+  paper: () => Promise.reject(new Error('models of this kind are not planned')),
   engine:
     async () =>
     async (_platform, { model }) => ({

@@ -5,7 +5,6 @@ import type { H3Event } from 'h3';
 import { afterEach, expect, test, vi } from 'vitest';
 import { MODEL_KINDS, openModel, type OpenEvent } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
-import { ROUTES } from '../../src/server/routes.ts';
 import { findModel } from '../../src/server/service/models.ts';
 import type { Route } from '../../src/server/service/route.ts';
 import { createFakeModel } from '../server/fake-model.ts';
@@ -56,7 +55,7 @@ const ROUTE: Route = {
 test('is served over a route of its own, and named where a request means another kind', async () => {
   const log = { error() {}, warn() {}, info() {}, debug() {} };
   const options = { host: '127.0.0.1', port: 0, drainTime: 100 };
-  const server = await startServer(options, log, { ...ROUTES, '/v1/echo': { POST: ROUTE } });
+  const server = await startServer(options, log, { '/v1/echo': { POST: ROUTE } });
   servers.push(server);
   const model = await openModel(ECHO, { model: 'hills', inline: true });
   server.addModel({ kind: ECHO }).ready(model);

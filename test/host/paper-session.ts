@@ -88,5 +88,6 @@ export function paperKind<Options extends SessionOptions, M extends AnyModel>(
 ): ModelKind<Options, M> {
   const words = { article: 'a', noun: 'paper model', endpoint: '', opener: '', module: '' } as const;
   const engine = () => Promise.reject(new Error('the kind has no engine'));
-  return { name: 'paper', ...words, check() {}, summary: () => [], engine, ...stated };
+  const paper = () => Promise.reject(new Error('the kind is not planned'));
+  return { name: 'paper', ...words, check() {}, summary: () => [], engine, paper, ...stated };
 }

@@ -14,26 +14,30 @@ it.each([
   [13, 9, 33, 1],
   [3, 5, 8, 8],
   [4, 2, 5, 3],
-])('%i × %i latents of %i channels, %i pixels along each', async (height, width, channels, side) => {
-  const random = new Random(channels);
-  const x = random.floats(height * width * channels);
-  const factors = random.floats(4 * (channels + 1) * side ** 2).map((value) => value / channels);
-  const y = await compute({
-    device,
-    capacity: {},
-    sizes: {},
-    record: (_, input) =>
-      latentColours(input([1, height, width, channels], x), upload(device, factors), side),
-  });
-  expect(y.length).toBe(height * width * side ** 2);
-  y.forEach((row, pixel) =>
-    row.forEach((value, k) => {
-      const [down, across] = [Math.floor(pixel / (width * side)), pixel % (width * side)];
-      const latent = Math.floor(down / side) * width + Math.floor(across / side);
-      const factor = (c: number) => factors[4 * ((c * side + (down % side)) * side + (across % side)) + k]!;
-      let sum = factor(channels);
-      for (let c = 0; c < channels; c++) sum += x[latent * channels + c]! * factor(c);
-      expect(Math.abs(value - Math.min(Math.max(sum, -1), 1))).toBeLessThan(2e-6);
-    }),
-  );
-});
+  [4, 2, 5, 3, 2],
+])(
+  '%i × %i latents of %i channels, %i pixels along each',
+  async (height, width, channels, side, frames = 1) => {
+    const random = new Random(channels);
+    const x = random.floats(frames * height * width * channels);
+    const factors = random.floats(4 * (channels + 1) * side ** 2).map((value) => value / channels);
+    const y = await compute({
+      device,
+      capacity: {},
+      sizes: {},
+      record: (_, input) =>
+        latentColours(input([frames, height, width, channels], x), upload(device, factors), side),
+    });
+    expect(y.length).toBe(frames * height * width * side ** 2);
+    y.forEach((row, pixel) =>
+      row.forEach((value, k) => {
+        const [down, across] = [Math.floor(pixel / (width * side)), pixel % (width * side)];
+        const latent = Math.floor(down / side) * width + Math.floor(across / side);
+        const factor = (c: number) => factors[4 * ((c * side + (down % side)) * side + (across % side)) + k]!;
+        let sum = factor(channels);
+        for (let c = 0; c < channels; c++) sum += x[latent * channels + c]! * factor(c);
+        expect(Math.abs(value - Math.min(Math.max(sum, -1), 1))).toBeLessThan(2e-6);
+      }),
+    );
+  },
+);

@@ -146,7 +146,7 @@ const RELATIVE = 1e-4;
  * Asserts that a module's values are those of the reference: ‖found − wanted‖ / ‖wanted‖ and max|found − wanted| / max|wanted| are within
  * 1e-4. Modules compute in f32 on every adapter, so that one limit holds for all kernels.
  */
-export function expectAgreement(found: Float32Array, { values }: Values): void {
+export function expectAgreement(found: Float32Array, { values }: Values, limit = RELATIVE): void {
   expect(found.length).toBe(values.length);
   let [squares, wantedSquares, worst, largest] = [0, 0, 0, 0];
   values.forEach((wanted, i) => {
@@ -156,8 +156,8 @@ export function expectAgreement(found: Float32Array, { values }: Values): void {
     worst = Math.max(worst, Number.isNaN(difference) ? Infinity : Math.abs(difference));
     largest = Math.max(largest, Math.abs(wanted));
   });
-  expect(Math.sqrt(squares / wantedSquares)).toBeLessThanOrEqual(RELATIVE);
-  expect(worst / largest).toBeLessThanOrEqual(RELATIVE);
+  expect(Math.sqrt(squares / wantedSquares)).toBeLessThanOrEqual(limit);
+  expect(worst / largest).toBeLessThanOrEqual(limit);
 }
 
 /** Variants in which every module is tested: the adapter's kernels, plain kernels, and tensors in several pieces. */

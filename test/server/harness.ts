@@ -2,7 +2,6 @@
 
 import { expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
-import { routesWith } from '../../src/server/routes.ts';
 import type { RouteTable } from '../../src/server/service/route.ts';
 import type { ServerOptions } from '../../src/server/service/service.ts';
 import type { TokenLogprob } from '../../src/server/text/text-reply-schema.ts';
@@ -37,11 +36,7 @@ export async function start(
     (...parts: unknown[]) =>
       void lines.push(`${level} ${parts.map(String).join(' ')}`);
   const log = { error: line('error'), warn: line('warn'), info: line('info'), debug: line('debug') };
-  const server = await startServer(
-    { host: '127.0.0.1', port: 0, drainTime: 300, ...options },
-    log,
-    routesWith(added),
-  );
+  const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 300, ...options }, log, added);
   // The schemas of the server's own routes are known to the check.
   const endChecks = Object.keys(added).length === 0 ? checkReplies(server.url) : () => {};
   open.push({ server, endChecks });

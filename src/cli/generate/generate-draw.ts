@@ -6,6 +6,7 @@ import {
   coverImage,
   encodeImage,
   EngineError,
+  frameOf,
   type ImageEvent,
   type ImageModel,
   type ImageModelInfo,
@@ -18,7 +19,7 @@ import { imageParameters, type ResolvedEvent } from './generate-resolved.ts';
 import type { Interrupt } from '../process/interrupt.ts';
 import type { Perf } from './perf-dump.ts';
 import { saveOver } from './image-file.ts';
-import { saveNumbered } from './image-names.ts';
+import { clipNames, saveNumbered } from './image-names.ts';
 
 /** State that is shared by the parts of a run. */
 export interface Run {
@@ -110,7 +111,7 @@ async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): 
   }
 }
 
-/** Saves a preview at the size of the final image. Returns false, after a warning, if it cannot be saved; the run continues. */
+/** Saves a preview, of a clip its first frame, at the size of the final image. Returns false, after a warning, if it cannot be saved; the run continues. */
 async function savePreview(
   { plan, report }: Run,
   { width, height }: ResolvedEvent['values'],
@@ -118,7 +119,8 @@ async function savePreview(
 ): Promise<boolean> {
   const path = join(plan.given.options['output-path'], PREVIEW);
   try {
-    await saveOver(path, await encodeImage(await coverImage(image, width, height), { format: 'png' }));
+    const shown = await coverImage(frameOf(image, 0), width, height);
+    await saveOver(path, await encodeImage(shown, { format: 'png' }));
     report.preview(path, sample, step);
     return true;
   } catch (error) {
@@ -135,13 +137,14 @@ async function saveImage(run: Run, task: Task, event: Extract<ImageEvent, { type
   const started = performance.now();
   const about = { info: model.info, values: resolved.values, digests };
   const quality = options['output-quality'];
+  const pattern = (image.frames ?? 1) > 1 ? clipNames(plan.names) : plan.names;
   const bytes = await encodeImage(image, {
-    format: plan.names.format,
+    format: pattern.format,
     ...(quality !== undefined && { quality }),
     parameters: imageParameters(plan, about, { prompt: task.prompt, seed }),
   });
   const names = nameValues(model.info, resolved, { prompt: task.prompt, seed, sample });
-  const path = await saveNumbered(options['output-path'], plan.names, names, bytes);
+  const path = await saveNumbered(options['output-path'], pattern, names, bytes);
   perf.saved({ path, prompt, sample, seed }, performance.now() - started);
   report.saved({ path, prompt, sample, seed, width: image.width, height: image.height });
 }

@@ -39,7 +39,7 @@ export function resolvedOptions(
   for (const [name, field] of Object.entries(REQUEST_FIELDS)) {
     if (!(field in values)) continue;
     const key = field as keyof typeof values;
-    if (values[key] === null) continue;
+    if (!isStated(key, values)) continue;
     const source = sources[key];
     const by = reasons[key];
     resolved[name] = {
@@ -57,6 +57,11 @@ export function resolvedOptions(
     if (resolved[name] === undefined && source !== null) resolved[name] = { value, source };
   }
   return resolved;
+}
+
+/** Whether a value means something for what is drawn: images have no number of frames. */
+function isStated(key: keyof ResolvedEvent['values'], values: ResolvedEvent['values']): boolean {
+  return values[key] !== null && !(key === 'frames' && values.frames === 1);
 }
 
 /** Resolved options as one log line. */
@@ -111,7 +116,9 @@ export function imageParameters(
   const { prompt, seed } = image;
   const kept = KEPT.map((name) => [keyOf(name), withoutPlace(only(options[name]))]);
   const resolved = Object.entries(REQUEST_FIELDS).flatMap(([name, field]) =>
-    field in values ? [[keyOf(name), values[field as keyof typeof values]]] : [],
+    field in values && isStated(field as keyof typeof values, values)
+      ? [[keyOf(name), values[field as keyof typeof values]]]
+      : [],
   );
   const all = {
     model_path: modelName(plan.model, info),

@@ -113,6 +113,11 @@ function numbered(name: string): string {
   return `${name.slice(0, dot)}_{index}${name.slice(dot)}`;
 }
 
+/** The names of clips, which are written as WebP whatever the ending for images is. */
+export function clipNames({ pattern, ...names }: NamePattern): NamePattern {
+  return { ...names, pattern: pattern.replace(/\.\w+$/, '.webp'), format: 'webp' };
+}
+
 /** Saves under the first free name after the highest number in the folder; returns the path. */
 export async function saveNumbered(
   folder: string,

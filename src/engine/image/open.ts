@@ -22,8 +22,7 @@ import { openWords, underOption } from './request/open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
 import { widenedBy } from './widening.ts';
 import type { Parts } from './parts.ts';
-import { completeRequest } from './request/request-images.ts';
-import { checkImageRequest } from './request/request-rules.ts';
+import { checkImageRequest, completeRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
 import type { Resolved } from './stages/resolved.ts';
 

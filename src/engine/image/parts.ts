@@ -8,13 +8,8 @@ import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
-import { orClose } from './components/component-files.ts';
-import {
-  openComponents,
-  type ComponentAccess,
-  type Components,
-  type UnreadComponents,
-} from './components/components.ts';
+import { orClose, type UnreadComponents } from './components/component-files.ts';
+import { openComponents, type ComponentAccess, type Components } from './components/components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel, ImageFamily } from './blocks/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
@@ -173,7 +168,13 @@ async function partsOf(
   const { autoencoder, runner } = await openFamily(family, components, pipeline).catch((error: unknown) => {
     throw underImplying(pipeline, error);
   });
-  const latents = { ...family.latents, channels: runner.latentChannels, factor: autoencoder.factor };
+  const { factor, framesPerLatent } = autoencoder;
+  const latents: LatentShape = {
+    ...family.latents,
+    channels: runner.latentChannels,
+    factor,
+    ...(framesPerLatent !== undefined && { framesPerLatent }),
+  };
   const scheduler = components.get('scheduler');
   const schedule = { ...scheduler.config, _class_name: scheduler.className };
   const planner = new StepPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
@@ -191,11 +192,12 @@ async function partsOf(
   const own = await ownSettings(folder, sizeMultiple);
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { steps, guidance, size } = implied.defaults;
+  const { frames, steps, guidance, size } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
     width: size ?? width * autoencoder.factor,
     height: size ?? height * autoencoder.factor,
+    frames,
     steps,
     guidance,
     ...own.defaults,
@@ -205,6 +207,7 @@ async function partsOf(
     pipeline: entry,
     model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
     sizeMultiple,
+    framesPerLatent: framesPerLatent ?? null,
     defaults,
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,

@@ -29,14 +29,10 @@ export function plannedPage(
   return { component, requests, tensors, unread };
 }
 
-/** Describes the weights of all pages. Tensors that several pages of a component read count once. */
+/** Describes the weights of all pages. Tensors of one name that several pages read count once. */
 export function weightsOf(
   pages: readonly PlannedPage[],
 ): Pick<ModelPlan, 'parameters' | 'stored' | 'ignored'> {
-  const components = [...new Set(pages.map(({ component }) => component))];
-  const counts = components.map((name) =>
-    parametersOf(pages.filter(({ component }) => component === name).flatMap(({ requests }) => requests)),
-  );
   const stored = pages.flatMap(({ requests, tensors }) =>
     requests.flatMap(({ names }) => names.map((name) => tensors.get(name)!.dtype)),
   );
@@ -44,7 +40,7 @@ export function weightsOf(
     unread.names.map((name) => (component === '' ? name : `${component}/${name}`)),
   );
   return {
-    parameters: counts.reduce((sum, count) => sum + count, 0),
+    parameters: parametersOf(pages.flatMap(({ requests }) => requests)),
     stored: [...new Set(stored)],
     ignored: {
       modules: [...new Set(modules)],

@@ -8,7 +8,9 @@ import { parametersText } from './image-metadata.ts';
 import {
   type CheckSize,
   decoderReason,
+  delaysOf,
   type EncodeOptions,
+  type Frames,
   IMAGE_FORMATS,
   type ImageFormat,
   MAX_PIXELS,
@@ -18,11 +20,14 @@ import {
   unreadableImage,
 } from './pixels.ts';
 
-/** Encodes an image, including `parameters` if they are given. */
-export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
+/** Encodes an image, or a clip as an animated WebP, including `parameters` if they are given. */
+export async function encodeImage(image: Frames, options: EncodeOptions): Promise<Uint8Array> {
   const { format, parameters } = options;
+  const quality = qualityOf(options);
+  const delay = delaysOf(image, options);
   const pipeline = await openRaw(image);
-  const bytes = await encoders[format](pipeline, qualityOf(options)).toBuffer();
+  const encoded = delay ? pipeline.webp({ quality, delay, loop: 0 }) : encoders[format](pipeline, quality);
+  const bytes = await encoded.toBuffer();
   return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
 }
 
@@ -124,8 +129,9 @@ async function toRgb(pipeline: Sharp): Promise<Pixels> {
   return convertInBands(values, (band) => pickChannels(band, colours));
 }
 
-function openRaw({ width, height, data }: Pixels): Promise<Sharp> {
-  return openSharp(data, { raw: { width, height, channels: 3 } });
+function openRaw({ width, height, frames = 1, data }: Frames): Promise<Sharp> {
+  const paged = frames > 1 && { pageHeight: height };
+  return openSharp(data, { raw: { width, height: frames * height, channels: 3, ...paged } });
 }
 
 async function openSharp(input: Uint8Array, options: SharpOptions): Promise<Sharp> {

@@ -11,6 +11,18 @@ export interface Pixels {
   data: Uint8Array;
 }
 
+/** What is drawn: an image, or the frames of a clip one after another, [frames, height, width, 3]. */
+export interface Frames extends Pixels {
+  /** Left out: 1. */
+  frames?: number;
+}
+
+/** One frame as an image, over the same bytes. */
+export function frameOf({ width, height, data }: Frames, frame: number): Pixels {
+  const size = 3 * width * height;
+  return { width, height, data: data.subarray(frame * size, (frame + 1) * size) };
+}
+
 /** Called with the size that a file states, before memory is allocated for its pixels. Refuses the image by an error of its own. */
 export type CheckSize = (size: { width: number; height: number }) => void;
 
@@ -21,11 +33,15 @@ export interface EncodeOptions {
   format: ImageFormat;
   /** 1 to 100, for JPEG and WebP. */
   quality?: number;
+  /** Frames in a second of a clip; left out: 16. */
+  frameRate?: number;
   /** How the image was made: an iTXt chunk in a PNG, the EXIF user comment in others. */
   parameters?: ImageParameters;
 }
 
 const DEFAULT_QUALITY = 75;
+/** Frames in a second for which models of videos are trained. */
+const DEFAULT_FRAME_RATE = 16;
 /** Maximum number of pixels of an image that is read: 8192 × 8192. */
 export const MAX_PIXELS = 8192 * 8192;
 export const TOO_MANY_PIXELS = 'more than 8192 × 8192 pixels';
@@ -43,6 +59,25 @@ export function qualityOf({ quality = DEFAULT_QUALITY }: EncodeOptions): number 
   throw new EngineError('bad_request', `quality is ${quality}: give a whole number from 1 to 100`, {
     param: 'quality',
   });
+}
+
+/** Milliseconds of each frame of a clip; null: it is an image. Throws bad_request for a format without frames. */
+export function delaysOf(
+  { frames = 1 }: Frames,
+  { format, frameRate = DEFAULT_FRAME_RATE }: EncodeOptions,
+): number[] | null {
+  if (frames === 1) return null;
+  if (format !== 'webp')
+    throw new EngineError(
+      'bad_request',
+      `a clip of ${frames} frames is encoded as webp, and not as ${format}`,
+      {
+        param: 'format',
+      },
+    );
+  // Rounded ends of frames keep the rate, which rounded lengths would change.
+  const end = (frame: number): number => Math.round((1000 * frame) / frameRate);
+  return Array.from({ length: frames }, (_, frame) => end(frame + 1) - end(frame));
 }
 
 /** Why a file is not decoded, in a decoder's words. libvips has none for an interlaced PNG that ends early. */

@@ -9,9 +9,11 @@ import {
   type CheckSize,
   decoderReason,
   type EncodeOptions,
+  type Frames,
   type ImageFormat,
   MAX_PIXELS,
   type Pixels,
+  delaysOf,
   qualityOf,
   TOO_MANY_PIXELS,
   unreadableImage,
@@ -32,9 +34,14 @@ import { decodeRgba } from './image-decoder.ts';
 const [BLACK, WHITE] = [0, 255];
 
 /** Encodes an image, including `parameters` if they are given. Throws unsupported where the browser does not write the format. */
-export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
+export async function encodeImage(image: Frames, options: EncodeOptions): Promise<Uint8Array> {
   const { format, parameters } = options;
   const quality = qualityOf(options);
+  if (delaysOf(image, options))
+    throw new EngineError(
+      'unsupported',
+      'browsers write no animations: encode each frame, as frameOf gives it',
+    );
   const bytes = format === 'png' ? await encodePng(image) : await encodeOnCanvas(image, format, quality);
   return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
 }

@@ -27,6 +27,7 @@ export const EMBEDDING: ModelKind<EmbeddingModelOptions, EmbeddingModel> = {
     },
   }),
   engine: async () => (await import('../../engine/embedding/open.ts')).openEmbedding,
+  paper: async () => (await import('../../engine/embedding/plan-embedding.ts')).openEmbeddingOnPaper,
   summary(info) {
     const { architecture, contextLength, dimensions, pooling, memory, adapter } = info;
     return [

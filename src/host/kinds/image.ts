@@ -21,6 +21,7 @@ export const IMAGE: ModelKind<ImageModelOptions, ImageModel> = {
   check: checkImageModelOptions,
   sleep: () => PLAIN_SLEEP,
   engine: async () => (await import('../../engine/image/open.ts')).openImage,
+  paper: async () => (await import('../../engine/image/plan-image.ts')).openImageOnPaper,
   summary(info) {
     const { pipeline, quantization, defaults, memory, adapter } = info;
     const { width, height, steps, guidance } = defaults;

@@ -3,6 +3,7 @@
 
 import type { AnyMerge } from '../../engine/async/event-queue.ts';
 import type { ReadFiles } from '../../engine/opening/served.ts';
+import type { OpenOnPaper } from '../../engine/plan/paper-model.ts';
 import type { AnyModel, Calls } from '../session/model.ts';
 import type { SleepBehaviour } from '../session/sleeping-model.ts';
 import type { Repeat } from './repeat.ts';
@@ -43,6 +44,8 @@ export interface ModelKind<Options extends SessionOptions, M extends AnyModel> {
   summary(info: M['info']): string[];
   /** Loads the engine, which reads the files of such a model. */
   engine(): Promise<ReadFiles<Options, M>>;
+  /** Loads what opens such a model on devices that compute nothing, for a plan. */
+  paper(): Promise<OpenOnPaper>;
 }
 
 /** A kind whose options and models are not known. */

@@ -34,6 +34,7 @@ export const TEXT: ModelKind<TextModelOptions, TextModel> = {
   sleep: textSleep,
   repeat: (request) => new TextRepeat(request),
   engine: async () => (await import('../../engine/text/open.ts')).openText,
+  paper: async () => (await import('../../engine/text/plan-text.ts')).openTextOnPaper,
   summary(info) {
     const { architecture, contextLength, modelContextLength, memory, adapter } = info;
     const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';

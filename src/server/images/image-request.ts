@@ -60,7 +60,16 @@ export async function fitSources(
   return requests.map((request) => ({ ...request, ...fitted }));
 }
 
-export function checkCount({ samples }: ResolvedImageRequest): void {
+/** Refuses more images than a request may draw, and clips, which these routes do not answer with. */
+export function checkCount({ samples, frames }: ResolvedImageRequest): void {
+  if (frames > 1)
+    throw new RequestError(
+      'invalid_value',
+      `an image has one frame, and ${frames} would be drawn: give num_frames 1`,
+      {
+        param: 'num_frames',
+      },
+    );
   if (samples <= MOST_IMAGES) return;
   throw new RequestError('invalid_value', `one request draws at most ${MOST_IMAGES} images, got ${samples}`, {
     param: 'n',

@@ -133,29 +133,43 @@ describe('a convolution', () => {
     ]).toEqual([false, false, false]);
   });
 
-  it.each([false, true])('with frames has the taps of the last one; Winograd %s', async (winograd) => {
+  it.each([false, true])('over time has a matrix a frame of its kernel; Winograd %s', async (winograd) => {
     const channels = winograd ? 37 : 5;
-    const shapes = { c: [35, channels, 3, 3, 3] };
-    const ask = (weights: WeightTable) => weights.conv('c', 35, channels, 3, { bias: false, frames: 3 });
+    const shapes = { 'c.weight': [35, channels, 3, 3, 3], 'c.bias': [35] };
+    const ask = (weights: WeightTable) => weights.convOverTime('c.weight', 35, channels, [3, 3]);
     const { asked, of } = await loaded(cpu, shapes, ask);
-    const last = Float32Array.from(
-      { length: 35 * channels * 9 },
-      (_, i) => of('c')[Math.floor(i / 9) * 27 + 18 + (i % 9)]!,
+    expect(asked.map(({ bias }) => bias !== null)).toEqual([true, false, false]);
+    for (const [before, matrix] of asked.entries()) {
+      const taps = Float32Array.from(
+        { length: 35 * channels * 9 },
+        (_, i) => of('c.weight')[Math.floor(i / 9) * 27 + 9 * (2 - before) + (i % 9)]!,
+      );
+      const flat = openWeights(
+        cpu,
+        checkpoint({ c: [35, channels, 3, 3] }, taps).tensors,
+        (weights) => weights.conv('c', 35, channels, 3, { bias: false }),
+        { format: null },
+      );
+      await flat.load();
+      expect(matrix.winograd).toBe(winograd);
+      const [at, wanted] = [await unpack(matrix), await unpack(flat.page)];
+      let wrong = 0;
+      for (let o = 0; o < 35; o++)
+        for (let k = 0; k < matrix.blocks * 32; k++) if (at(o, k) !== wanted(o, k)) wrong++;
+      expect(wrong).toBe(0);
+      expect(at(34, 0)).not.toBe(0);
+    }
+  });
+
+  it('over time has only the matrices of the frames that are read', async () => {
+    const shapes = { 'c.weight': [8, 5, 3, 1, 1], 'c.bias': [8] };
+    const ask = (weights: WeightTable) => weights.convOverTime('c.weight', 8, 5, [3, 1], 1);
+    const { asked, of } = await loaded(cpu, shapes, ask);
+    expect(asked).toHaveLength(1);
+    const at = await unpack(asked[0]!);
+    expect(Array.from({ length: 5 }, (_, k) => at(7, k))).toEqual(
+      Array.from({ length: 5 }, (_, k) => of('c.weight')[(7 * 5 + k) * 3 + 2]!),
     );
-    const flat = openWeights(
-      cpu,
-      checkpoint({ c: [35, channels, 3, 3] }, last).tensors,
-      (weights) => weights.conv('c', 35, channels, 3, { bias: false }),
-      { format: null },
-    );
-    await flat.load();
-    expect(asked.winograd).toBe(winograd);
-    const [at, wanted] = [await unpack(asked), await unpack(flat.page)];
-    let wrong = 0;
-    for (let o = 0; o < 35; o++)
-      for (let k = 0; k < asked.blocks * 32; k++) if (at(o, k) !== wanted(o, k)) wrong++;
-    expect(wrong).toBe(0);
-    expect(at(34, 0)).not.toBe(0);
   });
 
   it('whose windows do not overlap is a matrix of patches', async () => {

@@ -4,7 +4,7 @@ import { BAND_PIXELS } from '../../../src/files/image/bands.ts';
 import { decodeImage, decodeAlphaMask, decodeMask, encodeImage } from '../../../src/files/image/image.ts';
 import { embeddedText } from '../../../src/files/image/image-embed.ts';
 import { configInText, configOfImage, parametersText } from '../../../src/files/image/image-metadata.ts';
-import { imageFormatOf, IMAGE_FORMATS, type Pixels } from '../../../src/files/image/pixels.ts';
+import { frameOf, imageFormatOf, IMAGE_FORMATS, type Pixels } from '../../../src/files/image/pixels.ts';
 
 /** A smooth image, which JPEG and WebP reproduce closely. */
 function gradient(width: number, height: number): Pixels {
@@ -36,6 +36,31 @@ describe('encoding and decoding', () => {
       expect(furthest(await decodeImage(bytes, 'x'), image)).toBeLessThanOrEqual(tolerance);
     },
   );
+
+  it('a clip is an animated WebP of its frames, with its parameters', async () => {
+    const frames = [0, 100, 200].map((value) => ({
+      ...gradient(20, 12),
+      data: new Uint8Array(3 * 20 * 12).fill(value),
+    }));
+    const data = Uint8Array.from(frames.flatMap((frame) => [...frame.data]));
+    const parameters = { prompt: 'a cat', negativePrompt: '', fields: {}, config: { seed: 3 } };
+    const clip = { width: 20, height: 12, frames: 3, data };
+    const bytes = await encodeImage(clip, { format: 'webp', parameters });
+    const { pages, delay, loop, height } = await sharp(bytes, { animated: true }).metadata();
+    expect([pages, delay, loop]).toEqual([3, [63, 62, 63], 0]);
+    expect(height).toBe(36);
+    const { data: made } = await sharp(bytes, { animated: true }).raw().toBuffer({ resolveWithObject: true });
+    for (const [i, frame] of frames.entries()) {
+      const shown = { width: 20, height: 12, data: new Uint8Array(made.subarray(i * 720, (i + 1) * 720)) };
+      expect(furthest(shown, frame)).toBeLessThanOrEqual(4);
+      expect(frameOf(clip, i)).toEqual(frame);
+    }
+    expect(embeddedText(bytes)).toContain('a cat');
+    await expect(encodeImage(clip, { format: 'png' })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: 'a clip of 3 frames is encoded as webp, and not as png',
+    });
+  });
 
   it('takes more bytes for a higher quality', async () => {
     const image = gradient(64, 64);

@@ -22,6 +22,17 @@ it.each([
   expect(model.running).toBe(0);
 });
 
+it('a clip is refused before it is drawn', async () => {
+  const { generate } = await startImages();
+  const refused = await generate({ num_frames: 3 });
+  expect(refused.status).toBe(400);
+  expect((await readReply(refused)).error).toMatchObject({
+    param: 'num_frames',
+    message: 'an image has one frame, and 3 would be drawn: give num_frames 1',
+  });
+  expect((await generate({ num_frames: 1 })).status).toBe(200);
+});
+
 it('a client that leaves loses its own image', async () => {
   const { generate, model } = await startImages();
   const leave = new AbortController();

@@ -26,6 +26,7 @@ import {
 import {
   qwenImageDecoder,
   qwenImageEncoder,
+  type ChunkOptions,
 } from '../../../models/image/autoencoders/autoencoder-qwen-image.ts';
 import { readAutoencoderQwenImageConfig } from '../../../models/image/autoencoders/autoencoder-qwen-image-config.ts';
 import {
@@ -36,7 +37,7 @@ import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/au
 import type { Json } from '../../../models/config-values.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import type { Pixels } from '../calls/image-model.ts';
+import type { Frames, Pixels } from '../calls/image-model.ts';
 
 /** The parts of an autoencoder of any class that a pipeline uses. */
 export interface Autoencoder {
@@ -46,8 +47,13 @@ export interface Autoencoder {
   /** Pixels along one side of a latent. */
   factor: number;
   scales: LatentScales;
-  /** Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3] */
-  decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
+  /** Frames of a clip that a latent frame after the first stands for; left out: it has images only. */
+  framesPerLatent?: number;
+  /**
+   * Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3]; of a clip [frames, …] → [frames, …], in chunks that
+   * share what is carried
+   */
+  decoder(weights: WeightTable): (latents: Tensor, options: ChunkOptions) => Tensor;
   /** Images in −1 … 1 → encoder output, from which `sample` makes latents */
   encoder(weights: WeightTable): (image: Tensor, tiling: Tiling) => Tensor;
   /** Whether it can work in strips. */
@@ -62,7 +68,7 @@ export interface Autoencoder {
 type Declared = Omit<Autoencoder, 'component'>;
 
 /** Autoencoders by their classes. Each throws bad_checkpoint and unsupported. */
-const CLASSES: Readonly<Record<string, (json: Json, file: string) => Declared>> = {
+const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolean) => Declared>> = {
   AutoencoderKL(json, file) {
     const config = readAutoencoderKLConfig(json, file);
     return {
@@ -76,10 +82,13 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string) => Declared>> 
     const levels = config.decoder.blocks.length;
     return { ...declared(config, levels, autoencoderTinyDecoder, autoencoderTinyEncoder), tiles: false };
   },
-  AutoencoderKLQwenImage(json, file) {
+  AutoencoderKLQwenImage(json, file, isClip) {
     const config = readAutoencoderQwenImageConfig(json, file);
+    const decoder = (of: typeof config, weights: WeightTable) => qwenImageDecoder(of, weights, { isClip });
+    const encoder = (of: typeof config, weights: WeightTable) => qwenImageEncoder(of, weights, { isClip });
     return {
-      ...declared(config, config.channels.length, qwenImageDecoder, qwenImageEncoder),
+      ...declared(config, config.channels.length, decoder, encoder),
+      ...(isClip && { framesPerLatent: config.framesPerLatent }),
       samples: true,
       sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
     };
@@ -128,14 +137,16 @@ function declared<C extends { latentChannels: number; scales: LatentScales }>(
   };
 }
 
-/** Returns the autoencoder of a component according to its class and configuration. Throws bad_checkpoint and unsupported. */
-export function readAutoencoder({
-  name: component,
-  className,
-  config,
-}: Pick<PipelineComponent, 'name' | 'className' | 'config'>): Autoencoder {
+/**
+ * Returns the autoencoder of a component according to its class and configuration. `isClip`: for clips, where its class has convolutions over
+ * time. Throws bad_checkpoint and unsupported.
+ */
+export function readAutoencoder(
+  { name: component, className, config }: Pick<PipelineComponent, 'name' | 'className' | 'config'>,
+  { isClip = false } = {},
+): Autoencoder {
   const read = CLASSES[className] ?? CLASSES['AutoencoderKL']!;
-  return { component, ...read(config, `${component}/config.json`) };
+  return { component, ...read(config, `${component}/config.json`, isClip) };
 }
 
 /** Uploads an image; `on` returns it on a tape in −1 … 1, [1, height, width, 3]. */
@@ -153,16 +164,12 @@ export function pixelWords({ width, height, data }: Pixels): Uint32Array<ArrayBu
   return words;
 }
 
-/** Reads packed pixels back from the device. */
-export async function readImage(
-  device: Device,
-  bytes: Tensor,
-  width: number,
-  height: number,
-): Promise<Pixels> {
+/** Reads packed pixels [frames, height, width] back from the device. */
+export async function readFrames(device: Device, bytes: Tensor): Promise<Frames> {
+  const [frames, height, width] = bytes.shape as [number, number, number];
   const words = new Uint32Array(await device.read(bytes.region!));
-  const data = new Uint8Array(3 * width * height);
-  for (let y = 0; y < height; y++) {
+  const data = new Uint8Array(3 * frames * width * height);
+  for (let y = 0; y < frames * height; y++) {
     for (let x = 0; x < width; x++) {
       const word = words[y * bytes.stride + x]!;
       const at = 3 * (y * width + x);
@@ -171,10 +178,10 @@ export async function readImage(
       data[at + 2] = (word >> 16) & 255;
     }
   }
-  return { width, height, data };
+  return { width, height, ...(frames > 1 && { frames }), data };
 }
 
-/** Values in torch's order [channels, height, width] → [height, width, channels]. */
+/** Values in torch's order [channels, frames, height, width] → [frames, height, width, channels]. */
 export function channelsLast(values: Float32Array, channels: number): Float32Array {
   const pixels = values.length / channels;
   const out = new Float32Array(values.length);

@@ -7,8 +7,7 @@ import type { WeightTable } from '../../../models/weights.ts';
 import { computeFinite, type ComputeOptions } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { Scope } from '../recording/scope.ts';
-import { clipTokens } from './clip-text.ts';
-import { paddedIds } from './prompt.ts';
+import { clipTokens, paddedIds } from './prompt.ts';
 
 /** Components that hold an encoder and its tokenizer. */
 export interface ClipComponents {

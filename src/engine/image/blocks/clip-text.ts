@@ -13,7 +13,7 @@ import type { ComponentAccess } from '../components/components.ts';
 import { ClipWords } from './clip-words.ts';
 import { Scope } from '../recording/scope.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { padWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
+import { clipTokens, padWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
 
 export interface ClipTextRequest {
   prompt: string;
@@ -229,25 +229,4 @@ function joinRows(device: Device, parts: readonly Tensor[], shape: readonly numb
   }
   device.gpu.queue.submit([encoder.finish()]);
   return joined;
-}
-
-/** Returns what a CLIP tokenizer says of its special tokens. `length`: the encoder's positions. */
-export async function clipTokens(
-  components: ComponentAccess,
-  name: string,
-  length: number,
-): Promise<ClipTokens> {
-  const tokenizer = await components.tokenizer(name);
-  const idOf = (special: unknown, fallback: number): number =>
-    (typeof special === 'string' ? tokenizer.tokenToId(special) : null) ?? fallback;
-  const { bos_token, eos_token, pad_token } = tokenizer.specials;
-  const last = tokenizer.vocabSize - 1;
-  const eos = idOf(eos_token, last);
-  return {
-    encode: (text) => tokenizer.encode(text, { addSpecialTokens: false }),
-    bos: idOf(bos_token, last - 1),
-    eos,
-    pad: idOf(pad_token, eos),
-    length,
-  };
 }

@@ -83,14 +83,13 @@ export interface WidenedInput {
 export interface LatentLayout {
   /** Latents along one side of a token. */
   patch: number;
-  /** Frames of one result; left out: 1. */
-  frames?: number;
 }
 
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;
 
-/** Steps, guidance and the side of a square image in pixels. */
+/** Steps, guidance, the side of a square image in pixels, and the frames of families that draw clips. */
 export interface FamilyDefaults {
+  frames?: number;
   steps?: number;
   guidance?: number;
   size?: number;

@@ -3,6 +3,7 @@
 // An emphasis multiplies its tokens' embeddings; a prompt without any is what every CLIP pipeline makes of it.
 
 import { EngineError } from '../../../files/error.ts';
+import type { ComponentAccess } from '../components/components.ts';
 
 /** A piece of text and the factor on its embeddings. */
 export interface Emphasis {
@@ -25,6 +26,27 @@ export interface ClipTokens {
   pad: number;
   /** Number of the encoder's positions, 77. */
   length: number;
+}
+
+/** Returns what a CLIP tokenizer says of its special tokens. `length`: the encoder's positions. */
+export async function clipTokens(
+  components: ComponentAccess,
+  name: string,
+  length: number,
+): Promise<ClipTokens> {
+  const tokenizer = await components.tokenizer(name);
+  const idOf = (special: unknown, fallback: number): number =>
+    (typeof special === 'string' ? tokenizer.tokenToId(special) : null) ?? fallback;
+  const { bos_token, eos_token, pad_token } = tokenizer.specials;
+  const last = tokenizer.vocabSize - 1;
+  const eos = idOf(eos_token, last);
+  return {
+    encode: (text) => tokenizer.encode(text, { addSpecialTokens: false }),
+    bos: idOf(bos_token, last - 1),
+    eos,
+    pad: idOf(pad_token, eos),
+    length,
+  };
 }
 
 const STEP = 1.1;

@@ -2,7 +2,7 @@
 // transformer say of themselves.
 
 import type { ComponentClasses, PipelineComponents } from '../../../files/pipeline/pipeline-classes.ts';
-import { TOKENIZER_BACKENDS } from '../components/component-tokenizer.ts';
+import { TOKENIZER_BACKENDS } from '../components/component-files.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import { readAutoencoder } from './autoencoder.ts';
 import type { ImageFamily } from './family.ts';

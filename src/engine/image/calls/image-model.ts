@@ -2,7 +2,7 @@
 
 import { type Note } from '../../../files/message.ts';
 import type { AdapterSummary } from '../../../gpu/adapter.ts';
-import type { Pixels } from '../../../files/image/pixels.ts';
+import type { Frames, Pixels } from '../../../files/image/pixels.ts';
 import type { IMAGE_MODEL } from '../../../options/image-model.ts';
 import type { IMAGE_SAMPLING } from '../../../options/image-request.ts';
 import type { MODEL_SETTINGS } from '../../../options/model.ts';
@@ -10,7 +10,7 @@ import type { ForModels, SettingValues } from '../../../options/setting.ts';
 import type { Quantization } from '../../opening/open-event.ts';
 import type { ImageMemoryPlan, StageName } from './memory-plan.ts';
 
-export type { Pixels, StageName };
+export type { Frames, Pixels, StageName };
 
 /** `svc`: tuned kernels; `generic`: plain f32 kernels; `auto`: `svc`, which runs every pipeline and call argument that `generic` runs. */
 export type Backend = 'auto' | 'svc' | 'generic';
@@ -68,6 +68,8 @@ export type ValueSource = 'request' | 'image' | 'model' | 'contract' | 'kwargs';
 export interface ResolvedImageRequest {
   width: number;
   height: number;
+  /** Frames of each result: 1 for images. */
+  frames: number;
   steps: number;
   guidance: number;
   guidanceRescale: number;
@@ -100,8 +102,8 @@ export type ImageEvent =
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
   /** After step `step` of `steps`, counted from 1. */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
-  | { type: 'preview'; sample: number; step: number; image: Pixels }
-  | { type: 'image'; sample: number; seed: number; image: Pixels }
+  | { type: 'preview'; sample: number; step: number; image: Frames }
+  | { type: 'image'; sample: number; seed: number; image: Frames }
   /** GPU milliseconds per kernel if the request sets `profile`, and the milliseconds spent on measuring, which belong to no stage. */
   | { type: 'kernels'; milliseconds: Readonly<Record<string, number>>; spent: number }
   | { type: 'done'; milliseconds: number };

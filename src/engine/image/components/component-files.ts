@@ -1,7 +1,9 @@
-// Files of a pipeline's components, errors about them, and the place of their packed weights in the cache.
+// Files of a pipeline's components: their weights and tokenizers, errors about them, and the place of packed weights in the cache.
 
+import { readFolderTokenizer } from '../../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../../files/error.ts';
 import type { Weights } from '../../../files/checkpoint/shards.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import { folderOf } from '../../../files/posix-path.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { WeightFormat } from '../../../kernels/formats.ts';
@@ -46,6 +48,13 @@ export async function orClose<T>(close: () => Promise<void>, run: () => Promise<
   }
 }
 
+/** Components that get their bytes and are not read. */
+export interface UnreadComponents {
+  tokenizer(name: string): Promise<Tokenizer>;
+  /** The budget that decides on forms of convolutions; left out: the device's. */
+  memoryBudget?: number;
+}
+
 interface PageOfComponent {
   device: Device;
   name: string;
@@ -71,4 +80,25 @@ export function componentSlot(
     quantization: kind.join('-').replace(/[^\w.-]/g, '_'),
     layout: isChanged ? `${layout}-${crypto.randomUUID()}` : layout,
   });
+}
+
+/**
+ * Classes of transformers that compute what the files of any tokenizer say. transformers 5 names them where a class of its own is not
+ * known, and transformers 4 the second.
+ */
+export const TOKENIZER_BACKENDS: readonly string[] = [
+  'TokenizersBackend',
+  'PreTrainedTokenizerFast',
+  'SentencePieceBackend',
+  'PythonBackend',
+];
+
+/** Throws bad_checkpoint where the files of a tokenizer are missing or damaged. */
+export async function openTokenizer({ folder, config, className }: PipelineComponent): Promise<Tokenizer> {
+  // A processor's tokenizer has a class of its own, which its configuration names, as it may where a backend reads it.
+  const saysNothing = className.endsWith('Processor') || TOKENIZER_BACKENDS.includes(className);
+  const own = saysNothing ? config : { ...config, tokenizer_class: className };
+  const tokenizer = await readFolderTokenizer(folder, own);
+  if (tokenizer.vocabSize > 0) return tokenizer;
+  throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }

@@ -15,8 +15,16 @@ import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import { unreadNote } from '../../weights/unread.ts';
 import type { WeightChanges } from '../../weights/change.ts';
 import { openWeights, type Weights as LoadedWeights } from '../../weights/weights.ts';
-import { closeFiles, componentOf, componentSlot, orClose, underFile, type Files } from './component-files.ts';
-import { openTokenizer } from './component-tokenizer.ts';
+import {
+  closeFiles,
+  componentOf,
+  componentSlot,
+  openTokenizer,
+  orClose,
+  underFile,
+  type Files,
+  type UnreadComponents,
+} from './component-files.ts';
 import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
 import { KeptWeights, type Kept } from './kept-weights.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
@@ -39,13 +47,6 @@ export interface ComponentsOptions extends FormatOptions {
   unread?: UnreadComponents;
 }
 
-/** Components that get their bytes and are not read. */
-export interface UnreadComponents {
-  tokenizer(name: string): Promise<Tokenizer>;
-  /** The budget that decides on forms of convolutions; left out: the device's. */
-  memoryBudget?: number;
-}
-
 /** A model page with the weights of a component. Disposing it frees the weights, unless they stay on the device. */
 export interface Loaded<P> extends Disposable {
   readonly page: P;
@@ -59,8 +60,6 @@ export interface PageBytes {
   onDevice: number;
   inFile: number;
 }
-
-const NO_CHANGES: WeightChanges = new Map();
 
 export class Components {
   readonly device: Device;
@@ -184,7 +183,7 @@ export class Components {
     { compileOnly = false, once = false }: { compileOnly?: boolean; once?: boolean },
   ): Promise<Loaded<P>> {
     const key = `${name}/${part}`;
-    const changes = this.#changes.get(name) ?? NO_CHANGES;
+    const changes = this.#changes.get(name) ?? new Map();
     const unread = this.#options.unread !== undefined;
     const known = await this.#kept.changed(key, changes, unread).catch((error: unknown) => {
       throw underFile(error, this.#files.get(name)!.path);

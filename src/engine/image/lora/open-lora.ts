@@ -4,6 +4,7 @@
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { openAdapterFile, type AdapterFile } from '../../../files/lora/adapter.ts';
+import type { AdapterSign } from '../../../files/lora/scheme.ts';
 import { matchAdapter, signOf, type Change, type Match } from '../../../files/lora/match.ts';
 import type { Folder } from '../../../files/source.ts';
 import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
@@ -14,7 +15,6 @@ import { rankOfDelta } from '../../weights/low-rank.ts';
 import type { Components } from '../components/components.ts';
 import type { ImageFamily } from '../blocks/family.ts';
 import { fewStepsOf, type FewSteps } from './few-step-loras.ts';
-import { UNBUILT_LORAS } from './unbuilt-loras.ts';
 
 /** The pipeline that adapters are for. */
 export interface LoraTarget {
@@ -82,6 +82,29 @@ export async function openLora(
     throw error;
   }
 }
+
+/** Signs of LoRA for models of no built-in family, so that a refusal can name what it fits. */
+const UNBUILT_LORAS: readonly AdapterSign[] = [
+  {
+    models: 'HunyuanVideo',
+    module: /(?:double_blocks\.\d+\.(?:img|txt)_attn_(?:qkv|proj)$|individual_token_refiner)/,
+  },
+  // The names of FLUX.1, in one block more.
+  {
+    models: 'HunyuanVideo',
+    module: /double_blocks[._](\d+)[._](?:img|txt)_attn[._]/,
+    width: 3072,
+    last: [19, 19],
+  },
+  { models: 'AuraFlow', module: /joint_transformer_blocks[._]\d+[._]/ },
+  {
+    models: 'LTX-Video',
+    module: /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._]/,
+    width: 2048,
+  },
+  { models: 'Wan', module: /(?:^|\.|lora_unet_)blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
+  { models: 'Lumina 2', module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/, columns: 2304 },
+];
 
 function refuseOther(
   file: AdapterFile,

@@ -18,6 +18,16 @@ export function sideProblem(value: number, multiple: number): string | null {
   return `is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`;
 }
 
+/** Describes the problem with a number of frames, of which each latent after the first stands for `perLatent`; null: none. */
+function framesProblem(value: number, perLatent: number | null): string | null {
+  if (perLatent === null)
+    return value === 1 ? null : `is ${value}, and this model draws images, which have one: leave it out`;
+  const problem = wholeProblem(value, 1, LIMITS.frames);
+  if (problem !== null || (value - 1) % perLatent === 0) return problem;
+  const below = value - ((value - 1) % perLatent);
+  return `is ${value}, which is no multiple of ${perLatent} and one more; the nearest are ${below} and ${below + perLatent}`;
+}
+
 function wholeProblem(value: number, least: number, most: number): string | null {
   const fits = Number.isInteger(value) && value >= least && value <= most;
   return fits ? null : `is ${value}; it is an integer from ${least} to ${most}`;
@@ -37,7 +47,7 @@ function refuse(param: string, message: Prose): never {
 export function checkValues(
   { values, sources }: Pick<Resolved['event'], 'values' | 'sources'>,
   { seed }: CompleteImageRequest,
-  { pipeline: { family }, sizeMultiple, mostClipSkip }: ResolveContext,
+  { pipeline: { family }, sizeMultiple, framesPerLatent, mostClipSkip }: ResolveContext,
 ): void {
   const check = (key: keyof ResolvedImageRequest, problem: string | null): void => {
     if (problem !== null) refuse(key, `${key} ${problem}`);
@@ -51,6 +61,7 @@ export function checkValues(
       );
     check(key, problem);
   }
+  check('frames', framesProblem(values.frames, framesPerLatent));
   check('steps', stepsProblem(values.steps));
   check('samples', wholeProblem(values.samples, 1, LIMITS.samples));
   if (values.clipSkip !== 0 && mostClipSkip === 0)

@@ -1,5 +1,5 @@
-// Validation rules for the fields of a request for images, under the library's names. What a model takes of valid values is judged
-// when the request is resolved.
+// Validation rules for the fields of a request for images, under the library's names, and what completes a checked request: its image files are
+// decoded, and a seed is drawn where none is given. What a model takes of valid values is judged when the request is resolved.
 
 import { IMAGE_SAMPLING } from '../../../options/image-request.ts';
 import { otherNamesOf } from '../../../options/setting.ts';
@@ -14,7 +14,8 @@ import {
   text,
   whole,
 } from '../../input/rules.ts';
-import type { ImageRequest } from '../calls/image-model.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { CompleteImageRequest, ImageInput, ImageRequest, Pixels } from '../calls/image-model.ts';
 
 const WANTED = 'the bytes of an image file as a Uint8Array, or pixels as { width, height, data }';
 
@@ -57,4 +58,34 @@ const OTHER_NAMES = otherNamesOf(IMAGE_SAMPLING);
 /** Throws bad_request for the first field that is unknown, missing or no value of its kind. */
 export function checkImageRequest(request: ImageRequest): void {
   checkOptions(request, IMAGE_REQUEST, 'a request', ['prompt'], OTHER_NAMES);
+}
+
+/** Seeds that are drawn lie below this number, as those of the command line. */
+const SEEDS = 2 ** 32;
+
+/** Throws bad_request for a file that is not decoded, by the field that holds it. */
+export async function completeRequest(
+  { images }: Pick<Platform, 'images'>,
+  { seed = drawSeed(), image, furtherImages, mask, ipAdapterImage, controlImages, ...rest }: ImageRequest,
+): Promise<CompleteImageRequest> {
+  const decoded = async (given: ImageInput, name: string): Promise<Pixels> =>
+    given instanceof Uint8Array ? images.image(given, name) : given;
+  const all = async (given: readonly ImageInput[], name: string): Promise<Pixels[]> => {
+    const pixels: Pixels[] = [];
+    for (const [i, one] of given.entries()) pixels.push(await decoded(one, `${name}.${i}`));
+    return pixels;
+  };
+  return {
+    ...rest,
+    seed,
+    ...(image && { image: await decoded(image, 'image') }),
+    ...(furtherImages && { furtherImages: await all(furtherImages, 'furtherImages') }),
+    ...(mask && { mask: mask instanceof Uint8Array ? await images.mask(mask, 'mask') : mask }),
+    ...(ipAdapterImage && { ipAdapterImage: await decoded(ipAdapterImage, 'ipAdapterImage') }),
+    ...(controlImages && { controlImages: await all(controlImages, 'controlImages') }),
+  };
+}
+
+function drawSeed(): number {
+  return Math.floor(Math.random() * SEEDS);
 }

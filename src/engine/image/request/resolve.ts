@@ -88,6 +88,7 @@ function decideValues(
   const values: Values = {
     width: decide('width', fitted?.width, defaults.width),
     height: decide('height', fitted?.height, defaults.height),
+    frames: decide('frames', defaults.frames, 1),
     steps: listed ?? decide('steps', stepsFor(strength, defaults.steps, context), DEFAULTS.steps),
     guidance: decide('guidance', defaults.guidance, DEFAULTS.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),

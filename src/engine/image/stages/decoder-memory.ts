@@ -12,6 +12,7 @@ import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.t
 import { allocateTensor, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';
 import { shapeOfLatents } from './latent-shape.ts';
+import { ClipChunks } from './clip-chunks.ts';
 import { Scope } from '../recording/scope.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';
 
@@ -41,20 +42,20 @@ export async function tilingFor(
   const asked = tiling ? STRIPS : {};
   // Nothing is computed in this mode, so memory is not checked.
   if (options.compileOnly) return asked;
-  const { width, height } = resolved.event.values;
+  const { values } = resolved.event;
   using scope = new Scope(device);
-  const latents = scope.hold(
-    allocateTensor(device, STAND_IN_LATENTS, shapeOfLatents(shape, { width, height })),
-  );
+  const latents = scope.hold(allocateTensor(device, STAND_IN_LATENTS, shapeOfLatents(shape, values)));
   const notFinite = scope.hold(allocateTensor(device, 'finite check', [1]));
+  // The last chunk of a clip takes as much as any: layers keep frames of the chunks before it.
+  const last = [...scope.use(new ClipChunks(device, latents, autoencoder))].at(-1)!;
   const room = (strips: Tiling): Promise<Room> =>
     roomFor(device, options, (tape) =>
-      tape.keep(toPixels(decoder(latents.on(tape), strips), notFinite.region!)),
+      tape.keep(toPixels(decoder(last.on(tape), { ...strips, carried: last.carried }), notFinite.region!)),
     );
   const first = await room(asked);
   if (first.fits) return asked;
   const least = autoencoder.tiles && !tiling ? await room(STRIPS) : first;
-  if (!least.fits) throw refusal(device, { width, height }, least);
+  if (!least.fits) throw refusal(device, values, least);
   return STRIPS;
 }
 

@@ -8,17 +8,18 @@ import { latentColours } from '../../../kernels/latent-colours.ts';
 import { scaleAndCut } from '../../../kernels/scale-and-cut.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
-import { readImage, type Autoencoder } from '../blocks/autoencoder.ts';
+import { readFrames, type Autoencoder } from '../blocks/autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';
 import type { ColourMap } from './latent-colours.ts';
-import type { Pixels } from '../calls/image-model.ts';
+import type { Frames } from '../calls/image-model.ts';
+import { ClipChunks } from './clip-chunks.ts';
 import { Scope } from '../recording/scope.ts';
 
 export type DecoderPage = ReturnType<Autoencoder['decoder']>;
 
 export interface Decoder extends Disposable {
-  decode(latents: Tensor): Promise<Pixels>;
+  decode(latents: Tensor): Promise<Frames>;
 }
 
 /** `tilingOf` is called when the decoder's weights are on the device. */
@@ -26,7 +27,7 @@ export async function openDecoder(
   drawing: Drawing,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
 ): Promise<Decoder> {
-  const { components, autoencoder, options, resolved, cutTo } = drawing;
+  const { components, autoencoder, options, cutTo } = drawing;
   const { device } = components;
   using scope = new Scope(device);
   const { page } = scope.use(
@@ -34,28 +35,45 @@ export async function openDecoder(
   );
   const tiling = await tilingOf(page);
   const owner = scope.move();
-  const { width, height } = cutTo ?? resolved.event.values;
   return {
     decode: (latents) =>
-      finitely(device, options, 'the decoder', (way, notFinite) =>
-        computePixels(device, way, { width, height }, (tape) => {
-          const image = page(latents.on(tape), tiling);
-          return toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite);
-        }),
-      ),
+      finitely(device, options, 'the decoder', async (way, notFinite) => {
+        using chunks = new ClipChunks(device, latents, autoencoder);
+        const made: Frames[] = [];
+        for (const { on, carried } of chunks)
+          made.push(
+            await computePixels(device, way, (tape) => {
+              const image = page(on(tape), { ...tiling, carried });
+              return toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite);
+            }),
+          );
+        return joined(made);
+      }),
     [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
+}
+
+function joined(chunks: readonly Frames[]): Frames {
+  const [first, ...others] = chunks as [Frames, ...Frames[]];
+  if (others.length === 0) return first;
+  const frames = chunks.reduce((sum, chunk) => sum + (chunk.frames ?? 1), 0);
+  const data = new Uint8Array(3 * frames * first.width * first.height);
+  let at = 0;
+  for (const chunk of chunks) {
+    data.set(chunk.data, at);
+    at += chunk.data.length;
+  }
+  return { width: first.width, height: first.height, frames, data };
 }
 
 /** Runs a recording that ends in packed pixels and reads these back. */
 export async function computePixels(
   device: Device,
   options: ComputeOptions,
-  { width, height }: { width: number; height: number },
   record: (tape: Tape) => Tensor,
-): Promise<Pixels> {
+): Promise<Frames> {
   const made = await compute(device, options, (tape) => [record(tape)]);
-  return readImage(device, made[0]!, width, height).finally(() => freeTensors(device, made));
+  return readFrames(device, made[0]!).finally(() => freeTensors(device, made));
 }
 
 /** Displays the clean latents of a step. */
@@ -65,7 +83,7 @@ export type Preview = (estimate: Tensor, step: number) => Promise<void>;
 export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Preview | null {
   const { components, colours = null, emit } = drawing;
   const show =
-    (render: (estimate: Tensor) => Promise<Pixels>): Preview =>
+    (render: (estimate: Tensor) => Promise<Frames>): Preview =>
     async (estimate, step) =>
       emit({ type: 'preview', sample, step, image: await render(estimate) });
   if (colours !== null) return show((estimate) => renderColours(drawing, colours, estimate));
@@ -76,7 +94,7 @@ export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Pre
   return null;
 }
 
-async function renderDecoded(drawing: Drawing, tiling: Tiling, estimate: Tensor): Promise<Pixels> {
+async function renderDecoded(drawing: Drawing, tiling: Tiling, estimate: Tensor): Promise<Frames> {
   using decoder = await openDecoder(drawing, async () => tiling);
   return await decoder.decode(estimate);
 }
@@ -85,13 +103,11 @@ async function renderColours(
   { components: { device }, options }: Drawing,
   { factors, side }: ColourMap,
   estimate: Tensor,
-): Promise<Pixels> {
-  const [, height, width] = estimate.shape as number[];
+): Promise<Frames> {
   using scope = new Scope(device);
   const table = scope.hold(device.tensor('step', 'colours', [factors.length], factors));
   const unread = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-  const size = { width: side * width!, height: side * height! };
-  return await computePixels(device, options, size, (tape) =>
+  return await computePixels(device, options, (tape) =>
     toPixels(latentColours(estimate.on(tape), table.region!, side), unread.region!),
   );
 }

@@ -7,21 +7,23 @@ export interface LatentShape {
   factor: number;
   /** Latents along one side of a token. */
   patch: number;
-  /** Frames of one result; left out: 1. */
-  frames?: number;
+  /** Frames that a latent frame after the first stands for; left out: results have one frame. */
+  framesPerLatent?: number;
 }
 
 interface Size {
   width: number;
   height: number;
+  /** Left out: 1. */
+  frames?: number;
 }
 
-/** [frames, height, width, channels] for a size in pixels. */
+/** [latent frames, height, width, channels] for a size in pixels and frames. */
 export function shapeOfLatents(
-  { channels, factor, frames = 1 }: LatentShape,
-  { width, height }: Size,
+  { channels, factor, framesPerLatent = 1 }: LatentShape,
+  { width, height, frames = 1 }: Size,
 ): number[] {
-  return [frames, height / factor, width / factor, channels];
+  return [1 + (frames - 1) / framesPerLatent, height / factor, width / factor, channels];
 }
 
 /** Number of tokens of one result of a size in pixels. */

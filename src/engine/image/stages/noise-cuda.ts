@@ -1,8 +1,7 @@
 // torch.randn on CUDA in f32: Philox 4x32-10 and curand's Box–Muller. Words and uniform numbers equal the GPU's bit for bit. The
 // GPU reads its sine from a hardware table (error about 1e-6); here it is the f64 sine, rounded.
 
-import { fused } from './noise-cephes.ts';
-import type { NoiseStream } from './noise-cpu.ts';
+import { fused, type NoiseStream } from './noise-cpu.ts';
 
 const round = Math.fround;
 

@@ -11,6 +11,7 @@ import type { ImageEvent, CompleteImageRequest, ResolvedImageRequest } from '../
 export interface ModelDefaults {
   width: number;
   height: number;
+  frames?: number | undefined;
   steps?: number | undefined;
   guidance?: number | undefined;
   negativePrompt?: string | undefined;
@@ -23,6 +24,8 @@ export interface ResolveContext extends ControlInputs {
   model: CalledModel;
   /** Width and height must be multiples of this number. */
   sizeMultiple: number;
+  /** Frames that a latent frame after a clip's first stands for; null: the model draws images. */
+  framesPerLatent: number | null;
   defaults: ModelDefaults;
   backend: ResolvedImageRequest['backend'];
   /** Values of `scheduler`; the first is the checkpoint's own. */

@@ -11,6 +11,8 @@ export interface AutoencoderQwenImageConfig {
   channels: readonly number[];
   /** Residual blocks of the encoder at each resolution; the decoder has one more. */
   layers: number;
+  /** Frames of a clip that a latent frame after the first stands for. */
+  framesPerLatent: number;
   /** The denoiser's latents are (latent − shift) · scale, with one pair per channel. */
   scales: readonly { scale: number; shift: number }[];
 }
@@ -36,6 +38,7 @@ export function readAutoencoderQwenImageConfig(json: Json, file = 'config.json')
     latentChannels,
     channels,
     layers: config.count('num_res_blocks', 2),
+    framesPerLatent: 2 ** config.flags('temperal_downsample', [false, true, true]).filter(Boolean).length,
     scales: means.map((shift, i) => ({ scale: 1 / spreads[i]!, shift })),
   };
 }

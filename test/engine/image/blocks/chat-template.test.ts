@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openTemplate } from '../../../../src/engine/image/blocks/chat-template.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
-import { openTokenizer } from '../../../../src/engine/image/components/component-tokenizer.ts';
+import { openTokenizer } from '../../../../src/engine/image/components/component-files.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { ComponentAccess } from '../../../../src/engine/image/components/components.ts';

@@ -50,11 +50,11 @@ function readerPage(weights: WeightTable) {
 function stonePage(channels: number, weights: WeightTable) {
   const inner = weights.conv('inner.weight', 16, channels + 16, 3);
   const outer = weights.conv('outer.weight', channels, 16, 1);
-  /** x [1, h, w, channels], conditions [1, 8], time [1, 1] → [1, h, w, channels] */
+  /** x [frames, h, w, channels], conditions [1, 8], time [1, 1] → [frames, h, w, channels] */
   return (x: Tensor, conditions: Tensor, time: Tensor, scalars: Parameters<typeof repeat>[2]): Tensor => {
-    const [, height, width] = x.shape as number[];
+    const pixels = x.rows({});
     const told = concat(conditions, timestepEmbedding(time, 8, WAVES));
-    const everywhere = repeat(told, height! * width!, scalars, 0);
+    const everywhere = repeat(told, pixels, scalars, 0);
     return conv2d(conv2d(concat(x, everywhere), inner, { activation: 'silu' }), outer);
   };
 }
@@ -202,22 +202,28 @@ function safetensors(
   return Buffer.concat([length, json, ...parts]);
 }
 
-/** A pipeline folder of the family with random weights, below a new temporary folder, which is returned too. */
-export function writePebble(name: string): { root: string; model: string } {
+/**
+ * A pipeline folder of the family with random weights, below a new temporary folder, which is returned too. `codec`: class of the autoencoder
+ * and the tiny checkpoint that it is copied from.
+ */
+export function writePebble(
+  name: string,
+  { pipeline = 'PebblePipeline', codec = ['AutoencoderKL', 'sd1'] as readonly [string, string] } = {},
+): { root: string; model: string } {
   const root = mkdtempSync(join(tmpdir(), 'svc-pebble-'));
   const model = join(root, name);
   const json = (file: string, value: object): void => writeFileSync(join(model, file), JSON.stringify(value));
   for (const folder of ['reader', 'stone']) mkdirSync(join(model, folder), { recursive: true });
   json('model_index.json', {
-    _class_name: 'PebblePipeline',
+    _class_name: pipeline,
     reader: ['transformers', 'PebbleReader'],
     stone: ['diffusers', 'PebbleStone2DModel'],
-    codec: ['diffusers', 'AutoencoderKL'],
+    codec: ['diffusers', codec[0]],
     scheduler: ['diffusers', 'FlowMatchEulerDiscreteScheduler'],
   });
   json('reader/config.json', { architectures: ['PebbleReader'] });
   json('stone/config.json', { _class_name: 'PebbleStone2DModel', grains: 4 });
-  cpSync(join(tinyPipeline('sd1'), 'vae'), join(model, 'codec'), { recursive: true });
+  cpSync(join(tinyPipeline(codec[1]), 'vae'), join(model, 'codec'), { recursive: true });
   cpSync(join(tinyPipeline('z-image'), 'scheduler'), join(model, 'scheduler'), { recursive: true });
   writeFileSync(join(model, 'reader/model.safetensors'), safetensors({ 'words.weight': [[8, BUCKETS], 1] }));
   writeFileSync(

@@ -92,6 +92,7 @@ it('refuses by its declaration', async () => {
     ),
   });
   await expect(refused({ flowShift: 3 })).rejects.toThrow('flowShift is not for pebble');
+  await expect(refused({ frames: 3 })).rejects.toThrow('3, and this model draws images, which have one');
   await expect(refused({ width: 36 })).rejects.toThrow('36, which is no multiple of 8');
 });
 

@@ -143,7 +143,7 @@ describe('an adapter that is opened for a pipeline', () => {
     const both = [...text, ...lora('lora_unet_double_blocks_0_img_mod_lin', 8, 3072)];
     await expect(opened(bytesOf(both).bytes)).rejects.toThrow('it fits FLUX.1, and this is a model of');
     const bare = { ...TARGET, family: { ...TARGET.family, name: 'bare' } };
-    delete (bare.family as { adapters?: unknown }).adapters;
+    delete (bare.family as { lora?: unknown }).lora;
     const folder = folderOf(bytesOf(text).bytes);
     const given = { given: 'style.safetensors', name: 'default', targets: undefined };
     await expect(openLora(folder, given, bare)).rejects.toThrow(

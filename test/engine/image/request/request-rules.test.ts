@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeImage } from '../../../../src/files/image/image.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { ImageRequest } from '../../../../src/engine/image/calls/image-model.ts';
-import { completeRequest } from '../../../../src/engine/image/request/request-images.ts';
-import { checkImageRequest } from '../../../../src/engine/image/request/request-rules.ts';
+import { checkImageRequest, completeRequest } from '../../../../src/engine/image/request/request-rules.ts';
 import { open, REQUEST } from '../open-model.ts';
 
 const data = Uint8Array.from({ length: 3 * 40 * 24 }, (_, i) => (i * 7) % 256);

@@ -36,6 +36,7 @@ function resolved(
         settings: { requires_aesthetics_score: refines },
       },
       sizeMultiple: 8,
+      framesPerLatent: null,
       controls: 0,
       seesControl: false,
       takesImagePrompt: false,

@@ -17,7 +17,7 @@ import type { Tiling } from '../../../../src/models/image/autoencoders/autoencod
 import type { UNet } from '../../../../src/models/image/unet/unet.ts';
 import type { ZImage } from '../../../../src/models/image/z-image.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
-import { drawOn, grey, openTiny, SMALL_BUDGET, withPage, type Drawn } from './drawing.ts';
+import { drawOn, grey, openTiny, SMALL_BUDGET, withLoad, withPage, type Drawn } from './drawing.ts';
 import { goldenRequest, imagesOf } from '../pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -240,7 +240,7 @@ it('a transformer of Stable Diffusion 3 that has no room leaves its positions no
     if (part === 'denoiser') throw new EngineError('out_of_memory', 'none is left');
     return components.load(name, part, build, given);
   };
-  const full = Object.assign(Object.create(components) as typeof components, { load });
+  const full = withLoad(components, load);
   const runner = sd3Family.open(full, pipeline);
   const request = { width: 32, height: 32, maxSequenceLength: 12, scheduler: 'flow-euler' };
   await expect(drawOn(sd3, request, { with: { components: full, runner } })).rejects.toThrow('none is left');

@@ -40,7 +40,17 @@ export function withPage<P>({ components }: Parts, component: string, change: (p
       name === component ? (change(loaded.page as never) as unknown as typeof loaded.page) : loaded.page;
     return { page, [Symbol.dispose]: () => loaded[Symbol.dispose]() };
   };
-  return Object.assign(Object.create(components) as Components, { load });
+  return withLoad(components, load);
+}
+
+/** Components that load pages by another function. */
+export function withLoad(components: Components, load: Components['load']): Components {
+  return new Proxy(components, {
+    get(target, key) {
+      const own: unknown = key === 'load' ? load : Reflect.get(target, key, target);
+      return typeof own === 'function' ? (own.bind(target) as unknown) : own;
+    },
+  });
 }
 
 const [WIDTH, HEIGHT] = [32, 24];

@@ -4,8 +4,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { cpuNoise, mersenneTwister } from '../../../../src/engine/image/stages/noise-cpu.ts';
-import { fused } from '../../../../src/engine/image/stages/noise-cephes.ts';
+import { cpuNoise, fused, mersenneTwister } from '../../../../src/engine/image/stages/noise-cpu.ts';
 import { angleOf, cudaNoise, philox, unitOf } from '../../../../src/engine/image/stages/noise-cuda.ts';
 
 interface Golden {

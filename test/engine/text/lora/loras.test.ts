@@ -7,7 +7,7 @@ import { Loras, type Lora } from '../../../../src/engine/text/lora/loras.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 
 const folderOf = (name: string): string =>
-  fileURLToPath(new URL(`../../golden/lora/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../golden/lora/${name}`, import.meta.url));
 
 async function adaptersOfOne() {
   const held = new Set<Lora>();

@@ -1,4 +1,4 @@
-// The autoencoder of Qwen-Image against diffusers, which computes an image as a video of one frame.
+// The autoencoder of Qwen-Image against diffusers, which computes an image as a video of one frame, and a clip in chunks of frames.
 
 import { describe, expect, it } from 'vitest';
 import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
@@ -6,7 +6,20 @@ import {
   qwenImageDecoder,
   qwenImageEncoder,
 } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
-import { channelsLast, describeGoldens, expectAgreement, load } from '../../image-golden.ts';
+import { freeTensors } from '../../../../src/engine/image/recording/compute.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
+import type { Tensor } from '../../../../src/gpu/tensor.ts';
+import type { CarriedFrames } from '../../../../src/models/image/autoencoders/causal-frames.ts';
+import {
+  channelsLast,
+  describeGoldens,
+  expectAgreement,
+  itemOf,
+  load,
+  type Computed,
+  type Run,
+  type Values,
+} from '../../image-golden.ts';
 
 describe('the decoder', () => {
   describeGoldens(['vae-qwen-image-decode'], async (golden, device, run) => {
@@ -29,6 +42,89 @@ describe('the encoder', () => {
     const image = channelsLast(golden.inputs.get('sample')!);
     const { values } = await run((_, input) => [encode(input(image), {})]);
     expectAgreement(values[0]!, channelsLast(golden.outputs.get('moments')!));
+  });
+});
+
+type Page = (x: Tensor, options: { carried?: CarriedFrames }) => Tensor;
+
+/** Frames that layers keep, in zeroed tensors of their own. */
+class KeptFrames implements CarriedFrames {
+  continues = false;
+  readonly #device: Device;
+  readonly #kept = new Map<number, Tensor[]>();
+
+  constructor(device: Device) {
+    this.#device = device;
+  }
+
+  last(layer: number, count: number, like: Tensor): Tensor[] {
+    const shape = like.shape as number[];
+    const size = shape.reduce((product, extent) => product * extent, 1);
+    const made = () => this.#device.tensor('step', 'kept', shape, new Float32Array(size));
+    const kept = this.#kept.get(layer) ?? Array.from({ length: count }, made);
+    this.#kept.set(layer, kept);
+    return kept.map((frame) => frame.on(like.tape!));
+  }
+
+  free(): void {
+    freeTensors(this.#device, [...this.#kept.values()].flat());
+  }
+}
+
+/** Computes a clip in chunks of so many frames, each on a tape of its own. */
+async function inChunks(
+  device: Device,
+  run: (record: Run) => Promise<Computed>,
+  { page, clip, chunks }: { page: Page; clip: Values; chunks: readonly number[] },
+): Promise<Float32Array> {
+  const carried = new KeptFrames(device);
+  const made: number[] = [];
+  let first = 0;
+  for (const count of chunks) {
+    const frames = Array.from({ length: count }, (_, i) => itemOf(clip, first + i).values);
+    const chunk = {
+      shape: [count, ...clip.shape.slice(1)],
+      values: Float32Array.from(frames.flatMap((one) => [...one])),
+    };
+    const { values } = await run((_, input) => [page(input(chunk), { carried })]);
+    made.push(...values[0]!);
+    carried.continues = true;
+    first += count;
+  }
+  carried.free();
+  return Float32Array.from(made);
+}
+
+const clamped = (values: Float32Array): Float32Array =>
+  values.map((value) => Math.min(1, Math.max(-1, value)));
+
+describe('clips', () => {
+  describeGoldens(['vae-qwen-image-decode-clip'], async (golden, device, run) => {
+    const config = readAutoencoderQwenImageConfig(golden.config);
+    const page = await load(device, golden, (weights) => qwenImageDecoder(config, weights, { isClip: true }));
+    const clip = channelsLast(golden.inputs.get('latents')!);
+    const { values } = await run((_, input) => [page(input(clip))]);
+    expectAgreement(clamped(values[0]!), channelsLast(golden.outputs.get('sample')!), 1e-5);
+    for (const chunks of [
+      [1, 1, 1],
+      [1, 2],
+      [2, 1],
+    ])
+      expect(await inChunks(device, run, { page, clip, chunks })).toEqual(values[0]);
+  });
+
+  describeGoldens(['vae-qwen-image-encode-clip'], async (golden, device, run) => {
+    const config = readAutoencoderQwenImageConfig(golden.config);
+    const page = await load(device, golden, (weights) => qwenImageEncoder(config, weights, { isClip: true }));
+    const clip = channelsLast(golden.inputs.get('sample')!);
+    const { values } = await run((_, input) => [page(input(clip))]);
+    expectAgreement(values[0]!, channelsLast(golden.outputs.get('moments')!), 1e-5);
+    for (const chunks of [
+      [1, 2, 2],
+      [1, 4],
+      [3, 2],
+    ])
+      expect(await inChunks(device, run, { page, clip, chunks })).toEqual(values[0]);
   });
 });
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { openTokenizer } from '../../../../src/engine/image/components/component-tokenizer.ts';
+import { openTokenizer } from '../../../../src/engine/image/components/component-files.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
 import { openPipeline, type PipelineComponent } from '../../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';

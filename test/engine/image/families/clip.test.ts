@@ -1,0 +1,119 @@
+// A family of clips that only this test declares: its autoencoder is causal in time. A request passes every stage and gives three frames.
+
+import { rmSync } from 'node:fs';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import {
+  encodeImage,
+  frameOf,
+  type ImageEvent,
+  type ImageModel,
+  type ImageRequest,
+} from '../../../../src/index.ts';
+import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
+import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
+import { integer } from '../../../../src/engine/image/calls/call-arguments.ts';
+import { openImage } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import { openInline } from '../../../../src/host/open.ts';
+import { pebble, writePebble } from './pebble.ts';
+
+/** Shaders compile slowly on a busy machine with an empty cache. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const CODEC = 'AutoencoderKLQwenImage';
+
+/** Pebbles whose latents are frames: two for three frames, since each latent frame after the first stands for two. */
+const ripple: ImageFamily = {
+  ...pebble,
+  name: 'ripple',
+  modelIds: /ripple/i,
+  components: {
+    ...pebble.components,
+    codec: { kind: 'model', library: 'diffusers', classes: [CODEC] },
+  },
+  readAutoencoder: (component) => readAutoencoder(component, { isClip: true }),
+  pipelines: pebble.pipelines.map((set) => ({
+    ...set,
+    classes: { 'text-to-image': 'RipplePipeline' },
+    callArguments: (...of) => ({
+      ...set.callArguments(...of),
+      num_frames: integer(1, { request: 'frames' }),
+    }),
+  })),
+  defaults: { ...pebble.defaults, frames: 3 },
+};
+
+const { root, model: folder } = writePebble('ripple-small', {
+  pipeline: 'RipplePipeline',
+  codec: [CODEC, 'qwen-image'],
+});
+const RIPPLES: typeof IMAGE = {
+  ...IMAGE,
+  engine: async () => (platform, options, opening) => openImage(platform, options, opening, [ripple]),
+};
+let model: ImageModel;
+beforeAll(async () => {
+  model = await openInline(RIPPLES, nodePlatform, { model: folder });
+});
+afterAll(async () => {
+  await model.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function draw(request: Partial<ImageRequest> = {}): Promise<ImageEvent[]> {
+  const events: ImageEvent[] = [];
+  for await (const event of model.generate({ prompt: 'a wave', seed: 5, ...request })) events.push(event);
+  return events;
+}
+
+const drawn = (events: readonly ImageEvent[]) => events.find((event) => event.type === 'image')!.image;
+
+it('draws three frames, which differ, through every stage', async () => {
+  const events = await draw();
+  expect(events[0]).toMatchObject({ values: { frames: 3 }, sources: { frames: 'model' } });
+  const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
+  expect(stages).toEqual(['text-encoding', 'denoising', 'decoding']);
+  // Two latent frames of 4 × 4 tokens.
+  expect(events.find(({ type }) => type === 'tokens')).toMatchObject({ each: 32 });
+  const clip = drawn(events);
+  expect([clip.frames, clip.width, clip.height, clip.data.length]).toEqual([3, 32, 32, 3 * 3 * 32 * 32]);
+  const frames = [0, 1, 2].map((i) => frameOf(clip, i).data);
+  for (const frame of frames) expect(new Set(frame).size).toBeGreaterThan(8);
+  expect(frames[1]).not.toEqual(frames[0]);
+  expect(frames[2]).not.toEqual(frames[1]);
+  expect(drawn(await draw()).data).toEqual(clip.data);
+  const { pages, loop } = await sharp(await encodeImage(clip, { format: 'webp' }), {
+    animated: true,
+  }).metadata();
+  expect([pages, loop]).toEqual([3, 0]);
+});
+
+it('draws as many frames as are asked for, and one is an image', async () => {
+  expect(drawn(await draw({ frames: 5 })).frames).toBe(5);
+  expect(drawn(await draw({ kwargs: { num_frames: 5 } })).frames).toBe(5);
+  const image = drawn(await draw({ frames: 1 }));
+  expect([image.frames, image.data.length]).toEqual([undefined, 3 * 32 * 32]);
+});
+
+it('frames that no number of latents gives are refused', async () => {
+  await expect(draw({ frames: 4 })).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'frames',
+    message: 'frames is 4, which is no multiple of 2 and one more; the nearest are 3 and 5',
+  });
+});
+
+it('previews have the frames of the clip', async () => {
+  const previews = (await draw({ previews: 1 })).flatMap((event) =>
+    event.type === 'preview' ? [event.image] : [],
+  );
+  expect(previews.map(({ frames, width }) => [frames, width])).toEqual([[3, 32]]);
+});
+
+it('the memory plan counts frames', async () => {
+  const peaks: number[] = [];
+  for (const frames of [1, 3, 5]) peaks.push((await model.plan({ prompt: 'a wave', seed: 5, frames })).peak);
+  expect(peaks[1]).toBeGreaterThan(peaks[0]!);
+});

@@ -1,0 +1,88 @@
+// The order in which changes are tried for a model that does not fit, shown with a kind of model that is registered here.
+
+import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import type { ModelPlan } from '../../../src/engine/plan/model-plan.ts';
+import type {
+  OpenOnPaper,
+  PaperModel,
+  PaperOpening,
+  PaperSettings,
+  PlanPlace,
+} from '../../../src/engine/plan/paper-model.ts';
+import { planOnPaper } from '../../../src/engine/plan/plan-on-paper.ts';
+
+const WEIGHTS = { none: 1000, int8: 500, int4: 250 };
+const CONTEXT = 8192;
+/** Bytes of weights that stay on the device where layers are in host memory. */
+const STREAMED = 100;
+
+/** A byte of context takes a sixteenth of a byte; a shorter context of at least 1024 tokens opens, too. */
+async function open(budget: number, settings: PaperSettings): Promise<PaperOpening> {
+  const weights = settings.layerwiseOffload ? STREAMED : WEIGHTS[settings.quantization];
+  const contextLength = Math.min(settings.contextLength!, 16 * (budget - weights));
+  if (contextLength < 1024) throw new EngineError('out_of_memory', `${weights} bytes are too many`);
+  return { weights, scratch: 0, bytes: weights + contextLength / 16, contextLength };
+}
+
+const MODEL: PaperModel = { quantizations: ['none', 'int8', 'int4'], contextLength: CONTEXT, open };
+
+function plan(
+  memoryBudget: number,
+  { memory = 2 ** 20, ...model }: Partial<PaperModel> & { memory?: number } = {},
+): Promise<ModelPlan> {
+  const openMemo: OpenOnPaper = async (path, options, _, note) => ({
+    model: { ...MODEL, ...model },
+    async choose() {
+      note('chosen');
+      return options.quantization === 'int8' ? 'int8' : 'none';
+    },
+    describe: () => ({
+      kind: 'text',
+      architecture: path,
+      parameters: 1,
+      stored: ['F32'],
+      ignored: { modules: [], tensors: 0 },
+    }),
+  });
+  return planOnPaper(openMemo, 'Memo', { model: 'memo', memoryBudget }, { memory } as PlanPlace);
+}
+
+describe('a model', () => {
+  it('that fits needs no change, and what its kind does not tell is left empty', async () => {
+    const planned = await plan(1512);
+    expect(planned).toMatchObject({ fits: true, opens: true, change: null, architecture: 'Memo' });
+    expect(planned).toMatchObject({ wrapper: null, media: [], cache: null, components: [], budget: 1512 });
+    expect(planned.notes.map(({ message }) => message)).toEqual(['chosen']);
+    expect(planned.choices.map(({ contextLength }) => contextLength)).toEqual([CONTEXT, CONTEXT, CONTEXT]);
+  });
+
+  it('that opens with a shorter context is given that one rather than smaller weights', async () => {
+    const { fits, opens, change } = await plan(1256);
+    expect([fits, opens, change]).toEqual([false, true, { contextLength: 4096 }]);
+  });
+
+  it('that does not open is given smaller weights, with a shorter context where they need one', async () => {
+    expect((await plan(1012)).change).toEqual({ quantization: 'int8' });
+    expect((await plan(756)).change).toEqual({ quantization: 'int8', contextLength: 4096 });
+  });
+
+  it('whose layers may be in host memory has them there where no weights are small enough', async () => {
+    const large = { quantizations: ['none'] as const };
+    expect((await plan(800, { ...large, mayStream: true })).change).toEqual({ layerwiseOffload: true });
+    expect((await plan(800, large)).change).toEqual({ memoryBudget: 1512 });
+  });
+
+  it('that nothing else makes fit is given a budget of the machine, or else the least useful one', async () => {
+    expect((await plan(50)).change).toEqual({ memoryBudget: 1512 });
+    const small = { quantization: 'int4', contextLength: 4096, memoryBudget: 506 };
+    expect((await plan(50, { memory: 1000 })).change).toEqual(small);
+  });
+
+  it('whose least budget is estimated too low is tried with larger ones', async () => {
+    const least = async (): Promise<number> => 1500;
+    expect((await plan(50, { least })).change).toEqual({ memoryBudget: 1512 });
+    const never = async (): Promise<number> => 100;
+    expect((await plan(50, { least: never, memory: 120 })).change).toBeNull();
+  });
+});
