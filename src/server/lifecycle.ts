@@ -10,8 +10,6 @@ import { createApp } from './app.ts';
 import { headerLimits } from './http/arrival.ts';
 import { watchConnections } from './connections.ts';
 import type { Log } from './http/request-log.ts';
-import { routesWith } from './routes.ts';
-import type { RouteTable } from './service/route.ts';
 import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import { routesWith } from './routes.ts';
