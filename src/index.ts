@@ -21,15 +21,14 @@ export type {
 export { SUPPORTED } from './host/supported.ts';
 export type { Supported } from './engine/opening/supported.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
-export { KINDS as MODEL_KINDS } from './host/kinds/kinds.ts';
-export type { AnyKind, ModelKind, ModelOf } from './host/kinds/model-kind.ts';
+export { MODEL_KINDS } from './host/kinds/faces.ts';
+export type { AnyFace as AnyKind, KindFace as ModelKind, ModelOf } from './host/kinds/kind-face.ts';
 export type { Model } from './host/session/model.ts';
 export {
   adapters,
   checkKernels,
   openEmbeddingModel,
   openImageModel,
-  openModel,
   openTextModel,
   probeAdapter,
   tuneTextModel,

@@ -27,7 +27,6 @@ it('is these names and no more', () => {
     'MODEL_KINDS',
     'openEmbeddingModel',
     'openImageModel',
-    'openModel',
     'openTextModel',
     'PIPELINE_CLASSES',
     'planModel',

@@ -5,19 +5,14 @@ import { modelName } from '../engine/opening/model-name.ts';
 import type { OpenEvent } from '../engine/opening/open-event.ts';
 import type { Platform } from '../engine/platform/platform.ts';
 import type { Port } from '../engine/platform/port.ts';
-import type { ModelKind, SessionOptions } from './kinds/model-kind.ts';
+import type { SessionOptions } from './kinds/kind-face.ts';
+import type { ModelKind } from './kinds/model-kind.ts';
 import { DeviceSession } from './session/device-session.ts';
-import { localModel, type AnyModel } from './session/model.ts';
+import { localModel } from './session/local-model.ts';
+import type { AnyModel } from './session/model.ts';
 import { Opening } from './session/opening.ts';
 import { letSleep } from './session/sleeping-model.ts';
 import { ModelHost, type HostedModel } from './thread/model-host.ts';
-
-/** Opens models of one kind. An abort of `signal` cancels the opening. */
-export type OpenModel<Options, M> = (
-  options: Options,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-) => Promise<M>;
 
 /**
  * Opens a model in this thread. Errors: model_not_found, bad_checkpoint, unsupported, bad_request, no_adapter, out_of_memory, network;

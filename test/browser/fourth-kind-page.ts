@@ -1,6 +1,6 @@
 // A page that opens models of a kind of its own, and the worker that serves them.
 
-import { openModel } from '../../src/host/page/open.ts';
+import { openModel } from '../../src/host/page/open-model.ts';
 import { serveKinds } from '../../src/host/page/serve.ts';
 import { ECHO } from '../host/fourth-kind.mjs';
 

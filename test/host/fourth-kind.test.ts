@@ -3,7 +3,8 @@
 
 import type { H3Event } from 'h3';
 import { afterEach, expect, test, vi } from 'vitest';
-import { MODEL_KINDS, openModel, type OpenEvent } from '../../src/index.ts';
+import { openModel } from '../../src/host/node/open-model.ts';
+import { MODEL_KINDS, type OpenEvent } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
 import { findModel } from '../../src/server/service/models.ts';
 import type { Route } from '../../src/server/service/route.ts';

@@ -2,7 +2,8 @@
 
 import { DeviceSession } from '../../src/host/session/device-session.ts';
 import type { DeviceSource } from '../../src/engine/opening/served.ts';
-import type { ModelKind, SessionOptions } from '../../src/host/kinds/model-kind.ts';
+import type { SessionOptions } from '../../src/host/kinds/kind-face.ts';
+import type { ModelKind } from '../../src/host/kinds/model-kind.ts';
 import type { AnyModel } from '../../src/host/session/model.ts';
 import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
 import { Opening } from '../../src/host/session/opening.ts';

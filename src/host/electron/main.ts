@@ -7,7 +7,7 @@ import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-m
 import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
-import type { OpenModel } from '../open.ts';
+import type { OpenModel } from '../session/model.ts';
 import { listAdapters, openModel } from './open-main.ts';
 import { serveWindows } from './windows.ts';
 

@@ -9,12 +9,10 @@ import type { KernelCheck } from '../../engine/check/check-result.ts';
 import type { ProbeResult } from '../../engine/check/probe-result.ts';
 import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
-import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
 import { TEXT } from '../kinds/text.ts';
-import { openInline, openSleeping, type OpenModel } from '../open.ts';
-import type { AnyModel } from '../session/model.ts';
+import type { OpenModel } from '../session/model.ts';
+import { openModel } from './open-model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { openInWorker } from './start-worker.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
 import { adapterRule } from '../../engine/input/rules.ts';
 
@@ -35,22 +33,6 @@ export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...give
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
 export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, EmbeddingModel> = (...given) =>
   openModel(EMBEDDING, ...given);
-
-/** Opens a model of a kind, in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. */
-export async function openModel<Options extends SessionOptions, M extends AnyModel>(
-  kind: ModelKind<Options, M>,
-  options: Options,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-): Promise<M> {
-  refuseElectron();
-  kind.check(options);
-  return openSleeping(kind, options, onEvent, signal, async (giveUp) => {
-    if (!options.inline) return openInWorker(kind, options, onEvent, giveUp);
-    const { nodePlatform } = await import('./platform.ts');
-    return openInline(kind, nodePlatform, options, onEvent, giveUp);
-  });
-}
 
 /** Lists all GPU adapters that can be opened, best first. */
 export function adapters(): Promise<AdapterSummary[]> {

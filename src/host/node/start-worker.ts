@@ -1,7 +1,8 @@
 // Starts the engine's threads in Node, for programs that open models. It loads no engine: worker.ts, which the threads run, does.
 
 import { isMainThread } from 'node:worker_threads';
-import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
+import type { SessionOptions } from '../kinds/kind-face.ts';
+import type { ModelKind } from '../kinds/model-kind.ts';
 import { waitUntilReleased } from '../thread/model-host.ts';
 import { openProxy } from '../thread/model-proxy.ts';
 import type { AnyModel } from '../session/model.ts';

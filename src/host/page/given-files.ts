@@ -4,6 +4,7 @@ import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { ModelFiles } from '../../files/page/model-source.ts';
 import { GIVEN } from './folders.ts';
 import { checkComponents, checkList, checkLoras, checkModel, type LoraInPage } from './page-rules.ts';
+import type { HubAccess } from './page-storage.ts';
 
 /** Options of Node that name files by paths, as pages have them. */
 export interface FileOptions {
@@ -88,3 +89,14 @@ function nameOf(given: ModelFiles): string {
   if (folder !== undefined && rest.length > 0) return folder;
   return files.find(({ name }) => isGgufName(name))?.name.replaceAll('/', '-') ?? 'files';
 }
+
+/** Options of a model in a page: a model, an adapter or a component may also be its files, and `hub` says where ids are looked up. */
+export type InPage<Options extends { model: string }> = Omit<
+  Options,
+  'model' | 'inline' | keyof FileOptions
+> &
+  Pick<FileOptions, keyof FileOptions & keyof Options> & {
+    /** Hub id, or the files of the model. */
+    model: string | ModelFiles;
+    hub?: HubAccess;
+  };

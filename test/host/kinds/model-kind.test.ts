@@ -7,7 +7,7 @@ import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { EventQueue } from '../../../src/engine/async/event-queue.ts';
 import type { ServedDevice, Service } from '../../../src/engine/opening/served.ts';
 import { ModelHost } from '../../../src/host/thread/model-host.ts';
-import type { SessionOptions } from '../../../src/host/kinds/model-kind.ts';
+import type { SessionOptions } from '../../../src/host/kinds/kind-face.ts';
 import { openProxy } from '../../../src/host/thread/model-proxy.ts';
 import type { Model } from '../../../src/host/session/model.ts';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
