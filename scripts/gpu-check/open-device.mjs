@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { create, globals } from 'webgpu';
-import { findLoras } from '../../dist/gpu/find-adapter.js';
+import { findAdapters } from '../../dist/gpu/find-adapter.js';
 import { Device } from '../../dist/gpu/device.js';
 import { readShader } from '../../dist/gpu/node.js';
 import { preloadCachedDriver, systemHasVulkanLoader } from '../../dist/gpu/vulkan-cache.js';
@@ -46,7 +46,7 @@ export async function openFully() {
 
 async function find() {
   globalThis.gpuOfCheck = create(FLAGS); // collecting it would crash the process
-  return findLoras(globalThis.gpuOfCheck);
+  return findAdapters(globalThis.gpuOfCheck);
 }
 
 /** A pipeline of a .wgsl file of this folder, or of one whose address is given from here. */
