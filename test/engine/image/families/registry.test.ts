@@ -10,7 +10,9 @@ const path = (relative: string): string => fileURLToPath(new URL(`../../../${rel
 
 /** Texts of the tests that compare modules. */
 const tests = ['models/image', 'models/text', 'models/vision', 'engine/text/step']
-  .flatMap((folder) => readdirSync(path(folder)).map((file) => path(`${folder}/${file}`)))
+  .flatMap((folder) =>
+    readdirSync(path(folder), { recursive: true, encoding: 'utf8' }).map((file) => path(`${folder}/${file}`)),
+  )
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
