@@ -18,6 +18,7 @@ it('is these names and no more', () => {
     'DEFAULTS',
     'encodeImage',
     'EngineError',
+    'frameOf',
     'IMAGE_FORMATS',
     'imageFormatOf',
     'LIMITS',

@@ -1,6 +1,6 @@
 // A program that ends by itself while its model opens or generates: argv is the folder, and when. Its exit code is 7.
 
-import { openTextModel } from '../../src/index.ts';
+import { openTextModel } from '../../../src/index.ts';
 
 const [model = '', when] = process.argv.slice(2);
 const leaveAtWarmup = (type: string): void =>
