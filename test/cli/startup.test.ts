@@ -47,7 +47,7 @@ it('the public face checks the version of Node before it loads anything else', (
 
 it('the public face loads what opens models when one is opened', () => {
   const loaded = loadedBy('index.ts');
-  const openers = ['text/open', 'image/open', 'embedding/open', 'plan/plan'].map(
+  const openers = ['text/open', 'image/open', 'embedding/open', 'text/plan-text'].map(
     (name) => `engine/${name}.ts`,
   );
   for (const file of [...openers, 'host/node/worker.ts'])
