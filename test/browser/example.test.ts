@@ -11,6 +11,7 @@ afterAll(() => server.close());
 
 pages.test('answers a question and draws an image', async () => {
   const page = await pages.open();
+  page.setDefaultTimeout(120_000); // kernels of images compile slowly on a busy machine with an empty cache
   await page.goto(server.url);
   await page.fill('#chat [name=prompt]', 'What is the capital of France?');
   await page.click('#chat button');
