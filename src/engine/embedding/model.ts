@@ -1,4 +1,4 @@
-// What an embedding model answers: requests are checked and tokenized here, and the queue computes their texts.
+// The embedding model of one thread: it checks and tokenizes requests, and its queue computes their texts.
 
 import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../async/abort-listeners.ts';

@@ -1,4 +1,4 @@
-// What an image model answers: requests are drawn one after the other, in order of arrival.
+// The image model of one thread: it draws requests one after the other, in order of arrival.
 
 import { cancelledBefore } from '../async/cancelled.ts';
 import { EventQueue } from '../async/event-queue.ts';

@@ -97,7 +97,7 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
     const config = readAutoencoderDCConfig(json, file);
     return declared(config, config.encoder.length, autoencoderDCDecoder, autoencoderDCEncoder);
   },
-  /** Its latents are those of the denoiser already. */
+  /** The page itself turns its latents into the denoiser's form, so that nothing is scaled or shifted here. */
   AutoencoderKLFlux2(json, file) {
     const config = readAutoencoderKLFlux2Config(json, file);
     const { latentChannels, patch, channels, scales } = config;

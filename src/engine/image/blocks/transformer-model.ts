@@ -39,7 +39,7 @@ export interface TextStates {
 
 type Facts = Omit<FamilyModel, 'checkFiles' | 'prepare'>;
 
-/** What a family declares of its model beside the facts that callers read. `Page`: the transformer with its weights. */
+/** The part of a family's declaration that the denoiser reads. `Page`: the transformer with its weights. */
 export interface TransformerDeclaration<Page>
   extends Pick<Facts, 'latentChannels' | 'guides'>, Partial<Omit<Facts, 'latentChannels' | 'guides'>> {
   page(table: WeightTable): Page;
@@ -61,7 +61,7 @@ export interface TransformerRequest<Page> {
   page: Page;
   request: RunRequest;
   texts: readonly TextStates[];
-  /** What `before` gave; null: nothing. */
+  /** The result of `before`; null where the family has no `before`. */
   before: Tensor | null;
   /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
   references: readonly Tensor[];
@@ -214,7 +214,7 @@ export function requireWidth(key: string, wanted: number, encoders: string, foun
   );
 }
 
-/** What is computed of a text once for all steps, such as its states in the transformer's width. */
+/** Values of a text that are computed once for all steps, such as its states in the transformer's width. */
 export async function conditionOnce<Page>(
   { device, options }: Pick<TransformerRequest<Page>, 'device' | 'options'>,
   scope: Scope,

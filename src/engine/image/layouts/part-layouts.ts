@@ -1,4 +1,4 @@
-// What layouts of models in one file have in common: prefixes of components, pairs of original names and those of diffusers, and the values
+// Parts that layouts of models in one file share: prefixes of components, pairs of original names and those of diffusers, and the values
 // that most files leave unsaid.
 
 import type {

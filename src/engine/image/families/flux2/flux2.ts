@@ -69,7 +69,7 @@ function scaledSizeOf({ width, height }: Size, pixels: number): Size {
   return { width: Math.trunc(width * scale), height: Math.trunc(height * scale) };
 }
 
-/** Of the scaled image the middle is taken whose sides are whole tokens. */
+/** A reference is scaled, then cropped around its middle to sides that are whole tokens. */
 const REFERENCES: ReferenceRule = {
   most: 10,
   drawn: 'first',
