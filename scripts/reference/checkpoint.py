@@ -1,6 +1,6 @@
 """Makes the tiny checkpoints of test/golden:  python scripts/reference/checkpoint.py [NAME of a checkpoint in cases.py…]
 
-Weights are drawn at random by recipe.py, norms away from one and biases away from zero. golden.py runs after this.
+Weights are drawn at random by draws.py, norms away from one and biases away from zero. golden.py runs after this.
 """
 
 import json

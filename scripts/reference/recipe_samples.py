@@ -1,4 +1,4 @@
-"""Numbers of recipe.py, to which those of scripts/setup/recipe.mjs are held:  python scripts/reference/recipe_samples.py
+"""Numbers of draws.py, to which those of scripts/setup/recipe.mjs are held:  python scripts/reference/recipe_samples.py
 
 test/golden/recipe-samples.json: draws with the sums and the first of their numbers, and the digest of their bytes in each dtype.
 """
@@ -7,7 +7,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from recipe import cast, integers, numbers
+from draws import cast, integers, numbers
 
 NUMBERS = (
     (1, 'model.embed_tokens.weight', 5000, 0.25, 0.0),

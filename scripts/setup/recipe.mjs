@@ -1,4 +1,4 @@
-// Makes files of tensors from their recipes. scripts/reference/recipe.py states the same numbers, and the form of a recipe.
+// Makes files of tensors from their recipes. scripts/reference/draws.py states the same numbers, and recipe.py the form of a recipe.
 
 import { inflateSync } from 'node:zlib';
 

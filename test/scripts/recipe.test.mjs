@@ -1,4 +1,4 @@
-// Recipes of goldens: the numbers that scripts/reference/recipe.py draws, the forms of an entry, and when files are made anew.
+// Recipes of goldens: the numbers that scripts/reference/draws.py draws, the forms of an entry, and when files are made anew.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
