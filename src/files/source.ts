@@ -1,6 +1,6 @@
 // Sources of bytes. A checkpoint is a folder of sources, which a disk, a browser's File or an array in a test can implement.
 
-import { EngineError } from './error.ts';
+import { badCheckpoint, EngineError } from './error.ts';
 import { parseJson } from './json.ts';
 
 export interface ByteSource {
@@ -49,10 +49,9 @@ export async function readBytes(folder: Folder, name: string): Promise<Uint8Arra
   const source = await folder.open(name);
   try {
     if (source.size > MOST_TEXT_BYTES) {
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `${name} in ${folder.path} has ${source.size} bytes, and such a file may have ${MOST_TEXT_BYTES}: put the published file in its place`,
-        { param: name },
+        name,
       );
     }
     return await source.read(0, source.size);
@@ -66,14 +65,7 @@ export async function readText(folder: Folder, name: string): Promise<string> {
     return utf8.decode(await readBytes(folder, name));
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
-    throw new EngineError(
-      'bad_checkpoint',
-      `${name} in ${folder.path} is not UTF-8 text: fetch the file again`,
-      {
-        param: name,
-        cause,
-      },
-    );
+    throw badCheckpoint(`${name} in ${folder.path} is not UTF-8 text: fetch the file again`, name, cause);
   }
 }
 
@@ -84,13 +76,10 @@ export async function readJsonValue(folder: Folder, name: string): Promise<unkno
     return parseJson(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${name} in ${folder.path} is not JSON (${reason}): fetch the file again, or correct it`,
-      {
-        param: name,
-        cause,
-      },
+      name,
+      cause,
     );
   }
 }
@@ -99,12 +88,9 @@ export async function readJsonValue(folder: Folder, name: string): Promise<unkno
 export async function readJson(folder: Folder, name: string): Promise<Record<string, unknown>> {
   const value = await readJsonValue(folder, name);
   if (isRecord(value)) return value;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${name} in ${folder.path} must hold a JSON object: put the published file in its place`,
-    {
-      param: name,
-    },
+    name,
   );
 }
 

@@ -13,7 +13,7 @@ import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
 import { readCoded } from '../coded/fold.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, EngineError } from '../error.ts';
 import { readGgufSpeech } from './gguf-checkpoint.ts';
 import type { GivenTower } from '../gguf/tower.ts';
 import { option, say } from '../message.ts';
@@ -74,10 +74,9 @@ export async function openCheckpoint(
 
 /** Throws for a tower that was given for a model in other files. */
 export function refuseTower(path: string): never {
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     say`${path} is no GGUF model, and has its towers among its own weights: leave out ${option('mmproj')}`,
-    { param: 'mmproj' },
+    'mmproj',
   );
 }
 
@@ -196,10 +195,9 @@ function openFiles(folder: Folder, names: string[]): Promise<Weights> {
   if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
   if (names.includes(INDEX)) return openShards(folder, names, INDEX);
   const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint, or where it was published so, a repository in the layout of transformers`,
-    { param: INDEX },
+    INDEX,
   );
 }
 

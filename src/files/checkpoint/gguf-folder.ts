@@ -1,6 +1,6 @@
 // Folders that are opened by a GGUF file.
 
-import { EngineError } from '../error.ts';
+import { EngineError, modelNotFound } from '../error.ts';
 import { openGgufCheckpoint, type GgufCheckpoint } from './gguf-checkpoint.ts';
 import { ggufSets, setsText, towerBeside } from '../gguf/file-names.ts';
 import { openGgufTower, PROJECTOR, type GgufTower, type GivenTower } from '../gguf/tower.ts';
@@ -18,10 +18,9 @@ export function ggufOf(path: string, names: readonly string[]): string | null {
   if (sets.length > 1) {
     const tag = sets.find(({ tag: one }) => one !== null)?.tag ?? null;
     const byTag = tag === null ? '' : `, or by its quantization as ${path}:${tag}`;
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${path} holds ${sets.length} models as GGUF files, ${setsText(sets)}: name one by its file${byTag}`,
-      { param: 'model' },
+      'model',
     );
   }
   return sets[0]?.names[0] ?? null;

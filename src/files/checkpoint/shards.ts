@@ -1,6 +1,6 @@
 // Weights in one safetensors file, or in several with an index of the tensors' files. Opening reads headers only.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError } from '../error.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { isRecord, readJson, type ByteSource, type Folder } from '../source.ts';
 
@@ -59,9 +59,7 @@ async function readShardIndex(
 ): Promise<Map<string, string>> {
   const { weight_map: map } = await readJson(folder, name);
   const wrong = (reason: string) =>
-    new EngineError('bad_checkpoint', `${name} ${reason}: put the published file in its place`, {
-      param: name,
-    });
+    badCheckpoint(`${name} ${reason}: put the published file in its place`, name);
   if (!isRecord(map)) throw wrong('has no weight_map');
   const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
     if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
@@ -72,21 +70,14 @@ async function readShardIndex(
   const missing = entries.map(([, shard]) => shard).find((shard) => !names.includes(shard));
   if (missing !== undefined) {
     const count = entries.filter(([, shard]) => shard === missing).length;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${missing} is missing from ${folder.path} (${count} of ${entries.length} tensors): fetch the checkpoint again, what is there is kept`,
-      { param: missing },
+      missing,
     );
   }
   return new Map(entries);
 }
 
 function broken(tensor: string, reason: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `tensor ${tensor} ${reason}: take the index and its shards from one revision`,
-    {
-      param: tensor,
-    },
-  );
+  return badCheckpoint(`tensor ${tensor} ${reason}: take the index and its shards from one revision`, tensor);
 }

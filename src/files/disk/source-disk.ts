@@ -4,7 +4,7 @@
 import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { refusePickle } from '../pickle.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { malformed } from '../gguf/header-cursor.ts';
@@ -18,8 +18,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
     throw unreadableError(root, cause);
   });
   if (info === null) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
     );
   }
@@ -48,10 +47,9 @@ function fileFolder(root: string): Folder {
     names: async () => [file],
     open: async (name) => {
       if (name === file) return openDiskSource(root);
-      throw new EngineError(
-        'model_not_found',
+      throw modelNotFound(
         `${root} is a file and not a folder with ${name}: give the folder of the model`,
-        { param: 'model' },
+        'model',
       );
     },
   };
@@ -65,15 +63,13 @@ async function openGgufFolder(root: string): Promise<Folder> {
     if (isNamed !== (await isGguf(source))) {
       throw isNamed
         ? malformed(root, 'it does not begin with the letters GGUF')
-        : new EngineError(
-            'unsupported',
+        : unsupported(
             `${root} is a GGUF file without the ending .gguf: rename it, or make a link to it with that ending`,
           );
     }
     if (!isNamed) refusePickle(root);
     if (!isNamed)
-      throw new EngineError(
-        'model_not_found',
+      throw modelNotFound(
         `${root} is a file: give the folder of a model, with its config.json or model_index.json, or a GGUF file`,
       );
   } finally {
@@ -131,11 +127,7 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
   }
   const { size, mtimeMs } = opened;
   const changed = (how: string): EngineError =>
-    new EngineError(
-      'bad_checkpoint',
-      `${path} ${how} while it was read: open the model again once nothing writes to it`,
-      { param: path },
-    );
+    badCheckpoint(`${path} ${how} while it was read: open the model again once nothing writes to it`, path);
   const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
     assertRange({ name, size }, offset, target.length);
     let filled = 0;
@@ -187,13 +179,7 @@ function notRegular(path: string, stats: Stats): EngineError {
     [stats.isCharacterDevice() || stats.isBlockDevice(), 'a device'],
   ];
   const kind = kinds.find(([is]) => is)?.[1] ?? 'not a regular file';
-  return new EngineError(
-    'bad_checkpoint',
-    `${path} is ${kind}, and a file is needed: put the published file in its place`,
-    {
-      param: path,
-    },
-  );
+  return badCheckpoint(`${path} is ${kind}, and a file is needed: put the published file in its place`, path);
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -220,5 +206,5 @@ function unreadableError(path: string, cause: unknown): EngineError {
     code === 'ENOENT'
       ? 'is missing: fetch the checkpoint again'
       : `cannot be read (${code}): ${Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : 'check the disk and the permissions'}`;
-  return new EngineError('bad_checkpoint', `${path} ${problem}`, { param: path, cause });
+  return badCheckpoint(`${path} ${problem}`, path, cause);
 }

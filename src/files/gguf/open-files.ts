@@ -1,6 +1,6 @@
 // Opens the GGUF files of one model: a single file, or all parts of a split one, whose first part has the metadata.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint } from '../error.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import { missingParts, setOf } from './file-names.ts';
 import { readGguf, type GgufFile, type GgufTensor } from './gguf.ts';
@@ -19,10 +19,9 @@ export async function openGgufFiles(folder: Folder, name: string): Promise<GgufF
   const missing = missingParts(set);
   if (missing.length > 0) {
     const others = missing.length === 1 ? '' : ` and ${missing.length - 1} more`;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${name} is one of ${set.count} parts, and ${missing[0]}${others} ${missing.length === 1 ? 'is' : 'are'} not beside it: fetch all parts into one folder`,
-      { param: missing[0]! },
+      missing[0],
     );
   }
   const sources: ByteSource[] = [];

@@ -1,7 +1,7 @@
 // The tensors of a GGUF file as the entries that everything behind a checkpoint reads: parts of stacked and fused tensors, heads whose
 // rows are stored in pairs in their own order again, and values without what was added to them. Bytes are read as codes: none is decoded.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
@@ -55,10 +55,9 @@ function sizeOf(shape: readonly number[]): number {
 }
 
 function broken({ name, source }: GgufTensor, problem: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${source.name}: tensor ${name} ${problem}: fetch the file again, or convert the model again`,
-    { param: name },
+    name,
   );
 }
 

@@ -1,7 +1,7 @@
 // The kinds of tokenizers that GGUF files have, as parts of a tokenizer.json: SentencePiece's merges by score, byte-level BPE, WordPiece,
 // and Unigram.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint } from '../error.ts';
 import type { GgufKeys } from './keys.ts';
 import { preTokenizer, preTokenizerNames, type PreTokenizer } from './pre-tokenizers.ts';
 import { scoredMerges } from './scored-merges.ts';
@@ -127,10 +127,9 @@ function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
 function mergeOf(keys: GgufKeys, merge: string, nth: number): [string, string] {
   const at = merge.indexOf(' ', 1);
   if (at > 0) return [merge.slice(0, at), merge.slice(at + 1)];
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${keys.file}: merge ${nth} of ${own('merges')} is ${JSON.stringify(merge.slice(0, 100))}, two tokens with a space between are needed: fetch the file again`,
-    { param: own('merges') },
+    own('merges'),
   );
 }
 

@@ -24,7 +24,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { bytesText } from '../bytes-text.ts';
-import { EngineError } from '../error.ts';
+import { badRequest, EngineError } from '../error.ts';
 import { readDiskJson, writeAll } from '../disk/source-disk.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from './hub-cache.ts';
 import { acquireLock } from './hub-lock.ts';
@@ -84,10 +84,10 @@ export class DiskCache implements ModelCache {
       );
     }
     if (typeof code === 'string' && UNWRITABLE.has(code)) {
-      return new EngineError(
-        'bad_request',
+      return badRequest(
         `cannot write to the model cache ${this.place} (${code}); point ${cacheVariable} at a folder that can be written`,
-        { cause: error },
+        undefined,
+        error,
       );
     }
     return error;

@@ -1,7 +1,7 @@
 // Lists and removes models of the cache. Downloads of other programs in the same layout are listed too.
 import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { EngineError } from '../error.ts';
+import { badRequest, modelNotFound } from '../error.ts';
 import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from './hub-cache.ts';
@@ -91,10 +91,9 @@ export async function removeModel(
   const cache = new DiskCache(await openHub(options.env ?? process.env));
   if (!(await cache.ids()).includes(id)) {
     const near = await nearestModel(id, cache);
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `no model '${id}' in the cache ${cache.place}${near ? `; did you mean ${near}` : ''}; only cached models can be removed, by their id`,
-      { param: 'model' },
+      'model',
     );
   }
   const repo = cache.repo(id);
@@ -118,10 +117,9 @@ async function removeRevision(repo: DiskRepo, id: string, revision: string): Pro
   const commit = refs.get(revision) ?? revision;
   const commits = await namesIn(repo.snapshots);
   if (!commits.includes(commit)) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${id} has no revision '${revision}' in the cache; it has ${[...refs.keys(), ...commits].join(', ')}`,
-      { param: 'revision' },
+      'revision',
     );
   }
   await rm(join(repo.snapshots, commit), { recursive: true });
@@ -144,10 +142,9 @@ async function removeGguf(
   const removed = sets.filter((set) => hasTag(set, tag));
   if (removed.length === 0) {
     const tags = [...new Set(sets.flatMap((set) => set.tag ?? []))].join(', ') || 'none';
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${id} has no GGUF file of ${tag} in the cache; quantizations there: ${tags}`,
-      { param: 'model' },
+      'model',
     );
   }
   for (const path of removed.flatMap(({ names }) => names)) await rm(join(repo.snapshots, path));
@@ -171,10 +168,7 @@ async function refuseIfBusy(repo: DiskRepo, id: string): Promise<void> {
   for (const name of await namesIn(repo.locks)) {
     const holder = name.endsWith('.svc.lock') ? await lockHolder(join(repo.locks, name)) : null;
     if (holder !== null && holder !== 'dead') {
-      throw new EngineError(
-        'bad_request',
-        `${id} is being fetched by process ${holder.pid}; stop that first`,
-      );
+      throw badRequest(`${id} is being fetched by process ${holder.pid}; stop that first`);
     }
   }
 }

@@ -1,6 +1,6 @@
 // Lists and removes stored models.
 
-import { EngineError } from '../error.ts';
+import { badRequest, modelNotFound } from '../error.ts';
 import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from '../hub/hub-cache.ts';
 import { splitRemoved } from '../hub/hub-gguf.ts';
@@ -54,10 +54,9 @@ export async function removeStored(
   const { id, tag } = splitRemoved(model);
   if (!(await cache.ids()).includes(id)) {
     const near = await nearestModel(id, cache);
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `no model '${id}' in ${cache.place}${near ? `; did you mean ${near}` : ''}; only stored models can be removed, by their id`,
-      { param: 'model' },
+      'model',
     );
   }
   const repo = cache.repo(id);
@@ -70,11 +69,7 @@ export async function removeStored(
     else await repo.removeUnused();
     freed = before - (await repo.folder.bytes());
   });
-  if (!removed)
-    throw new EngineError(
-      'bad_request',
-      `${id} is in use by this page or another tab; close the model first`,
-    );
+  if (!removed) throw badRequest(`${id} is in use by this page or another tab; close the model first`);
   if (!(await cache.ids()).includes(id)) await use.forget(modelKey(id));
   return { id: model, bytes: freed };
 }
@@ -97,10 +92,9 @@ async function removePart(repo: OpfsRepo, tag: string | null, revision: string |
   const { refs, snapshots } = await repo.record();
   const commit = revision === undefined ? undefined : (refs.get(revision) ?? revision);
   if (commit !== undefined && !snapshots.has(commit)) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${repo.id} has no revision '${revision}' in the browser's storage; it has ${[...refs.keys(), ...snapshots.keys()].join(', ')}`,
-      { param: 'revision' },
+      'revision',
     );
   }
   const commits = commit === undefined ? [...snapshots.keys()] : [commit];
@@ -108,13 +102,7 @@ async function removePart(repo: OpfsRepo, tag: string | null, revision: string |
     commits.map((one) => [one, tag === null ? null : namesWith(tag, snapshots.get(one)!)]),
   );
   if (tag !== null && [...names.values()].every((paths) => paths!.length === 0)) {
-    throw new EngineError(
-      'model_not_found',
-      `${repo.id} has no GGUF file of ${tag} in the browser's storage`,
-      {
-        param: 'model',
-      },
-    );
+    throw modelNotFound(`${repo.id} has no GGUF file of ${tag} in the browser's storage`, 'model');
   }
   await repo.update((record) => {
     for (const [one, paths] of names) {

@@ -1,7 +1,7 @@
 // Ranges of files that the page reads itself, asked for over a message port. A port has one reader; a reader can ask the page for a further
 // port, which it hands to another worker.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint } from '../error.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 
 /** A file that the page reads itself. */
@@ -104,8 +104,6 @@ class PortReader {
       this.#port.postMessage({ id, ...call } satisfies ToPage);
     });
     if ('bytes' in answer) return answer.bytes;
-    throw new EngineError('bad_checkpoint', `${name} could not be read by the page: ${answer.problem}`, {
-      param: name,
-    });
+    throw badCheckpoint(`${name} could not be read by the page: ${answer.problem}`, name);
   }
 }

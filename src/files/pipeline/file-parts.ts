@@ -1,6 +1,6 @@
 // Components in one file: which layouts its names show, and the tensors of one component under the names that pages ask for.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError } from '../error.ts';
 import { readCoded } from '../coded/fold.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { readSafetensors } from '../tensors/safetensors.ts';
@@ -140,10 +140,9 @@ export async function smallValues(
   const count = entry.shape.reduce((product, size) => product * size, 1);
   const read = READERS[entry.dtype];
   if (read === undefined || count > most) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and up to ${most} numbers are read: take the file from where the model was published`,
-      { param: name },
+      name,
     );
   }
   const bytes = await entry.source.read(entry.offset, entry.bytes);

@@ -1,7 +1,7 @@
 // Weights of 8-bit floats in files of ComfyUI and others: with one scale for a matrix or for each row, under several names, or cast without
 // any. Matrices of whole blocks keep their codes; other tensors become f16, which holds each value of both types, or f32 with their scale.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 
@@ -44,10 +44,9 @@ function scaleOf(tensors: ReadonlyMap<string, TensorEntry>, name: string): Tenso
   const module = name.slice(0, -'weight'.length);
   const scale = SCALES.map((end) => tensors.get(module + end)).find((entry) => entry !== undefined);
   if (scale === undefined || SCALE_TYPES.includes(scale.dtype)) return scale;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${name} is ${tensors.get(name)!.dtype} with scales in ${scale.dtype} (MXFP8 has such), which is not read: choose FP8 with scales in F32, NF4 or a GGUF file of the model`,
-    { param: name },
+    name,
   );
 }
 
@@ -58,10 +57,9 @@ function replaced(entry: TensorEntry, scale: TensorEntry | undefined): FileTenso
   if (dtype === 'F8_E4M3' && isMatrix) return { ...entry, scaledBy: scale ?? one(entry) };
   if (scale === undefined) return widened(entry, null);
   if (scale.dtype === 'F32' && scale.bytes === 4) return widened(entry, scale);
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${name} is ${dtype} of [${shape.join(', ')}] with scales of [${scale.shape.join(', ')}], and one scale in F32 is read of such: choose another quantization of the model`,
-    { param: name },
+    name,
   );
 }
 

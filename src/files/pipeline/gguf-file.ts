@@ -1,7 +1,7 @@
 // GGUF files of image models, whose tensors keep the names of the model that was converted: those of ComfyUI-GGUF, which state the shapes that
 // tensors had before their values were laid out in rows of whole blocks, and those of stable-diffusion.cpp.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { GgufTensor } from '../gguf/gguf.ts';
 import { malformed } from '../gguf/header-cursor.ts';
@@ -41,10 +41,9 @@ export async function openGgufTensors(folder: Folder, name: string): Promise<Ggu
 function entryOf(keys: GgufKeys, tensor: GgufTensor): TensorEntry {
   const { name, type, source, offset, bytes } = tensor;
   if (isNeverRead(type)) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${keys.file}: tensor ${name} is stored as ${type}, which is not read: fetch the file of another quantization of the model, as Q4_K_M, IQ4_XS, Q3_K_M or Q2_K`,
-      { param: name },
+      name,
     );
   }
   const shape = originalShape(keys, tensor) ?? tensor.shape;

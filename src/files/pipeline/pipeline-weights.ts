@@ -2,7 +2,7 @@
 // variant (fp16 …) where there are several.
 
 import { option, say, type Prose } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError, unsupported } from '../error.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
 import { wrappedTensors } from '../checkpoint/text-half.ts';
 import { readCoded } from '../coded/fold.ts';
@@ -132,25 +132,20 @@ function wrongPath(code: 'bad_request' | 'model_not_found', message: Prose): Eng
 function noWeights(path: string, names: readonly string[]): EngineError {
   const pickle = names.find((name) => /\.(bin|pt|pth|ckpt)$|\.bin\.index\.json$/.test(name));
   if (pickle !== undefined) {
-    return new EngineError(
-      'unsupported',
+    return unsupported(
       `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it with safetensors.torch.save_file`,
-      { param: pickle },
+      pickle,
     );
   }
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
-    return new EngineError(
-      'unsupported',
+    return unsupported(
       `${path} holds GGUF weights of several models (${gguf} …): give the path of one of the files`,
-      {
-        param: gguf,
-      },
+      gguf,
     );
   }
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     say`${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with ${option('componentPaths')}`,
-    { param: 'diffusion_pytorch_model.safetensors' },
+    'diffusion_pytorch_model.safetensors',
   );
 }

@@ -1,7 +1,7 @@
 // T5's tokenizer in spiece.model, a protocol buffer of SentencePiece, as a tokenizer.json. Sources: sentencepiece_model.proto of SentencePiece;
 // T5Tokenizer of transformers, which adds the sentinel tokens and splits at white space.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { fieldsOf, floatOf, type Field } from './protocol-buffer.ts';
 
 export const SPIECE = 'spiece.model';
@@ -41,10 +41,9 @@ export function spieceTokenizer(
 ): Record<string, unknown> {
   const { tokenizer_class: className = 'T5Tokenizer' } = config;
   if (typeof className !== 'string' || !CLASSES.test(className)) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${SPIECE} is read for T5Tokenizer, and this one is for ${JSON.stringify(className)}: fetch or make a tokenizer.json for it`,
-      { param: 'tokenizer_config.json' },
+      'tokenizer_config.json',
     );
   }
   const { pieces, charsmap } = readModel(bytes);
@@ -98,10 +97,9 @@ function pieceOf({ bytes = new Uint8Array() }: Field): Piece {
 
 function sentinelsOf({ extra_ids: count = SENTINELS }: Readonly<Record<string, unknown>>): number {
   if (Number.isInteger(count) && Number(count) >= 0 && Number(count) <= MOST_SENTINELS) return Number(count);
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `extra_ids of the tokenizer is ${JSON.stringify(count)}, an integer from 0 to ${MOST_SENTINELS} is needed: correct tokenizer_config.json`,
-    { param: 'extra_ids' },
+    'extra_ids',
   );
 }
 
@@ -133,10 +131,9 @@ function endOfText(pieces: readonly Piece[], token: unknown): object {
 }
 
 function damaged(reason: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${SPIECE} is not the tokenizer of a T5 encoder: ${reason}; fetch the file again, or put tokenizer.json beside it`,
-    { param: SPIECE },
+    SPIECE,
   );
 }
 

@@ -1,7 +1,7 @@
 // Mistral's tokenizer in tekken.json as a tokenizer.json: special tokens come first, then the byte sequences of a vocabulary in the order of
 // their ranks, which is the order of the merges as well. Source: Tekkenizer of mistral-common.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import { isRecord } from '../source.ts';
 import { BY_ID } from './encode/merges.ts';
 import { standInBinary } from './encode/stand-ins.ts';
@@ -159,7 +159,5 @@ function size(config: Record<string, unknown>, key: string): number {
 const shown = (value: unknown): string => (JSON.stringify(value) ?? 'left out').slice(0, 200);
 
 function wrong(problem: string): EngineError {
-  return new EngineError('bad_checkpoint', `${TEKKEN}: ${problem}: put the published file in its place`, {
-    param: TEKKEN,
-  });
+  return badCheckpoint(`${TEKKEN}: ${problem}: put the published file in its place`, TEKKEN);
 }

@@ -1,7 +1,7 @@
 // Older repositories contain vocab.json and merges.txt instead of tokenizer.json. These do not define how text is split before
 // merging; that depends on the tokenizer's class, and is defined here for the classes in use.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, unsupported } from '../error.ts';
 import { specialTokens } from './encode/special-tokens.ts';
 
 interface TextRules {
@@ -75,10 +75,9 @@ function clip(config: Record<string, unknown>, vocab: Record<string, number>): T
   const pair = (token: unknown): [string, number] => {
     const id = typeof token === 'string' && Object.hasOwn(vocab, token) ? vocab[token] : undefined;
     if (id !== undefined) return [String(token), id];
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `CLIP's tokenizer puts bos_token and eos_token around each text, and ${JSON.stringify(token ?? null)} is no token of vocab.json: name both in tokenizer_config.json`,
-      { param: 'tokenizer_config.json' },
+      'tokenizer_config.json',
     );
   };
   return {
@@ -121,10 +120,9 @@ function classOf(config: Record<string, unknown>): TokenizerClass {
   const name = typeof className === 'string' ? className.replace(/Fast$/, '') : 'no class';
   const known = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   if (known !== undefined) return known;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `a vocab.json with merges.txt can be read for ${Object.keys(CLASSES).join(', ')} and this one is for ${name}: fetch or make a tokenizer.json for it`,
-    { param: 'tokenizer_config.json' },
+    'tokenizer_config.json',
   );
 }
 
@@ -141,18 +139,13 @@ export function assembleTokenizer(
 ): Record<string, unknown> {
   const { rules } = classOf(config);
   if (!isVocab(vocab)) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       'vocab.json must map tokens to ids: put the published file in its place',
-      {
-        param: 'vocab.json',
-      },
+      'vocab.json',
     );
   }
   if (Object.keys(vocab).length === 0) {
-    throw new EngineError('bad_checkpoint', 'vocab.json has no tokens: fetch the file again', {
-      param: 'vocab.json',
-    });
+    throw badCheckpoint('vocab.json has no tokens: fetch the file again', 'vocab.json');
   }
   const { model, ...text } = rules(config, vocab);
   return {
@@ -171,10 +164,9 @@ function mergeLines(merges: string): [string, string][] {
   return lines.map((line, at) => {
     const [left, right, rest] = line.replace(/\r$/, '').split(' ');
     if (!left || !right || rest !== undefined) {
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again, or correct it`,
-        { param: 'merges.txt' },
+        'merges.txt',
       );
     }
     return [left, right];
