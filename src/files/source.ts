@@ -15,6 +15,55 @@ export interface ByteSource {
   close(): Promise<void>;
 }
 
+type Named = Pick<ByteSource, 'name' | 'size'>;
+
+/** A source whose bytes `fill` puts into an array; ranges beyond the size are refused before. */
+export function sourceOf(
+  { name, size }: Named,
+  fill: ByteSource['readInto'],
+  close: ByteSource['close'] = async () => {},
+): ByteSource {
+  const readInto: ByteSource['readInto'] = async (offset, target) => {
+    assertRange({ name, size }, offset, target.length);
+    await fill(offset, target);
+  };
+  const read: ByteSource['read'] = async (offset, length) => {
+    assertRange({ name, size }, offset, length);
+    const target = new Uint8Array(length);
+    await fill(offset, target);
+    return target;
+  };
+  return { name, size, read, readInto, close };
+}
+
+/** A source without a file of its own whose ranges `slice` gives as arrays. */
+export function slicedSource({ name, size }: Named, slice: ByteSource['read']): ByteSource {
+  const read: ByteSource['read'] = async (offset, length) => {
+    assertRange({ name, size }, offset, length);
+    return slice(offset, length);
+  };
+  const readInto: ByteSource['readInto'] = async (offset, target) =>
+    target.set(await read(offset, target.length));
+  return { name, size, read, readInto, close: async () => {} };
+}
+
+export async function closeAll(sources: readonly Pick<ByteSource, 'close'>[]): Promise<void> {
+  await Promise.all(sources.map((source) => source.close()));
+}
+
+/** Runs `work` with sources that stay open after it, unless it throws. */
+export async function keepingOpen<Result>(
+  sources: readonly Pick<ByteSource, 'close'>[],
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await closeAll(sources);
+    throw error;
+  }
+}
+
 export interface Folder {
   /** The path that the user gave, made absolute. */
   readonly path: string;
@@ -24,7 +73,7 @@ export interface Folder {
 }
 
 /** A read beyond the end means that the checkpoint changed while it was open, or that the caller is wrong. */
-export function assertRange(source: { name: string; size: number }, offset: number, length: number): void {
+export function assertRange(source: Named, offset: number, length: number): void {
   if (
     !Number.isSafeInteger(offset) ||
     !Number.isSafeInteger(length) ||

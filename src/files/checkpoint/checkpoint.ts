@@ -21,7 +21,7 @@ import { openShards, type Weights } from './shards.ts';
 import { readProcessors } from './processors.ts';
 import { besideTensors, textTensors } from './text-half.ts';
 import type { Quantized } from '../coded/quantized.ts';
-import { isRecord, readJson, readText, type Folder } from '../source.ts';
+import { closeAll, isRecord, keepingOpen, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { checkTokenizerFiles, readTokenizer } from './tokenizer-files.ts';
@@ -68,7 +68,7 @@ export async function openCheckpoint(
     checkTokenizer: () => checkTokenizerFiles(folder.path, names),
     chatTemplate,
     layout: (otherwise) => readEmbeddingLayout(folder, otherwise),
-    close: async () => void (await Promise.all(sources.map((source) => source.close()))),
+    close: () => closeAll(sources),
   };
 }
 
@@ -182,13 +182,9 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
 
 /** Opens model.safetensors, or the shards that its index lists. */
 async function openWeights(folder: Folder, names: string[], quantized: Quantized | null): Promise<Weights> {
-  const { tensors, sources, ...rest } = await openFiles(folder, names);
-  try {
-    return { ...rest, sources, tensors: await readCoded(tensors, quantized) };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  const weights = await openFiles(folder, names);
+  const tensors = await keepingOpen(weights.sources, () => readCoded(weights.tensors, quantized));
+  return { ...weights, tensors };
 }
 
 function openFiles(folder: Folder, names: string[]): Promise<Weights> {

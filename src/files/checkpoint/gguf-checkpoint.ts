@@ -5,7 +5,7 @@ import type { KnownClasses } from './architecture.ts';
 import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { type EngineError, unsupported } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { closeAll, keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { GgufTensor } from '../gguf/gguf.ts';
@@ -45,12 +45,7 @@ export async function openGgufCheckpoint(
   known: KnownClasses,
 ): Promise<GgufCheckpoint> {
   const files = await openGgufFiles(folder, name);
-  try {
-    return await ggufCheckpoint(files, known);
-  } catch (error) {
-    await Promise.all(files.sources.map((source) => source.close()));
-    throw error;
-  }
+  return keepingOpen(files.sources, () => ggufCheckpoint(files, known));
 }
 
 /** The checkpoint in opened files. */
@@ -81,7 +76,7 @@ export async function readGgufSpeech(
   name: string,
 ): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
   const { keys, sources } = await openGgufFiles(folder, name);
-  await Promise.all(sources.map((source) => source.close()));
+  await closeAll(sources);
   return {
     tokenizer: openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
     chatTemplate: chatTemplates(keys),

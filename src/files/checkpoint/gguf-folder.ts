@@ -4,7 +4,7 @@ import { EngineError, modelNotFound } from '../error.ts';
 import { openGgufCheckpoint, type GgufCheckpoint } from './gguf-checkpoint.ts';
 import { ggufSets, setsText, towerBeside } from '../gguf/file-names.ts';
 import { openGgufTower, PROJECTOR, type GgufTower, type GivenTower } from '../gguf/tower.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { closeAll, keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { refuseUnknownClass, type KnownClasses } from './architecture.ts';
 import { refuseEmbeddingFolder } from './checkpoint-refusal.ts';
@@ -36,8 +36,7 @@ export async function openGguf(
   const opened = await openGgufCheckpoint(folder, name, known);
   const { sources: own, tokenizer: readOwn, layout, metadata, keys: _keys, ...language } = opened;
   const sources = [...own];
-  const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
-  try {
+  return keepingOpen(sources, async () => {
     checkGgufClass(folder.path, language.architecture, layout, known);
     const { sources: towerSources, ...tower } = await openTower(folder, name, opened, known, given);
     sources.push(...towerSources);
@@ -50,12 +49,9 @@ export async function openGguf(
       shards: own.map((source) => source.name),
       tokenizer: async () => (tokenizer ??= readOwn()),
       layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
-      close,
+      close: () => closeAll(sources),
     };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
 }
 
 type WithTower = Pick<Checkpoint, 'wrapper' | 'beside' | 'towerNote'> &

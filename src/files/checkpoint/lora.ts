@@ -8,7 +8,7 @@ import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-confi
 import type { LoraModule } from '../tensors/lora-module.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { textModule } from './text-half.ts';
-import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
+import { keepingOpen, readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
 export type { LoraModule };
 
@@ -35,20 +35,21 @@ export async function openLora(folder: Folder, base: LoraBase | null = null): Pr
   const names = await folder.names();
   if (!names.includes(WEIGHTS)) throw missingWeights(folder, names);
   const source = await folder.open(WEIGHTS);
-  try {
+  return keepingOpen([source], async () => {
     const { tensors } = await readSafetensors(source);
     const modules = readModules(folder.path, config, tensors);
-    return {
-      path: folder.path,
-      modules,
-      rank: Math.max(...modules.map(({ rank }) => rank)),
-      identity: await identify(source, await readText(folder, CONFIG)),
-      close: () => source.close(),
-    };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+    return loraFile(folder, modules, source, await readText(folder, CONFIG));
+  });
+}
+
+async function loraFile(
+  { path }: Folder,
+  modules: LoraModule[],
+  source: ByteSource,
+  settings: string,
+): Promise<LoraFile> {
+  const rank = Math.max(...modules.map((module) => module.rank));
+  return { path, modules, rank, identity: await identify(source, settings), close: () => source.close() };
 }
 
 /** The only GGUF file of a folder; null: there is none, or the folder is one of PEFT's. A folder that cannot be listed has none. */
@@ -64,19 +65,10 @@ async function openGguf(folder: Folder, name: string, base: LoraBase | null): Pr
     // Files that hold no header of GGUF are answered like folders without an adapter.
     throw modelNotFound(cause.message, undefined, cause);
   });
-  try {
+  return keepingOpen([source], () => {
     if (modules.length === 0) throw bad(folder.path, name, 'holds no tensors');
-    return {
-      path: folder.path,
-      modules,
-      rank: Math.max(...modules.map(({ rank }) => rank)),
-      identity: await identify(source, ''),
-      close: () => source.close(),
-    };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+    return loraFile(folder, modules, source, '');
+  });
 }
 
 /** The file is opened without a look at its folder, so that a large folder without it takes no longer than one that does not exist. */

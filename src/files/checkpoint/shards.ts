@@ -2,7 +2,7 @@
 
 import { badCheckpoint, EngineError } from '../error.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
-import { isRecord, readJson, type ByteSource, type Folder } from '../source.ts';
+import { isRecord, keepingOpen, readJson, type ByteSource, type Folder } from '../source.ts';
 
 export interface Weights {
   tensors: Map<string, TensorEntry>;
@@ -17,7 +17,7 @@ export async function openShards(folder: Folder, names: readonly string[], name:
   const shards = index === null ? [name] : [...new Set(index.values())];
   const opened = await Promise.allSettled(shards.map((shard) => folder.open(shard)));
   const sources = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  try {
+  return keepingOpen(sources, async () => {
     const failed = opened.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     const tensors = await readHeaders(folder, sources);
@@ -28,10 +28,7 @@ export async function openShards(folder: Folder, names: readonly string[], name:
       throw broken(tensor, `should stand in ${shard} by ${name}, and ${instead}`);
     }
     return { tensors, sources, path: `${folder.path}/${name}` };
-  } catch (cause) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw cause;
-  }
+  });
 }
 
 async function readHeaders(folder: Folder, sources: ByteSource[]): Promise<Map<string, TensorEntry>> {

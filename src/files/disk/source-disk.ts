@@ -9,7 +9,7 @@ import { refusePickle } from '../pickle.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { malformed } from '../gguf/header-cursor.ts';
 import { isGguf } from '../gguf/sniff.ts';
-import { assertRange, readJson, type ByteSource, type Folder } from '../source.ts';
+import { readJson, sourceOf, type ByteSource, type Folder } from '../source.ts';
 
 export async function openDiskFolder(path: string): Promise<Folder> {
   const root = resolve(path);
@@ -128,8 +128,7 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
   const { size, mtimeMs } = opened;
   const changed = (how: string): EngineError =>
     badCheckpoint(`${path} ${how} while it was read: open the model again once nothing writes to it`, path);
-  const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-    assertRange({ name, size }, offset, target.length);
+  const fill = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
     let filled = 0;
     // A call returns at most 2 GiB, and less on some file systems.
     while (filled < target.length) {
@@ -143,18 +142,7 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
     const now = await file.stat();
     if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed('was written to');
   };
-  return {
-    name,
-    size,
-    readInto,
-    read: async (offset, length) => {
-      assertRange({ name, size }, offset, length);
-      const target = new Uint8Array(length);
-      await readInto(offset, target);
-      return target;
-    },
-    close: () => file.close(),
-  };
+  return sourceOf({ name, size }, fill, () => file.close());
 }
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {

@@ -3,7 +3,7 @@
 
 import type { LoraModule } from '../tensors/lora-module.ts';
 import { badCheckpoint, unsupported } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import type { GgufKeys } from './keys.ts';
 import type { GgufClass } from './model.ts';
@@ -27,17 +27,14 @@ export async function readGgufLora(
   base: LoraBase | null,
 ): Promise<{ modules: LoraModule[]; source: ByteSource }> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  try {
+  return keepingOpen(sources, () => {
     const { gguf, config } = checkAdapter(keys, sources.length, base);
     const alpha = keys.real('adapter.lora.alpha', 0);
     const modules = pairsOf(keys.file, tensors).flatMap(([tensor, a, b]) =>
       modulesOf(keys.file, gguf, config, { tensor, a, b, alpha }),
     );
     return { modules, source: sources[0]! };
-  } catch (error) {
-    await Promise.all(sources.map((one) => one.close()));
-    throw error;
-  }
+  });
 }
 
 /** Returns how the adapter's tensors are named, and the model's configuration. Throws unsupported for a file that is no adapter of the model. */

@@ -2,7 +2,7 @@
 
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';
 import type { GgufKeys } from './keys.ts';
@@ -87,15 +87,12 @@ export async function openGgufTower(
   const [type] = [...modelTypes].find(([, className]) => className === architecture) ?? [];
   const language = { ...opened, config: { ...opened.config, model_type: type } };
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  try {
+  return keepingOpen(sources, () => {
     const tower = towerOf(keys, towers);
     const file = { keys, tensors, language };
     checkPair(tower, file);
     return { ...tower.read(file), tensors: entries(tower, file), sources };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  });
 }
 
 /** Keys of files of one kind, and of files that hold a tower for images, one for sounds, or both. */

@@ -8,7 +8,7 @@ import { parseJson } from '../json.ts';
 import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';
 import { ReopenedSource } from '../reopened-source.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
-import { isRecord, readJson, type Folder } from '../source.ts';
+import { isRecord, keepingOpen, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
 import type { AdapterModule } from './module.ts';
 import { readModules, wrongAlpha, type StatedScale } from './modules.ts';
@@ -42,7 +42,7 @@ export async function openAdapterFile(folder: Folder, beside: Folder = folder): 
   const isFile = folder.path.endsWith(file);
   const path = isFile ? folder.path : `${folder.path}/${file}`;
   const source = await ReopenedSource.open(folder, file);
-  try {
+  return keepingOpen([source], async () => {
     const { tensors, metadata } = await readSafetensors(source);
     const settings = isFile && file !== PEFT_FILE ? null : await settingsIn(isFile ? beside : folder);
     const stated = settings ?? metadataScale(path, metadata);
@@ -51,10 +51,7 @@ export async function openAdapterFile(folder: Folder, beside: Folder = folder): 
     if (modules.every(({ weight }) => weight?.replaces)) throw noModules(path, [...tensors.keys()]);
     const close = (): Promise<void> => source.close();
     return { path, name: file.replace(/\.safetensors$/i, ''), modules, unknown, metadata, close };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+  });
 }
 
 /** The scales of PEFT's settings in a folder; null: there are none. */

@@ -2,7 +2,7 @@
 // engine's worker beside the options, which name them by keys.
 
 import { badCheckpoint, badRequest, type EngineError, modelNotFound } from '../error.ts';
-import { assertRange, type ByteSource, type Folder } from '../source.ts';
+import { slicedSource, type ByteSource, type Folder } from '../source.ts';
 import { furtherPort, readSources, serveReads, type ReadableFile } from './read-port.ts';
 
 export type { ReadableFile } from './read-port.ts';
@@ -89,24 +89,14 @@ const PICK_AGAIN = 'pick it again, since a file that has changed is no longer re
 
 /** A File or Blob as a source. `remedy`: what a user can do if it cannot be read. */
 export function fileSource(name: string, file: Blob, remedy = PICK_AGAIN): ByteSource {
-  const read = async (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-    assertRange({ name, size: file.size }, offset, length);
+  return slicedSource({ name, size: file.size }, async (offset, length) => {
+    const bytes = file.slice(offset, offset + length).arrayBuffer();
     return new Uint8Array(
-      await file
-        .slice(offset, offset + length)
-        .arrayBuffer()
-        .catch((cause: unknown) => {
-          throw unreadable(name, cause, remedy);
-        }),
+      await bytes.catch((cause: unknown) => {
+        throw unreadable(name, cause, remedy);
+      }),
     );
-  };
-  return {
-    name,
-    size: file.size,
-    read,
-    readInto: async (offset, target) => target.set(await read(offset, target.length)),
-    close: async () => {},
-  };
+  });
 }
 
 /** A folder below a picked one. */

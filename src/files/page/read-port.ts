@@ -2,7 +2,7 @@
 // port, which it hands to another worker.
 
 import { badCheckpoint } from '../error.ts';
-import { assertRange, type ByteSource } from '../source.ts';
+import { slicedSource, type ByteSource } from '../source.ts';
 
 /** A file that the page reads itself. */
 export interface ReadableFile {
@@ -85,16 +85,7 @@ class PortReader {
   }
 
   source(file: { name: string; size: number }, index: number): ByteSource {
-    const read = (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-      assertRange(file, offset, length);
-      return this.#read(file.name, { file: index, offset, length });
-    };
-    return {
-      ...file,
-      read,
-      readInto: async (offset, target) => target.set(await read(offset, target.length)),
-      close: async () => {},
-    };
+    return slicedSource(file, (offset, length) => this.#read(file.name, { file: index, offset, length }));
   }
 
   async #read(name: string, call: Omit<ReadCall, 'id'>): Promise<Uint8Array<ArrayBuffer>> {

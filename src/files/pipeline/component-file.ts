@@ -8,9 +8,9 @@ import { isGgufName, towerBeside } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import { openGgufTower, type GgufTower } from '../gguf/tower.ts';
 import { ReopenedFolder } from '../reopened-source.ts';
-import type { Folder } from '../source.ts';
+import { closeAll, type Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
-import { closeFile, filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
+import { filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 import type { PipelineComponent } from './pipeline.ts';
 
@@ -62,7 +62,7 @@ export async function openComponentFile(
       ...own,
     };
   } finally {
-    await closeFile(file);
+    await closeAll(file.sources);
   }
 }
 
@@ -115,7 +115,7 @@ async function languageModel(
       hasTokenizer: true,
     };
   } finally {
-    await Promise.all(folder.sources.map((source) => source.close()));
+    await closeAll(folder.sources);
   }
 }
 

@@ -8,7 +8,7 @@ import { malformed } from '../gguf/header-cursor.ts';
 import type { GgufKeys } from '../gguf/keys.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import { blockValues, isNeverRead } from '../tensors/tensor-types.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 
 interface GgufTensors {
   tensors: Map<string, TensorEntry>;
@@ -21,7 +21,7 @@ interface GgufTensors {
 /** On an error nothing stays open. Throws unsupported for types that are never computed. */
 export async function openGgufTensors(folder: Folder, name: string): Promise<GgufTensors> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  try {
+  return keepingOpen(sources, () => {
     const entries = new Map<string, TensorEntry>();
     for (const tensor of tensors.values()) entries.set(tensor.name, entryOf(keys, tensor));
     const stated = keys.get('general.architecture');
@@ -32,10 +32,7 @@ export async function openGgufTensors(folder: Folder, name: string): Promise<Ggu
       architecture: typeof stated === 'string' ? stated : null,
       hasTokenizer,
     };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  });
 }
 
 function entryOf(keys: GgufKeys, tensor: GgufTensor): TensorEntry {

@@ -3,10 +3,9 @@
 
 import { option, say } from '../message.ts';
 import { badCheckpoint, badRequest, type EngineError } from '../error.ts';
-import type { Folder } from '../source.ts';
+import { closeAll, type Folder } from '../source.ts';
 import type { FileLayouts, FilePipeline, OpenedFile, PartConfig } from './file-layout.ts';
 import {
-  closeFile,
   filePath,
   findPart,
   openFile,
@@ -43,7 +42,7 @@ export async function openSingleFile(
   try {
     recognised = await recognise(file, name, known, options);
   } finally {
-    await closeFile(file);
+    await closeAll(file.sources);
   }
   const { layouts, pipeline } = recognised;
   const names = Object.keys(options.componentPaths ?? {});
