@@ -129,20 +129,25 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
   const changed = (how: string): EngineError =>
     badCheckpoint(`${path} ${how} while it was read: open the model again once nothing writes to it`, path);
   const fill = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-    let filled = 0;
-    // A call returns at most 2 GiB, and less on some file systems.
-    while (filled < target.length) {
-      const { bytesRead } = await file.read(target, filled, target.length - filled, offset + filled);
-      if (bytesRead === 0) {
-        throw changed(`was cut short to ${offset + filled} of ${size} bytes`);
-      }
-      filled += bytesRead;
-    }
+    const filled = await readAll(file, target, offset);
+    if (filled < target.length) throw changed(`was cut short to ${offset + filled} of ${size} bytes`);
     // A file that changed while it was read would give a mixture of two versions.
     const now = await file.stat();
     if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed('was written to');
   };
   return sourceOf({ name, size }, fill, () => file.close());
+}
+
+/** Fills `target` from a position of the file on; returns how many bytes there were. */
+export async function readAll(file: FileHandle, target: Uint8Array, position: number): Promise<number> {
+  let done = 0;
+  // A call returns at most 2 GiB, and less on some file systems.
+  while (done < target.length) {
+    const { bytesRead } = await file.read(target, done, target.length - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return done;
 }
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
