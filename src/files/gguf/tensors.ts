@@ -3,7 +3,7 @@
 
 import { badCheckpoint, type EngineError } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { assertRange, type ByteSource } from '../source.ts';
+import { sourceOf, type ByteSource } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';
 
@@ -68,21 +68,12 @@ function rewritten(
   { source, offset, bytes }: Stored,
   fill: (at: number, target: Uint8Array<ArrayBuffer>) => Promise<void>,
 ): ByteSource {
-  const readInto = async (from: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-    assertRange({ name: source.name, size: offset + bytes }, from, target.length);
-    await fill(from - offset, target);
-  };
-  return {
-    name: source.name,
-    size: source.size,
-    readInto,
-    async read(from, length) {
-      const target = new Uint8Array(length);
-      await readInto(from, target);
-      return target;
-    },
-    close: () => source.close(),
-  };
+  const own = { name: source.name, size: offset + bytes };
+  return sourceOf(
+    own,
+    (from, target) => fill(from - offset, target),
+    () => source.close(),
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
 // T5Tokenizer of transformers, which adds the sentinel tokens and splits at white space.
 
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
+import { addedToken, aroundText, base64, metaspace, sequence } from '../tokenizer-parts.ts';
 import { fieldsOf, floatOf, type Field } from './protocol-buffer.ts';
 
 export const SPIECE = 'spiece.model';
@@ -49,12 +50,12 @@ export function spieceTokenizer(
   const { pieces, charsmap } = readModel(bytes);
   const sentinels = Array.from({ length: sentinelsOf(config) }, (_, i) => `<extra_id_${i}>`).reverse();
   const vocab = [...pieces.map(({ text, score }) => [text, score]), ...sentinels.map((text) => [text, 0])];
-  const space = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true };
+  const space = metaspace('always');
   return {
     version: '1.0',
     added_tokens: addedTokens(pieces, sentinels),
     normalizer: charsmap && { type: 'Precompiled', precompiled_charsmap: base64(charsmap) },
-    pre_tokenizer: { type: 'Sequence', pretokenizers: [{ type: 'WhitespaceSplit' }, space] },
+    pre_tokenizer: sequence('pretokenizers', [{ type: 'WhitespaceSplit' }, space]),
     post_processor: endOfText(pieces, withSpieceTokens(config)['eos_token']),
     decoder: space,
     model: {
@@ -105,15 +106,11 @@ function sentinelsOf({ extra_ids: count = SENTINELS }: Readonly<Record<string, u
 
 /** Pieces that are no text, those that users defined, and the sentinels. */
 function addedTokens(pieces: readonly Piece[], sentinels: readonly string[]): object[] {
-  const added = (id: number, content: string, special: boolean) => ({
-    ...{ id, content, special, normalized: false },
-    ...{ lstrip: false, rstrip: false, single_word: false },
-  });
   const own = pieces.flatMap(({ text, kind }, id) => {
     const isText = kind === CUT.userDefined;
-    return isText || kind === CUT.control || kind === UNKNOWN ? [added(id, text, !isText)] : [];
+    return isText || kind === CUT.control || kind === UNKNOWN ? [addedToken(id, text, !isText)] : [];
   });
-  return [...own, ...sentinels.map((text, i) => added(pieces.length + i, text, true))];
+  return [...own, ...sentinels.map((text, i) => addedToken(pieces.length + i, text, true))];
 }
 
 /** The class puts its end token behind each text. */
@@ -122,12 +119,7 @@ function endOfText(pieces: readonly Piece[], token: unknown): object {
   const id = pieces.findIndex(({ text }) => text === content);
   if (typeof content !== 'string' || id < 0)
     throw damaged(`its pieces lack the end token ${JSON.stringify(content ?? null)}`);
-  return {
-    type: 'TemplateProcessing',
-    single: [{ Sequence: { id: 'A', type_id: 0 } }, { SpecialToken: { id: content, type_id: 0 } }],
-    pair: [],
-    special_tokens: { [content]: { id: content, ids: [id], tokens: [content] } },
-  };
+  return aroundText(null, { content, id });
 }
 
 function damaged(reason: string): EngineError {
@@ -135,11 +127,4 @@ function damaged(reason: string): EngineError {
     `${SPIECE} is not the tokenizer of a T5 encoder: ${reason}; fetch the file again, or put tokenizer.json beside it`,
     SPIECE,
   );
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 8192)
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
 }

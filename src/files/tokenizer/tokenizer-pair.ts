@@ -3,6 +3,7 @@
 
 import { badCheckpoint, unsupported } from '../error.ts';
 import { specialTokens } from './encode/special-tokens.ts';
+import { aroundText, byteLevel, isolated, sequence } from '../tokenizer-parts.ts';
 
 interface TextRules {
   normalizer: unknown;
@@ -10,22 +11,6 @@ interface TextRules {
   post_processor: unknown;
   model?: Record<string, unknown>;
 }
-
-const byteLevel = (useRegex: boolean, addPrefixSpace: boolean) => ({
-  type: 'ByteLevel',
-  add_prefix_space: addPrefixSpace,
-  trim_offsets: false,
-  use_regex: useRegex,
-});
-
-const split = (regex: string, behavior: 'Isolated' | 'Removed', invert: boolean) => ({
-  type: 'Split',
-  pattern: { Regex: regex },
-  behavior,
-  invert,
-});
-
-const sequence = (member: string, ...parts: unknown[]) => ({ type: 'Sequence', [member]: parts });
 
 const QWEN_WORDS =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
@@ -35,28 +20,18 @@ const CLIP_WORDS =
 /** BOS and EOS where the config asks for them and names them: neither of these classes has them by itself. */
 function bosAndEos(config: Record<string, unknown>): unknown {
   const { bos_token: bos, eos_token: eos } = specialTokens(config);
-  const part = (token: unknown, asked: unknown) =>
-    asked === true && typeof token === 'string' ? [{ SpecialToken: { id: token, type_id: 0 } }] : [];
-  return {
-    type: 'TemplateProcessing',
-    single: [
-      ...part(bos, config['add_bos_token']),
-      { Sequence: { id: 'A', type_id: 0 } },
-      ...part(eos, config['add_eos_token']),
-    ],
-    pair: [],
-    special_tokens: {},
-  };
+  const part = (content: unknown, asked: unknown) =>
+    asked === true && typeof content === 'string' ? { content } : null;
+  return aroundText(part(bos, config['add_bos_token']), part(eos, config['add_eos_token']));
 }
 
 function qwen(config: Record<string, unknown>): TextRules {
   return {
     normalizer: { type: 'NFC' },
-    pre_tokenizer: sequence(
-      'pretokenizers',
-      split(QWEN_WORDS, 'Isolated', false),
+    pre_tokenizer: sequence('pretokenizers', [
+      isolated(QWEN_WORDS),
       byteLevel(false, config['add_prefix_space'] === true),
-    ),
+    ]),
     post_processor: bosAndEos(config),
   };
 }
@@ -81,13 +56,15 @@ function clip(config: Record<string, unknown>, vocab: Record<string, number>): T
     );
   };
   return {
-    normalizer: sequence(
-      'normalizers',
+    normalizer: sequence('normalizers', [
       { type: 'NFC' },
       { type: 'Replace', pattern: { Regex: '\\s+' }, content: ' ' },
       { type: 'Lowercase' },
-    ),
-    pre_tokenizer: sequence('pretokenizers', split(CLIP_WORDS, 'Removed', true), byteLevel(true, false)),
+    ]),
+    pre_tokenizer: sequence('pretokenizers', [
+      { ...isolated(CLIP_WORDS), behavior: 'Removed', invert: true },
+      byteLevel(true),
+    ]),
     post_processor: {
       type: 'RobertaProcessing',
       sep: pair(eos),
@@ -152,7 +129,7 @@ export function assembleTokenizer(
     version: '1.0',
     added_tokens: [],
     ...text,
-    decoder: byteLevel(true, false),
+    decoder: byteLevel(true),
     model: { type: 'BPE', byte_fallback: false, ...model, vocab, merges: mergeLines(merges) },
   };
 }
