@@ -67,6 +67,17 @@ export class EngineError extends Error {
   }
 }
 
+/** Makes errors of one code. `param`: the request field, file or tensor that caused the error. */
+const errorsOf =
+  (code: ErrorCode) =>
+  (message: Prose, param?: string, cause?: unknown): EngineError =>
+    new EngineError(code, message, { ...(param !== undefined && { param }), cause });
+
+export const badCheckpoint = errorsOf('bad_checkpoint');
+export const badRequest = errorsOf('bad_request');
+export const modelNotFound = errorsOf('model_not_found');
+export const unsupported = errorsOf('unsupported');
+
 /** Limits on the characters of a word and of a message: values of files and requests in messages may have any length. */
 const MOST_OF_WORD = 300;
 const MOST_OF_MESSAGE = 2000;

@@ -1,6 +1,6 @@
 // Python pickles, which can run code when they are read: recognised by the endings of their names, and refused with the tool that converts them.
 
-import { EngineError } from './error.ts';
+import { unsupported } from './error.ts';
 
 /** Whether the name of a file is that of a pickle. */
 export const isPickle = (name: string): boolean => /\.(ckpt|pt|pth|bin)$/i.test(name);
@@ -14,7 +14,5 @@ export const CONVERT_PICKLE =
 
 /** Throws unsupported for the path of a pickle. */
 export function refusePickle(path: string, param?: string): void {
-  if (!isPickle(path)) return;
-  const problem = `${path} ${PICKLED}: ${CONVERT_PICKLE}`;
-  throw new EngineError('unsupported', problem, param === undefined ? {} : { param });
+  if (isPickle(path)) throw unsupported(`${path} ${PICKLED}: ${CONVERT_PICKLE}`, param);
 }

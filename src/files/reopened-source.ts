@@ -1,7 +1,7 @@
 // A file that may be closed and is still read: after `close` it is open only while something reads it. What was read of its header stays
 // valid, because a file of another size is refused.
 
-import { EngineError } from './error.ts';
+import { badCheckpoint } from './error.ts';
 import type { ByteSource, Folder } from './source.ts';
 
 export class ReopenedSource implements ByteSource {
@@ -58,10 +58,9 @@ export class ReopenedSource implements ByteSource {
       const source = await this.#folder.open(this.name);
       if (source.size === this.size) return source;
       await source.close();
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `${this.name} in ${this.#folder.path} had ${this.size} bytes when it was opened, and has ${source.size}: open the model again`,
-        { param: this.name },
+        this.name,
       );
     } catch (error) {
       this.#opened = null; // a later reading tries again

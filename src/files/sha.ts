@@ -132,6 +132,13 @@ export class Sha256 extends BlockHash {
   }
 }
 
+/** The SHA-256 of a text in hexadecimal. */
+export function sha256(text: string): string {
+  const hash = new Sha256();
+  hash.update(new TextEncoder().encode(text));
+  return hash.hex();
+}
+
 const SHA256_ROUNDS = fractionsOfRoots(64, 1 / 3);
 
 /** The first 32 bits of the fractions of roots of the first primes, from which the standard takes its constants. */

@@ -1,6 +1,6 @@
 // Sources of bytes. A checkpoint is a folder of sources, which a disk, a browser's File or an array in a test can implement.
 
-import { EngineError } from './error.ts';
+import { badCheckpoint, EngineError } from './error.ts';
 import { parseJson } from './json.ts';
 
 export interface ByteSource {
@@ -15,6 +15,55 @@ export interface ByteSource {
   close(): Promise<void>;
 }
 
+type Named = Pick<ByteSource, 'name' | 'size'>;
+
+/** A source whose bytes `fill` puts into an array; ranges beyond the size are refused before. */
+export function sourceOf(
+  { name, size }: Named,
+  fill: ByteSource['readInto'],
+  close: ByteSource['close'] = async () => {},
+): ByteSource {
+  const readInto: ByteSource['readInto'] = async (offset, target) => {
+    assertRange({ name, size }, offset, target.length);
+    await fill(offset, target);
+  };
+  const read: ByteSource['read'] = async (offset, length) => {
+    assertRange({ name, size }, offset, length);
+    const target = new Uint8Array(length);
+    await fill(offset, target);
+    return target;
+  };
+  return { name, size, read, readInto, close };
+}
+
+/** A source without a file of its own whose ranges `slice` gives as arrays. */
+export function slicedSource({ name, size }: Named, slice: ByteSource['read']): ByteSource {
+  const read: ByteSource['read'] = async (offset, length) => {
+    assertRange({ name, size }, offset, length);
+    return slice(offset, length);
+  };
+  const readInto: ByteSource['readInto'] = async (offset, target) =>
+    target.set(await read(offset, target.length));
+  return { name, size, read, readInto, close: async () => {} };
+}
+
+export async function closeAll(sources: readonly Pick<ByteSource, 'close'>[]): Promise<void> {
+  await Promise.all(sources.map((source) => source.close()));
+}
+
+/** Runs `work` with sources that stay open after it, unless it throws. */
+export async function keepingOpen<Result>(
+  sources: readonly Pick<ByteSource, 'close'>[],
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await closeAll(sources);
+    throw error;
+  }
+}
+
 export interface Folder {
   /** The path that the user gave, made absolute. */
   readonly path: string;
@@ -24,7 +73,7 @@ export interface Folder {
 }
 
 /** A read beyond the end means that the checkpoint changed while it was open, or that the caller is wrong. */
-export function assertRange(source: { name: string; size: number }, offset: number, length: number): void {
+export function assertRange(source: Named, offset: number, length: number): void {
   if (
     !Number.isSafeInteger(offset) ||
     !Number.isSafeInteger(length) ||
@@ -49,10 +98,9 @@ export async function readBytes(folder: Folder, name: string): Promise<Uint8Arra
   const source = await folder.open(name);
   try {
     if (source.size > MOST_TEXT_BYTES) {
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `${name} in ${folder.path} has ${source.size} bytes, and such a file may have ${MOST_TEXT_BYTES}: put the published file in its place`,
-        { param: name },
+        name,
       );
     }
     return await source.read(0, source.size);
@@ -66,14 +114,7 @@ export async function readText(folder: Folder, name: string): Promise<string> {
     return utf8.decode(await readBytes(folder, name));
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
-    throw new EngineError(
-      'bad_checkpoint',
-      `${name} in ${folder.path} is not UTF-8 text: fetch the file again`,
-      {
-        param: name,
-        cause,
-      },
-    );
+    throw badCheckpoint(`${name} in ${folder.path} is not UTF-8 text: fetch the file again`, name, cause);
   }
 }
 
@@ -84,13 +125,10 @@ export async function readJsonValue(folder: Folder, name: string): Promise<unkno
     return parseJson(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${name} in ${folder.path} is not JSON (${reason}): fetch the file again, or correct it`,
-      {
-        param: name,
-        cause,
-      },
+      name,
+      cause,
     );
   }
 }
@@ -99,12 +137,9 @@ export async function readJsonValue(folder: Folder, name: string): Promise<unkno
 export async function readJson(folder: Folder, name: string): Promise<Record<string, unknown>> {
   const value = await readJsonValue(folder, name);
   if (isRecord(value)) return value;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${name} in ${folder.path} must hold a JSON object: put the published file in its place`,
-    {
-      param: name,
-    },
+    name,
   );
 }
 

@@ -1,5 +1,7 @@
 // Tuned kernel variants as text, and the name of the file of each adapter and driver.
 
+import { isRecord } from './source.ts';
+
 /** Numbers by name, by the key they were measured for. */
 export type TunedEntries = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
@@ -35,12 +37,10 @@ export function tunedFileName(
 }
 
 function isTuned(entries: unknown): entries is TunedEntries {
-  const isObject = (value: unknown): value is object =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
   return (
-    isObject(entries) &&
+    isRecord(entries) &&
     Object.values(entries).every(
-      (variant) => isObject(variant) && Object.values(variant).every((value) => Number.isFinite(value)),
+      (variant) => isRecord(variant) && Object.values(variant).every((value) => Number.isFinite(value)),
     )
   );
 }

@@ -1,7 +1,7 @@
 // Determines the class that computes a checkpoint from its config.json, and whether Python code in its repository would compute
 // something else.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, unsupported } from '../error.ts';
 import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
 import type { GgufTower } from '../gguf/tower.ts';
@@ -50,10 +50,9 @@ export function architectureOf(
 ): string | null {
   const listed = config['architectures'] ?? [];
   if (!Array.isArray(listed) || !listed.every((name) => typeof name === 'string')) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${FILE}: architectures is ${JSON.stringify(listed).slice(0, 200)}, a list with the name of a class is needed`,
-      { param: 'architectures' },
+      'architectures',
     );
   }
   const [stated] = listed;
@@ -83,10 +82,9 @@ export function refuseUnknownClass(
       : `the architecture is ${architecture}, which is not built`;
   const { module } = codeOf(config, (key) => key.startsWith('AutoModel')) ?? {};
   const code = module === undefined ? '' : `, and Python code of its repository (${module}.py) is never run`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${path}: ${stated}${code}; choose another model: \`npx svc-engine doctor\` lists the classes that ${purpose}`,
-    { param: FILE },
+    FILE,
   );
 }
 
@@ -135,7 +133,7 @@ export function refuseCustomCode(
   const remedy = isSame
     ? `choose a model of the plain class, or if you know that the file changes nothing, remove auto_map`
     : `choose a model of the plain class ${architecture}`;
-  throw new EngineError('unsupported', `${problem}: ${remedy}`, { param: FILE });
+  throw unsupported(`${problem}: ${remedy}`, FILE);
 }
 
 /** Qwen2Model and Qwen2ForCausalLM are of one family. */

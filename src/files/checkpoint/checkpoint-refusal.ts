@@ -2,7 +2,7 @@
 // says what to fetch or run instead.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
 import { describeQuantized, quantizedFolder, type Quantized } from '../coded/quantized.ts';
@@ -12,36 +12,27 @@ import type { Folder } from '../source.ts';
 /** Throws for a folder that contains another kind of checkpoint, or no config.json. */
 export function refuseForeignFolder(path: string, names: readonly string[]): void {
   if (names.includes('model_index.json')) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path} is a diffusion pipeline (model_index.json), not a language model: \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
-      { param: 'model_index.json' },
+      'model_index.json',
     );
   }
   if (names.includes('config.json')) return;
   if (names.length === 1 && weightsFileOf(names)?.endsWith('.safetensors') === true) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
-      { param: 'model_index.json' },
+      'model_index.json',
     );
   }
   if (!names.some((name) => SAFETENSORS.test(name))) refuseForeignWeights(path, names);
   if (names.includes('adapter_config.json')) throw adapterFolder(path);
   if (names.includes(MISTRAL)) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path} holds a model in Mistral's own layout (${MISTRAL}), which is not read: fetch the files of the Hugging Face layout, config.json and model.safetensors, from a revision or a conversion that has them`,
-      { param: MISTRAL },
+      MISTRAL,
     );
   }
-  throw new EngineError(
-    'bad_checkpoint',
-    `${path} has no config.json: give the folder of a whole checkpoint`,
-    {
-      param: 'config.json',
-    },
-  );
+  throw badCheckpoint(`${path} has no config.json: give the folder of a whole checkpoint`, 'config.json');
 }
 
 const MISTRAL = 'params.json';
@@ -51,10 +42,9 @@ const ADAPTER = /^adapter_(config\.json$|model\.)/;
 const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf)(\.index\.json)?$/;
 
 function adapterFolder(path: string): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     say`${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on, with ${option('loraPaths')}`,
-    { param: 'adapter_config.json' },
+    'adapter_config.json',
   );
 }
 
@@ -65,28 +55,25 @@ export function refuseWeightFiles(path: string, names: readonly string[]): void 
   if (own.length < names.length && !own.some((name) => WEIGHTS.test(name))) throw adapterFolder(path);
   if (names.some((name) => SAFETENSORS.test(name))) return;
   refuseForeignWeights(path, names);
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${path} has a config.json but no safetensors file: fetch model.safetensors as well`,
-    { param: 'model.safetensors' },
+    'model.safetensors',
   );
 }
 
 function refuseForeignWeights(path: string, names: readonly string[]): void {
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path} holds of GGUF files only ${gguf}, which is no text model by its name: fetch the file of the text model as well`,
-      { param: gguf },
+      gguf,
     );
   }
   const pickle = names.find((name) => /\.(bin|pt|pth)$|\.bin\.index\.json$/.test(name));
   if (pickle === undefined) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with model.safetensors, or convert it with safetensors.torch.save_file`,
-    { param: pickle },
+    pickle,
   );
 }
 
@@ -102,10 +89,9 @@ export function refuseEmbeddingFolder(
   const hasModules = names.includes(MODULES);
   if (!hasModules && !classes.includes(architecture ?? '')) return;
   const sign = hasModules ? MODULES : `architecture ${architecture}`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${path} makes embeddings (by its ${sign}), it is not a language model: \`npx svc-engine serve --model-path ${path}\` answers /v1/embeddings with it`,
-    { param: hasModules ? MODULES : 'architectures' },
+    hasModules ? MODULES : 'architectures',
   );
 }
 
@@ -119,9 +105,8 @@ export async function refuseQuantized(
   if (found === null || found.isRead) return found;
   // In a checkpoint of mixed precision most weights have the fewest bits: those of the experts.
   const size = (found.bits[0] ?? 0) > 4 ? 'int8' : 'int4';
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     say`${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read (read are ${METHOD_NAMES.join(', ')}): take the original checkpoint, and ${option('quantization')} ${size} for its size`,
-    { param: found.file },
+    found.file,
   );
 }

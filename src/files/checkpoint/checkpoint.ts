@@ -13,7 +13,7 @@ import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
 import { readCoded } from '../coded/fold.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, EngineError } from '../error.ts';
 import { readGgufSpeech } from './gguf-checkpoint.ts';
 import type { GivenTower } from '../gguf/tower.ts';
 import { option, say } from '../message.ts';
@@ -21,7 +21,7 @@ import { openShards, type Weights } from './shards.ts';
 import { readProcessors } from './processors.ts';
 import { besideTensors, textTensors } from './text-half.ts';
 import type { Quantized } from '../coded/quantized.ts';
-import { isRecord, readJson, readText, type Folder } from '../source.ts';
+import { closeAll, isRecord, keepingOpen, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { checkTokenizerFiles, readTokenizer } from './tokenizer-files.ts';
@@ -68,16 +68,15 @@ export async function openCheckpoint(
     checkTokenizer: () => checkTokenizerFiles(folder.path, names),
     chatTemplate,
     layout: (otherwise) => readEmbeddingLayout(folder, otherwise),
-    close: async () => void (await Promise.all(sources.map((source) => source.close()))),
+    close: () => closeAll(sources),
   };
 }
 
 /** Throws for a tower that was given for a model in other files. */
 export function refuseTower(path: string): never {
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     say`${path} is no GGUF model, and has its towers among its own weights: leave out ${option('mmproj')}`,
-    { param: 'mmproj' },
+    'mmproj',
   );
 }
 
@@ -183,23 +182,18 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
 
 /** Opens model.safetensors, or the shards that its index lists. */
 async function openWeights(folder: Folder, names: string[], quantized: Quantized | null): Promise<Weights> {
-  const { tensors, sources, ...rest } = await openFiles(folder, names);
-  try {
-    return { ...rest, sources, tensors: await readCoded(tensors, quantized) };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  const weights = await openFiles(folder, names);
+  const tensors = await keepingOpen(weights.sources, () => readCoded(weights.tensors, quantized));
+  return { ...weights, tensors };
 }
 
 function openFiles(folder: Folder, names: string[]): Promise<Weights> {
   if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
   if (names.includes(INDEX)) return openShards(folder, names, INDEX);
   const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint, or where it was published so, a repository in the layout of transformers`,
-    { param: INDEX },
+    INDEX,
   );
 }
 

@@ -1,7 +1,7 @@
 // Settings of sentence-transformers beside a checkpoint: the pooling, whether vectors are normalized, and
 // how long a text may be.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readJson, readJsonValue, type Folder } from '../source.ts';
 
 export type Pooling = 'cls' | 'mean' | 'last';
@@ -31,10 +31,9 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
   const modules = await readModules(folder);
   const foreign = modules.find(({ kind }) => !['Transformer', 'Pooling', 'Normalize'].includes(kind));
   if (foreign) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${folder.path} ends in a ${foreign.kind} module (${MODULES}), which is not built: choose a model whose modules are Transformer, Pooling and Normalize`,
-      { param: MODULES },
+      MODULES,
     );
   }
   const pooling = modules.find(({ kind }) => kind === 'Pooling');
@@ -50,23 +49,16 @@ const SETTINGS = 'sentence_bert_config.json';
 async function readMostTokens(folder: Folder): Promise<number | null> {
   const { max_seq_length: most = null } = await readJson(folder, SETTINGS);
   if (most === null || (Number.isSafeInteger(most) && (most as number) > 0)) return most as number | null;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${SETTINGS} in ${folder.path}: max_seq_length is ${JSON.stringify(most)}, a positive integer or null is needed`,
-    { param: 'max_seq_length' },
+    'max_seq_length',
   );
 }
 
 async function readModules(folder: Folder): Promise<{ kind: string; path: string }[]> {
   const value = await readJsonValue(folder, MODULES);
   const wrong = (problem: string): EngineError =>
-    new EngineError(
-      'bad_checkpoint',
-      `${MODULES} in ${folder.path} ${problem}: put the published file in its place`,
-      {
-        param: MODULES,
-      },
-    );
+    badCheckpoint(`${MODULES} in ${folder.path} ${problem}: put the published file in its place`, MODULES);
   if (!Array.isArray(value)) throw wrong('is not a list of modules');
   if (value.length === 0) throw wrong('lists no modules');
   return value.map((entry: unknown, at) => {
@@ -93,9 +85,8 @@ async function readPooling(folder: Folder, name: string): Promise<Pooling> {
   const [mode] = modes;
   const pooling = mode === undefined || !Object.hasOwn(MODES, mode) ? undefined : MODES[mode];
   if (pooling && modes.length === 1) return pooling;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${name}: pooling by ${modes.join(' and ') || 'nothing'} is not built; choose a model that pools by the mean, the first or the last token`,
-    { param: name },
+    name,
   );
 }

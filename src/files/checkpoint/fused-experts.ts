@@ -2,7 +2,7 @@
 // `experts.0.gate_up_proj.weight` and so on. No bytes are read. Codes of MXFP4 (`_blocks`, two E2M1 a byte, and `_scales`, exponents) become F4
 // with a `_scale` of F8_E8M0 each. Source: transformers' gpt_oss and its integration of MXFP4.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import type { Dtype, TensorEntry } from '../tensors/safetensors.ts';
 
 /** How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]; `shapes`: either, as a layer's shapes tell. */
@@ -105,9 +105,5 @@ function checkBlocks(entry: Header, kind: '_blocks' | '_scales', tensors: Readon
 }
 
 function broken({ name }: Header, problem: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `tensor ${name} ${problem}: take the checkpoint from where it was published`,
-    { param: name },
-  );
+  return badCheckpoint(`tensor ${name} ${problem}: take the checkpoint from where it was published`, name);
 }

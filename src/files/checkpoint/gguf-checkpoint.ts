@@ -4,8 +4,8 @@
 import type { KnownClasses } from './architecture.ts';
 import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { EngineError } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { type EngineError, unsupported } from '../error.ts';
+import { closeAll, keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { GgufTensor } from '../gguf/gguf.ts';
@@ -45,12 +45,7 @@ export async function openGgufCheckpoint(
   known: KnownClasses,
 ): Promise<GgufCheckpoint> {
   const files = await openGgufFiles(folder, name);
-  try {
-    return await ggufCheckpoint(files, known);
-  } catch (error) {
-    await Promise.all(files.sources.map((source) => source.close()));
-    throw error;
-  }
+  return keepingOpen(files.sources, () => ggufCheckpoint(files, known));
 }
 
 /** The checkpoint in opened files. */
@@ -81,7 +76,7 @@ export async function readGgufSpeech(
   name: string,
 ): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
   const { keys, sources } = await openGgufFiles(folder, name);
-  await Promise.all(sources.map((source) => source.close()));
+  await closeAll(sources);
   return {
     tokenizer: openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
     chatTemplate: chatTemplates(keys),
@@ -101,9 +96,7 @@ function classOf({ keys, tensors }: GgufFiles, known: KnownClasses): GgufClass {
   const kind = keys.text('general.type', 'model');
   if (kind !== 'model') {
     const what = KINDS[kind] ?? 'no model: give the file of one';
-    throw new EngineError('unsupported', `${keys.file} holds ${what} (general.type ${kind})`, {
-      param: 'general.type',
-    });
+    throw unsupported(`${keys.file} holds ${what} (general.type ${kind})`, 'general.type');
   }
   const classes = known.gguf?.() ?? new Map<string, GgufClass>();
   const stated = keys.get('general.architecture');
@@ -112,20 +105,18 @@ function classOf({ keys, tensors }: GgufFiles, known: KnownClasses): GgufClass {
   const names = [...tensors.keys()];
   if (names.length > 0 && !names.some((one) => EMBEDDING.test(one))) throw noLanguageModel(keys, names[0]!);
   const name = keys.text('general.architecture');
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${keys.file}: general.architecture ${name} is not built; choose a model of ${[...classes.keys()].join(', ')}, or its safetensors files`,
-    { param: 'general.architecture' },
+    'general.architecture',
   );
 }
 
 function noLanguageModel(keys: GgufKeys, tensor: string): EngineError {
   const stated = keys.get('general.architecture');
   const architecture = typeof stated === 'string' ? ` (general.architecture ${stated})` : '';
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `${keys.file} holds no language model${architecture}: its tensors have names such as ${tensor}; if they are those of an image model, \`npx svc-engine generate\` draws with it`,
-    { param: 'general.architecture' },
+    'general.architecture',
   );
 }
 
@@ -149,10 +140,9 @@ async function floatsOf(file: string, name: string, tensor: GgufTensor | undefin
 function refuseTypes({ keys, tensors }: GgufFiles): void {
   const never = [...tensors.values()].find(({ type }) => isNeverRead(type));
   if (never === undefined) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${keys.file}: tensor ${never.name} is stored as ${never.type}, which is not read: fetch the file of another quantization of the model, as Q4_K_M, IQ4_XS, Q3_K_M or Q2_K`,
-    { param: never.name },
+    never.name,
   );
 }
 

@@ -1,10 +1,10 @@
 // Folders that are opened by a GGUF file.
 
-import { EngineError } from '../error.ts';
+import { EngineError, modelNotFound } from '../error.ts';
 import { openGgufCheckpoint, type GgufCheckpoint } from './gguf-checkpoint.ts';
 import { ggufSets, setsText, towerBeside } from '../gguf/file-names.ts';
 import { openGgufTower, PROJECTOR, type GgufTower, type GivenTower } from '../gguf/tower.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { closeAll, keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { refuseUnknownClass, type KnownClasses } from './architecture.ts';
 import { refuseEmbeddingFolder } from './checkpoint-refusal.ts';
@@ -18,10 +18,9 @@ export function ggufOf(path: string, names: readonly string[]): string | null {
   if (sets.length > 1) {
     const tag = sets.find(({ tag: one }) => one !== null)?.tag ?? null;
     const byTag = tag === null ? '' : `, or by its quantization as ${path}:${tag}`;
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${path} holds ${sets.length} models as GGUF files, ${setsText(sets)}: name one by its file${byTag}`,
-      { param: 'model' },
+      'model',
     );
   }
   return sets[0]?.names[0] ?? null;
@@ -37,8 +36,7 @@ export async function openGguf(
   const opened = await openGgufCheckpoint(folder, name, known);
   const { sources: own, tokenizer: readOwn, layout, metadata, keys: _keys, ...language } = opened;
   const sources = [...own];
-  const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
-  try {
+  return keepingOpen(sources, async () => {
     checkGgufClass(folder.path, language.architecture, layout, known);
     const { sources: towerSources, ...tower } = await openTower(folder, name, opened, known, given);
     sources.push(...towerSources);
@@ -51,12 +49,9 @@ export async function openGguf(
       shards: own.map((source) => source.name),
       tokenizer: async () => (tokenizer ??= readOwn()),
       layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
-      close,
+      close: () => closeAll(sources),
     };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
 }
 
 type WithTower = Pick<Checkpoint, 'wrapper' | 'beside' | 'towerNote'> &

@@ -1,7 +1,7 @@
 // adapter_config.json of PEFT: rank and scale of each module. Settings that change the computation and are not built are refused by
 // name, and so are invalid numbers and patterns.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -75,10 +75,9 @@ function isAlpha(value: unknown): value is number {
 function refuseMore(path: string, config: Json): void {
   const refuse = (key: string): never => {
     const value = Object.hasOwn(config, key) ? `${key} ${JSON.stringify(config[key])}` : `no ${key}`;
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path}: ${CONFIG} has ${value}, which is not built; merge the adapter into its model, or train one without`,
-      { param: key },
+      key,
     );
   };
   if (config['peft_type'] !== 'LORA') refuse('peft_type');
@@ -115,10 +114,10 @@ function readPatterns(
 /** Converts Python's regular expressions to JavaScript's; refuses those whose matching can take exponential time. */
 function compile(path: string, key: string, pattern: string): RegExp {
   const refuse = (reason: string, cause?: unknown): EngineError =>
-    new EngineError(
-      'bad_checkpoint',
+    badCheckpoint(
       `${path}: ${CONFIG}: ${key} has the pattern ${JSON.stringify(pattern.slice(0, 100))}, ${reason}: write names of modules`,
-      { param: key, cause },
+      key,
+      cause,
     );
   const quantifiers = pattern.replaceAll(/\\./g, 'x').match(/[*+{?]/g)?.length ?? 0;
   const repeatsGroup = /\)[*+{]/.test(pattern.replaceAll(/\\./g, 'x'));
@@ -134,9 +133,8 @@ function compile(path: string, key: string, pattern: string): RegExp {
 function bad(path: string, config: Json, key: string, needed: string): EngineError {
   const value = config[key];
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${path}: ${CONFIG}: ${key} is ${text.length > 200 ? `${text.slice(0, 200)}…` : text}, ${needed} is needed`,
-    { param: key },
+    key,
   );
 }

@@ -1,14 +1,14 @@
 // A low-rank adapter, in a GGUF file (files/gguf/lora.ts) or as PEFT saves it: adapter_config.json, and adapter_model.safetensors with an A [rank, k] and a B [rows, rank]
 // for each module it adapts. What is more than that is refused by name, since leaving it out would change what it says.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError, modelNotFound, unsupported } from '../error.ts';
 import { ggufSets } from '../gguf/file-names.ts';
 import { readGgufLora, type LoraBase } from '../gguf/lora.ts';
 import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-config.ts';
 import type { LoraModule } from '../tensors/lora-module.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { textModule } from './text-half.ts';
-import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
+import { keepingOpen, readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
 export type { LoraModule };
 
@@ -35,20 +35,21 @@ export async function openLora(folder: Folder, base: LoraBase | null = null): Pr
   const names = await folder.names();
   if (!names.includes(WEIGHTS)) throw missingWeights(folder, names);
   const source = await folder.open(WEIGHTS);
-  try {
+  return keepingOpen([source], async () => {
     const { tensors } = await readSafetensors(source);
     const modules = readModules(folder.path, config, tensors);
-    return {
-      path: folder.path,
-      modules,
-      rank: Math.max(...modules.map(({ rank }) => rank)),
-      identity: await identify(source, await readText(folder, CONFIG)),
-      close: () => source.close(),
-    };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+    return loraFile(folder, modules, source, await readText(folder, CONFIG));
+  });
+}
+
+async function loraFile(
+  { path }: Folder,
+  modules: LoraModule[],
+  source: ByteSource,
+  settings: string,
+): Promise<LoraFile> {
+  const rank = Math.max(...modules.map((module) => module.rank));
+  return { path, modules, rank, identity: await identify(source, settings), close: () => source.close() };
 }
 
 /** The only GGUF file of a folder; null: there is none, or the folder is one of PEFT's. A folder that cannot be listed has none. */
@@ -62,21 +63,12 @@ async function openGguf(folder: Folder, name: string, base: LoraBase | null): Pr
   const { modules, source } = await readGgufLora(folder, name, base).catch((cause: unknown) => {
     if (!(cause instanceof EngineError) || cause.code !== 'bad_checkpoint') throw cause;
     // Files that hold no header of GGUF are answered like folders without an adapter.
-    throw new EngineError('model_not_found', cause.message, { cause });
+    throw modelNotFound(cause.message, undefined, cause);
   });
-  try {
+  return keepingOpen([source], () => {
     if (modules.length === 0) throw bad(folder.path, name, 'holds no tensors');
-    return {
-      path: folder.path,
-      modules,
-      rank: Math.max(...modules.map(({ rank }) => rank)),
-      identity: await identify(source, ''),
-      close: () => source.close(),
-    };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+    return loraFile(folder, modules, source, '');
+  });
 }
 
 /** The file is opened without a look at its folder, so that a large folder without it takes no longer than one that does not exist. */
@@ -84,10 +76,10 @@ async function readConfig(folder: Folder): Promise<Json> {
   try {
     return await readJson(folder, CONFIG);
   } catch (cause) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${folder.path} has no ${CONFIG} that can be read: give the folder that PEFT saved the adapter in`,
-      { param: CONFIG, cause },
+      CONFIG,
+      cause,
     );
   }
 }
@@ -98,7 +90,7 @@ function missingWeights({ path }: Folder, names: readonly string[]): EngineError
     pickle === undefined
       ? 'give the folder that PEFT saved the adapter in'
       : `only ${pickle}, a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file`;
-  return new EngineError('bad_checkpoint', `${path} has no ${WEIGHTS}: ${remedy}`, { param: WEIGHTS });
+  return badCheckpoint(`${path} has no ${WEIGHTS}: ${remedy}`, WEIGHTS);
 }
 
 /** Limit on the characters of a module's name; patterns are matched against it. */
@@ -114,10 +106,9 @@ function readModules(
   for (const [name, entry] of tensors) {
     const [, module, factor] = TENSOR.exec(name) ?? [];
     if (module === undefined) {
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `${path}: tensor ${name.slice(0, MOST_NAME)} is no lora_A or lora_B of a linear layer; merge the adapter into its model, or train one without`,
-        { param: name },
+        name,
       );
     }
     if (module.length > MOST_NAME)
@@ -165,11 +156,8 @@ async function identify(source: ByteSource, config: string): Promise<string> {
 }
 
 function bad(path: string, what: string, problem: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${path}: ${what} ${problem}: take ${CONFIG} and ${WEIGHTS} from where the adapter was published`,
-    {
-      param: what,
-    },
+    what,
   );
 }

@@ -1,8 +1,8 @@
 // Weights in one safetensors file, or in several with an index of the tensors' files. Opening reads headers only.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError } from '../error.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
-import { isRecord, readJson, type ByteSource, type Folder } from '../source.ts';
+import { isRecord, keepingOpen, readJson, type ByteSource, type Folder } from '../source.ts';
 
 export interface Weights {
   tensors: Map<string, TensorEntry>;
@@ -17,7 +17,7 @@ export async function openShards(folder: Folder, names: readonly string[], name:
   const shards = index === null ? [name] : [...new Set(index.values())];
   const opened = await Promise.allSettled(shards.map((shard) => folder.open(shard)));
   const sources = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  try {
+  return keepingOpen(sources, async () => {
     const failed = opened.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     const tensors = await readHeaders(folder, sources);
@@ -28,10 +28,7 @@ export async function openShards(folder: Folder, names: readonly string[], name:
       throw broken(tensor, `should stand in ${shard} by ${name}, and ${instead}`);
     }
     return { tensors, sources, path: `${folder.path}/${name}` };
-  } catch (cause) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw cause;
-  }
+  });
 }
 
 async function readHeaders(folder: Folder, sources: ByteSource[]): Promise<Map<string, TensorEntry>> {
@@ -59,9 +56,7 @@ async function readShardIndex(
 ): Promise<Map<string, string>> {
   const { weight_map: map } = await readJson(folder, name);
   const wrong = (reason: string) =>
-    new EngineError('bad_checkpoint', `${name} ${reason}: put the published file in its place`, {
-      param: name,
-    });
+    badCheckpoint(`${name} ${reason}: put the published file in its place`, name);
   if (!isRecord(map)) throw wrong('has no weight_map');
   const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
     if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
@@ -72,21 +67,14 @@ async function readShardIndex(
   const missing = entries.map(([, shard]) => shard).find((shard) => !names.includes(shard));
   if (missing !== undefined) {
     const count = entries.filter(([, shard]) => shard === missing).length;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${missing} is missing from ${folder.path} (${count} of ${entries.length} tensors): fetch the checkpoint again, what is there is kept`,
-      { param: missing },
+      missing,
     );
   }
   return new Map(entries);
 }
 
 function broken(tensor: string, reason: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `tensor ${tensor} ${reason}: take the index and its shards from one revision`,
-    {
-      param: tensor,
-    },
-  );
+  return badCheckpoint(`tensor ${tensor} ${reason}: take the index and its shards from one revision`, tensor);
 }

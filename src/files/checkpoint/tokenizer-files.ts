@@ -1,7 +1,7 @@
 // The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt, Mistral's tekken.json, or T5's spiece.model.
 
 import { ggufOf } from './gguf-folder.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
@@ -59,14 +59,12 @@ const FOREIGN_TOKENIZERS = ['tokenizer.model', SPIECE];
 function missingTokenizer(path: string, names: readonly string[]): EngineError {
   const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));
   return foreign === undefined
-    ? new EngineError(
-        'bad_checkpoint',
+    ? badCheckpoint(
         `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json, where its repository has none those of the model that it was made from`,
-        { param: 'tokenizer.json' },
+        'tokenizer.json',
       )
-    : new EngineError(
-        'unsupported',
+    : unsupported(
         `${path} has its tokenizer only as ${foreign}, which is not read: take a converted repository that has tokenizer.json`,
-        { param: foreign },
+        foreign,
       );
 }

@@ -4,12 +4,12 @@
 import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { refusePickle } from '../pickle.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { malformed } from '../gguf/header-cursor.ts';
 import { isGguf } from '../gguf/sniff.ts';
-import { assertRange, readJson, type ByteSource, type Folder } from '../source.ts';
+import { readJson, sourceOf, type ByteSource, type Folder } from '../source.ts';
 
 export async function openDiskFolder(path: string): Promise<Folder> {
   const root = resolve(path);
@@ -18,8 +18,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
     throw unreadableError(root, cause);
   });
   if (info === null) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
     );
   }
@@ -48,10 +47,9 @@ function fileFolder(root: string): Folder {
     names: async () => [file],
     open: async (name) => {
       if (name === file) return openDiskSource(root);
-      throw new EngineError(
-        'model_not_found',
+      throw modelNotFound(
         `${root} is a file and not a folder with ${name}: give the folder of the model`,
-        { param: 'model' },
+        'model',
       );
     },
   };
@@ -65,15 +63,13 @@ async function openGgufFolder(root: string): Promise<Folder> {
     if (isNamed !== (await isGguf(source))) {
       throw isNamed
         ? malformed(root, 'it does not begin with the letters GGUF')
-        : new EngineError(
-            'unsupported',
+        : unsupported(
             `${root} is a GGUF file without the ending .gguf: rename it, or make a link to it with that ending`,
           );
     }
     if (!isNamed) refusePickle(root);
     if (!isNamed)
-      throw new EngineError(
-        'model_not_found',
+      throw modelNotFound(
         `${root} is a file: give the folder of a model, with its config.json or model_index.json, or a GGUF file`,
       );
   } finally {
@@ -131,38 +127,27 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
   }
   const { size, mtimeMs } = opened;
   const changed = (how: string): EngineError =>
-    new EngineError(
-      'bad_checkpoint',
-      `${path} ${how} while it was read: open the model again once nothing writes to it`,
-      { param: path },
-    );
-  const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-    assertRange({ name, size }, offset, target.length);
-    let filled = 0;
-    // A call returns at most 2 GiB, and less on some file systems.
-    while (filled < target.length) {
-      const { bytesRead } = await file.read(target, filled, target.length - filled, offset + filled);
-      if (bytesRead === 0) {
-        throw changed(`was cut short to ${offset + filled} of ${size} bytes`);
-      }
-      filled += bytesRead;
-    }
+    badCheckpoint(`${path} ${how} while it was read: open the model again once nothing writes to it`, path);
+  const fill = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
+    const filled = await readAll(file, target, offset);
+    if (filled < target.length) throw changed(`was cut short to ${offset + filled} of ${size} bytes`);
     // A file that changed while it was read would give a mixture of two versions.
     const now = await file.stat();
     if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed('was written to');
   };
-  return {
-    name,
-    size,
-    readInto,
-    read: async (offset, length) => {
-      assertRange({ name, size }, offset, length);
-      const target = new Uint8Array(length);
-      await readInto(offset, target);
-      return target;
-    },
-    close: () => file.close(),
-  };
+  return sourceOf({ name, size }, fill, () => file.close());
+}
+
+/** Fills `target` from a position of the file on; returns how many bytes there were. */
+export async function readAll(file: FileHandle, target: Uint8Array, position: number): Promise<number> {
+  let done = 0;
+  // A call returns at most 2 GiB, and less on some file systems.
+  while (done < target.length) {
+    const { bytesRead } = await file.read(target, done, target.length - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return done;
 }
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
@@ -187,13 +172,7 @@ function notRegular(path: string, stats: Stats): EngineError {
     [stats.isCharacterDevice() || stats.isBlockDevice(), 'a device'],
   ];
   const kind = kinds.find(([is]) => is)?.[1] ?? 'not a regular file';
-  return new EngineError(
-    'bad_checkpoint',
-    `${path} is ${kind}, and a file is needed: put the published file in its place`,
-    {
-      param: path,
-    },
-  );
+  return badCheckpoint(`${path} is ${kind}, and a file is needed: put the published file in its place`, path);
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -220,5 +199,5 @@ function unreadableError(path: string, cause: unknown): EngineError {
     code === 'ENOENT'
       ? 'is missing: fetch the checkpoint again'
       : `cannot be read (${code}): ${Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : 'check the disk and the permissions'}`;
-  return new EngineError('bad_checkpoint', `${path} ${problem}`, { param: path, cause });
+  return badCheckpoint(`${path} ${problem}`, path, cause);
 }

@@ -1,7 +1,7 @@
 // A GGUF file: magic, version, metadata (key, type, value), the tensors' names, shapes, types and offsets, padding, then their bytes.
 // A header is believed only after every claim in it was checked against the file. source: ggml's docs/gguf.md
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import type { ByteSource } from '../source.ts';
 import { HeaderCursor, malformed } from './header-cursor.ts';
 import { tensorType, unknownType, type GgufTypeName } from '../tensors/tensor-types.ts';
@@ -70,10 +70,9 @@ async function readVersion(source: ByteSource, cursor: HeaderCursor): Promise<nu
   const problem = isSwapped
     ? 'is a GGUF file in big endian, and little endian is read'
     : `is a GGUF file of version ${version}, and versions ${VERSIONS.join(' and ')} are read`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${source.name} ${problem}: fetch the file from where it was published in that form, or convert the model again`,
-    { param: source.name },
+    source.name,
   );
 }
 

@@ -1,7 +1,7 @@
 // Reads the header of a GGUF file from its start, piece by piece: the first piece is small, the next ones double, so that a header costs
 // a few reads and hardly more than its own bytes. A read beyond the end, or beyond what any header has, is an error that says where.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import type { ByteSource } from '../source.ts';
 import { StringPool } from './string-pool.ts';
 
@@ -14,11 +14,7 @@ const MOST_STRING_BYTES = 2 ** 26;
 
 /** Error about a file that is not what its header claims. */
 export function malformed(name: string, reason: string, cause?: unknown): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `${name} is not a sound GGUF file: ${reason}; fetch the file again`,
-    { param: name, cause },
-  );
+  return badCheckpoint(`${name} is not a sound GGUF file: ${reason}; fetch the file again`, name, cause);
 }
 
 export class HeaderCursor {

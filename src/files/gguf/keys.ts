@@ -1,6 +1,6 @@
 // The metadata of a GGUF file by key, with errors that name file and key. Keys of a model begin with its architecture.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import type { GgufFile } from './gguf.ts';
 import type { GgufValue } from './values.ts';
 
@@ -68,19 +68,14 @@ export class GgufKeys {
   }
 
   wrong(key: string, needed: string): EngineError {
-    return new EngineError(
-      'bad_checkpoint',
+    return badCheckpoint(
       `${this.file}: ${key} is ${shownValue(this.get(key))}, ${needed} is needed: fetch the file again, or convert the model again`,
-      { param: key },
+      key,
     );
   }
 
   unsupported(key: string, known: string): EngineError {
-    return new EngineError(
-      'unsupported',
-      `${this.file}: ${key} ${shownValue(this.get(key))} is not built; ${known}`,
-      { param: key },
-    );
+    return unsupported(`${this.file}: ${key} ${shownValue(this.get(key))} is not built; ${known}`, key);
   }
 }
 

@@ -2,8 +2,8 @@
 // [rows, rank] under the tensor's name, and one alpha for all. The rows of lora_b stand in the order of the tensor's own rows.
 
 import type { LoraModule } from '../tensors/lora-module.ts';
-import { EngineError } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { badCheckpoint, unsupported } from '../error.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import type { GgufKeys } from './keys.ts';
 import type { GgufClass } from './model.ts';
@@ -27,17 +27,14 @@ export async function readGgufLora(
   base: LoraBase | null,
 ): Promise<{ modules: LoraModule[]; source: ByteSource }> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  try {
+  return keepingOpen(sources, () => {
     const { gguf, config } = checkAdapter(keys, sources.length, base);
     const alpha = keys.real('adapter.lora.alpha', 0);
     const modules = pairsOf(keys.file, tensors).flatMap(([tensor, a, b]) =>
       modulesOf(keys.file, gguf, config, { tensor, a, b, alpha }),
     );
     return { modules, source: sources[0]! };
-  } catch (error) {
-    await Promise.all(sources.map((one) => one.close()));
-    throw error;
-  }
+  });
 }
 
 /** Returns how the adapter's tensors are named, and the model's configuration. Throws unsupported for a file that is no adapter of the model. */
@@ -46,8 +43,7 @@ function checkAdapter(
   parts: number,
   base: LoraBase | null,
 ): { gguf: GgufClass; config: LoraBase['config'] } {
-  const refuse = (problem: string, param: string) =>
-    new EngineError('unsupported', `${keys.file} ${problem}`, { param });
+  const refuse = (problem: string, param: string) => unsupported(`${keys.file} ${problem}`, param);
   const [kind, type] = [keys.text('general.type', 'model'), keys.text('adapter.type', 'none')];
   if (kind !== 'adapter' || type !== 'lora')
     throw refuse(
@@ -79,10 +75,9 @@ function pairsOf(file: string, tensors: ReadonlyMap<string, GgufTensor>): [strin
   for (const [name, tensor] of tensors) {
     const [, module, factor] = FACTOR.exec(name) ?? [];
     if (module === undefined)
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `${file}: tensor ${name} is no lora_a or lora_b of a linear layer; merge the adapter into its model, or give one of linear layers alone`,
-        { param: name },
+        name,
       );
     pairs.set(module, { ...pairs.get(module), [factor as 'a' | 'b']: tensor });
   }
@@ -91,10 +86,9 @@ function pairsOf(file: string, tensors: ReadonlyMap<string, GgufTensor>): [strin
     if (isPair) return [name, a, b];
     const shapeOf = (tensor: GgufTensor | undefined): string =>
       tensor === undefined ? 'nothing' : `[${tensor.shape.join(', ')}]`;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${file}: ${name} has the factors ${shapeOf(a)} and ${shapeOf(b)}, [rank, k] and [rows, rank] are needed: fetch the file again`,
-      { param: name },
+      name,
     );
   });
 }
@@ -119,10 +113,9 @@ function modulesOf(file: string, gguf: GgufClass, config: LoraBase['config'], pa
   const isLinear =
     parts.length > 0 && parts.every(({ name }) => name.endsWith('.weight') && !/embed/.test(name));
   if (!isLinear)
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${file} adapts ${tensor}, which is no linear layer of the model: merge the adapter into its model`,
-      { param: tensor },
+      tensor,
     );
   return parts.map(({ name, shape, ...part }) => ({
     name: name.replace(/\.weight$/, ''),

@@ -1,7 +1,7 @@
 // Opens the GGUF files of one model: a single file, or all parts of a split one, whose first part has the metadata.
 
-import { EngineError } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { badCheckpoint } from '../error.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import { missingParts, setOf } from './file-names.ts';
 import { readGguf, type GgufFile, type GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';
@@ -19,14 +19,13 @@ export async function openGgufFiles(folder: Folder, name: string): Promise<GgufF
   const missing = missingParts(set);
   if (missing.length > 0) {
     const others = missing.length === 1 ? '' : ` and ${missing.length - 1} more`;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${name} is one of ${set.count} parts, and ${missing[0]}${others} ${missing.length === 1 ? 'is' : 'are'} not beside it: fetch all parts into one folder`,
-      { param: missing[0]! },
+      missing[0],
     );
   }
   const sources: ByteSource[] = [];
-  try {
+  return keepingOpen(sources, async () => {
     const files: GgufFile[] = [];
     for (const part of set.names) {
       const source = await folder.open(part);
@@ -34,10 +33,7 @@ export async function openGgufFiles(folder: Folder, name: string): Promise<GgufF
       files.push(await readGguf(source));
     }
     return { keys: new GgufKeys(files[0]!), tensors: merged(files), sources };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  });
 }
 
 /** The tensors of all parts. Throws where a part says that it is another one. */

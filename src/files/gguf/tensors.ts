@@ -1,9 +1,9 @@
 // The tensors of a GGUF file as the entries that everything behind a checkpoint reads: parts of stacked and fused tensors, heads whose
 // rows are stored in pairs in their own order again, and values without what was added to them. Bytes are read as codes: none is decoded.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { assertRange, type ByteSource } from '../source.ts';
+import { sourceOf, type ByteSource } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';
 
@@ -55,10 +55,9 @@ function sizeOf(shape: readonly number[]): number {
 }
 
 function broken({ name, source }: GgufTensor, problem: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${source.name}: tensor ${name} ${problem}: fetch the file again, or convert the model again`,
-    { param: name },
+    name,
   );
 }
 
@@ -69,21 +68,12 @@ function rewritten(
   { source, offset, bytes }: Stored,
   fill: (at: number, target: Uint8Array<ArrayBuffer>) => Promise<void>,
 ): ByteSource {
-  const readInto = async (from: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-    assertRange({ name: source.name, size: offset + bytes }, from, target.length);
-    await fill(from - offset, target);
-  };
-  return {
-    name: source.name,
-    size: source.size,
-    readInto,
-    async read(from, length) {
-      const target = new Uint8Array(length);
-      await readInto(from, target);
-      return target;
-    },
-    close: () => source.close(),
-  };
+  const own = { name: source.name, size: offset + bytes };
+  return sourceOf(
+    own,
+    (from, target) => fill(from - offset, target),
+    () => source.close(),
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 // The tokenizer of a GGUF file's metadata as a tokenizer.json and its settings, so that one tokenizer reads both.
 
+import { addedToken, aroundText } from '../tokenizer-parts.ts';
 import type { GgufKeys } from './keys.ts';
 import { MODELS, plainText, type Kind, type Parts, type Roles } from './tokenizer-kinds.ts';
 import { END_KEYS, endIds, KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
@@ -25,16 +26,8 @@ export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
     tokenizerJson: {
       version: '1.0',
       ...parts,
-      added_tokens: added.map((token) => ({
-        id: token.id,
-        content: shown(token),
-        special: token.kind !== KIND.userDefined,
-        normalized: false,
-        lstrip: false,
-        rstrip: false,
-        single_word: false,
-      })),
-      post_processor: aroundText(keys, adds, roles, (id) => shown(tokens[id]!)),
+      added_tokens: added.map((token) => addedToken(token.id, shown(token), token.kind !== KIND.userDefined)),
+      post_processor: postProcessor(keys, adds, roles, (id) => shown(tokens[id]!)),
     },
     tokenizerConfig: Object.fromEntries(named),
   };
@@ -68,7 +61,7 @@ function kindOf(keys: GgufKeys): Kind {
 }
 
 /** The post-processor: BOS and EOS by the file's flags, or by what its kind of tokenizer adds; CLS and SEP always. null: no token is added. */
-function aroundText(
+function postProcessor(
   keys: GgufKeys,
   adds: Parts['adds'],
   roles: Roles,
@@ -78,16 +71,7 @@ function aroundText(
   const after = adds === 'cls-sep' || keys.flag(own('add_eos_token'), adds.eos);
   const first = before ? (roles['bos_token'] ?? roles['cls_token']) : undefined;
   const last = after ? roles[adds === 'cls-sep' ? 'sep_token' : 'eos_token'] : undefined;
-  const ids = [first, last].filter((id) => id !== undefined);
-  if (ids.length === 0) return null;
-  const part = (id: number | undefined): unknown[] =>
-    id === undefined ? [] : [{ SpecialToken: { id: textOf(id), type_id: 0 } }];
-  return {
-    type: 'TemplateProcessing',
-    single: [...part(first), { Sequence: { id: 'A', type_id: 0 } }, ...part(last)],
-    pair: [],
-    special_tokens: Object.fromEntries(
-      ids.map((id) => [textOf(id), { id: textOf(id), ids: [id], tokens: [textOf(id)] }]),
-    ),
-  };
+  if (first === undefined && last === undefined) return null;
+  const part = (id: number | undefined) => (id === undefined ? null : { id, content: textOf(id) });
+  return aroundText(part(first), part(last));
 }

@@ -1,7 +1,8 @@
 // The kinds of tokenizers that GGUF files have, as parts of a tokenizer.json: SentencePiece's merges by score, byte-level BPE, WordPiece,
 // and Unigram.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint } from '../error.ts';
+import { base64, byteLevel, isolated, metaspace, sequence } from '../tokenizer-parts.ts';
 import type { GgufKeys } from './keys.ts';
 import { preTokenizer, preTokenizerNames, type PreTokenizer } from './pre-tokenizers.ts';
 import { scoredMerges } from './scored-merges.ts';
@@ -20,7 +21,6 @@ export interface Parts {
 export type Roles = Readonly<Record<string, number>>;
 
 const SPACE = '▁';
-const sequence = (member: string, parts: readonly unknown[]) => ({ type: 'Sequence', [member]: parts });
 export const plainText = ({ text }: GgufToken): string => text;
 
 export interface Kind {
@@ -36,7 +36,7 @@ export interface Kind {
 /** Kinds of tokenizers by their names. */
 export const MODELS: Readonly<Record<string, Kind>> = {
   llama: { textOf: withSpaces, parts: sentencePiece, roles: { bos_token: 1, eos_token: 2, unk_token: 0 } },
-  gpt2: { check: preTokenizerOf, parts: byteLevel, roles: {} },
+  gpt2: { check: preTokenizerOf, parts: byteLevelBpe, roles: {} },
   bert: {
     textOf: withoutMarks,
     parts: wordPiece,
@@ -93,22 +93,10 @@ function preTokenizerOf(keys: GgufKeys): PreTokenizer {
   throw keys.unsupported(own('pre'), `choose a model that has one of ${preTokenizerNames().join(', ')}`);
 }
 
-function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
+function byteLevelBpe(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
   const rules = preTokenizerOf(keys);
   const merges = keys.texts(own('merges'));
   if (merges === null) throw keys.wrong(own('merges'), 'a list of merges');
-  const stage = (use_regex: boolean) => ({
-    type: 'ByteLevel',
-    add_prefix_space: false,
-    trim_offsets: false,
-    use_regex,
-  });
-  const splits = rules.splits.map((Regex) => ({
-    type: 'Split',
-    pattern: { Regex },
-    behavior: 'Isolated',
-    invert: false,
-  }));
   return {
     model: {
       type: 'BPE',
@@ -117,8 +105,8 @@ function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
       merges: merges.map((merge, nth) => mergeOf(keys, merge, nth)),
     },
     normalizer: rules.normalizer === null ? null : { type: rules.normalizer },
-    pre_tokenizer: sequence('pretokenizers', [...splits, stage(false)]),
-    decoder: stage(true),
+    pre_tokenizer: sequence('pretokenizers', [...rules.splits.map(isolated), byteLevel(false)]),
+    decoder: byteLevel(true),
     adds: { bos: rules.addsBos, eos: false },
   };
 }
@@ -127,10 +115,9 @@ function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
 function mergeOf(keys: GgufKeys, merge: string, nth: number): [string, string] {
   const at = merge.indexOf(' ', 1);
   if (at > 0) return [merge.slice(0, at), merge.slice(at + 1)];
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${keys.file}: merge ${nth} of ${own('merges')} is ${JSON.stringify(merge.slice(0, 100))}, two tokens with a space between are needed: fetch the file again`,
-    { param: own('merges') },
+    own('merges'),
   );
 }
 
@@ -168,13 +155,7 @@ function unigram(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Pa
   const map = keys.get(own('precompiled_charsmap'));
   const mends = keys.flag(own('remove_extra_whitespaces'), false);
   const bytes = ArrayBuffer.isView(map) ? new Uint8Array(map.buffer, map.byteOffset, map.byteLength) : null;
-  const prefix = keys.flag(own('add_space_prefix'), true);
-  const space = {
-    type: 'Metaspace',
-    replacement: SPACE,
-    prepend_scheme: prefix ? 'always' : 'never',
-    split: true,
-  };
+  const space = metaspace(keys.flag(own('add_space_prefix'), true) ? 'always' : 'never');
   return {
     model: {
       type: 'Unigram',
@@ -189,11 +170,4 @@ function unigram(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Pa
     decoder: space,
     adds: { bos: false, eos: true },
   };
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 8192)
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
 }

@@ -1,7 +1,7 @@
 // Patches of two frames, which llama.cpp stores as a tensor for each frame.
 
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { assertRange, type ByteSource } from '../source.ts';
+import { slicedSource } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';
 
@@ -29,16 +29,9 @@ export function joinFrames(file: string, first: TensorEntry, second: GgufTensor)
     }
     return all;
   };
-  const read = async (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-    assertRange(own, offset, length);
+  const source = slicedSource(own, async (offset, length) => {
     const at = offset - first.offset;
     return (await (joined ??= join())).slice(at, at + length);
-  };
-  const source: ByteSource = {
-    ...own,
-    read,
-    readInto: async (offset, target) => target.set(await read(offset, target.length)),
-    close: () => Promise.resolve(),
-  };
+  });
   return { ...first, shape: [rows, channels, 2, ...patch], source, bytes: 2 * first.bytes };
 }

@@ -1,8 +1,8 @@
 // The towers of a model that reads images or sounds, which llama.cpp keeps in a file of their own (mmproj) beside that of the language model.
 
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { EngineError } from '../error.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';
 import type { GgufKeys } from './keys.ts';
@@ -87,15 +87,12 @@ export async function openGgufTower(
   const [type] = [...modelTypes].find(([, className]) => className === architecture) ?? [];
   const language = { ...opened, config: { ...opened.config, model_type: type } };
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  try {
+  return keepingOpen(sources, () => {
     const tower = towerOf(keys, towers);
     const file = { keys, tensors, language };
     checkPair(tower, file);
     return { ...tower.read(file), tensors: entries(tower, file), sources };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  });
 }
 
 /** Keys of files of one kind, and of files that hold a tower for images, one for sounds, or both. */
@@ -104,21 +101,17 @@ const PROJECTORS = [PROJECTOR, 'clip.vision.projector_type', 'clip.audio.project
 function towerOf(keys: GgufKeys, towers: readonly GgufTower[]): GgufTower {
   const key = PROJECTORS.find((one) => keys.get(one) !== undefined);
   if (key === undefined)
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${keys.file} holds no tower (${PROJECTOR} is missing): give an mmproj file`,
-      {
-        param: PROJECTOR,
-      },
+      PROJECTOR,
     );
   const projector = keys.text(key);
   const tower = towers.find((one) => one.projector === projector);
   const known = towers.map((one) => one.projector);
   if (tower === undefined || PROJECTORS.slice(1).every((one) => keys.get(one) !== undefined))
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${keys.file}: ${tower ? 'a tower for images beside one for sounds' : `${key} ${projector}`} is not built; towers of ${known.join(', ')} are`,
-      { param: PROJECTOR },
+      PROJECTOR,
     );
   return tower;
 }
@@ -126,10 +119,9 @@ function towerOf(keys: GgufKeys, towers: readonly GgufTower[]): GgufTower {
 /** Throws where the tower was trained with another language model. */
 function checkPair(tower: GgufTower, { keys, tensors, language }: TowerFile): void {
   const other = (problem: string): EngineError =>
-    new EngineError(
-      'bad_checkpoint',
+    badCheckpoint(
       `${keys.file} is the tower of another model than ${language.keys.file}: ${problem}; put the mmproj file of this model in its place`,
-      { param: keys.file },
+      keys.file,
     );
   if (tower.texts !== null && !tower.texts.includes(language.metadata))
     throw other(

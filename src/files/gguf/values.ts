@@ -3,26 +3,23 @@
 import type { HeaderCursor } from './header-cursor.ts';
 
 /** Types of numbers by their number in the file. */
-const NUMBERS: ReadonlyMap<number, { name: string; bytes: number }> = new Map([
-  [0, { name: 'uint8', bytes: 1 }],
-  [1, { name: 'int8', bytes: 1 }],
-  [2, { name: 'uint16', bytes: 2 }],
-  [3, { name: 'int16', bytes: 2 }],
-  [4, { name: 'uint32', bytes: 4 }],
-  [5, { name: 'int32', bytes: 4 }],
-  [6, { name: 'float32', bytes: 4 }],
-  [10, { name: 'uint64', bytes: 8 }],
-  [11, { name: 'int64', bytes: 8 }],
-  [12, { name: 'float64', bytes: 8 }],
+const NUMBERS = new Map<number, NumberArray>([
+  [0, Uint8Array],
+  [1, Int8Array],
+  [2, Uint16Array],
+  [3, Int16Array],
+  [4, Uint32Array],
+  [5, Int32Array],
+  [6, Float32Array],
+  [10, BigUint64Array],
+  [11, BigInt64Array],
+  [12, Float64Array],
 ]);
 const BOOLEAN = 7;
 const STRING = 8;
 const LIST = 9;
 
-export type GgufList =
-  | readonly string[]
-  | readonly boolean[]
-  | readonly GgufList[]
+type NumberList =
   | Uint8Array
   | Int8Array
   | Uint16Array
@@ -33,6 +30,13 @@ export type GgufList =
   | Float64Array
   | BigUint64Array
   | BigInt64Array;
+
+interface NumberArray {
+  readonly BYTES_PER_ELEMENT: number;
+  new (bytes: ArrayBuffer): NumberList;
+}
+
+export type GgufList = readonly string[] | readonly boolean[] | readonly GgufList[] | NumberList;
 
 /** A number of 64 bits is a bigint only where it is too large for a number. */
 export type GgufValue = number | bigint | boolean | string | GgufList;
@@ -62,7 +66,7 @@ async function readList(cursor: HeaderCursor, what: string, depth: number): Prom
   const type = await cursor.u32(`the type of ${what}`);
   const count = await cursor.u64(`the length of ${what}`);
   const number = NUMBERS.get(type);
-  const least = number?.bytes ?? (type === STRING ? 8 : type === LIST ? 12 : 1);
+  const least = number?.BYTES_PER_ELEMENT ?? (type === STRING ? 8 : type === LIST ? 12 : 1);
   if (count * least > cursor.remaining || count > MOST_ITEMS)
     throw cursor.error(
       `${what} claims ${count} items, and ${Math.min(MOST_ITEMS, Math.floor(cursor.remaining / least))} are possible`,
@@ -89,34 +93,13 @@ async function readBooleans(cursor: HeaderCursor, count: number, what: string): 
 
 async function readNumbers(
   cursor: HeaderCursor,
-  { name, bytes }: { name: string; bytes: number },
+  type: NumberArray,
   count: number,
   what: string,
-): Promise<Exclude<GgufList, readonly string[] | readonly boolean[] | readonly GgufList[]>> {
-  await cursor.need(count * bytes, what);
-  const { view, at } = cursor.take(count * bytes);
+): Promise<NumberList> {
+  const bytes = count * type.BYTES_PER_ELEMENT;
+  await cursor.need(bytes, what);
+  const { view, at } = cursor.take(bytes);
   // Little endian, as every platform that runs this is; copied, since typed arrays begin at multiples of their size.
-  const copy = view.buffer.slice(at, at + count * bytes);
-  switch (name) {
-    case 'uint8':
-      return new Uint8Array(copy);
-    case 'int8':
-      return new Int8Array(copy);
-    case 'uint16':
-      return new Uint16Array(copy);
-    case 'int16':
-      return new Int16Array(copy);
-    case 'uint32':
-      return new Uint32Array(copy);
-    case 'int32':
-      return new Int32Array(copy);
-    case 'float32':
-      return new Float32Array(copy);
-    case 'uint64':
-      return new BigUint64Array(copy);
-    case 'int64':
-      return new BigInt64Array(copy);
-    default:
-      return new Float64Array(copy);
-  }
+  return new type(view.buffer.slice(at, at + bytes));
 }

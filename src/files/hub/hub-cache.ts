@@ -31,6 +31,15 @@ export interface CachedFile {
 
 /** The cached files of one model. */
 export interface RepoCache {
+  readonly id: string;
+  /** Its folder, or the text that stands for it. */
+  readonly path: string;
+  /** Commits by branch or tag. */
+  refs(): Promise<ReadonlyMap<string, string>>;
+  /** Commits that have a snapshot. */
+  commits(): Promise<string[]>;
+  /** Bytes in the cache, with shared files counted once and unfinished downloads included. */
+  bytes(): Promise<number>;
   /** The commit of a branch or tag; null: unknown. */
   commitOf(revision: string): Promise<string | null>;
   writeRef(revision: string, commit: string): Promise<void>;

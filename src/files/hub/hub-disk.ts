@@ -20,12 +20,11 @@ import {
   statfs,
   symlink,
   writeFile,
-  type FileHandle,
 } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { bytesText } from '../bytes-text.ts';
-import { EngineError } from '../error.ts';
-import { readDiskJson, writeAll } from '../disk/source-disk.ts';
+import { badRequest, EngineError } from '../error.ts';
+import { readAll, readDiskJson, writeAll } from '../disk/source-disk.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from './hub-cache.ts';
 import { acquireLock } from './hub-lock.ts';
 import type { HubSource, KnownFile } from './hub-source.ts';
@@ -84,10 +83,10 @@ export class DiskCache implements ModelCache {
       );
     }
     if (typeof code === 'string' && UNWRITABLE.has(code)) {
-      return new EngineError(
-        'bad_request',
+      return badRequest(
         `cannot write to the model cache ${this.place} (${code}); point ${cacheVariable} at a folder that can be written`,
-        { cause: error },
+        undefined,
+        error,
       );
     }
     return error;
@@ -97,33 +96,58 @@ export class DiskCache implements ModelCache {
 /** The folder of one model. */
 export class DiskRepo implements RepoCache {
   readonly id: string;
-  readonly dir: string;
+  readonly path: string;
   readonly blobs: string;
   readonly snapshots: string;
-  readonly refs: string;
+  readonly refsFolder: string;
   readonly locks: string;
   readonly #settings: DiskSettings;
 
   constructor(settings: DiskSettings, id: string) {
     const folder = `${FOLDER}${id.replaceAll('/', '--')}`;
     this.id = id;
-    this.dir = join(settings.cache, folder);
-    this.blobs = join(this.dir, 'blobs');
-    this.snapshots = join(this.dir, 'snapshots');
-    this.refs = join(this.dir, 'refs');
+    this.path = join(settings.cache, folder);
+    this.blobs = join(this.path, 'blobs');
+    this.snapshots = join(this.path, 'snapshots');
+    this.refsFolder = join(this.path, 'refs');
     this.locks = join(settings.cache, '.locks', folder);
     this.#settings = settings;
   }
 
+  async refs(): Promise<Map<string, string>> {
+    const refs = new Map<string, string>();
+    for (const name of await listFiles(this.refsFolder))
+      refs.set(name, (await readFile(join(this.refsFolder, name), 'utf8')).trim());
+    return refs;
+  }
+
+  async commits(): Promise<string[]> {
+    const entries = await readdir(this.snapshots, { withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  }
+
+  /** Links count as nothing, and a file with several names counts once. */
+  async bytes(): Promise<number> {
+    const seen = new Set<number>();
+    let bytes = 0;
+    for (const path of await listFiles(this.path)) {
+      const found = await lstat(join(this.path, path)).catch(() => null);
+      if (!found?.isFile() || seen.has(found.ino)) continue;
+      seen.add(found.ino);
+      bytes += found.size;
+    }
+    return bytes;
+  }
+
   commitOf(revision: string): Promise<string | null> {
-    return readFile(join(this.refs, revision), 'utf8').then(
+    return readFile(join(this.refsFolder, revision), 'utf8').then(
       (text) => text.trim() || null,
       () => null,
     );
   }
 
   async writeRef(revision: string, commit: string): Promise<void> {
-    const path = join(this.refs, revision);
+    const path = join(this.refsFolder, revision);
     if (revision === commit || (await this.commitOf(revision)) === commit) return;
     await mkdir(dirname(path), { recursive: true });
     const fresh = temporary(path);
@@ -206,7 +230,19 @@ export class DiskRepo implements RepoCache {
   }
 
   async openPartial(blob: string): Promise<PartialFile> {
-    return new DiskPartialFile(await open(this.#partialPath(blob), constants.O_RDWR | constants.O_CREAT));
+    const file = await open(this.#partialPath(blob), constants.O_RDWR | constants.O_CREAT);
+    return {
+      size: async () => (await file.stat()).size,
+      empty: () => file.truncate(0),
+      async readInto(offset, target) {
+        const read = await readAll(file, target, offset);
+        if (read < target.length)
+          throw new EngineError('internal', 'a partial file was cut short while it was read');
+      },
+      write: (offset, bytes) => writeAll(file, bytes, offset),
+      flush: () => file.datasync(),
+      close: () => file.close(),
+    };
   }
 
   removePartial(blob: string): Promise<void> {
@@ -222,43 +258,6 @@ export class DiskRepo implements RepoCache {
 
   #partialPath(blob: string): string {
     return join(this.blobs, `${blob}.incomplete`);
-  }
-}
-
-class DiskPartialFile implements PartialFile {
-  readonly #handle: FileHandle;
-
-  constructor(handle: FileHandle) {
-    this.#handle = handle;
-  }
-
-  async size(): Promise<number> {
-    return (await this.#handle.stat()).size;
-  }
-
-  empty(): Promise<void> {
-    return this.#handle.truncate(0);
-  }
-
-  async readInto(offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> {
-    for (let done = 0; done < target.length;) {
-      const { bytesRead } = await this.#handle.read(target, done, target.length - done, offset + done);
-      if (bytesRead === 0)
-        throw new EngineError('internal', 'a partial file was cut short while it was read');
-      done += bytesRead;
-    }
-  }
-
-  write(offset: number, bytes: Uint8Array): Promise<void> {
-    return writeAll(this.#handle, bytes, offset);
-  }
-
-  flush(): Promise<void> {
-    return this.#handle.datasync();
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close();
   }
 }
 

@@ -1,5 +1,5 @@
 // Downloads one blob into the cache: resumes an earlier download, hashes the bytes, and names the file when it is correct.
-import { EngineError } from '../error.ts';
+import { badCheckpoint } from '../error.ts';
 import type { Hasher, ModelCache, PartialFile, RepoCache } from './hub-cache.ts';
 import type { OnHubEvent, Progress } from './hub-events.ts';
 import type { Session } from './hub-http.ts';
@@ -54,10 +54,9 @@ async function fetchVerified(file: KnownFile, url: string, download: Download): 
       await repo.removePartial(file.blob);
       download.progress.set(file.path, 0);
       if (attempt === 2) {
-        throw new EngineError(
-          'bad_checkpoint',
+        throw badCheckpoint(
           `${file.path} of ${id} arrived corrupt twice: ${error.message}; try again later, or another network or endpoint`,
-          { param: file.path },
+          file.path,
         );
       }
       session.onRetry(file.path, error.message, attempt, 0);

@@ -1,5 +1,5 @@
 // A model on the hub as folders that are read over HTTP ranges: nothing is kept on disk.
-import { EngineError } from '../error.ts';
+import { badCheckpoint, modelNotFound } from '../error.ts';
 import type { Folder } from '../source.ts';
 import { openHub } from './hub-env.ts';
 import { DiskCache } from './hub-disk.ts';
@@ -26,10 +26,9 @@ export async function openHubFolder(
   await checkId(id, cache);
   const revision = checkRevision(options.revision || source.defaultRevision);
   if (source.offline) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${id} is not a folder, and ${source.offline} forbids asking the hub: give the folder of a model, or unset ${source.offline}`,
-      { param: 'model' },
+      'model',
     );
   }
   const session = sessionOf(source, options);
@@ -58,9 +57,7 @@ export async function openHubFolder(
       async open(name) {
         const file = files.get(name);
         if (file === undefined)
-          throw new EngineError('bad_checkpoint', `${name} is missing from ${path} on ${source.name}`, {
-            param: name,
-          });
+          throw badCheckpoint(`${name} is missing from ${path} on ${source.name}`, name);
         const known = await source.describe(session, id, listing.commit, file);
         const url = source.fileUrl(id, revision, listing.commit, file.path);
         return new RemoteFile(source, session, { id, name, url, size: known.size });

@@ -2,7 +2,7 @@
 // repository's Q4_K_M is taken, else the closest that fits.
 
 import { bytesText } from '../bytes-text.ts';
-import { EngineError } from '../error.ts';
+import { badRequest, modelNotFound } from '../error.ts';
 import {
   ggufSets,
   hasTag,
@@ -37,10 +37,9 @@ export function splitTag(model: string): TaggedModel {
 export function splitRemoved(model: string): Pick<TaggedModel, 'id' | 'tag'> {
   const { id, tag, file } = splitTag(model);
   if (file === undefined) return { id, tag };
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     `${model} names one file: remove all of ${id}, or one quantization of its GGUF files, as ${id}:Q4_K_M`,
-    { param: 'model' },
+    'model',
   );
 }
 
@@ -141,7 +140,7 @@ export function withTag(id: string, sets: readonly GgufSet[], tag: string): Gguf
   const found = exact ?? sets.find((set) => hasTag(set, tag));
   if (found !== undefined) return found;
   const others = sets.length === 0 ? 'it has no GGUF files' : `it has ${setsText(sets)}`;
-  throw new EngineError('model_not_found', `${id} has no GGUF file of ${tag}: ${others}`, { param: 'model' });
+  throw modelNotFound(`${id} has no GGUF file of ${tag}: ${others}`, 'model');
 }
 
 /** The GGUF file of a snapshot in the cache if all its parts are there; without a tag only if the snapshot has no other weights. */
@@ -172,7 +171,7 @@ export function namedFile<F extends Sized>(id: string, name: string, files: read
   const others = files.filter(({ path }) => path.toLowerCase().endsWith(kind)).map(({ path }) => path);
   const more = others.length > MOST_NAMED ? ' …' : '';
   const has = others.length === 0 ? `no ${kind} files` : others.slice(0, MOST_NAMED).join(', ') + more;
-  throw new EngineError('model_not_found', `${id} has no file ${name}: it has ${has}`, { param: 'model' });
+  throw modelNotFound(`${id} has no file ${name}: it has ${has}`, 'model');
 }
 
 /** Most files that a message names. */

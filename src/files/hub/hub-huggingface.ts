@@ -1,5 +1,5 @@
 // The Hugging Face HTTP API, also as its mirrors speak it: one listing, then plain files.
-import { EngineError } from '../error.ts';
+import { badRequest, EngineError } from '../error.ts';
 import { getJson, open, transientOf, watchSilence, withRetries, type Session } from './hub-http.ts';
 import {
   accessError,
@@ -17,10 +17,7 @@ export const HUGGING_FACE = 'https://huggingface.co';
 export function endpointOf(name: string, value: string | undefined, standard: string): string {
   const address = value?.trim() || standard;
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    throw new EngineError(
-      'bad_request',
-      `${name} is '${address}', which is not an http or https address; correct or unset it`,
-    );
+    throw badRequest(`${name} is '${address}', which is not an http or https address; correct or unset it`);
   }
   return address.replace(/\/+$/, '');
 }

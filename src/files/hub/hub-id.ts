@@ -1,7 +1,7 @@
 // Ids and revisions that hubs allow, and suggestions for invalid ones.
 
 import { type Prose, option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badRequest, modelNotFound } from '../error.ts';
 import type { ModelCache } from './hub-cache.ts';
 import { nearestModel } from './hub-nearest.ts';
 
@@ -18,27 +18,13 @@ export async function checkId(id: string, cache: ModelCache): Promise<void> {
   const hint = near ? `; did you mean ${near}` : '';
   const written = writtenAsId(id);
   if (written !== null) {
-    throw new EngineError(
-      'model_not_found',
-      say`'${id}' is not how a model is named here: ${written}${hint}`,
-      {
-        param: 'model',
-      },
-    );
+    throw modelNotFound(say`'${id}' is not how a model is named here: ${written}${hint}`, 'model');
   }
   const isPath = isFile || /^[./~]|[\\:]|\/.*\//.test(id);
-  if (isPath)
-    throw new EngineError(
-      'model_not_found',
-      `there is no file or folder '${id}'${hint || '; check the path'}`,
-      {
-        param: 'model',
-      },
-    );
-  throw new EngineError(
-    'model_not_found',
+  if (isPath) throw modelNotFound(`there is no file or folder '${id}'${hint || '; check the path'}`, 'model');
+  throw modelNotFound(
     `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B or stabilityai/sd-turbo${hint}`,
-    { param: 'model' },
+    'model',
   );
 }
 
@@ -48,11 +34,7 @@ export function checkRevision(revision: string): string {
     !/\.\.|\/\/|\/$|\.lock$/.test(revision) &&
     !revision.split('/').some((part) => part.startsWith('.'));
   if (isSafe) return revision;
-  throw new EngineError(
-    'bad_request',
-    `'${revision}' cannot be a revision; name a branch, a tag or a commit`,
-    { param: 'revision' },
-  );
+  throw badRequest(`'${revision}' cannot be a revision; name a branch, a tag or a commit`, 'revision');
 }
 
 /** Returns an id that was written for another program in this program's form; null for any other text. */

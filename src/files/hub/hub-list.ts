@@ -1,15 +1,15 @@
 // Lists and removes models of the cache. Downloads of other programs in the same layout are listed too.
-import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { readdir, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { EngineError } from '../error.ts';
+import { badRequest, modelNotFound } from '../error.ts';
 import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
-import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from './hub-cache.ts';
+import { checkCached, describeModels } from './cached-models.ts';
+import type { CachedModel, RemovedModel } from './hub-cache.ts';
 import { DiskCache, listFiles, type DiskRepo } from './hub-disk.ts';
 import { openHub, type Env } from './hub-env.ts';
 import { splitRemoved } from './hub-gguf.ts';
 import { lockHolder } from './hub-lock.ts';
-import { nearestModel } from './hub-nearest.ts';
 
 export interface ListOptions {
   /** Replaces process.env. */
@@ -20,64 +20,10 @@ export interface ListOptions {
 
 /** The models in the cache of the hub in use, by id. */
 export async function listModels(options: ListOptions = {}): Promise<CachedModel[]> {
-  const cache = new DiskCache(await openHub(options.env ?? process.env));
-  return Promise.all((await cache.ids()).map((id) => describeModel(cache, id, options.pipelines)));
-}
-
-async function describeModel(cache: DiskCache, id: string, folders?: PipelineFolders): Promise<CachedModel> {
-  const repo = cache.repo(id);
-  const refs = await readRefs(repo);
-  const commits = await readdir(repo.snapshots, { withFileTypes: true }).catch(() => []);
-  const revisions = await Promise.all(
-    commits
-      .filter((entry) => entry.isDirectory())
-      .map(async ({ name }): Promise<CachedRevision> => {
-        const files = await repo.files(name);
-        const gaps = await snapshotGaps(files, (path) => repo.readJson(name, path), folders);
-        const names = [...refs].filter(([, commit]) => commit === name).map(([ref]) => ref);
-        const quantizations = ggufSets(files.map(({ path }) => path)).flatMap(({ tag }) => tag ?? []);
-        const complete = gaps.length === 0;
-        return {
-          commit: name,
-          refs: names,
-          files: files.length,
-          path: repo.pathOf(name),
-          quantizations,
-          complete,
-        };
-      }),
-  );
-  return {
-    id,
-    revisions,
-    bytes: await bytesBelow(repo.dir),
-    path: repo.dir,
-    files: Math.max(0, ...revisions.map(({ files }) => files)),
-    complete: revisions.some(({ complete }) => complete),
-  };
-}
-
-async function readRefs(repo: DiskRepo): Promise<Map<string, string>> {
-  const refs = new Map<string, string>();
-  for (const name of await listFiles(repo.refs))
-    refs.set(name, (await readFile(join(repo.refs, name), 'utf8')).trim());
-  return refs;
+  return describeModels(new DiskCache(await openHub(options.env ?? process.env)), options.pipelines);
 }
 
 const namesIn = (dir: string): Promise<string[]> => readdir(dir).catch((): string[] => []);
-
-/** Sums the bytes; links count as nothing, and a file with several names counts once. */
-async function bytesBelow(dir: string): Promise<number> {
-  const seen = new Set<number>();
-  let bytes = 0;
-  for (const path of await listFiles(dir)) {
-    const found = await lstat(join(dir, path)).catch(() => null);
-    if (!found?.isFile() || seen.has(found.ino)) continue;
-    seen.add(found.ino);
-    bytes += found.size;
-  }
-  return bytes;
-}
 
 /**
  * Removes a model, one revision of it (a branch, tag or commit) or one quantization of its GGUF files (owner/name:Q4_K_M) from the cache;
@@ -89,43 +35,35 @@ export async function removeModel(
 ): Promise<RemovedModel> {
   const { id, tag } = splitRemoved(model);
   const cache = new DiskCache(await openHub(options.env ?? process.env));
-  if (!(await cache.ids()).includes(id)) {
-    const near = await nearestModel(id, cache);
-    throw new EngineError(
-      'model_not_found',
-      `no model '${id}' in the cache ${cache.place}${near ? `; did you mean ${near}` : ''}; only cached models can be removed, by their id`,
-      { param: 'model' },
-    );
-  }
+  await checkCached(id, cache, 'cached');
   const repo = cache.repo(id);
   await refuseIfBusy(repo, id);
-  const before = await bytesBelow(repo.dir);
+  const before = await repo.bytes();
   if (tag !== null) {
     await removeGguf(repo, { id, tag }, options.revision);
-    return { id: model, bytes: before - (await bytesBelow(repo.dir)) };
+    return { id: model, bytes: before - (await repo.bytes()) };
   }
   if (options.revision === undefined) {
-    await rm(repo.dir, { recursive: true });
+    await rm(repo.path, { recursive: true });
     await rm(repo.locks, { recursive: true, force: true });
     return { id, bytes: before };
   }
   await removeRevision(repo, id, options.revision);
-  return { id, bytes: before - (await bytesBelow(repo.dir)) };
+  return { id, bytes: before - (await repo.bytes()) };
 }
 
 async function removeRevision(repo: DiskRepo, id: string, revision: string): Promise<void> {
-  const refs = await readRefs(repo);
+  const refs = await repo.refs();
   const commit = refs.get(revision) ?? revision;
-  const commits = await namesIn(repo.snapshots);
+  const commits = await repo.commits();
   if (!commits.includes(commit)) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${id} has no revision '${revision}' in the cache; it has ${[...refs.keys(), ...commits].join(', ')}`,
-      { param: 'revision' },
+      'revision',
     );
   }
   await rm(join(repo.snapshots, commit), { recursive: true });
-  for (const [name, target] of refs) if (target === commit) await rm(join(repo.refs, name));
+  for (const [name, target] of refs) if (target === commit) await rm(join(repo.refsFolder, name));
   await removeUnused(repo);
 }
 
@@ -135,7 +73,7 @@ async function removeGguf(
   { id, tag }: { id: string; tag: string },
   revision: string | undefined,
 ): Promise<void> {
-  const refs = await readRefs(repo);
+  const refs = await repo.refs();
   const only = revision === undefined ? null : (refs.get(revision) ?? revision);
   const paths = (await listFiles(repo.snapshots)).filter(
     (path) => only === null || path.startsWith(`${only}/`),
@@ -144,15 +82,14 @@ async function removeGguf(
   const removed = sets.filter((set) => hasTag(set, tag));
   if (removed.length === 0) {
     const tags = [...new Set(sets.flatMap((set) => set.tag ?? []))].join(', ') || 'none';
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${id} has no GGUF file of ${tag} in the cache; quantizations there: ${tags}`,
-      { param: 'model' },
+      'model',
     );
   }
   for (const path of removed.flatMap(({ names }) => names)) await rm(join(repo.snapshots, path));
   if (!isRest(await listFiles(repo.snapshots))) return removeUnused(repo);
-  await rm(repo.dir, { recursive: true });
+  await rm(repo.path, { recursive: true });
   await rm(repo.locks, { recursive: true, force: true });
 }
 
@@ -171,10 +108,7 @@ async function refuseIfBusy(repo: DiskRepo, id: string): Promise<void> {
   for (const name of await namesIn(repo.locks)) {
     const holder = name.endsWith('.svc.lock') ? await lockHolder(join(repo.locks, name)) : null;
     if (holder !== null && holder !== 'dead') {
-      throw new EngineError(
-        'bad_request',
-        `${id} is being fetched by process ${holder.pid}; stop that first`,
-      );
+      throw badRequest(`${id} is being fetched by process ${holder.pid}; stop that first`);
     }
   }
 }

@@ -1,7 +1,7 @@
 // Names of models that are paths on this machine.
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { EngineError } from '../error.ts';
+import { type EngineError, modelNotFound } from '../error.ts';
 import { ggufSets, isGgufName, setsText } from '../gguf/file-names.ts';
 import { splitTag, withTag } from './hub-gguf.ts';
 
@@ -33,5 +33,5 @@ async function refuseMissingFile(model: string): Promise<void> {
 }
 
 function notFound(message: string): EngineError {
-  return new EngineError('model_not_found', message, { param: 'model' });
+  return modelNotFound(message, 'model');
 }

@@ -1,5 +1,5 @@
 // One file on the hub, read over HTTP ranges.
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError } from '../error.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 import { open, transientOf, Transient, watchSilence, withRetries, type Session } from './hub-http.ts';
 import { accessError, type HubSource, type KnownFile, type Listing } from './hub-source.ts';
@@ -101,8 +101,7 @@ export async function openRemote(
   name: string,
 ): Promise<ByteSource> {
   const file = files.find(({ path }) => path === name);
-  if (file === undefined)
-    throw new EngineError('bad_checkpoint', `${name} is missing from ${id}`, { param: name });
+  if (file === undefined) throw badCheckpoint(`${name} is missing from ${id}`, name);
   const url = source.fileUrl(id, revision, listing.commit, name);
   return new RemoteFile(source, session, { id, name, url, size: file.size });
 }

@@ -1,6 +1,6 @@
 // Resolves the id of a model to the path of its snapshot in a cache, and downloads what is missing. Repeated calls download only
 // changes; an interrupted call is resumed.
-import { EngineError } from '../error.ts';
+import { EngineError, modelNotFound } from '../error.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { cachedFile, cachedSnapshot, type ModelCache } from './hub-cache.ts';
 import type { OnHubEvent } from './hub-events.ts';
@@ -72,8 +72,7 @@ export async function resolveFromHub(
   const isSettled = cached !== null && cached.commit === revision && !options.allow;
   if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
   if (source.offline) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${id} at ${revision} is not complete in ${cache.place} and ${source.offline} forbids fetching it; unset ${source.offline} once`,
     );
   }
@@ -131,7 +130,7 @@ export async function withHint(
   const near = await nearestModel(id, cache);
   return near === null || near === id
     ? error
-    : new EngineError('model_not_found', `${error.message}; did you mean ${near}`, { param: 'model' });
+    : modelNotFound(`${error.message}; did you mean ${near}`, 'model');
 }
 
 /** Lists the model on the hub; gives up soon if the cache holds a copy. */

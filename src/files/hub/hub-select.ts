@@ -2,7 +2,7 @@
 // weights.
 import { type Prose, option, say } from '../message.ts';
 import { extensionOf, folderOf, nameOf } from '../posix-path.ts';
-import { EngineError } from '../error.ts';
+import { type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
 
@@ -69,10 +69,7 @@ export function selectFiles<F extends Named>(
   if (allow) {
     const chosen = files.filter(({ path }) => allow(path));
     if (chosen.length === 0)
-      throw new EngineError(
-        'unsupported',
-        `${id} has none of the files asked for; it holds ${contents(files)}`,
-      );
+      throw unsupported(`${id} has none of the files asked for; it holds ${contents(files)}`);
     return chosen;
   }
   const isForeign = (path: string): boolean =>
@@ -120,10 +117,9 @@ function onlyFile<F extends Named>(id: string, files: readonly F[], baseModel: s
   if (only === undefined) throw noWeights(id, [...files], baseModel);
   if (weights.length === 1) return only;
   const names = weights.slice(0, MOST_NAMED).map(({ path }) => path);
-  throw new EngineError(
-    'model_not_found',
+  throw modelNotFound(
     `${id} holds ${weights.length} .safetensors files and no model_index.json: name one as ${id}:${only.path}; it has ${names.join(', ')}${weights.length > MOST_NAMED ? ' …' : ''}`,
-    { param: 'model' },
+    'model',
   );
 }
 
@@ -176,8 +172,7 @@ function refusePickles(
     .map(({ path }) => componentOf(path));
   if (pickled.length === 0) return;
   const names = [...new Set(pickled)].join(' and ');
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     say`${id} holds the weights of ${names} as pickles alone, which are not read, as they can run code: ${PICKLE_REMEDY}`,
   );
 }
@@ -197,10 +192,7 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
     remedy = say`pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
   }
-  return new EngineError(
-    'unsupported',
-    say`${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`,
-  );
+  return unsupported(say`${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`);
 }
 
 /** '3 .gguf, 1 .md': what a repository holds, most frequent first. */

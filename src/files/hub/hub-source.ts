@@ -1,5 +1,5 @@
 // Interface of a hub: the list of a model's files, a URL for each file, and error messages.
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, modelNotFound } from '../error.ts';
 import type { Session } from './hub-http.ts';
 
 export interface RepoFile {
@@ -62,15 +62,11 @@ export function checkListing(id: string, listing: Listing): Listing {
       (blob !== null && !isSafeName(blob)) ||
       (size !== null && !(Number.isSafeInteger(size) && size >= 0))
     ) {
-      throw new EngineError(
-        'bad_checkpoint',
-        `${id} lists a file '${path}' with an impossible name or size; it is not fetched`,
-      );
+      throw badCheckpoint(`${id} lists a file '${path}' with an impossible name or size; it is not fetched`);
     }
   }
   if (!isSafeName(listing.commit)) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${id} names its revision '${listing.commit}', which is no commit; it is not fetched`,
     );
   }
@@ -93,12 +89,11 @@ export function accessError(source: HubSource, id: string, status: number, gated
       ? `${name} refuses ${id} to the token in ${tokenVariable} (${status}); check the id, and that the token is valid and may read it`
       : `${name} has no public model ${id} (${status}); check the spelling, or set ${tokenVariable} if it is private or gated`;
   }
-  return new EngineError('model_not_found', message, { param: 'model' });
+  return modelNotFound(message, 'model');
 }
 
 export const revisionError = (source: HubSource, id: string, revision: string): EngineError =>
-  new EngineError(
-    'model_not_found',
+  modelNotFound(
     `${id} has no revision '${revision}' on ${source.name}; name a branch (default ${source.defaultRevision}), a tag or a commit`,
-    { param: 'revision' },
+    'revision',
   );

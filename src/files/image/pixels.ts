@@ -1,6 +1,6 @@
 // Images as arrays of pixels, their file formats and limits, on every platform.
 
-import { EngineError } from '../error.ts';
+import { badRequest, type EngineError } from '../error.ts';
 import type { ImageParameters } from './image-metadata.ts';
 
 /** 8-bit sRGB, row by row from the top. */
@@ -56,9 +56,7 @@ export function imageFormatOf(name: string): ImageFormat | null {
 /** The quality that the options ask for. Throws bad_request. */
 export function qualityOf({ quality = DEFAULT_QUALITY }: EncodeOptions): number {
   if (Number.isInteger(quality) && quality >= 1 && quality <= 100) return quality;
-  throw new EngineError('bad_request', `quality is ${quality}: give a whole number from 1 to 100`, {
-    param: 'quality',
-  });
+  throw badRequest(`quality is ${quality}: give a whole number from 1 to 100`, 'quality');
 }
 
 /** Milliseconds of each frame of a clip; null: it is an image. Throws bad_request for a format without frames. */
@@ -68,13 +66,7 @@ export function delaysOf(
 ): number[] | null {
   if (frames === 1) return null;
   if (format !== 'webp')
-    throw new EngineError(
-      'bad_request',
-      `a clip of ${frames} frames is encoded as webp, and not as ${format}`,
-      {
-        param: 'format',
-      },
-    );
+    throw badRequest(`a clip of ${frames} frames is encoded as webp, and not as ${format}`, 'format');
   // Rounded ends of frames keep the rate, which rounded lengths would change.
   const end = (frame: number): number => Math.round((1000 * frame) / frameRate);
   return Array.from({ length: frames }, (_, frame) => end(frame + 1) - end(frame));
@@ -89,9 +81,9 @@ export function decoderReason(cause: unknown): string {
 
 /** The error of a file that is not decoded. `name` is the parameter that held it. */
 export function unreadableImage(name: string, reason: string | undefined, cause?: unknown): EngineError {
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `${name} cannot be read as an image (${reason}): give a PNG, JPEG, WebP or BMP file`,
-    { param: name, cause },
+    name,
+    cause,
   );
 }

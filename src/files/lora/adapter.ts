@@ -3,12 +3,12 @@
 
 import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';
 import { ReopenedSource } from '../reopened-source.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
-import { isRecord, readJson, type Folder } from '../source.ts';
+import { isRecord, keepingOpen, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
 import type { AdapterModule } from './module.ts';
 import { readModules, wrongAlpha, type StatedScale } from './modules.ts';
@@ -42,7 +42,7 @@ export async function openAdapterFile(folder: Folder, beside: Folder = folder): 
   const isFile = folder.path.endsWith(file);
   const path = isFile ? folder.path : `${folder.path}/${file}`;
   const source = await ReopenedSource.open(folder, file);
-  try {
+  return keepingOpen([source], async () => {
     const { tensors, metadata } = await readSafetensors(source);
     const settings = isFile && file !== PEFT_FILE ? null : await settingsIn(isFile ? beside : folder);
     const stated = settings ?? metadataScale(path, metadata);
@@ -51,10 +51,7 @@ export async function openAdapterFile(folder: Folder, beside: Folder = folder): 
     if (modules.every(({ weight }) => weight?.replaces)) throw noModules(path, [...tensors.keys()]);
     const close = (): Promise<void> => source.close();
     return { path, name: file.replace(/\.safetensors$/i, ''), modules, unknown, metadata, close };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+  });
 }
 
 /** The scales of PEFT's settings in a folder; null: there are none. */
@@ -74,12 +71,12 @@ function chooseFile({ path }: Folder, names: readonly string[]): string {
     files.length === 0
       ? 'has no .safetensors file: give the file of an adapter, or the folder that it lies in'
       : `has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): name one of them`;
-  throw new EngineError('model_not_found', `${path} ${problem}`);
+  throw modelNotFound(`${path} ${problem}`);
 }
 
 function notSafetensors(path: string): EngineError {
   const problem = isPickle(path) ? `${PICKLED}: ${CONVERT_PICKLE}` : 'is no .safetensors file: give one';
-  return new EngineError('unsupported', `${path} ${problem}`);
+  return unsupported(`${path} ${problem}`);
 }
 
 /** Names of cloneofsimo's program, which counts the layers that it changed in the order of the model's classes. */
@@ -89,20 +86,13 @@ function noModules(path: string, unknown: readonly string[]): EngineError {
   const [first] = unknown;
   const numbered = unknown.find((name) => NUMBERED.test(name));
   if (numbered !== undefined)
-    return new EngineError(
-      'unsupported',
+    return unsupported(
       `${path} is an adapter in the numbered layout of cloneofsimo's lora, whose tensors, such as ${numbered}, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers`,
-      { param: numbered },
+      numbered,
     );
   const problem =
     first === undefined ? 'holds no tensors' : `holds no adapter: its first tensor is ${first.slice(0, 256)}`;
-  return new EngineError(
-    'bad_checkpoint',
-    `${path} ${problem}; give a file that holds LoRA, LoHa or LoKr factors`,
-    {
-      ...(first !== undefined && { param: first }),
-    },
-  );
+  return badCheckpoint(`${path} ${problem}; give a file that holds LoRA, LoHa or LoKr factors`, first);
 }
 
 async function readAlphas(
@@ -128,10 +118,9 @@ function scaleOf(path: string, config: Json): StatedScale {
   return (module, rank) => {
     const stated = read.rank(module);
     if (stated === rank) return read.scale(module);
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${path}: ${module} has factors of rank ${rank}, and the settings beside it ask for ${stated}: take both from where the adapter was published`,
-      { param: module },
+      module,
     );
   };
 }
@@ -165,9 +154,8 @@ function parsed(path: string, text: string): Record<string, unknown> {
     // Refused below like any other value.
   }
   if (isRecord(value)) return value;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${path}: ${METADATA} in the header is not a JSON object: take the file from where the adapter was published`,
-    { param: METADATA },
+    METADATA,
   );
 }

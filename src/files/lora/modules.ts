@@ -2,7 +2,7 @@
 // against each other.
 
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { readKey, unbuiltMethod, type Method, type Role } from './keys.ts';
 import { elements, sizeOf, type AdapterModule, type Delta, type Factor } from './module.ts';
 
@@ -73,10 +73,9 @@ function gather(
 function refuseMethod(path: string, name: string): void {
   const method = unbuiltMethod(name);
   if (method === null) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${path}: tensor ${name} is of ${method}, which is not built; LoRA, LoCon, LoHa, LoKr and DoRA are: merge the adapter into its model, or choose one of those`,
-    { param: name },
+    name,
   );
 }
 
@@ -221,9 +220,8 @@ export function wrongAlpha(path: string, name: string, found: string): EngineErr
 }
 
 function broken(path: string, name: string, problem: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${path}: tensor ${name.slice(0, 256)} ${problem}: take the file from where the adapter was published`,
-    { param: name },
+    name,
   );
 }

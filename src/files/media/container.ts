@@ -1,7 +1,7 @@
 // Containers of video and sound (MP4, WebM, QuickTime, MPEG-TS …), opened by mediabunny with FFmpeg's decoders, which the optional package
 // @mediabunny/server brings. Its license does not allow them to be part of this package.
 
-import { EngineError } from '../error.ts';
+import { type EngineError, unsupported } from '../error.ts';
 import { fileText } from './media-nouns.ts';
 import type { StatedColours } from './video-colours.ts';
 
@@ -110,9 +110,8 @@ function isMissing(error: unknown): boolean {
 
 /** The error for a container without the package that reads it. */
 export function needsMediabunny(name: string, format: string, instead: string): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `${name} is ${fileText(format)}, which needs the optional package @mediabunny/server: run npm install @mediabunny/server beside svc-engine, or ${instead}`,
-    { param: name },
+    name,
   );
 }

@@ -2,7 +2,7 @@
 
 import { BMP_START } from '../image/bmp.ts';
 import { latin1Text, SVG_START } from '../image/file-parts.ts';
-import { EngineError } from '../error.ts';
+import { badRequest, type EngineError } from '../error.ts';
 import type { MediaKind } from './decoded.ts';
 import { fileText, MEDIA_NOUNS } from './media-nouns.ts';
 
@@ -117,8 +117,7 @@ export function formatOf(bytes: Uint8Array, kind: MediaKind, name: string): stri
   const format = mediaFormat(bytes);
   if (format?.kinds.includes(kind)) return format.name;
   const { one } = MEDIA_NOUNS[kind];
-  const refuse = (text: string): EngineError =>
-    new EngineError('bad_request', `${name} ${text}`, { param: name });
+  const refuse = (text: string): EngineError => badRequest(`${name} ${text}`, name);
   if (bytes.length === 0) throw refuse(`is empty; give ${one} as ${READ[kind]}`);
   if (!format) {
     const start = latin1Text(bytes, 0, 1000);

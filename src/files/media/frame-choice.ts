@@ -1,6 +1,6 @@
 // The frames of a video that a model takes, and the bounds on a video before any frame is decoded.
 
-import { EngineError } from '../error.ts';
+import { badRequest } from '../error.ts';
 import type { Pixels } from '../image/pixels.ts';
 import type { Clip, VideoSource } from './decoded.ts';
 import type { FrameChoice, MediaBounds } from './media.ts';
@@ -45,8 +45,7 @@ export function chooseFrames(
   { frames: choose, fit }: FrameChoice,
 ): ChosenFrames {
   const { width, height, frames: count } = source;
-  if (count === 0)
-    throw new EngineError('bad_request', `${name} has no frames; give a video with some`, { param: name });
+  if (count === 0) throw badRequest(`${name} has no frames; give a video with some`, name);
   const indices = choose ? [...choose(source)] : Array.from({ length: count }, (_, at) => at);
   const decode = [...new Set(indices)].toSorted((a, b) => a - b);
   const { maxVideoPixels: most } = bounds;

@@ -1,6 +1,6 @@
 // Media that a program gives decoded: their shapes and bounds are checked before anything reads them.
 
-import { EngineError } from '../error.ts';
+import { badRequest, type EngineError } from '../error.ts';
 import type { Pixels } from '../image/pixels.ts';
 import { overWhite, withoutAlpha } from '../image/rgba.ts';
 import type { Clip, MediaKind, RgbaPixels, Sound } from './decoded.ts';
@@ -114,5 +114,5 @@ const isIndex = (value: unknown): boolean => Number.isInteger(value) && (value a
 const isCount = (value: unknown): value is number => isIndex(value) && (value as number) > 0;
 
 function wrong(name: string, problem: string, needed: string): EngineError {
-  return new EngineError('bad_request', `${name} ${problem}: give ${needed}`, { param: name });
+  return badRequest(`${name} ${problem}: give ${needed}`, name);
 }

@@ -3,7 +3,7 @@
 
 import { orient } from '../image/rgba.ts';
 import type { Pixels } from '../image/pixels.ts';
-import { EngineError } from '../error.ts';
+import { badRequest, unsupported } from '../error.ts';
 import {
   type ContainerInput,
   loadMediabunny,
@@ -36,8 +36,7 @@ export async function readContainer(
   try {
     input = new library.Input({ source: new library.BufferSource(bytes), formats: library.ALL_FORMATS });
     const track = await input.getPrimaryVideoTrack();
-    if (!track)
-      throw new EngineError('bad_request', `${name} has no video track; give a video`, { param: name });
+    if (!track) throw badRequest(`${name} has no video track; give a video`, name);
     return await readTrack(library, track, { name, bounds, choice, ...(signal && { signal }) });
   } catch (cause) {
     if (signal?.aborted) throw cause;
@@ -57,12 +56,9 @@ interface TrackReading {
 async function readTrack(library: Mediabunny, track: VideoTrack, reading: TrackReading): Promise<Clip> {
   const { name, bounds, choice, signal } = reading;
   if (!(await track.canDecode())) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${name} has a video track whose codec is not decoded (${track.codec ?? 'unknown'}); give H.264, H.265, AV1, VP8 or VP9`,
-      {
-        param: name,
-      },
+      name,
     );
   }
   const { source, middles } = await trackSource(library, track, reading);

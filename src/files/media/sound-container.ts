@@ -1,6 +1,6 @@
 // The sound of a container (M4A, MP4, WebM, AAC …), piece by piece, by the optional package that also decodes videos.
 
-import { EngineError } from '../error.ts';
+import { badRequest, type EngineError, unsupported } from '../error.ts';
 import { type AudioSample, type AudioTrack, loadMediabunny, needsMediabunny } from './container.ts';
 import type { SoundPiece } from './sound-pieces.ts';
 
@@ -17,8 +17,7 @@ export async function containerPieces(
     const input = new library.Input({ source, formats: library.ALL_FORMATS });
     try {
       const track = await input.getPrimaryAudioTrack();
-      if (!track)
-        throw new EngineError('bad_request', `${name} has no sound track; give a sound`, { param: name });
+      if (!track) throw badRequest(`${name} has no sound track; give a sound`, name);
       if (!(await track.canDecode())) throw undecoded(name, track);
       for await (const sample of new library.AudioSampleSink(track).samples()) yield pieceOf(sample);
     } finally {
@@ -28,10 +27,9 @@ export async function containerPieces(
 }
 
 function undecoded(name: string, { codec }: AudioTrack): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `${name} has a sound track whose codec is not decoded (${codec ?? 'unknown'}); give AAC, MP3, Opus, Vorbis or FLAC`,
-    { param: name },
+    name,
   );
 }
 

@@ -1,6 +1,6 @@
 // A sound as models read it: one channel at the rate of the model.
 
-import { EngineError } from '../error.ts';
+import { badRequest } from '../error.ts';
 import type { Sound } from './decoded.ts';
 import { formatOf, TAGGED, withoutTags } from './format.ts';
 import { MEDIA_NOUNS } from './media-nouns.ts';
@@ -70,18 +70,16 @@ async function collect(
     await collector.add(samples, rate);
   }
   await collector.pause();
-  if (length === 0)
-    throw new EngineError('bad_request', `${name} has no samples; give a sound with some`, { param: name });
+  if (length === 0) throw badRequest(`${name} has no samples; give a sound with some`, name);
   return collector.end();
 }
 
 /** Throws bad_request for rates that are not read, and for sounds that are too long. */
 function checkLength({ samples, rate }: StatedLength, name: string, { bounds }: SoundReading): void {
   if (rate < LEAST_RATE || rate > MOST_RATE)
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `${name} has ${rate} samples a second; give a sound of ${LEAST_RATE} to ${MOST_RATE}`,
-      { param: name },
+      name,
     );
   const most = bounds.maxMediaSeconds;
   if (samples > most * rate) throw beyond(name, `lasts more than ${most} seconds`, 'maxMediaSeconds', most);

@@ -12,7 +12,7 @@ import { Sha1, Sha256 } from '../sha.ts';
 import type { ByteSource } from '../source.ts';
 import { readModelRecord, type ModelRecord, writeModelRecord } from './model-record.ts';
 import { DOWNLOADED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
-import { isQuotaError, type AccessHandle, type OriginStorage, type PrivateFolder } from './storage.ts';
+import { isQuotaError, type OriginStorage, type PrivateFolder } from './storage.ts';
 import { storedSource } from './stored-source.ts';
 
 /** Begin of the paths that stand for stored models: `hub:owner/name/commit`, and the path of a folder or file in the snapshot. */
@@ -65,7 +65,7 @@ export class OpfsCache implements ModelCache {
     const entry = async (id: string): Promise<Evictable> => ({
       key: modelKey(id),
       rank: DOWNLOADED_RANK,
-      bytes: await this.repo(id).folder.bytes(),
+      bytes: await this.repo(id).bytes(),
       remove: () => this.remove(id),
     });
     return Promise.all((await this.ids()).map(entry));
@@ -82,7 +82,8 @@ const requestOf = (id: string, need: number): RoomRequest => ({
 /** The stored files of one model. */
 export class OpfsRepo implements RepoCache {
   readonly id: string;
-  readonly folder: PrivateFolder;
+  readonly path: string;
+  readonly #folder: PrivateFolder;
   readonly #blobs: PrivateFolder;
   readonly #locks: OriginStorage['locks'];
   readonly #room: StorageRoom;
@@ -91,14 +92,27 @@ export class OpfsRepo implements RepoCache {
 
   constructor(id: string, folder: PrivateFolder, { locks }: OriginStorage, room: StorageRoom) {
     this.id = id;
-    this.folder = folder;
+    this.path = `${STORED}${id}`;
+    this.#folder = folder;
     this.#blobs = folder.folder('blobs');
     this.#locks = locks;
     this.#room = room;
   }
 
   record(): Promise<ModelRecord> {
-    return readModelRecord(this.folder);
+    return readModelRecord(this.#folder);
+  }
+
+  async refs(): Promise<Map<string, string>> {
+    return (await this.record()).refs;
+  }
+
+  async commits(): Promise<string[]> {
+    return [...(await this.record()).snapshots.keys()];
+  }
+
+  bytes(): Promise<number> {
+    return this.#folder.bytes();
   }
 
   /** Changes the record; other tabs wait meanwhile. */
@@ -106,7 +120,7 @@ export class OpfsRepo implements RepoCache {
     return this.#locks.request(`svc-engine record ${this.id}`, async () => {
       const record = await this.record();
       edit(record);
-      await writeModelRecord(this.folder, record);
+      await writeModelRecord(this.#folder, record);
     });
   }
 
@@ -120,7 +134,7 @@ export class OpfsRepo implements RepoCache {
   }
 
   pathOf(commit: string): string {
-    return `${STORED}${this.id}/${commit}`;
+    return `${this.path}/${commit}`;
   }
 
   async files(commit: string): Promise<CachedFile[]> {
@@ -215,13 +229,18 @@ export class OpfsRepo implements RepoCache {
 
   async openPartial(blob: string): Promise<PartialFile> {
     const handle = await this.#blobs.access(incomplete(blob));
-    return new OpfsPartialFile(
-      handle,
-      (written) => {
-        this.#missing = Math.max(0, this.#missing - written);
+    const makeRoom = () => this.#room.makeMore(requestOf(this.id, this.#missing));
+    return {
+      size: async () => handle.getSize(),
+      empty: async () => handle.truncate(0),
+      readInto: async (offset, target) => readAll(handle, offset, target),
+      write: async (offset, bytes) => {
+        await writeAll(handle, offset, bytes, makeRoom);
+        this.#missing = Math.max(0, this.#missing - bytes.length);
       },
-      () => this.#room.makeMore(requestOf(this.id, this.#missing)),
-    );
+      flush: async () => handle.flush(),
+      close: async () => handle.close(),
+    };
   }
 
   removePartial(blob: string): Promise<void> {
@@ -243,40 +262,3 @@ export class OpfsRepo implements RepoCache {
 }
 
 const incomplete = (blob: string): string => `${blob}.incomplete`;
-
-class OpfsPartialFile implements PartialFile {
-  readonly #handle: AccessHandle;
-  readonly #onWritten: (bytes: number) => void;
-  readonly #makeRoom: () => Promise<void>;
-
-  constructor(handle: AccessHandle, onWritten: (bytes: number) => void, makeRoom: () => Promise<void>) {
-    this.#handle = handle;
-    this.#onWritten = onWritten;
-    this.#makeRoom = makeRoom;
-  }
-
-  async size(): Promise<number> {
-    return this.#handle.getSize();
-  }
-
-  async empty(): Promise<void> {
-    this.#handle.truncate(0);
-  }
-
-  async readInto(offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> {
-    readAll(this.#handle, offset, target);
-  }
-
-  async write(offset: number, bytes: Uint8Array): Promise<void> {
-    await writeAll(this.#handle, offset, bytes, this.#makeRoom);
-    this.#onWritten(bytes.length);
-  }
-
-  async flush(): Promise<void> {
-    this.#handle.flush();
-  }
-
-  async close(): Promise<void> {
-    this.#handle.close();
-  }
-}

@@ -11,7 +11,7 @@ import {
   type PackedFile,
 } from '../checkpoint/packed-file.ts';
 import { crc32 } from '../crc32.ts';
-import { Sha256 } from '../sha.ts';
+import { sha256 } from '../sha.ts';
 import { writeAll } from './access-handle.ts';
 import { PACKED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
 import type { AccessHandle, PrivateFolder } from './storage.ts';
@@ -123,10 +123,4 @@ export class OpfsPacked {
     });
     return Promise.all((await this.#folder.entries()).map(entry));
   }
-}
-
-function sha256(text: string): string {
-  const hash = new Sha256();
-  hash.update(new TextEncoder().encode(text));
-  return hash.hex();
 }

@@ -1,6 +1,6 @@
 // Tuned kernel variants in the private file system: one small JSON file per adapter and driver.
 
-import { Sha256 } from '../sha.ts';
+import { sha256 } from '../sha.ts';
 import { parseTuned, tunedFileName, tunedText, type TunedEntries, type TunedFor } from '../tuned-entries.ts';
 import type { OriginStorage, PrivateFolder } from './storage.ts';
 
@@ -29,10 +29,4 @@ export class OpfsTuned {
   }
 }
 
-function fileOf(adapter: TunedFor): string {
-  return tunedFileName(adapter, (text) => {
-    const hash = new Sha256();
-    hash.update(new TextEncoder().encode(text));
-    return hash.hex();
-  });
-}
+const fileOf = (adapter: TunedFor): string => tunedFileName(adapter, sha256);

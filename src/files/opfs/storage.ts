@@ -1,6 +1,6 @@
 // The storage of a page's origin: folders of its private file system, locks over all its tabs, and the browser's estimate of the space.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 
 /** The storage as the browser offers it; a test may pass another. */
 export interface OriginStorage {
@@ -129,10 +129,10 @@ export class PrivateFolder {
 
   async #handle(create: boolean): Promise<FileSystemDirectoryHandle | null> {
     let handle: FileSystemDirectoryHandle | null = await this.#storage.root().catch((cause: unknown) => {
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `the browser gives this page no private file system (${reasonOf(cause)}): leave private browsing, or pass the files of the model`,
-        { cause },
+        undefined,
+        cause,
       );
     });
     for (const name of this.#path) {

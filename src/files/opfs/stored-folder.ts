@@ -1,6 +1,6 @@
 // Folders of stored models, by the paths that stand for them: `hub:owner/name/commit`, a folder of a pipeline below it, or a GGUF file.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, modelNotFound } from '../error.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { folderOf, nameOf } from '../posix-path.ts';
 import type { ByteSource, Folder } from '../source.ts';
@@ -44,18 +44,9 @@ export async function openStored(cache: OpfsCache, path: string): Promise<Folder
 async function contentOf(repo: OpfsRepo, commit: string, path: string): Promise<ByteSource> {
   const source = await repo.open(commit, path);
   if (source !== null) return source;
-  throw new EngineError(
-    'bad_checkpoint',
-    `${path} is missing from ${repo.id}: open the model again to fetch it`,
-    {
-      param: path,
-    },
-  );
+  throw badCheckpoint(`${path} is missing from ${repo.id}: open the model again to fetch it`, path);
 }
 
 function notStored(path: string): EngineError {
-  return new EngineError(
-    'model_not_found',
-    `${path} is not in the browser's storage: open the model by its id again`,
-  );
+  return modelNotFound(`${path} is not in the browser's storage: open the model by its id again`);
 }

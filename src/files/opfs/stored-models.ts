@@ -1,45 +1,13 @@
-// Lists and removes stored models.
+// Removes stored models.
 
-import { EngineError } from '../error.ts';
+import { badRequest, modelNotFound } from '../error.ts';
 import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
-import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from '../hub/hub-cache.ts';
+import { checkCached } from '../hub/cached-models.ts';
+import type { RemovedModel } from '../hub/hub-cache.ts';
 import { splitRemoved } from '../hub/hub-gguf.ts';
 import { pause } from '../hub/hub-http.ts';
-import { nearestModel } from '../hub/hub-nearest.ts';
-import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
-import { modelKey, STORED, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
+import { modelKey, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
 import type { StorageUse } from './use.ts';
-
-/** The stored models, by id. */
-export async function listStored(cache: OpfsCache, folders?: PipelineFolders): Promise<CachedModel[]> {
-  return Promise.all((await cache.ids()).map((id) => describeModel(cache.repo(id), folders)));
-}
-
-async function describeModel(repo: OpfsRepo, folders?: PipelineFolders): Promise<CachedModel> {
-  const { refs, snapshots } = await repo.record();
-  const revisions = await Promise.all(
-    [...snapshots.keys()].map(async (commit): Promise<CachedRevision> => {
-      const files = await repo.files(commit);
-      const gaps = await snapshotGaps(files, (path) => repo.readJson(commit, path), folders);
-      return {
-        commit,
-        refs: [...refs].filter(([, target]) => target === commit).map(([ref]) => ref),
-        files: files.length,
-        path: repo.pathOf(commit),
-        quantizations: ggufSets(files.map(({ path }) => path)).flatMap(({ tag }) => tag ?? []),
-        complete: gaps.length === 0,
-      };
-    }),
-  );
-  return {
-    id: repo.id,
-    revisions,
-    bytes: await repo.folder.bytes(),
-    path: `${STORED}${repo.id}`,
-    files: Math.max(0, ...revisions.map(({ files }) => files)),
-    complete: revisions.some(({ complete }) => complete),
-  };
-}
 
 /**
  * Removes a model, one revision of it or one quantization of its GGUF files (owner/name:Q4_K_M). Errors: model_not_found; bad_request
@@ -52,29 +20,18 @@ export async function removeStored(
   revision?: string,
 ): Promise<RemovedModel> {
   const { id, tag } = splitRemoved(model);
-  if (!(await cache.ids()).includes(id)) {
-    const near = await nearestModel(id, cache);
-    throw new EngineError(
-      'model_not_found',
-      `no model '${id}' in ${cache.place}${near ? `; did you mean ${near}` : ''}; only stored models can be removed, by their id`,
-      { param: 'model' },
-    );
-  }
+  await checkCached(id, cache, 'stored');
   const repo = cache.repo(id);
   let freed = 0;
   const removed = await onceUnused(use, modelKey(id), async () => {
-    const before = await repo.folder.bytes();
+    const before = await repo.bytes();
     if (tag !== null || revision !== undefined) await removePart(repo, tag, revision);
     const isEmpty = (await repo.record()).snapshots.size === 0;
     if (isEmpty || (tag === null && revision === undefined)) await cache.remove(id);
     else await repo.removeUnused();
-    freed = before - (await repo.folder.bytes());
+    freed = before - (await repo.bytes());
   });
-  if (!removed)
-    throw new EngineError(
-      'bad_request',
-      `${id} is in use by this page or another tab; close the model first`,
-    );
+  if (!removed) throw badRequest(`${id} is in use by this page or another tab; close the model first`);
   if (!(await cache.ids()).includes(id)) await use.forget(modelKey(id));
   return { id: model, bytes: freed };
 }
@@ -97,10 +54,9 @@ async function removePart(repo: OpfsRepo, tag: string | null, revision: string |
   const { refs, snapshots } = await repo.record();
   const commit = revision === undefined ? undefined : (refs.get(revision) ?? revision);
   if (commit !== undefined && !snapshots.has(commit)) {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${repo.id} has no revision '${revision}' in the browser's storage; it has ${[...refs.keys(), ...snapshots.keys()].join(', ')}`,
-      { param: 'revision' },
+      'revision',
     );
   }
   const commits = commit === undefined ? [...snapshots.keys()] : [commit];
@@ -108,13 +64,7 @@ async function removePart(repo: OpfsRepo, tag: string | null, revision: string |
     commits.map((one) => [one, tag === null ? null : namesWith(tag, snapshots.get(one)!)]),
   );
   if (tag !== null && [...names.values()].every((paths) => paths!.length === 0)) {
-    throw new EngineError(
-      'model_not_found',
-      `${repo.id} has no GGUF file of ${tag} in the browser's storage`,
-      {
-        param: 'model',
-      },
-    );
+    throw modelNotFound(`${repo.id} has no GGUF file of ${tag} in the browser's storage`, 'model');
   }
   await repo.update((record) => {
     for (const [one, paths] of names) {

@@ -1,6 +1,6 @@
 // Decoders of media files in a page.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import { checkedBmpHeader, isBmp } from '../image/bmp.ts';
 import { readHeader } from '../image/image-header.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
@@ -23,15 +23,12 @@ export const PAGE_DECODERS: MediaDecoders = {
     return pixels;
   },
   video: async (_, name) => {
-    throw new EngineError('unsupported', `${name} is a video, which pages do not decode: send its frames`, {
-      param: name,
-    });
+    throw unsupported(`${name} is a video, which pages do not decode: send its frames`, name);
   },
   audio: soundReader(async (_, name, format) => {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${name} is ${fileText(format)}, which pages do not decode: give WAV, MP3, FLAC or Ogg`,
-      { param: name },
+      name,
     );
   }),
 };

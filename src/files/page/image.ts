@@ -1,6 +1,6 @@
 // PNG, JPEG and WebP files in a page or its worker: 8-bit RGB to bytes and back by the browser's codecs.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import { checkedBmpHeader, decodeBmp, isBmp } from '../image/bmp.ts';
 import { embedText } from '../image/image-embed.ts';
 import { readHeader, type ImageHeader } from '../image/image-header.ts';
@@ -38,10 +38,7 @@ export async function encodeImage(image: Frames, options: EncodeOptions): Promis
   const { format, parameters } = options;
   const quality = qualityOf(options);
   if (delaysOf(image, options))
-    throw new EngineError(
-      'unsupported',
-      'browsers write no animations: encode each frame, as frameOf gives it',
-    );
+    throw unsupported('browsers write no animations: encode each frame, as frameOf gives it');
   const bytes = format === 'png' ? await encodePng(image) : await encodeOnCanvas(image, format, quality);
   return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
 }
@@ -51,7 +48,7 @@ async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: numbe
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext('2d', { alpha: false });
   if (context === null)
-    throw new EngineError('unsupported', `the browser has no canvas of ${width} × ${height} pixels: use png`);
+    throw unsupported(`the browser has no canvas of ${width} × ${height} pixels: use png`);
   const rgba = new Uint8ClampedArray(4 * width * height).fill(255);
   for (let from = 0, to = 0; from < data.length; from += 3, to += 4) {
     rgba[to] = data[from]!;
@@ -61,7 +58,7 @@ async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: numbe
   context.putImageData(new ImageData(rgba, width, height), 0, 0);
   const blob = await canvas.convertToBlob({ type: `image/${format}`, quality: quality / 100 });
   if (blob.type !== `image/${format}`)
-    throw new EngineError('unsupported', `the browser does not write ${format} files: use png`);
+    throw unsupported(`the browser does not write ${format} files: use png`);
   return new Uint8Array(await blob.arrayBuffer());
 }
 

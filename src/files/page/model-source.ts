@@ -1,8 +1,8 @@
 // Models that a page names by objects instead of ids: files that a user picked, a folder, or anything that reads ranges. They travel to the
 // engine's worker beside the options, which name them by keys.
 
-import { EngineError } from '../error.ts';
-import { assertRange, type ByteSource, type Folder } from '../source.ts';
+import { badCheckpoint, badRequest, type EngineError, modelNotFound } from '../error.ts';
+import { slicedSource, type ByteSource, type Folder } from '../source.ts';
 import { furtherPort, readSources, serveReads, type ReadableFile } from './read-port.ts';
 
 export type { ReadableFile } from './read-port.ts';
@@ -19,10 +19,7 @@ export type PostedFiles =
 /** Returns the posted form, with the ports that have to be transferred with it. Throws bad_request. */
 export function postedFiles(given: ModelFiles): { posted: PostedFiles; transfer: Transferable[] } {
   if (!isList(given)) return { posted: { kind: 'folder', handle: given }, transfer: [] };
-  if (given.length === 0)
-    throw new EngineError('bad_request', 'model is a list without files: pass at least one', {
-      param: 'model',
-    });
+  if (given.length === 0) throw badRequest('model is a list without files: pass at least one', 'model');
   if (given.every((file) => file instanceof File)) {
     const files = withoutFolder(given.map((file) => ({ name: file.webkitRelativePath || file.name, file })));
     return { posted: { kind: 'files', files }, transfer: [] };
@@ -92,24 +89,14 @@ const PICK_AGAIN = 'pick it again, since a file that has changed is no longer re
 
 /** A File or Blob as a source. `remedy`: what a user can do if it cannot be read. */
 export function fileSource(name: string, file: Blob, remedy = PICK_AGAIN): ByteSource {
-  const read = async (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-    assertRange({ name, size: file.size }, offset, length);
+  return slicedSource({ name, size: file.size }, async (offset, length) => {
+    const bytes = file.slice(offset, offset + length).arrayBuffer();
     return new Uint8Array(
-      await file
-        .slice(offset, offset + length)
-        .arrayBuffer()
-        .catch((cause: unknown) => {
-          throw unreadable(name, cause, remedy);
-        }),
+      await bytes.catch((cause: unknown) => {
+        throw unreadable(name, cause, remedy);
+      }),
     );
-  };
-  return {
-    name,
-    size: file.size,
-    read,
-    readInto: async (offset, target) => target.set(await read(offset, target.length)),
-    close: async () => {},
-  };
+  });
 }
 
 /** A folder below a picked one. */
@@ -145,27 +132,15 @@ async function openHandle(path: string, root: FileSystemDirectoryHandle, folder:
 }
 
 function noFolder(path: string, folder: string): EngineError {
-  return new EngineError(
-    'model_not_found',
-    `${path} has no folder ${folder}: pass the files of the whole model`,
-  );
+  return modelNotFound(`${path} has no folder ${folder}: pass the files of the whole model`);
 }
 
 function missing(path: string, name: string): never {
-  throw new EngineError(
-    'bad_checkpoint',
-    `${name} is missing from ${path}: pass it with the model's other files`,
-    {
-      param: name,
-    },
-  );
+  throw badCheckpoint(`${name} is missing from ${path}: pass it with the model's other files`, name);
 }
 
 /** The error for a file that cannot be read. */
 export function unreadable(name: string, cause: unknown, remedy = PICK_AGAIN): EngineError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError('bad_checkpoint', `${name} cannot be read (${reason}): ${remedy}`, {
-    param: name,
-    cause,
-  });
+  return badCheckpoint(`${name} cannot be read (${reason}): ${remedy}`, name, cause);
 }

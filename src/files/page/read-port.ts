@@ -1,8 +1,8 @@
 // Ranges of files that the page reads itself, asked for over a message port. A port has one reader; a reader can ask the page for a further
 // port, which it hands to another worker.
 
-import { EngineError } from '../error.ts';
-import { assertRange, type ByteSource } from '../source.ts';
+import { badCheckpoint } from '../error.ts';
+import { slicedSource, type ByteSource } from '../source.ts';
 
 /** A file that the page reads itself. */
 export interface ReadableFile {
@@ -85,16 +85,7 @@ class PortReader {
   }
 
   source(file: { name: string; size: number }, index: number): ByteSource {
-    const read = (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-      assertRange(file, offset, length);
-      return this.#read(file.name, { file: index, offset, length });
-    };
-    return {
-      ...file,
-      read,
-      readInto: async (offset, target) => target.set(await read(offset, target.length)),
-      close: async () => {},
-    };
+    return slicedSource(file, (offset, length) => this.#read(file.name, { file: index, offset, length }));
   }
 
   async #read(name: string, call: Omit<ReadCall, 'id'>): Promise<Uint8Array<ArrayBuffer>> {
@@ -104,8 +95,6 @@ class PortReader {
       this.#port.postMessage({ id, ...call } satisfies ToPage);
     });
     if ('bytes' in answer) return answer.bytes;
-    throw new EngineError('bad_checkpoint', `${name} could not be read by the page: ${answer.problem}`, {
-      param: name,
-    });
+    throw badCheckpoint(`${name} could not be read by the page: ${answer.problem}`, name);
   }
 }

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { EngineError } from '../error.ts';
+import { badRequest } from '../error.ts';
 import { isAlive } from '../disk/live-process.ts';
 import { keptPages, type ChainedPage } from './page-chains.ts';
 import type { PageStore } from './page-store.ts';
@@ -35,10 +35,10 @@ export async function openFileStore(
 ): Promise<PageStore> {
   const root = resolve(folder);
   const pages = await prepare(root).catch((cause: unknown) => {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `the storage cache ${root} cannot be used (${codeOf(cause)}): give a folder that can be written`,
-      { param: 'storageCache', cause },
+      'storageCache',
+      cause,
     );
   });
   return new FileStore(root, most, pages, onTrouble);

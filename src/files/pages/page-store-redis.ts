@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import type { Redis } from 'ioredis';
-import { EngineError } from '../error.ts';
+import { EngineError, unsupported } from '../error.ts';
 import type { PageStore } from './page-store.ts';
 import { openSealed, sealPage } from './stored-page.ts';
 
@@ -17,10 +17,10 @@ const RENEWAL_INTERVAL = 60_000;
 /** `onTrouble` is called once, at the first failure. Throws unsupported without ioredis, network if the server cannot be reached. */
 export async function openRedisStore(url: string, onTrouble: (message: string) => void): Promise<PageStore> {
   const { Redis: Client } = await import('ioredis').catch((cause: unknown) => {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       say`${option('storageCache')} with a redis:// address needs the package ioredis: run npm install ioredis`,
-      { param: 'storageCache', cause },
+      'storageCache',
+      cause,
     );
   });
   const options = {

@@ -1,7 +1,7 @@
 // Layers in formats of newer ComfyUI files and of ModelOpt that are not computed: refused by the name of the format, which a small tensor of
 // JSON beside the layer states, or which its scales show. source: ComfyUI's comfy/quant_ops.py and comfy/ops.py
 
-import { EngineError } from '../error.ts';
+import { type EngineError, unsupported } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { isRecord } from '../source.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
@@ -28,10 +28,9 @@ export async function refuseFormats(tensors: ReadonlyMap<string, TensorEntry>): 
 
 function notRead({ name, dtype, shape }: TensorEntry, format: string | null): EngineError {
   const stated = format === null ? 'a format that is not named' : `the format ${format}`;
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `tensor ${name} is ${dtype} of [${shape.join(', ')}] in ${stated}, which is not read: choose the FP8 (E4M3), NF4 or GGUF file of the model, or its original`,
-    { param: name },
+    name,
   );
 }
 

@@ -1,6 +1,6 @@
 // One component of a pipeline in a file of its own, or in a file with others, whose layout its names show.
 
-import { EngineError } from '../error.ts';
+import { type EngineError, unsupported } from '../error.ts';
 import type { KnownClasses } from '../checkpoint/architecture.ts';
 import { ggufCheckpoint, type GgufCheckpoint } from '../checkpoint/gguf-checkpoint.ts';
 import type { Weights } from '../checkpoint/shards.ts';
@@ -8,9 +8,9 @@ import { isGgufName, towerBeside } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import { openGgufTower, type GgufTower } from '../gguf/tower.ts';
 import { ReopenedFolder } from '../reopened-source.ts';
-import type { Folder } from '../source.ts';
+import { closeAll, type Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
-import { closeFile, filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
+import { filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 import type { PipelineComponent } from './pipeline.ts';
 
@@ -42,10 +42,9 @@ export async function openComponentFile(
     const candidates = layouts?.parts[declared.base ?? component] ?? [];
     const part = underPath(file.path, () => findPart(file.tensors, candidates));
     if (part === null || !(classes ?? [part.className]).includes(part.className)) {
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `${file.path} holds no ${component} of this pipeline: its tensors have names such as ${[...file.tensors.keys()][0] ?? 'none'}; give the file or the folder of one`,
-        { param: 'componentPaths' },
+        'componentPaths',
       );
     }
     const config = { ...part.config, ...layouts?.configs[component] };
@@ -63,7 +62,7 @@ export async function openComponentFile(
       ...own,
     };
   } finally {
-    await closeFile(file);
+    await closeAll(file.sources);
   }
 }
 
@@ -116,7 +115,7 @@ async function languageModel(
       hasTokenizer: true,
     };
   } finally {
-    await Promise.all(folder.sources.map((source) => source.close()));
+    await closeAll(folder.sources);
   }
 }
 
@@ -137,10 +136,9 @@ async function withTower(
 }
 
 function noTower({ path }: Folder, name: string, component: string): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `${name} in ${path} holds a language model, and the ${component} of this pipeline sees images too: put its vision tower (mmproj-….gguf) into one folder with it, and give the folder`,
-    { param: 'componentPaths' },
+    'componentPaths',
   );
 }
 
@@ -150,9 +148,8 @@ function otherClass(
   component: string,
   { className, classes }: { className: string; classes: readonly string[] },
 ): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `${name} in ${path} holds a ${className}, and the ${component} of this pipeline is ${classes.join(' or ')}: give the file of one`,
-    { param: 'componentPaths' },
+    'componentPaths',
   );
 }

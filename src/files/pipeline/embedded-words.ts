@@ -1,7 +1,7 @@
 // Textual inversions: rows that stand for a word of prompts in place of the text encoder's own. A file of diffusers names its word, and
 // files of other programs have the word as their name; one for Stable Diffusion XL has rows for each of its text encoders.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { readSafetensors } from '../tensors/safetensors.ts';
 import { isPickle, PICKLED } from '../pickle.ts';
 import type { Folder } from '../source.ts';
@@ -32,6 +32,8 @@ const USUAL = 'learned_embeds.safetensors';
 const UNNAMED = 'emb_params';
 const ENCODERS: readonly NamedEncoder[] = ['clip_l', 'clip_g'];
 
+/** The option that names a file. */
+const PATH = 'textualInversionPath';
 /** Limits; published files have up to 75 rows of 1280 columns. */
 const MOST_ROWS = 256;
 const MOST_COLUMNS = 8192;
@@ -41,9 +43,9 @@ const MOST_WORD = 256;
 /** Throws for the path of a pickle. */
 export function refusePickledWord(path: string): void {
   if (!isPickle(path)) return;
-  throw refusal(
-    'unsupported',
+  throw unsupported(
     `${path} ${PICKLED}: convert it with safetensors.torch.save_file, with its rows as ${UNNAMED}`,
+    PATH,
   );
 }
 
@@ -71,9 +73,9 @@ export async function openEmbeddedWord(folder: Folder): Promise<EmbeddedWord> {
 function wordOf(path: string, name: string): string {
   const word = name.trim();
   if (word !== '' && word.length <= MOST_WORD) return word;
-  throw refusal(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${path}: the name of its tensor is its word and has ${word.length} characters, and 1 to ${MOST_WORD} are needed: take the file from where it was published`,
+    PATH,
   );
 }
 
@@ -82,18 +84,18 @@ function fileIn(path: string, names: readonly string[]): string {
   const found = files.includes(USUAL) ? USUAL : files.length === 1 ? files[0] : undefined;
   if (found !== undefined) return found;
   if (files.length === 0) names.forEach((name) => refusePickledWord(`${path}/${name}`));
-  throw refusal(
-    'model_not_found',
+  throw modelNotFound(
     files.length === 0
       ? `${path} has no .safetensors file: give the file of a textual inversion, or the folder that it lies in`
       : `${path} has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): name one of them`,
+    PATH,
   );
 }
 
 function otherFile(path: string, names: readonly string[]): EngineError {
-  return refusal(
-    'unsupported',
+  return unsupported(
     `${path} is no textual inversion: it has ${names.length} tensors${names.length > 0 ? `, such as ${names[0]!.slice(0, 128)}` : ''}, and one with the rows of a word is needed, or ${ENCODERS.join(' and ')}`,
+    PATH,
   );
 }
 
@@ -102,18 +104,14 @@ async function readRows(file: Parameters<typeof smallValues>[0], name: string): 
   const [rows = 0, columns = 0] = shape.length === 1 ? [1, shape[0]] : shape;
   const fits = shape.length <= 2 && rows >= 1 && rows <= MOST_ROWS && columns >= 1 && columns <= MOST_COLUMNS;
   if (!fits)
-    throw refusal(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${file.path}: tensor ${name.slice(0, 128)} is of [${shape.join(', ')}], and up to ${MOST_ROWS} rows of up to ${MOST_COLUMNS} numbers stand for a word: take the file from where it was published`,
+      PATH,
     );
   const values = (await smallValues(file, name, MOST_ROWS * MOST_COLUMNS))!;
   if (values.every((value) => Number.isFinite(value))) return { rows, columns, values };
-  throw refusal(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${file.path}: tensor ${name.slice(0, 128)} has values that are not finite: take the file from where it was published`,
+    PATH,
   );
-}
-
-function refusal(code: 'bad_checkpoint' | 'unsupported' | 'model_not_found', message: string): EngineError {
-  return new EngineError(code, message, { param: 'textualInversionPath' });
 }

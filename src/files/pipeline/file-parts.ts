@@ -1,11 +1,11 @@
 // Components in one file: which layouts its names show, and the tensors of one component under the names that pages ask for.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError } from '../error.ts';
 import { readCoded } from '../coded/fold.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { readSafetensors } from '../tensors/safetensors.ts';
 import type { Weights } from '../checkpoint/shards.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import { refuseFormats } from './comfy-formats.ts';
 import type { PartConfig, PartLayout } from './file-layout.ts';
 import { readFloat8, valueOf, type FileTensor } from './float8-tensors.ts';
@@ -35,14 +35,11 @@ export interface FoundPart extends PartConfig {
 export async function openFile(folder: Folder, name: string): Promise<OpenFile> {
   const path = filePath(folder, name);
   if (isGgufName(name)) return { ...(await openGgufTensors(folder, name)), metadata: {}, path };
-  const source = await folder.open(name);
-  try {
-    const { tensors, metadata } = await readSafetensors(source);
-    return { sources: [source], tensors: await readCodes(path, tensors), metadata, path };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+  const sources = [await folder.open(name)];
+  return keepingOpen(sources, async () => {
+    const { tensors, metadata } = await readSafetensors(sources[0]!);
+    return { sources, tensors: await readCodes(path, tensors), metadata, path };
+  });
 }
 
 /** Gathers codes and their scales. Throws with the file's path. */
@@ -75,10 +72,6 @@ const withPath = (path: string, error: unknown): unknown =>
 /** Statements about codes of bitsandbytes, which single files have without a configuration that declares them. */
 const BITSANDBYTES = /\.quant_state\.bitsandbytes__|\.SCB$/;
 const IN_BLOCKS = { method: 'bitsandbytes', settings: {} };
-
-export async function closeFile({ sources }: Pick<OpenFile, 'sources'>): Promise<void> {
-  await Promise.all(sources.map((source) => source.close()));
-}
 
 /** A folder that is opened by a file has the file's path. */
 export function filePath({ path }: Folder, name: string): string {
@@ -116,14 +109,11 @@ export async function openPart(
   { layout, prefix }: Pick<FoundPart, 'layout' | 'prefix'>,
 ): Promise<Weights> {
   const file = await openFile(folder, name);
-  try {
+  return keepingOpen(file.sources, () => {
     const own = ownTensors(file.tensors, prefix);
     const tensors = withScales(renameTensors(own, layout.names(own)));
     return { tensors, sources: [...file.sources], path: file.path };
-  } catch (error) {
-    await closeFile(file);
-    throw error;
-  }
+  });
 }
 
 /** Most values of a tensor that is read for what it says about the model. */
@@ -140,10 +130,9 @@ export async function smallValues(
   const count = entry.shape.reduce((product, size) => product * size, 1);
   const read = READERS[entry.dtype];
   if (read === undefined || count > most) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and up to ${most} numbers are read: take the file from where the model was published`,
-      { param: name },
+      name,
     );
   }
   const bytes = await entry.source.read(entry.offset, entry.bytes);

@@ -2,7 +2,7 @@
 // components without a denoiser.
 
 import { option, say, type Prose } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import { findPart } from './file-parts.ts';
 import type { FileTensor } from './float8-tensors.ts';
 import type { KnownPipelines } from './pipeline-classes.ts';
@@ -28,7 +28,7 @@ export function refuseFile(
   tensors: ReadonlyMap<string, FileTensor>,
   known: KnownPipelines,
 ): never {
-  throw new EngineError('unsupported', say`${path} ${problemOf(path, tensors, known)}`, { param: 'model' });
+  throw unsupported(say`${path} ${problemOf(path, tensors, known)}`, 'model');
 }
 
 function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known: KnownPipelines): Prose {

@@ -1,9 +1,9 @@
 // Weights of 8-bit floats in files of ComfyUI and others: with one scale for a matrix or for each row, under several names, or cast without
 // any. Matrices of whole blocks keep their codes; other tensors become f16, which holds each value of both types, or f32 with their scale.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
-import { assertRange, type ByteSource } from '../source.ts';
+import { slicedSource, sourceOf, type ByteSource } from '../source.ts';
 
 /** A tensor of a file with the one that holds its scales. */
 export interface FileTensor extends TensorEntry {
@@ -44,10 +44,9 @@ function scaleOf(tensors: ReadonlyMap<string, TensorEntry>, name: string): Tenso
   const module = name.slice(0, -'weight'.length);
   const scale = SCALES.map((end) => tensors.get(module + end)).find((entry) => entry !== undefined);
   if (scale === undefined || SCALE_TYPES.includes(scale.dtype)) return scale;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${name} is ${tensors.get(name)!.dtype} with scales in ${scale.dtype} (MXFP8 has such), which is not read: choose FP8 with scales in F32, NF4 or a GGUF file of the model`,
-    { param: name },
+    name,
   );
 }
 
@@ -58,10 +57,9 @@ function replaced(entry: TensorEntry, scale: TensorEntry | undefined): FileTenso
   if (dtype === 'F8_E4M3' && isMatrix) return { ...entry, scaledBy: scale ?? one(entry) };
   if (scale === undefined) return widened(entry, null);
   if (scale.dtype === 'F32' && scale.bytes === 4) return widened(entry, scale);
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${name} is ${dtype} of [${shape.join(', ')}] with scales of [${scale.shape.join(', ')}], and one scale in F32 is read of such: choose another quantization of the model`,
-    { param: name },
+    name,
   );
 }
 
@@ -72,25 +70,11 @@ function one({ name, source }: TensorEntry): TensorEntry {
     name: `${name}_scale`,
     dtype: 'F32',
     shape: [],
-    source: bytesSource(source.name, bytes),
+    source: slicedSource({ name: source.name, size: 4 }, async (offset, length) =>
+      bytes.slice(offset, offset + length),
+    ),
     offset: 0,
     bytes: 4,
-  };
-}
-
-function bytesSource(name: string, bytes: Uint8Array<ArrayBuffer>): ByteSource {
-  const own = { name, size: bytes.length };
-  return {
-    ...own,
-    async read(offset, length) {
-      assertRange(own, offset, length);
-      return bytes.slice(offset, offset + length);
-    },
-    async readInto(offset, target) {
-      assertRange(own, offset, target.length);
-      target.set(bytes.subarray(offset, offset + target.length));
-    },
-    close: () => Promise.resolve(),
   };
 }
 
@@ -98,11 +82,9 @@ function bytesSource(name: string, bytes: Uint8Array<ArrayBuffer>): ByteSource {
 function widened(entry: TensorEntry, scale: TensorEntry | null): TensorEntry {
   const width = scale ? 4 : 2;
   const { source, offset, bytes } = entry;
-  const own = { name: source.name, size: offset + width * bytes };
   const halves = HALVES[entry.dtype as 'F8_E4M3' | 'F8_E5M2'];
   let values: Promise<Float32Array> | null = null;
-  const readInto = async (from: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-    assertRange(own, from, target.length);
+  const fill: ByteSource['readInto'] = async (from, target) => {
     const first = Math.floor((from - offset) / width);
     const end = Math.ceil((from - offset + target.length) / width);
     const codes = await source.read(offset + first, end - first);
@@ -112,12 +94,7 @@ function widened(entry: TensorEntry, scale: TensorEntry | null): TensorEntry {
     const at = from - offset - first * width;
     target.set(new Uint8Array(out.buffer, at, target.length));
   };
-  const read = async (from: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-    const target = new Uint8Array(length);
-    await readInto(from, target);
-    return target;
-  };
-  const wide: ByteSource = { ...own, read, readInto, close: () => Promise.resolve() };
+  const wide = sourceOf({ name: source.name, size: offset + width * bytes }, fill);
   return { ...entry, dtype: scale ? 'F32' : 'F16', source: wide, bytes: width * bytes };
 }
 

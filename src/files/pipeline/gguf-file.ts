@@ -1,14 +1,14 @@
 // GGUF files of image models, whose tensors keep the names of the model that was converted: those of ComfyUI-GGUF, which state the shapes that
 // tensors had before their values were laid out in rows of whole blocks, and those of stable-diffusion.cpp.
 
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { GgufTensor } from '../gguf/gguf.ts';
 import { malformed } from '../gguf/header-cursor.ts';
 import type { GgufKeys } from '../gguf/keys.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import { blockValues, isNeverRead } from '../tensors/tensor-types.ts';
-import type { ByteSource, Folder } from '../source.ts';
+import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 
 interface GgufTensors {
   tensors: Map<string, TensorEntry>;
@@ -21,7 +21,7 @@ interface GgufTensors {
 /** On an error nothing stays open. Throws unsupported for types that are never computed. */
 export async function openGgufTensors(folder: Folder, name: string): Promise<GgufTensors> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  try {
+  return keepingOpen(sources, () => {
     const entries = new Map<string, TensorEntry>();
     for (const tensor of tensors.values()) entries.set(tensor.name, entryOf(keys, tensor));
     const stated = keys.get('general.architecture');
@@ -32,19 +32,15 @@ export async function openGgufTensors(folder: Folder, name: string): Promise<Ggu
       architecture: typeof stated === 'string' ? stated : null,
       hasTokenizer,
     };
-  } catch (error) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw error;
-  }
+  });
 }
 
 function entryOf(keys: GgufKeys, tensor: GgufTensor): TensorEntry {
   const { name, type, source, offset, bytes } = tensor;
   if (isNeverRead(type)) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${keys.file}: tensor ${name} is stored as ${type}, which is not read: fetch the file of another quantization of the model, as Q4_K_M, IQ4_XS, Q3_K_M or Q2_K`,
-      { param: name },
+      name,
     );
   }
   const shape = originalShape(keys, tensor) ?? tensor.shape;

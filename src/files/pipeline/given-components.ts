@@ -2,7 +2,7 @@
 // numbered names.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badRequest, type EngineError } from '../error.ts';
 import type { KnownPipelines, PipelineClass, PipelineComponents } from './pipeline-classes.ts';
 
 /** Name of the i-th component of a kind of which a pipeline may have several, as diffusers names their folders. */
@@ -55,8 +55,8 @@ export function unknownComponent(name: string, names: readonly string[]): Engine
   const has = `it has ${[...names].sort().join(', ')}`;
   if (param !== undefined) {
     const message = say`${option(param)} is not for this pipeline: ${has}`;
-    return new EngineError('bad_request', message, { param });
+    return badRequest(message, param);
   }
   const message = `componentPaths names ${name}, which is no component of this pipeline: ${has}`;
-  return new EngineError('bad_request', message, { param: 'componentPaths' });
+  return badRequest(message, 'componentPaths');
 }

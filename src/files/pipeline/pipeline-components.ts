@@ -2,7 +2,7 @@
 // one's folder and configuration.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
 import { openComponentFile, type KnownFiles } from './component-file.ts';
 import { weightsFileOf } from '../checkpoint/weights-file.ts';
@@ -70,10 +70,9 @@ function checkPair(path: string, pair: Pair, known: ComponentClasses): void {
   const isBuiltIn = classes?.includes(className) ?? className.endsWith(ENDINGS[known.kind]);
   if (!isBuiltIn) throw unknownClass(path, pair, classes ?? undefined);
   if (pair.library === library) return;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${INDEX} in ${path} says that ${name} is ${className} of the library ${pair.library}, which has no such class: ${className} is a class of ${library}`,
-    { param: INDEX },
+    INDEX,
   );
 }
 
@@ -86,23 +85,21 @@ function refuseComponent(
 ): void {
   if (!Object.hasOwn(refused, className)) return;
   const message = `${path} has a ${className} as ${name}, which ${refused[className]}`;
-  throw new EngineError('unsupported', message, { param: 'model' });
+  throw unsupported(message, 'model');
 }
 
 function noPair(path: string, name: string, value: unknown): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${INDEX} in ${path} has "${name}": ${JSON.stringify(value)}; a component is ["library", "class"], or [null, null] where the pipeline has none`,
-    { param: INDEX },
+    INDEX,
   );
 }
 
 function unknownClass(path: string, { name, className }: Pair, classes?: readonly string[]): EngineError {
   const may = classes ? `it may be ${classes.join(', ')}, and ` : '';
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     say`${INDEX} in ${path} names the class ${className}, which is not built in as ${name}: ${may}${option('componentPaths')} puts another in its place`,
-    { param: INDEX },
+    INDEX,
   );
 }
 
@@ -172,10 +169,10 @@ export async function openElsewhere(
     return openComponentFile(folder, file, name, declared, files);
   if (!names.includes(INDEX)) return openComponent(folder.path, name, folder, declared, null);
   const own = await openFolder(`${folder.path}/${declared.base ?? name}`).catch((error: unknown) => {
-    throw new EngineError(
-      'model_not_found',
+    throw modelNotFound(
       `${path} is a pipeline that has no ${name}: give one that has it, or the folder of the component`,
-      { param: 'componentPaths', cause: error },
+      'componentPaths',
+      error,
     );
   });
   return openComponent(own.path, name, own, declared, null);
@@ -201,10 +198,9 @@ async function openComponent(
   if (custom !== null) refuseCode(path, `${name}/${custom.module}`, custom.className);
   refuseComponent(folder.path, name, className, declared);
   if (!isBuiltIn) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       say`${folder.path} is of class ${className}, which is not built in as ${name}: it may be ${classes.join(', ')}, and ${option('componentPaths')} puts another in its place`,
-      { param: `${name}/${file ?? INDEX}` },
+      `${name}/${file ?? INDEX}`,
     );
   }
   const quantized = declaredQuantization(folder.path, name, { config, file: file ?? INDEX, names });
@@ -230,31 +226,27 @@ function classOf(
 
 function missing(path: string, name: string, pipelineClassName: string | undefined): EngineError {
   if (pipelineClassName !== undefined) {
-    return new EngineError(
-      'bad_request',
+    return badRequest(
       `pipelineClassName ${pipelineClassName} needs a ${name}, and ${INDEX} in ${path} names none: leave it out, or give a model of that class`,
-      { param: 'pipelineClassName' },
+      'pipelineClassName',
     );
   }
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     say`${INDEX} in ${path} names no ${name}, which its pipeline class needs: give one with ${option('componentPaths')}, or take a whole pipeline`,
-    { param: INDEX },
+    INDEX,
   );
 }
 
 function withoutConfig(path: string, name: string, kind: ComponentClasses['kind']): EngineError {
   const files = { scheduler: 'scheduler_config.json', processor: PROCESSOR_CONFIGS[0]! };
   const file = kind === 'scheduler' || kind === 'processor' ? files[kind] : 'config.json';
-  return new EngineError('bad_checkpoint', `${path} has no ${file}: fetch the pipeline again`, {
-    param: `${name}/${file}`,
-  });
+  return badCheckpoint(`${path} has no ${file}: fetch the pipeline again`, `${name}/${file}`);
 }
 
 function withoutFolder(path: string, name: string, className: string, cause: unknown): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${path} has no folder ${name}, which ${INDEX} names (${className}): fetch the pipeline again`,
-    { param: INDEX, cause },
+    INDEX,
+    cause,
   );
 }

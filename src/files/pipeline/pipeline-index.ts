@@ -2,7 +2,7 @@
 // library and class; every component is a folder beside it, or somewhere else where the user says so.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, badRequest } from '../error.ts';
 import { mainNamesOf, namesOf, type KnownPipelines } from './pipeline-classes.ts';
 import { classWith, numberedName, withNumbered } from './given-components.ts';
 import { openComponents, readPairs } from './pipeline-components.ts';
@@ -105,10 +105,9 @@ function chooseClass(
 ): string {
   if (pipelineClassName !== undefined) {
     if (known.classes.has(pipelineClassName)) return pipelineClassName;
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `there is no pipeline class ${pipelineClassName}: the classes are ${namesOf(known)}`,
-      { param: 'pipelineClassName' },
+      'pipelineClassName',
     );
   }
   const custom = customModule(index);
@@ -116,17 +115,15 @@ function chooseClass(
   const { _class_name: own } = index;
   if (typeof own === 'string' && own !== 'DiffusionPipeline') return own;
   if (own !== undefined && own !== null && typeof own !== 'string') {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       say`${INDEX} in ${path} has "_class_name": ${JSON.stringify(own)}; it is the name of a pipeline class: say which with ${option('pipelineClassName')}`,
-      { param: INDEX },
+      INDEX,
     );
   }
   const fromId = known.classOfModelId(modelId ?? path.slice(path.lastIndexOf('/') + 1));
   if (fromId !== null) return fromId;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     say`${INDEX} in ${path} names no pipeline class: say which with ${option('pipelineClassName')}, one of ${mainNamesOf(known)}`,
-    { param: INDEX },
+    INDEX,
   );
 }

@@ -2,7 +2,7 @@
 // before any weight is read, because their tensors would only be missing or of another shape.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import { describeQuantized, quantizedBeside, quantizedBy, type Quantized } from '../coded/quantized.ts';
 
 export interface Component {
@@ -27,9 +27,8 @@ export function declaredQuantization(
   const beside = quantizedBeside(names);
   if (declared === null && beside === undefined) return null;
   const found = declared ?? { method: null, settings: {}, bits: [], where: beside!, file: beside! };
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     say`the ${name} in ${path} is quantized${describeQuantized(found)} (${found.where}), which is not read: give the original with ${option('componentPaths')}, and ${option('quantization')} int8 or int4 for its size`,
-    { param: `${name}/${found.file}` },
+    `${name}/${found.file}`,
   );
 }

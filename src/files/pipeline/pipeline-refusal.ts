@@ -1,7 +1,7 @@
 // Refusals of folders and files that are not image models which can be opened: recognized by their files, with what to use instead.
 
 import { type Message, type Prose, field, option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { ggufSets, setsText } from '../gguf/file-names.ts';
 import { isPickle } from '../pickle.ts';
 import { isRecord } from '../source.ts';
@@ -62,9 +62,7 @@ export function refuseFolder(
     );
   const pickled = names.find(isPickle);
   if (pickled !== undefined) throw refusal(path, pickle(pickled));
-  throw new EngineError('bad_checkpoint', `${path} has no model_index.json: ${REMEDY}`, {
-    param: 'model_index.json',
-  });
+  throw badCheckpoint(`${path} has no model_index.json: ${REMEDY}`, 'model_index.json');
 }
 
 /** Throws for a pipeline class or a component that is Python code: `module` as the index file names it. */
@@ -94,5 +92,5 @@ const componentOf = (className: string): Message =>
   say`is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with ${option('componentPaths')}`;
 
 function refusal(path: string, reason: Prose): EngineError {
-  return new EngineError('unsupported', say`${path} ${reason}`, { param: 'model' });
+  return unsupported(say`${path} ${reason}`, 'model');
 }

@@ -2,7 +2,7 @@
 // components. A class is never run as another one unless the user names that one.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { unsupported } from '../error.ts';
 import { mainNamesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
 
 type Index = Readonly<Record<string, unknown>>;
@@ -16,10 +16,9 @@ export function refuseClass(path: string, className: string, index: Index, known
     alternative === null
       ? ''
       : say`; ${option('pipelineClassName')} ${alternative} draws with its components, and without what the class adds`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     say`${path} is ${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}, which ${purpose}: this version runs ${mainNamesOf(known)}${remedy}`,
-    { param: 'model' },
+    'model',
   );
 }
 

@@ -1,18 +1,18 @@
 // Weights of one component of a diffusion pipeline, or of a denoiser that stands apart: one file or shards, and which
 // variant (fp16 …) where there are several.
 
-import { option, say, type Prose } from '../message.ts';
-import { EngineError } from '../error.ts';
+import { option, say } from '../message.ts';
+import { badCheckpoint, badRequest, EngineError, modelNotFound, unsupported } from '../error.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
 import { wrappedTensors } from '../checkpoint/text-half.ts';
 import { readCoded } from '../coded/fold.ts';
 import type { Declared } from '../coded/methods.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { describeQuantized, quantizedBy, quantizedSign } from '../coded/quantized.ts';
-import { readJson, type Folder } from '../source.ts';
+import { closeAll, keepingOpen, readJson, type Folder } from '../source.ts';
 import { weightsFileOf } from '../checkpoint/weights-file.ts';
 import type { PartLayout } from './file-layout.ts';
-import { closeFile, findPart, openFile, openPart, underPath, type FoundPart } from './file-parts.ts';
+import { findPart, openFile, openPart, underPath, type FoundPart } from './file-parts.ts';
 import { withScales } from './renamed-tensors.ts';
 
 export type OpenFolder = (path: string) => Promise<Folder>;
@@ -56,13 +56,11 @@ export async function openComponentWeights(
 ): Promise<Weights> {
   const names = await folder.names();
   const weights = await openShards(folder, names, chooseWeights(folder, names));
-  try {
-    return { ...weights, tensors: wrappedTensors(await readCoded(weights.tensors, declared)) };
-  } catch (error) {
-    await Promise.all(weights.sources.map((source) => source.close()));
-    throw error;
-  }
+  const tensors = await keepingOpen(weights.sources, () => readCoded(weights.tensors, declared));
+  return { ...weights, tensors: wrappedTensors(tensors) };
 }
+
+const PATH = 'transformerWeightsPath';
 
 /** Weights of the denoiser alone: a file in one of the layouts that are known, or a folder. Throws bad_request for a file of something else. */
 export async function openDenoiserWeights(
@@ -72,10 +70,7 @@ export async function openDenoiserWeights(
 ): Promise<Weights> {
   const folder = await openFolder(path).catch((error: unknown) => {
     if (!(error instanceof EngineError && error.code === 'model_not_found')) throw error;
-    throw wrongPath(
-      'model_not_found',
-      `there is no file ${path}: give a .safetensors or .gguf file, or a folder`,
-    );
+    throw modelNotFound(`there is no file ${path}: give a .safetensors or .gguf file, or a folder`, PATH);
   });
   const names = await folder.names();
   const file = weightsFileOf(names);
@@ -83,10 +78,7 @@ export async function openDenoiserWeights(
     const part = await findInFile(folder, file, layouts);
     if (part !== null) return openPart(folder, file, part);
     if (!isGgufName(file)) return openPlain(folder, file);
-    throw wrongPath(
-      'bad_request',
-      `${path} holds no denoiser of this pipeline: give the file that was made from it`,
-    );
+    throw badRequest(`${path} holds no denoiser of this pipeline: give the file that was made from it`, PATH);
   }
   const config = names.includes('config.json') ? await readJson(folder, 'config.json') : {};
   const declared = quantizedBy(config, 'config.json');
@@ -95,9 +87,9 @@ export async function openDenoiserWeights(
 }
 
 function quantizedWeights(path: string, how: string): EngineError {
-  return wrongPath(
-    'bad_request',
+  return badRequest(
     say`${path} holds weights that are quantized already${how} in a way that is not read: give plain weights, and ${option('quantization')} int8 or int4 to pack them while loading, or FP8, NF4 or GGUF weights`,
+    PATH,
   );
 }
 
@@ -110,7 +102,7 @@ async function findInFile(
   try {
     return underPath(opened.path, () => findPart(opened.tensors, layouts));
   } finally {
-    await closeFile(opened);
+    await closeAll(opened.sources);
   }
 }
 
@@ -121,36 +113,27 @@ async function openPlain(folder: Folder, file: string): Promise<Weights> {
   const numbers = [...tensors].filter(([, { scaledBy, coded }]) => !scaledBy && !coded);
   const problem = quantizedSign(new Map(numbers));
   if (problem === null) return { tensors: withScales(tensors), sources: [...sources], path };
-  await closeFile(opened);
+  await closeAll(opened.sources);
   throw quantizedWeights(path, ` (${problem})`);
-}
-
-function wrongPath(code: 'bad_request' | 'model_not_found', message: Prose): EngineError {
-  return new EngineError(code, message, { param: 'transformerWeightsPath' });
 }
 
 function noWeights(path: string, names: readonly string[]): EngineError {
   const pickle = names.find((name) => /\.(bin|pt|pth|ckpt)$|\.bin\.index\.json$/.test(name));
   if (pickle !== undefined) {
-    return new EngineError(
-      'unsupported',
+    return unsupported(
       `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it with safetensors.torch.save_file`,
-      { param: pickle },
+      pickle,
     );
   }
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
-    return new EngineError(
-      'unsupported',
+    return unsupported(
       `${path} holds GGUF weights of several models (${gguf} …): give the path of one of the files`,
-      {
-        param: gguf,
-      },
+      gguf,
     );
   }
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     say`${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with ${option('componentPaths')}`,
-    { param: 'diffusion_pytorch_model.safetensors' },
+    'diffusion_pytorch_model.safetensors',
   );
 }

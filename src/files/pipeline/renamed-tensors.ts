@@ -1,6 +1,6 @@
 // Tensors of a file under the names that pages ask for: parts of fused tensors, transposed matrices, and tensors that pages do not read.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import type { CodedTensors } from '../tensors/coded-tensor.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { FileTensor } from './float8-tensors.ts';
@@ -102,10 +102,9 @@ export function withScales(tensors: ReadonlyMap<string, FileTensor>): Map<string
 }
 
 function broken({ name, storedAs = name, source }: TensorEntry, problem: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${source.name}: tensor ${storedAs} ${problem}: take the file from where the model was published`,
-    { param: storedAs },
+    storedAs,
   );
 }
 

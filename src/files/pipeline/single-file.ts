@@ -2,11 +2,10 @@
 // out are built in, are given by the user, or are named in the error.
 
 import { option, say } from '../message.ts';
-import { EngineError } from '../error.ts';
-import type { Folder } from '../source.ts';
+import { badCheckpoint, badRequest, type EngineError } from '../error.ts';
+import { closeAll, type Folder } from '../source.ts';
 import type { FileLayouts, FilePipeline, OpenedFile, PartConfig } from './file-layout.ts';
 import {
-  closeFile,
   filePath,
   findPart,
   openFile,
@@ -43,7 +42,7 @@ export async function openSingleFile(
   try {
     recognised = await recognise(file, name, known, options);
   } finally {
-    await closeFile(file);
+    await closeAll(file.sources);
   }
   const { layouts, pipeline } = recognised;
   const names = Object.keys(options.componentPaths ?? {});
@@ -128,7 +127,7 @@ function chosenClass(
     chosen === undefined
       ? `there is no pipeline class ${pipelineClassName}: the classes are ${namesOf(known)}`
       : `${path} holds a model of the family ${family}, and ${pipelineClassName} is a class of ${chosen.family}: leave it out`;
-  throw new EngineError('bad_request', problem, { param: 'pipelineClassName' });
+  throw badRequest(problem, 'pipelineClassName');
 }
 
 const given = ({ componentPaths = {} }: PipelineOptions, component: string): boolean =>
@@ -226,10 +225,9 @@ function incomplete(
   { repository, denoiser }: FileLayouts,
 ): EngineError {
   const names = missing.join(', ');
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     say`${path} holds the ${denoiser} and no ${names}: give ${missing.length === 1 ? 'it' : 'each'} with ${option('componentPaths')}, from a file of its own or from a pipeline such as ${repository}`,
-    { param: 'componentPaths' },
+    'componentPaths',
   );
 }
 

@@ -2,7 +2,7 @@
 // beside it, and quotes the results of tools; the format itself holds what servers of this interface answer with.
 // Source: openai-harmony, whose renderings are the golden.
 
-import { EngineError } from '../error.ts';
+import { badRequest } from '../error.ts';
 import { describeTools, type DescribedTool } from './harmony-tools.ts';
 import type { JinjaTemplate } from './jinja/jinja.ts';
 import { PROBE_LIMITS } from './jinja/values/meter.ts';
@@ -121,10 +121,9 @@ function systemText(kwargs: Record<string, unknown>, hasTools: boolean, now: Dat
 function textKwarg(kwargs: Record<string, unknown>, name: string, missing: string): string {
   const value = kwargs[name] ?? missing;
   if (typeof value === 'string') return value;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     `chat_template_kwargs.${name} is ${JSON.stringify(value)}, and the system message takes a text: send one`,
-    { param: `chat_template_kwargs.${name}` },
+    `chat_template_kwargs.${name}`,
   );
 }
 
@@ -143,10 +142,9 @@ function assistantTurn(turn: PlainMessage, keepsReasoning: boolean): string {
 
 function toolResult({ content }: PlainMessage, name: string | null, at: number): string {
   if (name === null) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `messages.${at} is the result of a call, and no message before it has calls: send the assistant's message with its tool_calls, too`,
-      { param: `messages.${at}` },
+      `messages.${at}`,
     );
   }
   return message(`functions.${name} to=assistant<|channel|>commentary`, content ?? '');

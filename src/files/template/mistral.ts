@@ -2,7 +2,7 @@
 // differs from the one before in few places. Source: the instruct tokenizers of mistral-common, whose renderings are the golden. They
 // refuse conversations that they were not trained on, as sounds beside a system message before v13; here those are rendered alike.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, unsupported } from '../error.ts';
 import type { TekkenChat } from '../tokenizer/tekken.ts';
 import { fromJson, JsonSource } from './jinja/values/from-json.ts';
 import { Meter, RENDER_LIMITS } from './jinja/values/meter.ts';
@@ -46,18 +46,16 @@ export class MistralFormat {
   constructor({ version, specials, efforts }: TekkenChat) {
     const format = FORMATS.get(version);
     if (format === undefined) {
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `tekken.json has version ${version}, and conversations are rendered for ${[...FORMATS.keys()].join(', ')}: put a chat_template.jinja beside the checkpoint's config.json and open it again; from a program, a plain text prompt needs none`,
-        { param: 'chat_template' },
+        'chat_template',
       );
     }
     const missing = format.tokens.split(' ').find((token) => !specials.includes(token));
     if (missing !== undefined) {
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `tekken.json lacks the special token ${missing}, which conversations of its version ${version} have: put the published file in its place`,
-        { param: 'tekken.json' },
+        'tekken.json',
       );
     }
     this.#format = format;
@@ -131,10 +129,9 @@ export class MistralFormat {
     const effort = asked ?? usual;
     if (effort === null) return '';
     if (!values.includes(effort as string)) {
-      throw new EngineError(
-        'bad_request',
+      throw badRequest(
         `chat_template_kwargs.reasoning_effort is ${JSON.stringify(effort)}, and this model takes ${values.join(', ')}: send one of these`,
-        { param: 'chat_template_kwargs.reasoning_effort' },
+        'chat_template_kwargs.reasoning_effort',
       );
     }
     return `[MODEL_SETTINGS]${pythonJson({ reasoning_effort: effort })}[/MODEL_SETTINGS]`;

@@ -1,7 +1,7 @@
 // Adapts a conversation from a client to a chat template. Content that the template accepts is passed unchanged, including unknown
 // members; unknown roles, content parts that it does not accept, and arguments of calls are converted.
 
-import { EngineError } from '../error.ts';
+import { badRequest, unsupported } from '../error.ts';
 import { isRecord } from '../source.ts';
 import { JsonSource } from './jinja/values/from-json.ts';
 
@@ -151,16 +151,13 @@ function textOf(part: TextPart, media: Placeholders, path: string): string {
   const placeholder = media[part.type];
   if (placeholder !== undefined) return placeholder;
   if (part.type !== 'text') {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path} is a part of type ${JSON.stringify(part.type)}, and this model reads ${typesRead(media)}`,
-      { param: path },
+      path,
     );
   }
   if (typeof part.text !== 'string') {
-    throw new EngineError('bad_request', `${path}.text is missing: a text part carries its text there`, {
-      param: `${path}.text`,
-    });
+    throw badRequest(`${path}.text is missing: a text part carries its text there`, `${path}.text`);
   }
   return part.text;
 }

@@ -2,7 +2,7 @@
 // which roles it knows, whether it takes content as text or as parts, and errors. Templates come with the checkpoint and are not
 // trusted: each rendering has limits (jinja/meter.ts). A client's own are not accepted.
 
-import { EngineError } from '../error.ts';
+import { badRequest, EngineError, unsupported } from '../error.ts';
 import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
 import type { TekkenChat } from '../tokenizer/tekken.ts';
 import { rendersHarmony, renderHarmony } from './harmony.ts';
@@ -147,7 +147,7 @@ function renderAnyForm(
       }
     }
     const message = `the model's chat template refused these messages: ${reasonOf(cause)}`;
-    throw new EngineError('bad_request', message, { param: 'messages', cause });
+    throw badRequest(message, 'messages', cause);
   }
 }
 
@@ -159,12 +159,9 @@ const RESERVED = new Set(
 function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown> {
   const taken = Object.keys(kwargs).find((name) => RESERVED.has(name));
   if (taken !== undefined) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `chat_template_kwargs.${taken} is not free for templates to take: leave it out`,
-      {
-        param: `chat_template_kwargs.${taken}`,
-      },
+      `chat_template_kwargs.${taken}`,
     );
   }
   return kwargs;
@@ -203,18 +200,17 @@ function closedTemplate(problem: EngineError): ChatTemplate {
 }
 
 function unreadableTemplate(cause: unknown): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `the checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into a chat_template.jinja beside its config.json and open it again; from a program, a plain text prompt needs none`,
-    { param: 'chat_template', cause },
+    'chat_template',
+    cause,
   );
 }
 
 function missingTemplate(): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     'this checkpoint has no chat template and so cannot take messages: put the chat_template.jinja of its chat version beside its config.json and open it again; from a program, a plain text prompt needs none',
-    { param: 'chat_template' },
+    'chat_template',
   );
 }
 

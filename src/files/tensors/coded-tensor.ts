@@ -1,6 +1,6 @@
 // A weight matrix that several tensors of a file hold together: codes in words, scales, zero points or offsets, and the order of its inputs.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, EngineError } from '../error.ts';
 import type { ByteSource } from '../source.ts';
 
 /** Types of such weights, by the rule, the bits of a code and the k's that share a scale on the device; rows of kernels/coded-formats.ts. */
@@ -80,9 +80,7 @@ export interface CodedReader {
 }
 
 export function broken(param: string, problem: string): EngineError {
-  return new EngineError('bad_checkpoint', `${problem}: take the checkpoint from where it was published`, {
-    param,
-  });
+  return badCheckpoint(`${problem}: take the checkpoint from where it was published`, param);
 }
 
 export function unsupported(param: string, problem: string): EngineError {

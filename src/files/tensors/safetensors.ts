@@ -3,7 +3,7 @@
 // limit.
 
 import type { CodedDtype, CodedTensors } from './coded-tensor.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
 import type { GgufTypeName } from './tensor-types.ts';
@@ -87,10 +87,9 @@ async function readHeader(source: ByteSource): Promise<{ text: string; dataStart
   const start = await source.read(0, PREFIX_BYTES);
   const length = new DataView(start.buffer).getBigUint64(0, true);
   if (source.size < MOST_POINTER_BYTES && new TextDecoder().decode(start) === 'version ') {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${source.name} is a Git LFS pointer and not the weights that it stands for: run \`git lfs pull\` in the clone, or fetch the model with \`npx svc-engine pull owner/name\``,
-      { param: source.name },
+      source.name,
     );
   }
   if (length > MAX_HEADER_BYTES)
@@ -208,12 +207,9 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 }
 
 function lie(source: ByteSource, reason: string, cause?: unknown): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${source.name} is not a sound safetensors file: ${reason}; fetch it again`,
-    {
-      param: source.name,
-      cause,
-    },
+    source.name,
+    cause,
   );
 }

@@ -1,6 +1,6 @@
 // Fields of a message in the wire format of protocol buffers. source: protobuf.dev, "Encoding"
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 
 export interface Field {
   number: number;
@@ -57,9 +57,5 @@ export function floatOf({ value = 0n }: Field): number {
 }
 
 function damaged(file: string, at: number): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `${file} is damaged at byte ${at} of a message: fetch the file again`,
-    { param: file },
-  );
+  return badCheckpoint(`${file} is damaged at byte ${at} of a message: fetch the file again`, file);
 }

@@ -1,7 +1,8 @@
 // T5's tokenizer in spiece.model, a protocol buffer of SentencePiece, as a tokenizer.json. Sources: sentencepiece_model.proto of SentencePiece;
 // T5Tokenizer of transformers, which adds the sentinel tokens and splits at white space.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
+import { addedToken, aroundText, base64, metaspace, sequence } from '../tokenizer-parts.ts';
 import { fieldsOf, floatOf, type Field } from './protocol-buffer.ts';
 
 export const SPIECE = 'spiece.model';
@@ -41,21 +42,20 @@ export function spieceTokenizer(
 ): Record<string, unknown> {
   const { tokenizer_class: className = 'T5Tokenizer' } = config;
   if (typeof className !== 'string' || !CLASSES.test(className)) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${SPIECE} is read for T5Tokenizer, and this one is for ${JSON.stringify(className)}: fetch or make a tokenizer.json for it`,
-      { param: 'tokenizer_config.json' },
+      'tokenizer_config.json',
     );
   }
   const { pieces, charsmap } = readModel(bytes);
   const sentinels = Array.from({ length: sentinelsOf(config) }, (_, i) => `<extra_id_${i}>`).reverse();
   const vocab = [...pieces.map(({ text, score }) => [text, score]), ...sentinels.map((text) => [text, 0])];
-  const space = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true };
+  const space = metaspace('always');
   return {
     version: '1.0',
     added_tokens: addedTokens(pieces, sentinels),
     normalizer: charsmap && { type: 'Precompiled', precompiled_charsmap: base64(charsmap) },
-    pre_tokenizer: { type: 'Sequence', pretokenizers: [{ type: 'WhitespaceSplit' }, space] },
+    pre_tokenizer: sequence('pretokenizers', [{ type: 'WhitespaceSplit' }, space]),
     post_processor: endOfText(pieces, withSpieceTokens(config)['eos_token']),
     decoder: space,
     model: {
@@ -98,24 +98,19 @@ function pieceOf({ bytes = new Uint8Array() }: Field): Piece {
 
 function sentinelsOf({ extra_ids: count = SENTINELS }: Readonly<Record<string, unknown>>): number {
   if (Number.isInteger(count) && Number(count) >= 0 && Number(count) <= MOST_SENTINELS) return Number(count);
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `extra_ids of the tokenizer is ${JSON.stringify(count)}, an integer from 0 to ${MOST_SENTINELS} is needed: correct tokenizer_config.json`,
-    { param: 'extra_ids' },
+    'extra_ids',
   );
 }
 
 /** Pieces that are no text, those that users defined, and the sentinels. */
 function addedTokens(pieces: readonly Piece[], sentinels: readonly string[]): object[] {
-  const added = (id: number, content: string, special: boolean) => ({
-    ...{ id, content, special, normalized: false },
-    ...{ lstrip: false, rstrip: false, single_word: false },
-  });
   const own = pieces.flatMap(({ text, kind }, id) => {
     const isText = kind === CUT.userDefined;
-    return isText || kind === CUT.control || kind === UNKNOWN ? [added(id, text, !isText)] : [];
+    return isText || kind === CUT.control || kind === UNKNOWN ? [addedToken(id, text, !isText)] : [];
   });
-  return [...own, ...sentinels.map((text, i) => added(pieces.length + i, text, true))];
+  return [...own, ...sentinels.map((text, i) => addedToken(pieces.length + i, text, true))];
 }
 
 /** The class puts its end token behind each text. */
@@ -124,25 +119,12 @@ function endOfText(pieces: readonly Piece[], token: unknown): object {
   const id = pieces.findIndex(({ text }) => text === content);
   if (typeof content !== 'string' || id < 0)
     throw damaged(`its pieces lack the end token ${JSON.stringify(content ?? null)}`);
-  return {
-    type: 'TemplateProcessing',
-    single: [{ Sequence: { id: 'A', type_id: 0 } }, { SpecialToken: { id: content, type_id: 0 } }],
-    pair: [],
-    special_tokens: { [content]: { id: content, ids: [id], tokens: [content] } },
-  };
+  return aroundText(null, { content, id });
 }
 
 function damaged(reason: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `${SPIECE} is not the tokenizer of a T5 encoder: ${reason}; fetch the file again, or put tokenizer.json beside it`,
-    { param: SPIECE },
+    SPIECE,
   );
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 8192)
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
 }

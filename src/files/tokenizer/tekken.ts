@@ -1,9 +1,10 @@
 // Mistral's tokenizer in tekken.json as a tokenizer.json: special tokens come first, then the byte sequences of a vocabulary in the order of
 // their ranks, which is the order of the merges as well. Source: Tekkenizer of mistral-common.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 import { isRecord } from '../source.ts';
 import { BY_ID } from './encode/merges.ts';
+import { addedToken, aroundText, byteLevel, isolated, sequence } from '../tokenizer-parts.ts';
 import { standInBinary } from './encode/stand-ins.ts';
 
 export const TEKKEN = 'tekken.json';
@@ -46,16 +47,15 @@ export function tekkenFiles(json: Record<string, unknown>): TekkenFiles {
   const vocab = vocabularyOf(json, size(config, 'default_vocab_size') - count, count);
   const has = new Map(specials.map((content, id) => [content, id]));
   const roles = Object.fromEntries(Object.entries(ROLES).filter(([, content]) => has.has(content)));
-  const stage = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
-  const split = { type: 'Split', pattern: { Regex: pattern }, behavior: 'Isolated', invert: false };
-  const flags = { special: true, normalized: false, lstrip: false, rstrip: false, single_word: false };
+  const stage = byteLevel(false);
+  const start = has.get(ROLES.bos_token);
   return {
     tokenizerJson: {
       version: '1.0',
-      added_tokens: specials.map((content, id) => ({ id, content, ...flags })),
+      added_tokens: specials.map((content, id) => addedToken(id, content, true)),
       normalizer: null,
-      pre_tokenizer: { type: 'Sequence', pretokenizers: [split, stage] },
-      post_processor: startOfText(ROLES.bos_token, has.get(ROLES.bos_token)),
+      pre_tokenizer: sequence('pretokenizers', [isolated(pattern), stage]),
+      post_processor: start === undefined ? null : aroundText({ content: ROLES.bos_token, id: start }, null),
       decoder: stage,
       model: { type: 'BPE', ignore_merges: true, vocab, merges: BY_ID },
     },
@@ -127,17 +127,6 @@ function binaryOf(base64: unknown): string | null {
   }
 }
 
-/** BOS before each text. */
-function startOfText(content: string, id: number | undefined): unknown {
-  if (id === undefined) return null;
-  return {
-    type: 'TemplateProcessing',
-    single: [{ SpecialToken: { id: content, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
-    pair: [],
-    special_tokens: { [content]: { id: content, ids: [id], tokens: [content] } },
-  };
-}
-
 function effortsOf({ model_settings_builder: settings }: Record<string, unknown>): TekkenChat['efforts'] {
   const stated = isRecord(settings) ? settings['reasoning_effort'] : null;
   if (!isRecord(stated)) return null;
@@ -159,7 +148,5 @@ function size(config: Record<string, unknown>, key: string): number {
 const shown = (value: unknown): string => (JSON.stringify(value) ?? 'left out').slice(0, 200);
 
 function wrong(problem: string): EngineError {
-  return new EngineError('bad_checkpoint', `${TEKKEN}: ${problem}: put the published file in its place`, {
-    param: TEKKEN,
-  });
+  return badCheckpoint(`${TEKKEN}: ${problem}: put the published file in its place`, TEKKEN);
 }

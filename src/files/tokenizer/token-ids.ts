@@ -1,6 +1,6 @@
 // Token ids in a tokenizer's files. A repeated id would make two tokens indistinguishable, so such files are refused.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError } from '../error.ts';
 
 /** The part of a tokenizer that shows which ids it may give. */
 interface TokenIds {
@@ -51,15 +51,12 @@ export function checkVocabularySize(tokenizer: TokenIds, rows: number): void {
     beyond === undefined
       ? `the tokenizer's vocabulary has the id ${tokenizer.highestId}`
       : `tokenizer.json puts the id ${beyond} around each text (post_processor)`;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${problem}, and vocab_size in config.json is ${rows}: the tokenizer is another model's, or one of the two files is damaged; take both from where the model was published`,
-    { param: 'vocab_size' },
+    'vocab_size',
   );
 }
 
 function wrong(file: string, problem: string): EngineError {
-  return new EngineError('bad_checkpoint', `${file}: ${problem}: put the published file in its place`, {
-    param: file,
-  });
+  return badCheckpoint(`${file}: ${problem}: put the published file in its place`, file);
 }

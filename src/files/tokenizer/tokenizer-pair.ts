@@ -1,8 +1,9 @@
 // Older repositories contain vocab.json and merges.txt instead of tokenizer.json. These do not define how text is split before
 // merging; that depends on the tokenizer's class, and is defined here for the classes in use.
 
-import { EngineError } from '../error.ts';
+import { badCheckpoint, unsupported } from '../error.ts';
 import { specialTokens } from './encode/special-tokens.ts';
+import { aroundText, byteLevel, isolated, sequence } from '../tokenizer-parts.ts';
 
 interface TextRules {
   normalizer: unknown;
@@ -10,22 +11,6 @@ interface TextRules {
   post_processor: unknown;
   model?: Record<string, unknown>;
 }
-
-const byteLevel = (useRegex: boolean, addPrefixSpace: boolean) => ({
-  type: 'ByteLevel',
-  add_prefix_space: addPrefixSpace,
-  trim_offsets: false,
-  use_regex: useRegex,
-});
-
-const split = (regex: string, behavior: 'Isolated' | 'Removed', invert: boolean) => ({
-  type: 'Split',
-  pattern: { Regex: regex },
-  behavior,
-  invert,
-});
-
-const sequence = (member: string, ...parts: unknown[]) => ({ type: 'Sequence', [member]: parts });
 
 const QWEN_WORDS =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
@@ -35,28 +20,18 @@ const CLIP_WORDS =
 /** BOS and EOS where the config asks for them and names them: neither of these classes has them by itself. */
 function bosAndEos(config: Record<string, unknown>): unknown {
   const { bos_token: bos, eos_token: eos } = specialTokens(config);
-  const part = (token: unknown, asked: unknown) =>
-    asked === true && typeof token === 'string' ? [{ SpecialToken: { id: token, type_id: 0 } }] : [];
-  return {
-    type: 'TemplateProcessing',
-    single: [
-      ...part(bos, config['add_bos_token']),
-      { Sequence: { id: 'A', type_id: 0 } },
-      ...part(eos, config['add_eos_token']),
-    ],
-    pair: [],
-    special_tokens: {},
-  };
+  const part = (content: unknown, asked: unknown) =>
+    asked === true && typeof content === 'string' ? { content } : null;
+  return aroundText(part(bos, config['add_bos_token']), part(eos, config['add_eos_token']));
 }
 
 function qwen(config: Record<string, unknown>): TextRules {
   return {
     normalizer: { type: 'NFC' },
-    pre_tokenizer: sequence(
-      'pretokenizers',
-      split(QWEN_WORDS, 'Isolated', false),
+    pre_tokenizer: sequence('pretokenizers', [
+      isolated(QWEN_WORDS),
       byteLevel(false, config['add_prefix_space'] === true),
-    ),
+    ]),
     post_processor: bosAndEos(config),
   };
 }
@@ -75,20 +50,21 @@ function clip(config: Record<string, unknown>, vocab: Record<string, number>): T
   const pair = (token: unknown): [string, number] => {
     const id = typeof token === 'string' && Object.hasOwn(vocab, token) ? vocab[token] : undefined;
     if (id !== undefined) return [String(token), id];
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `CLIP's tokenizer puts bos_token and eos_token around each text, and ${JSON.stringify(token ?? null)} is no token of vocab.json: name both in tokenizer_config.json`,
-      { param: 'tokenizer_config.json' },
+      'tokenizer_config.json',
     );
   };
   return {
-    normalizer: sequence(
-      'normalizers',
+    normalizer: sequence('normalizers', [
       { type: 'NFC' },
       { type: 'Replace', pattern: { Regex: '\\s+' }, content: ' ' },
       { type: 'Lowercase' },
-    ),
-    pre_tokenizer: sequence('pretokenizers', split(CLIP_WORDS, 'Removed', true), byteLevel(true, false)),
+    ]),
+    pre_tokenizer: sequence('pretokenizers', [
+      { ...isolated(CLIP_WORDS), behavior: 'Removed', invert: true },
+      byteLevel(true),
+    ]),
     post_processor: {
       type: 'RobertaProcessing',
       sep: pair(eos),
@@ -121,10 +97,9 @@ function classOf(config: Record<string, unknown>): TokenizerClass {
   const name = typeof className === 'string' ? className.replace(/Fast$/, '') : 'no class';
   const known = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   if (known !== undefined) return known;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `a vocab.json with merges.txt can be read for ${Object.keys(CLASSES).join(', ')} and this one is for ${name}: fetch or make a tokenizer.json for it`,
-    { param: 'tokenizer_config.json' },
+    'tokenizer_config.json',
   );
 }
 
@@ -141,25 +116,20 @@ export function assembleTokenizer(
 ): Record<string, unknown> {
   const { rules } = classOf(config);
   if (!isVocab(vocab)) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       'vocab.json must map tokens to ids: put the published file in its place',
-      {
-        param: 'vocab.json',
-      },
+      'vocab.json',
     );
   }
   if (Object.keys(vocab).length === 0) {
-    throw new EngineError('bad_checkpoint', 'vocab.json has no tokens: fetch the file again', {
-      param: 'vocab.json',
-    });
+    throw badCheckpoint('vocab.json has no tokens: fetch the file again', 'vocab.json');
   }
   const { model, ...text } = rules(config, vocab);
   return {
     version: '1.0',
     added_tokens: [],
     ...text,
-    decoder: byteLevel(true, false),
+    decoder: byteLevel(true),
     model: { type: 'BPE', byte_fallback: false, ...model, vocab, merges: mergeLines(merges) },
   };
 }
@@ -171,10 +141,9 @@ function mergeLines(merges: string): [string, string][] {
   return lines.map((line, at) => {
     const [left, right, rest] = line.replace(/\r$/, '').split(' ');
     if (!left || !right || rest !== undefined) {
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again, or correct it`,
-        { param: 'merges.txt' },
+        'merges.txt',
       );
     }
     return [left, right];

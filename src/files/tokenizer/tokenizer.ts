@@ -5,7 +5,7 @@ import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
 import { createEncoder, type TextEncoding } from './encode/encoder.ts';
 import { UnknownKind } from './encode/unknown-kind.ts';
 import { libraryDecoder } from './encode/library.ts';
-import { EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, EngineError } from '../error.ts';
 import {
   addedTokens,
   ownAddedTokens,
@@ -143,10 +143,7 @@ function complete(files: TokenizerFiles, config: Record<string, unknown>): Recor
   if (files.vocab !== undefined && files.merges !== undefined) {
     return { ...parts, ...assembleTokenizer(files.vocab, files.merges, config) };
   }
-  throw new EngineError(
-    'bad_checkpoint',
-    'a tokenizer needs tokenizer.json, or vocab.json with merges.txt: fetch them',
-  );
+  throw badCheckpoint('a tokenizer needs tokenizer.json, or vocab.json with merges.txt: fetch them');
 }
 
 function openPieces(
@@ -187,10 +184,9 @@ export function assertLengths(text: string, param: string): void {
     run = space === spaces ? run + 1 : 1;
     spaces = space;
     if (run > MAX_RUN_LENGTH) {
-      throw new EngineError(
-        'bad_request',
+      throw badRequest(
         `from character ${at - run + 1} on the text runs over ${MAX_RUN_LENGTH} characters ${space ? 'of nothing but' : 'without a'} space: break it up or leave it out`,
-        { param },
+        param,
       );
     }
   }

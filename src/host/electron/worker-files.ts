@@ -3,8 +3,8 @@
 
 import type { Platform } from '../../engine/platform/platform.ts';
 import type { Port } from '../../engine/platform/port.ts';
-import { EngineError } from '../../files/error.ts';
-import { assertRange, type ByteSource, type Folder } from '../../files/source.ts';
+import { badCheckpoint } from '../../files/error.ts';
+import { sourceOf, type ByteSource, type Folder } from '../../files/source.ts';
 import { Calls } from './calls.ts';
 import type { MainAnswers, OpenedFile, WeightsOrigin, WorkerAnswers } from './wire.ts';
 
@@ -81,36 +81,17 @@ export class WorkerFiles {
 
   #source(path: string, { url, size }: OpenedFile): ByteSource {
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
-      assertRange({ name, size }, offset, target.length);
+    const fill: ByteSource['readInto'] = async (offset, target) => {
       if (target.length === 0) return;
       try {
         await readRange(url, offset, target);
       } catch (cause) {
         await this.#main.call('failure', url); // throws the reason, if reading the disk failed
         const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new EngineError(
-          'bad_checkpoint',
-          `${name} could not be read (${reason}): open the model again`,
-          {
-            param: name,
-            cause,
-          },
-        );
+        throw badCheckpoint(`${name} could not be read (${reason}): open the model again`, name, cause);
       }
     };
-    return {
-      name,
-      size,
-      readInto,
-      read: async (offset, length) => {
-        assertRange({ name, size }, offset, length);
-        const target = new Uint8Array(length);
-        await readInto(offset, target);
-        return target;
-      },
-      close: () => this.#main.call('closeFile', url),
-    };
+    return sourceOf({ name, size }, fill, () => this.#main.call('closeFile', url));
   }
 }
 

@@ -4,7 +4,8 @@ import type { CachedModel, RemovedModel } from '../../files/hub/hub-cache.ts';
 import { splitTag } from '../../files/hub/hub-gguf.ts';
 import { modelKey } from '../../files/opfs/opfs-cache.ts';
 import { originStorage } from '../../files/opfs/storage.ts';
-import { listStored, removeStored } from '../../files/opfs/stored-models.ts';
+import { describeModels } from '../../files/hub/cached-models.ts';
+import { removeStored } from '../../files/opfs/stored-models.ts';
 import { PageStores } from '../../files/opfs/stores.ts';
 
 /** The hub that a page's models come from. */
@@ -19,7 +20,7 @@ export interface HubAccess {
 export async function listModels(): Promise<CachedModel[]> {
   // The families bring the models with them, which a page loads in its worker only.
   const { pipelineFolders } = await import('../../engine/image/families/registry.ts');
-  return listStored(new PageStores(originStorage()).models, pipelineFolders());
+  return describeModels(new PageStores(originStorage()).models, pipelineFolders());
 }
 
 /**

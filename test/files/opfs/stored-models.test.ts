@@ -1,7 +1,8 @@
 // Listing and removing stored models.
 
 import { expect, test } from 'vitest';
-import { listStored, removeStored } from '../../../src/files/opfs/stored-models.ts';
+import { removeStored } from '../../../src/files/opfs/stored-models.ts';
+import { describeModels } from '../../../src/files/hub/cached-models.ts';
 import { commitOf, ID, noise, tinyModel } from '../hub/mock-hub.ts';
 import { IMPATIENT, WEIGHTS, weightsOf } from '../hub/mock-hub-fixture.ts';
 import { FOLDER, originFixture, type Tab } from './page-fixture.ts';
@@ -12,16 +13,18 @@ const remove = ({ stores }: Tab, model = ID, revision?: string) =>
 test('a model is listed with its revisions, and an unfinished download as incomplete', async () => {
   const { hub, storage, tab } = await originFixture();
   const page = tab();
-  expect(await listStored(page.stores.models)).toEqual([]);
+  expect(await describeModels(page.stores.models)).toEqual([]);
   hub.fault = (path) => (path === WEIGHTS ? { after: 70_000, finish: 'drop' } : undefined);
   await page
     .resolve({ limits: { ...IMPATIENT, attempts: 1, stallMs: 10_000, partBytes: 1 << 20 } })
     .catch(() => {});
-  expect(await listStored(page.stores.models)).toMatchObject([{ id: ID, complete: false, revisions: [] }]);
+  expect(await describeModels(page.stores.models)).toMatchObject([
+    { id: ID, complete: false, revisions: [] },
+  ]);
   hub.fault = () => undefined;
   await page.resolve();
   const inFolder = Object.entries(storage.files()).filter(([path]) => path.startsWith(FOLDER));
-  expect(await listStored(page.stores.models)).toEqual([
+  expect(await describeModels(page.stores.models)).toEqual([
     {
       id: ID,
       bytes: inFolder.reduce((sum, [, bytes]) => sum + bytes, 0),
@@ -51,7 +54,7 @@ test('a model in use is not removed; afterwards nothing of it is left', async ()
     message: expect.stringContaining('acme/tiny is in use by this page or another tab'),
   });
   page.close();
-  const { bytes } = (await listStored(other.stores.models))[0]!;
+  const { bytes } = (await describeModels(other.stores.models))[0]!;
   expect(await remove(other)).toEqual({ id: ID, bytes });
   expect(Object.keys(storage.files())).toEqual(['svc-engine/last-use.json']);
   expect((await other.stores.use.times()).size).toBe(0);
@@ -72,7 +75,7 @@ test('a revision goes with the files that no other revision has', async () => {
     param: 'revision',
   });
   expect(await remove(other, ID, 'main')).toMatchObject({ id: ID });
-  const [model] = await listStored(other.stores.models);
+  const [model] = await describeModels(other.stores.models);
   expect(model!.revisions.map(({ refs }) => refs)).toEqual([['next']]);
   expect(model!.bytes).toBeLessThan(weights.length + weightsOf().length);
   expect((await other.read(`hub:${ID}/${commitOf('two')}`, WEIGHTS)).equals(weights)).toBe(true);
@@ -93,7 +96,7 @@ test('a quantization is removed by its tag, and the model with the last one', as
   await expect(remove(other, `${ID}:Q5_K_M`)).rejects.toMatchObject({ code: 'model_not_found' });
   const { bytes } = await remove(other, `${ID}:Q8_0`);
   expect(bytes).toBeGreaterThanOrEqual(9000);
-  expect((await listStored(other.stores.models))[0]!.revisions[0]!.quantizations).toEqual(['Q4_K_M']);
+  expect((await describeModels(other.stores.models))[0]!.revisions[0]!.quantizations).toEqual(['Q4_K_M']);
   await remove(other, `${ID}:Q4_K_M`);
-  expect(await listStored(other.stores.models)).toEqual([]);
+  expect(await describeModels(other.stores.models)).toEqual([]);
 });

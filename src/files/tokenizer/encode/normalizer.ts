@@ -2,7 +2,7 @@
 // reference does it, so that no letter depends on its neighbours.
 
 import { UnknownKind } from './unknown-kind.ts';
-import { EngineError } from '../../error.ts';
+import { badCheckpoint, type EngineError } from '../../error.ts';
 import { isRecord } from '../../source.ts';
 import { standInText } from './stand-ins.ts';
 import { precompiledNormalizer } from './charsmap.ts';
@@ -32,10 +32,9 @@ function bounded(normalized: string, text: string): string {
 }
 
 function grown(text: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `tokenizer.json: its normalizer makes more than ${mostLength(text)} characters of ${text.length}: put the published file in its place`,
-    { param: 'tokenizer.json' },
+    'tokenizer.json',
   );
 }
 

@@ -2,7 +2,7 @@
 // Two files speak of them, tokenizer.json and tokenizer_config.json; where they differ the config wins, as in the
 // reference implementation.
 
-import { EngineError } from '../../error.ts';
+import { badCheckpoint } from '../../error.ts';
 import { isRecord } from '../../source.ts';
 
 /** bos_token, eos_token and their kin → text. */
@@ -53,20 +53,18 @@ export function addedTokens(
 export function ownAddedTokens(json: Record<string, unknown>): AddedToken[] {
   const own: unknown = json['added_tokens'] ?? [];
   if (Array.isArray(own)) return own.map((token) => asAdded(token, 'tokenizer.json'));
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `tokenizer.json: added_tokens is ${JSON.stringify(own).slice(0, 200)}, a list of tokens is needed: put the published file in its place`,
-    { param: 'tokenizer.json' },
+    'tokenizer.json',
   );
 }
 
 function asAdded(token: unknown, file: string): AddedToken {
   const { id, content, special } = isRecord(token) ? token : {};
   if (!isRecord(token) || typeof content !== 'string' || !Number.isSafeInteger(id) || Number(id) < 0) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${file}: the added token ${JSON.stringify(token).slice(0, 200)} has no id or content: put the published file in its place`,
-      { param: file },
+      file,
     );
   }
   return { ...token, id: Number(id), content, special: special === true };
@@ -85,10 +83,9 @@ export function specialTokens(config: Record<string, unknown>): SpecialTokens {
     const text = content(value);
     if (text !== null) return [[name, text] as const];
     if (value === null) return [];
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${name} of the tokenizer is ${JSON.stringify(value)}, a text or an object with its content is needed: correct tokenizer_config.json or special_tokens_map.json`,
-      { param: name },
+      name,
     );
   });
   const others = config['additional_special_tokens'];

@@ -15,16 +15,12 @@ export interface FilterContext {
 /** A filter: its value is the first of `args`, which are as the template gives them. */
 export type Filter = (args: readonly Value[], named: Arguments, context: FilterContext) => Value;
 
-/** `parameters`: as signature() reads them, the value's first; `args` has one value for each. */
-export type FilterRow = [
-  name: string,
-  parameters: string,
-  run: (args: readonly Value[], context: FilterContext) => Value,
-];
-
-export function filterTable(rows: readonly FilterRow[]): [string, Filter][] {
-  return rows.map(([name, parameters, run]) => {
-    const known = signature(name, parameters);
-    return [name, (args, named, context) => run(bind(known, args, named), context)];
+/** Filters by what signature() reads, with the value as the first parameter; `args` has one value for each. */
+export function filterTable(
+  rows: Readonly<Record<string, (args: readonly Value[], context: FilterContext) => Value>>,
+): [string, Filter][] {
+  return Object.entries(rows).map(([declared, run]) => {
+    const known = signature(declared);
+    return [known.name, (args, named, context) => run(bind(known, args, named), context)];
   });
 }

@@ -70,10 +70,10 @@ function fileSize([value, binary]: Args, { meter }: FilterContext): Value {
   return `${fixed((base * bytes) / base ** (power + 2), 1)} ${unit}${suffix}`;
 }
 
-export const NUMBER_FILTERS: readonly [string, Filter][] = filterTable([
-  ['int', 'value, default=0, base=10', toIntOr],
-  ['float', 'value, default=null', toRealOr],
-  ['abs', 'x, /', absolute],
-  ['round', 'value, precision=0, method="common"', round],
-  ['filesizeformat', 'value, binary=false', fileSize],
-]);
+export const NUMBER_FILTERS: readonly [string, Filter][] = filterTable({
+  'int(value, default=0, base=10)': toIntOr,
+  'float(value, default=null)': toRealOr,
+  'abs(x, /)': absolute,
+  'round(value, precision=0, method="common")': round,
+  'filesizeformat(value, binary=false)': fileSize,
+});

@@ -158,58 +158,46 @@ function pretty([value = null]: Args, { meter }: FilterContext): Value {
 export function textFilters(pick: (context: FilterContext) => Pick): [string, Filter][] {
   return [
     ['format', format],
-    ...filterTable([
-      ['upper', 's', ([s], context) => kept(s!, context, (text) => text.toUpperCase())],
-      ['lower', 's', ([s], context) => kept(s!, context, (text) => text.toLowerCase())],
-      ['capitalize', 's', ([s], context) => kept(s!, context, capitalized)],
-      ['title', 's', ([s], context) => kept(s!, context, title)],
-      [
-        'trim',
-        'value, chars=null',
-        ([s, chars], context) => kept(s!, context, (text) => strip(text, chars!, 'both', context.meter)),
-      ],
-      ['string', 'object', ([s], context) => (s instanceof Markup ? s : printed(s!, context.meter))],
-      [
-        'center',
-        'value, width=80',
-        ([s, width], context) =>
-          kept(s!, context, (text) => aligned(text, requireInt(width!), ' ', 'both', context.meter)),
-      ],
-      [
-        'replace',
-        's, old, new, count=null',
-        ([s, from, to, most], { meter }) =>
-          replaceText(
-            printed(s!, meter),
-            printed(from!, meter),
-            printed(to!, meter),
-            most === null ? -1 : requireInt(most!),
-            meter,
-          ),
-      ],
-      ['join', 'value, d="", attribute=null', (args, context) => join(args, context, pick(context))],
-      ['indent', 's, width=4, first=false, blank=false', indent],
-      ['truncate', 's, length=255, killwords=false, end="...", leeway=null', truncate],
-      ['wordwrap', 's, width=79, break_long_words=true, wrapstring=null, break_on_hyphens=true', wordWrap],
-      ['wordcount', 's', ([s], { meter }) => printed(s!, meter).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0],
-      ['urlencode', 'value', urlEncode],
-      ['xmlattr', 'd, autospace=true', xmlAttributes],
-      ['escape', 's', ([s], { meter }) => escapeMarkup(s!, meter)],
-      ['e', 's', ([s], { meter }) => escapeMarkup(s!, meter)],
-      ['forceescape', 'value', ([s], { meter }) => escapeMarkup(printed(s!, meter), meter)],
-      ['safe', 'value', ([s], { meter }) => new Markup(printed(s!, meter))],
-      ['striptags', 'value', ([s], { meter }) => stripTags(s!, meter)],
-      ['pprint', 'value', pretty],
-      [
-        'tojson',
-        'x, ensure_ascii=false, indent=null, separators=null, sort_keys=false',
-        ([x, ascii, width, separators, sort], { meter }) =>
-          toJson(
-            x!,
-            { ascii: isTrue(ascii!), indent: width!, separators: separators!, sort: isTrue(sort!) },
-            meter,
-          ),
-      ],
-    ]),
+    ...filterTable({
+      'upper(s)': ([s], context) => kept(s!, context, (text) => text.toUpperCase()),
+      'lower(s)': ([s], context) => kept(s!, context, (text) => text.toLowerCase()),
+      'capitalize(s)': ([s], context) => kept(s!, context, capitalized),
+      'title(s)': ([s], context) => kept(s!, context, title),
+      'trim(value, chars=null)': ([s, chars], context) =>
+        kept(s!, context, (text) => strip(text, chars!, 'both', context.meter)),
+      'string(object)': ([s], context) => (s instanceof Markup ? s : printed(s!, context.meter)),
+      'center(value, width=80)': ([s, width], context) =>
+        kept(s!, context, (text) => aligned(text, requireInt(width!), ' ', 'both', context.meter)),
+      'replace(s, old, new, count=null)': ([s, from, to, most], { meter }) =>
+        replaceText(
+          printed(s!, meter),
+          printed(from!, meter),
+          printed(to!, meter),
+          most === null ? -1 : requireInt(most!),
+          meter,
+        ),
+      'join(value, d="", attribute=null)': (args, context) => join(args, context, pick(context)),
+      'indent(s, width=4, first=false, blank=false)': indent,
+      'truncate(s, length=255, killwords=false, end="...", leeway=null)': truncate,
+      'wordwrap(s, width=79, break_long_words=true, wrapstring=null, break_on_hyphens=true)': wordWrap,
+      'wordcount(s)': ([s], { meter }) => printed(s!, meter).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
+      'urlencode(value)': urlEncode,
+      'xmlattr(d, autospace=true)': xmlAttributes,
+      'escape(s)': ([s], { meter }) => escapeMarkup(s!, meter),
+      'e(s)': ([s], { meter }) => escapeMarkup(s!, meter),
+      'forceescape(value)': ([s], { meter }) => escapeMarkup(printed(s!, meter), meter),
+      'safe(value)': ([s], { meter }) => new Markup(printed(s!, meter)),
+      'striptags(value)': ([s], { meter }) => stripTags(s!, meter),
+      'pprint(value)': pretty,
+      'tojson(x, ensure_ascii=false, indent=null, separators=null, sort_keys=false)': (
+        [x, ascii, width, separators, sort],
+        { meter },
+      ) =>
+        toJson(
+          x!,
+          { ascii: isTrue(ascii!), indent: width!, separators: separators!, sort: isTrue(sort!) },
+          meter,
+        ),
+    }),
   ];
 }

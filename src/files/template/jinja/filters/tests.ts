@@ -80,7 +80,7 @@ const ORDERS: readonly [OrderOperator, ...string[]][] = [
 ];
 
 function pairTest(name: string, check: Check): [string, Test] {
-  const known = signature(name, 'value, other, /');
+  const known = signature(`${name}(value, other, /)`);
   return [
     name,
     (args, named, context) => {

@@ -111,10 +111,10 @@ export class Cycler extends PythonObject {
   }
 }
 
-const JOINER = signature('joiner', 'sep=", "');
-const FROM_KEYS = signature('fromkeys', 'keys, value=null, /');
-const RAISE = signature('raise_exception', 'message');
-const TIME = signature('strftime_now', 'format');
+const JOINER = signature('joiner(sep=", ")');
+const FROM_KEYS = signature('fromkeys(keys, value=null, /)');
+const RAISE = signature('raise_exception(message)');
+const TIME = signature('strftime_now(format)');
 
 type Run = (args: readonly Value[], named: Arguments) => Value;
 

@@ -9,15 +9,15 @@ export interface Method<Self> {
   run(self: Self, args: readonly Value[], meter: Meter): Value;
 }
 
-export type MethodRow<Self> = [
-  name: string,
-  parameters: string,
-  run: (self: Self, args: readonly Value[], meter: Meter) => Value,
-];
+/** Methods by what signature() reads. */
+export type MethodRows<Self> = Readonly<Record<string, Method<Self>['run']>>;
 
-export function methodTable<Self>(rows: readonly MethodRow<Self>[]): ReadonlyMap<string, Method<Self>> {
+export function methodTable<Self>(rows: MethodRows<Self>): ReadonlyMap<string, Method<Self>> {
   return new Map(
-    rows.map(([name, parameters, run]) => [name, { signature: signature(name, parameters), run }]),
+    Object.entries(rows).map(([declared, run]) => {
+      const known = signature(declared);
+      return [known.name, { signature: known, run }];
+    }),
   );
 }
 

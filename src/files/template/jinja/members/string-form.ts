@@ -3,7 +3,7 @@
 import { codePoints, countPoints, isSpace } from '../values/code-points.ts';
 import { notImplemented, typeError } from '../values/failure.ts';
 import type { Meter } from '../values/meter.ts';
-import type { MethodRow } from './method.ts';
+import type { MethodRows } from './method.ts';
 import { requireInt, requireText } from '../values/numbers.ts';
 import { isPrintable } from '../values/print.ts';
 import type { Value } from '../values/values.ts';
@@ -85,7 +85,7 @@ export function aligned(text: string, width: number, fill: string, side: Side, m
   return fill.repeat(left) + text + fill.repeat(missing - left);
 }
 
-function alignment(side: Side): MethodRow<string>[2] {
+function alignment(side: Side): MethodRows<string>[string] {
   return (text, [width, fill], meter) =>
     aligned(text, requireInt(width!), requireText(fill!, meter), side, meter);
 }
@@ -109,45 +109,38 @@ function withoutTabs(text: string, [size]: readonly Value[], meter: Meter): stri
   return result;
 }
 
-function changed(change: (text: string) => string): MethodRow<string>[2] {
+function changed(change: (text: string) => string): MethodRows<string>[string] {
   return (text, _args, meter) => {
     meter.make(text.length);
     return change(text);
   };
 }
 
-export const FORM_METHODS: readonly MethodRow<string>[] = [
-  ['lower', '', changed((text) => text.toLowerCase())],
-  ['upper', '', changed((text) => text.toUpperCase())],
-  ['casefold', '', changed((text) => text.toUpperCase().toLowerCase().replaceAll('ς', 'σ'))],
-  ['title', '', changed(titled)],
-  ['capitalize', '', changed(capitalized)],
-  ['swapcase', '', changed(swapped)],
-  ...Object.entries(PREDICATES).map(([name, holds]): MethodRow<string> => [
-    name,
-    '',
-    (text, _args, meter) => {
-      meter.read(text.length);
-      return holds(text);
-    },
-  ]),
-  ['center', 'width, fillchar=" ", /', alignment('both')],
-  ['ljust', 'width, fillchar=" ", /', alignment('left')],
-  ['rjust', 'width, fillchar=" ", /', alignment('right')],
-  ['zfill', 'width, /', zeroFilled],
-  ['expandtabs', 'tabsize=8', withoutTabs],
-  [
-    'encode',
-    'encoding="utf-8", errors="strict"',
-    () => {
-      throw notImplemented('str.encode, as there are no bytes,');
-    },
-  ],
-  [
-    'maketrans',
-    'x, y=null, z=null, /',
-    () => {
-      throw notImplemented('str.maketrans');
-    },
-  ],
-];
+export const FORM_METHODS: MethodRows<string> = {
+  'lower()': changed((text) => text.toLowerCase()),
+  'upper()': changed((text) => text.toUpperCase()),
+  'casefold()': changed((text) => text.toUpperCase().toLowerCase().replaceAll('ς', 'σ')),
+  'title()': changed(titled),
+  'capitalize()': changed(capitalized),
+  'swapcase()': changed(swapped),
+  ...Object.fromEntries(
+    Object.entries(PREDICATES).map(([name, holds]): [string, MethodRows<string>[string]] => [
+      `${name}()`,
+      (text, _args, meter) => {
+        meter.read(text.length);
+        return holds(text);
+      },
+    ]),
+  ),
+  'center(width, fillchar=" ", /)': alignment('both'),
+  'ljust(width, fillchar=" ", /)': alignment('left'),
+  'rjust(width, fillchar=" ", /)': alignment('right'),
+  'zfill(width, /)': zeroFilled,
+  'expandtabs(tabsize=8)': withoutTabs,
+  'encode(encoding="utf-8", errors="strict")': () => {
+    throw notImplemented('str.encode, as there are no bytes,');
+  },
+  'maketrans(x, y=null, z=null, /)': () => {
+    throw notImplemented('str.maketrans');
+  },
+};

@@ -13,7 +13,7 @@ import { Dict } from '../values/dict.ts';
 import { typeError, valueError } from '../values/failure.ts';
 import { isTrue, iterate } from '../values/iterate.ts';
 import type { Meter } from '../values/meter.ts';
-import type { MethodRow } from './method.ts';
+import type { MethodRows } from './method.ts';
 import { requireInt, requireText } from '../values/numbers.ts';
 import { isText, Tuple, typeName, type Value } from '../values/values.ts';
 
@@ -177,64 +177,42 @@ export function strip(text: string, chars: Value, ends: 'both' | 'left' | 'right
 
 const PLACE = 'sub, start=null, end=null, /';
 
-export const SEARCH_METHODS: readonly MethodRow<string>[] = [
-  ['find', PLACE, (text, args, meter) => find(text, args, false, meter)],
-  ['rfind', PLACE, (text, args, meter) => find(text, args, true, meter)],
-  ['index', PLACE, (text, args, meter) => located(text, args, false, meter)],
-  ['rindex', PLACE, (text, args, meter) => located(text, args, true, meter)],
-  ['count', PLACE, count],
-  ['startswith', PLACE, (text, args, meter) => hasEnd(text, args, false, meter)],
-  ['endswith', PLACE, (text, args, meter) => hasEnd(text, args, true, meter)],
-  [
-    'split',
-    'sep=null, maxsplit=-1',
-    (text, [by, most], meter) => split(text, by!, requireInt(most!), false, meter),
-  ],
-  [
-    'rsplit',
-    'sep=null, maxsplit=-1',
-    (text, [by, most], meter) => split(text, by!, requireInt(most!), true, meter),
-  ],
-  [
-    'splitlines',
-    'keepends=false',
-    (text, [keep], meter) => {
-      meter.read(text.length);
-      const lines = splitLines(text, isTrue(keep!));
-      meter.hold(lines.length);
-      return lines;
-    },
-  ],
-  ['partition', 'sep, /', (text, [by], meter) => partition(text, by!, false, meter)],
-  ['rpartition', 'sep, /', (text, [by], meter) => partition(text, by!, true, meter)],
-  ['strip', 'chars=null, /', (text, [chars], meter) => strip(text, chars!, 'both', meter)],
-  ['lstrip', 'chars=null, /', (text, [chars], meter) => strip(text, chars!, 'left', meter)],
-  ['rstrip', 'chars=null, /', (text, [chars], meter) => strip(text, chars!, 'right', meter)],
-  [
-    'removeprefix',
-    'prefix, /',
-    (text, [edge], meter) => {
-      const prefix = requireText(edge!, meter);
-      return text.startsWith(prefix) ? text.slice(prefix.length) : text;
-    },
-  ],
-  [
-    'removesuffix',
-    'suffix, /',
-    (text, [edge], meter) => {
-      const suffix = requireText(edge!, meter);
-      return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
-    },
-  ],
-  [
-    'replace',
-    'old, new, count=-1, /',
-    (text, [from, to, most], meter) =>
-      replaceText(text, requireText(from!, meter), requireText(to!, meter), requireInt(most!), meter),
-  ],
-  ['join', 'iterable, /', (text, [pieces], meter) => joinText(text, texts(pieces!, meter), meter)],
-  ['translate', 'table, /', translate],
-];
+export const SEARCH_METHODS: MethodRows<string> = {
+  [`find(${PLACE})`]: (text, args, meter) => find(text, args, false, meter),
+  [`rfind(${PLACE})`]: (text, args, meter) => find(text, args, true, meter),
+  [`index(${PLACE})`]: (text, args, meter) => located(text, args, false, meter),
+  [`rindex(${PLACE})`]: (text, args, meter) => located(text, args, true, meter),
+  [`count(${PLACE})`]: count,
+  [`startswith(${PLACE})`]: (text, args, meter) => hasEnd(text, args, false, meter),
+  [`endswith(${PLACE})`]: (text, args, meter) => hasEnd(text, args, true, meter),
+  'split(sep=null, maxsplit=-1)': (text, [by, most], meter) =>
+    split(text, by!, requireInt(most!), false, meter),
+  'rsplit(sep=null, maxsplit=-1)': (text, [by, most], meter) =>
+    split(text, by!, requireInt(most!), true, meter),
+  'splitlines(keepends=false)': (text, [keep], meter) => {
+    meter.read(text.length);
+    const lines = splitLines(text, isTrue(keep!));
+    meter.hold(lines.length);
+    return lines;
+  },
+  'partition(sep, /)': (text, [by], meter) => partition(text, by!, false, meter),
+  'rpartition(sep, /)': (text, [by], meter) => partition(text, by!, true, meter),
+  'strip(chars=null, /)': (text, [chars], meter) => strip(text, chars!, 'both', meter),
+  'lstrip(chars=null, /)': (text, [chars], meter) => strip(text, chars!, 'left', meter),
+  'rstrip(chars=null, /)': (text, [chars], meter) => strip(text, chars!, 'right', meter),
+  'removeprefix(prefix, /)': (text, [edge], meter) => {
+    const prefix = requireText(edge!, meter);
+    return text.startsWith(prefix) ? text.slice(prefix.length) : text;
+  },
+  'removesuffix(suffix, /)': (text, [edge], meter) => {
+    const suffix = requireText(edge!, meter);
+    return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
+  },
+  'replace(old, new, count=-1, /)': (text, [from, to, most], meter) =>
+    replaceText(text, requireText(from!, meter), requireText(to!, meter), requireInt(most!), meter),
+  'join(iterable, /)': (text, [pieces], meter) => joinText(text, texts(pieces!, meter), meter),
+  'translate(table, /)': translate,
+};
 
 function* texts(pieces: Value, meter: Meter): Generator<string> {
   let at = 0;

@@ -19,9 +19,11 @@ export interface Signature {
 export const NO_NAMED: Arguments = new Map();
 
 /**
- * `text`: names with commas between them, a default behind `=` as JSON; those before a `/` cannot be given by name.
+ * `declared`: a name, and parameters in parentheses with commas between them, a default behind `=` as JSON; those before a `/` cannot be
+ * given by name.
  */
-export function signature(name: string, text: string): Signature {
+export function signature(declared: string): Signature {
+  const [, name = '', text = ''] = /^(\w+|[!<=>]+)\((.*)\)$/.exec(declared) ?? [];
   const words = (text.match(/(?:[^,"]|"[^"]*")+/g) ?? []).map((word) => word.trim());
   const slash = words.indexOf('/');
   const parameters = words
