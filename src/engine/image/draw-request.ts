@@ -5,13 +5,13 @@ import { EngineError } from '../../files/error.ts';
 import type { Platform } from '../platform/platform.ts';
 import { changesOf } from './lora/image-loras.ts';
 import { draw } from './stages/draw.ts';
-import { asDrawn, type Drawing } from './stages/drawing.ts';
+import { asDrawn } from './stages/stage-context.ts';
 import { fitImages } from './stages/given-images.ts';
 import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './calls/image-model.ts';
 import type { DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
-import type { Parts } from './parts.ts';
+import type { OpenedPipeline } from './opened-pipeline.ts';
 import { createProfiler } from './recording/profiler.ts';
 import { notesOn } from './request/request-notes.ts';
 import type { Resolved } from './stages/resolved.ts';
@@ -23,9 +23,9 @@ function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved
   return isOwn ? [prompt, values.negativePrompt] : [prompt];
 }
 
-/** Draws a request on the parts of a model; whether their device works is the caller's concern. */
+/** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
 export async function drawOn(
-  parts: Parts,
+  opened: OpenedPipeline,
   platform: Pick<Platform, 'keepTuned'>,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
@@ -38,13 +38,13 @@ export async function drawOn(
     report,
   }: DrawOptions & { report: Reporter },
 ): Promise<void> {
-  const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
+  const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = opened;
   const drawn = asDrawn(resolved, runner);
-  await parts.memory?.apply(drawn);
+  await opened.memory?.apply(drawn);
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   if (own.colours) for (const note of colourNotes(resolved.request.prompt, own.colours)) emit(noteOf(note));
-  for (const message of notesOn(resolved, parts)) emit(noteOf(message));
+  for (const message of notesOn(resolved, opened)) emit(noteOf(message));
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
   const throwIfCancelled = (): void => {
@@ -62,7 +62,7 @@ export async function drawOn(
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(drawn);
   components.adapt(changesOf(resolved.loras ?? []));
-  const drawing: Drawing = {
+  await draw({
     components,
     runner,
     latents,
@@ -85,12 +85,11 @@ export async function drawOn(
       },
     },
     resolved,
-    ...(await fitImages(resolved, parts.context)),
+    ...(await fitImages(resolved, opened.context)),
     signal,
     emit,
     onStage: (name) => (stage = name),
-  };
-  await draw(drawing);
+  });
   if (profiler)
     emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
 }
@@ -110,7 +109,7 @@ export function plainRequest({
   takesImagePrompt,
   pipeline,
   defaults: { width, height },
-}: Parts['context']): CompleteImageRequest {
+}: OpenedPipeline['context']): CompleteImageRequest {
   const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
   const fills = needsMask || pipeline.task === 'inpainting';
   const continues = fills || pipeline.task === 'image-to-image';

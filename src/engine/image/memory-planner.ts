@@ -12,9 +12,9 @@ import { firstFitting } from '../plan/first-fitting.ts';
 import { orClose } from './components/component-files.ts';
 import type { Components } from './components/components.ts';
 import type { ImageModelOptions } from './calls/image-model.ts';
-import { ROLES, type ImageMemoryPlan, type PlannedPart } from './calls/memory-plan.ts';
+import { ROLES, type ImageMemoryPlan, type PlacedComponent } from './calls/memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
-import { openParts, type ImageMemory, type Parts } from './parts.ts';
+import { openOnDevice, type ImageMemory, type OpenedPipeline } from './opened-pipeline.ts';
 import {
   askedResidencies,
   ineffectiveOffload,
@@ -40,11 +40,8 @@ interface Change {
 export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
   /** Changes with which a request may fit that does not, in the order in which they are tried. */
   changes: readonly Change[];
-  openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<Parts>;
+  openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<OpenedPipeline>;
 }
-
-/** The part of a pipeline on its device that is planned. */
-type PlannedParts = Pick<Parts, 'device' | 'components'>;
 
 /** Tokens by which prompts differ in length before a request is planned anew; a third of the words of one window of CLIP. */
 const TOKEN_STEP = 25;
@@ -52,20 +49,20 @@ const TOKEN_STEP = 25;
 const MOST_PLANS = 256;
 
 export class MemoryPlanner implements ImageMemory {
-  readonly #parts: PlannedParts;
+  readonly #opened: Pick<OpenedPipeline, 'device' | 'components'>;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
   readonly #plans = new LRUCache<string, Found>({ max: MOST_PLANS });
 
-  constructor(parts: PlannedParts, options: MemoryPlannerOptions) {
-    this.#parts = parts;
+  constructor(opened: Pick<OpenedPipeline, 'device' | 'components'>, options: MemoryPlannerOptions) {
+    this.#opened = opened;
     this.#options = options;
-    this.#search = this.#searchIn(parts.components.quantization);
+    this.#search = this.#searchIn(opened.components.quantization);
   }
 
   /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
   async apply(resolved: Resolved): Promise<void> {
-    const { components, device } = this.#parts;
+    const { components, device } = this.#opened;
     if (components.isSmall && this.#options.asked.size === 0) return;
     const { residencies, prefetch } = await this.#planned(resolved);
     components.reside(residencies);
@@ -75,8 +72,8 @@ export class MemoryPlanner implements ImageMemory {
   /** Returns the plan of a request. Throws like `apply`. */
   async plan(resolved: Resolved): Promise<ImageMemoryPlan> {
     const { residencies, measured, prefetch } = await this.#planned(resolved);
-    const { components: opened, device } = this.#parts;
-    const components = [...measured.weights].map(([name, bytes]): PlannedPart => {
+    const { components: opened, device } = this.#opened;
+    const components = [...measured.weights].map(([name, bytes]): PlacedComponent => {
       const residency = residencies.get(name)!;
       return {
         name,
@@ -101,7 +98,7 @@ export class MemoryPlanner implements ImageMemory {
     const key = keyOf(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
-    const { device } = this.#parts;
+    const { device } = this.#opened;
     if (device.mayGrow) await this.#grow(resolved);
     const found = await this.#search.within(device.memoryBudget, resolved);
     if (!found) throw await this.#refusal(resolved);
@@ -111,7 +108,7 @@ export class MemoryPlanner implements ImageMemory {
 
   /** Steps of tokens of the prompts for each tokenizer, and the number of windows that they begin themselves. */
   async #lengths({ request, event }: Resolved): Promise<number[]> {
-    const { components } = this.#parts;
+    const { components } = this.#opened;
     const texts = [request.prompt, event.values.negativePrompt];
     const lengths = texts.map((text) => text.split(/\bBREAK\b/).length);
     for (const name of components.tokenizerNames) {
@@ -126,13 +123,13 @@ export class MemoryPlanner implements ImageMemory {
 
   /** Raises an estimated budget to what all weights take together, or else to what they take one after another. */
   async #grow(resolved: Resolved): Promise<void> {
-    const { device } = this.#parts;
+    const { device } = this.#opened;
     if (await device.reserve((await this.#search.unlimited(resolved, [])).peak)) return;
     await device.reserve((await this.#search.unlimited(resolved, ROLES)).peak);
   }
 
   async #refusal(resolved: Resolved): Promise<EngineError> {
-    const { memoryBudget, host } = this.#parts.device;
+    const { memoryBudget, host } = this.#opened.device;
     const { width, height } = resolved.event.values;
     const least = await this.#search.least(resolved);
     const inHost = (await this.#search.unlimited(resolved, ROLES)).host;
@@ -154,7 +151,7 @@ export class MemoryPlanner implements ImageMemory {
 
   /** Returns the first change with which the request fits the budget; null: none was found. */
   #smallerChange(resolved: Resolved): Promise<Prose | null> {
-    const { memoryBudget } = this.#parts.device;
+    const { memoryBudget } = this.#opened.device;
     return firstFitting(this.#options.changes, async ({ text, asked, quantization }) => {
       const found = this.#searchIn(quantization, asked).within(memoryBudget, resolved);
       return (await found.catch(ifUnsupported)) && text;
@@ -171,22 +168,25 @@ export class MemoryPlanner implements ImageMemory {
   }
 }
 
-/** Opens a pipeline whose memory is planned. Errors: those of openParts, and bad_request for options of offloading without effect. */
-export async function openPlannedParts(...given: OpenPartsArguments): Promise<Parts> {
-  const parts = await openParts(...given);
+/** Opens a pipeline whose memory is planned. Errors: those of openOnDevice, and bad_request for options of offloading without effect. */
+export async function openWithMemoryPlan(...given: OpenArguments): Promise<OpenedPipeline> {
+  const opened = await openOnDevice(...given);
   const [, , , options, onEvent] = given;
-  const note = ineffectiveOffload(options, rolesOf(parts.components, parts.context.pipeline.family));
+  const note = ineffectiveOffload(options, rolesOf(opened.components, opened.context.pipeline.family));
   if (note !== null) onEvent(noteOf(note));
   return orClose(
-    () => parts.components.close(),
-    () => Promise.resolve({ ...parts, memory: memoryPlanner(parts, given) }),
+    () => opened.components.close(),
+    () => Promise.resolve({ ...opened, memory: memoryPlanner(opened, given) }),
   );
 }
 
-type OpenPartsArguments = Parameters<typeof openParts>;
+type OpenArguments = Parameters<typeof openOnDevice>;
 
-function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsArguments): MemoryPlanner {
-  const { device, components, context, plain } = parts;
+function memoryPlanner(
+  opened: OpenedPipeline,
+  [, platform, pipeline, options]: OpenArguments,
+): MemoryPlanner {
+  const { device, components, context, plain } = opened;
   const { family } = context.pipeline;
   const roles = rolesOf(components, family);
   const isF32 = plain || options.allF32 === true;
@@ -197,7 +197,7 @@ function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsA
     prefetch: prefetchOf(some, components, family.denoiser),
   });
   const asked = askedBy(options);
-  return new MemoryPlanner(parts, {
+  return new MemoryPlanner(opened, {
     roles,
     ...asked,
     changes: [
@@ -214,7 +214,7 @@ function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsA
     ],
     // The files that are open already are read on, and their headers alone.
     openPaper: (memoryBudget, quantization) =>
-      openParts(
+      openOnDevice(
         openPaperTwin(device, memoryBudget, memoryBudget < UNLIMITED ? device.host.budget : Infinity),
         platform,
         pipeline,
@@ -250,7 +250,7 @@ function ifUnsupported(error: unknown): null {
   throw error;
 }
 
-function placeOf(residency: Residency): PlannedPart['place'] {
+function placeOf(residency: Residency): PlacedComponent['place'] {
   if (residency.kind !== 'staged') return residency.kind;
   return residency.kept ? 'offloaded' : 'loaded';
 }

@@ -19,9 +19,9 @@ import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { openWords, underOption } from './request/open-words.ts';
-import { openPlannedParts } from './memory-planner.ts';
+import { openWithMemoryPlan } from './memory-planner.ts';
 import { widenedBy } from './widening.ts';
-import type { Parts } from './parts.ts';
+import type { OpenedPipeline } from './opened-pipeline.ts';
 import { checkImageRequest, completeRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
 import type { Resolved } from './stages/resolved.ts';
@@ -32,12 +32,12 @@ export async function openImage(
   options: ImageModelOptions,
   opening: Opening,
   families: readonly ImageFamily[] = imageFamilies(),
-): Promise<ReadModel<ImageModel, Parts>> {
+): Promise<ReadModel<ImageModel, OpenedPipeline>> {
   const { pipeline, loraPaths } = await openFiles(platform, options, opening, families);
   const given = { ...options, families };
   return {
     openDevice: () => platform.openDevice(options),
-    load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, given, onLoad),
+    load: (device, _, onLoad) => openWithMemoryPlan(device, platform, pipeline, given, onLoad),
     unload: ({ components }) => components.close(),
     serve: (session) => serve(platform, options, session, opening, loraPaths),
   };
@@ -46,7 +46,7 @@ export async function openImage(
 async function serve(
   platform: Platform,
   options: ImageModelOptions,
-  session: ServedDevice<Parts>,
+  session: ServedDevice<OpenedPipeline>,
   opening: Opening,
   loraPaths: OpenedFiles['loraPaths'],
 ): Promise<LocalImageModel> {
@@ -70,7 +70,7 @@ async function serve(
 async function openLoras(
   platform: Platform,
   options: ImageModelOptions,
-  session: ServedDevice<Parts>,
+  session: ServedDevice<OpenedPipeline>,
   { note, loraPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'loraPaths'>,
 ): Promise<ImageLoras> {
   const { components, context } = session.parts;
@@ -149,7 +149,7 @@ async function findLoras(
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
 function resolver(
-  { context, planner, autoencoder: { tiles } }: Parts,
+  { context, planner, autoencoder: { tiles } }: OpenedPipeline,
   loras: ImageLoras,
   platform: Platform,
 ): Resolve {
@@ -172,15 +172,15 @@ function resolver(
  * device_lost.
  */
 async function drawIn(
-  session: ServedDevice<Parts>,
+  session: ServedDevice<OpenedPipeline>,
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
   options: DrawOptions & { report: Reporter },
 ): Promise<void> {
-  const parts = await session.ready();
+  const opened = await session.ready();
   try {
-    await drawOn(parts, platform, resolved, emit, options);
+    await drawOn(opened, platform, resolved, emit, options);
   } catch (cause) {
     const reason = cause instanceof EngineError ? null : await session.loss();
     if (reason === null) throw cause;
@@ -215,23 +215,23 @@ const FEW_LATENTS = 8;
  * out_of_memory if even a small one does not fit.
  */
 async function prepare(
-  parts: Parts,
+  opened: OpenedPipeline,
   platform: Platform,
   resolve: Resolve,
   report: Reporter,
   { note, signal }: Opening,
 ): Promise<void> {
-  const resolved = await resolve(plainRequest(parts.context));
+  const resolved = await resolve(plainRequest(opened.context));
   try {
-    await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, report });
+    await drawOn(opened, platform, resolved, () => {}, { signal, compileOnly: true, report });
   } catch (error) {
     const isFull = error instanceof EngineError && error.code === 'out_of_memory';
     try {
       if (!isFull) throw error;
-      const small = sized(resolved, FEW_LATENTS * parts.context.sizeMultiple);
-      await drawOn(parts, platform, small, () => {}, { signal, compileOnly: true, report });
+      const small = sized(resolved, FEW_LATENTS * opened.context.sizeMultiple);
+      await drawOn(opened, platform, small, () => {}, { signal, compileOnly: true, report });
     } catch (cause) {
-      throw isFull ? tooSmall(parts, cause) : cause;
+      throw isFull ? tooSmall(opened, cause) : cause;
     }
     const { width, height } = resolved.event.values;
     note(
@@ -255,7 +255,7 @@ function sized(resolved: Resolved, side: number): Resolved {
   return { ...resolved, request: { ...request, ...images }, event: { ...event, values }, call };
 }
 
-function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError {
+function tooSmall({ device, info, context }: OpenedPipeline, cause: unknown): EngineError {
   const side = FEW_LATENTS * context.sizeMultiple;
   const budget = bytesText(device.memoryBudget);
   return new EngineError(

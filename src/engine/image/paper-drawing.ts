@@ -3,7 +3,7 @@
 import type { PageBytes } from './components/components.ts';
 import { drawOn } from './draw-request.ts';
 import type { ImageEvent, StageName } from './calls/image-model.ts';
-import type { Parts } from './parts.ts';
+import type { OpenedPipeline } from './opened-pipeline.ts';
 import type { Residencies } from './components/residency.ts';
 import type { Resolved } from './stages/resolved.ts';
 
@@ -25,7 +25,7 @@ const UNTUNED = { keepTuned: () => Promise.resolve() };
 
 /** Returns the peaks of an image. Throws out_of_memory. */
 export async function measure(
-  paper: Parts,
+  paper: OpenedPipeline,
   resolved: Resolved,
   residencies: Residencies,
   prefetch: number,
@@ -45,7 +45,7 @@ export async function measure(
 
 /** Draws two images: all components that stay on the device are there only during the second. Throws out_of_memory. */
 export async function drawTwice(
-  paper: Parts,
+  paper: OpenedPipeline,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
 ): Promise<void> {

@@ -20,7 +20,7 @@ import { rolesOf } from './components/residency.ts';
 import { plainRequest } from './draw-request.ts';
 import { knownPipelines, pipelineEntry } from './families/registry.ts';
 import { drawTwice } from './paper-drawing.ts';
-import { openFamily, openParts, type Parts } from './parts.ts';
+import { openFamily, openOnDevice, type OpenedPipeline } from './opened-pipeline.ts';
 import {
   checkWeightNames,
   componentHeaders,
@@ -119,20 +119,20 @@ class PaperImage implements PaperModel {
     asked: Quantization,
     onNote: (message: Prose) => void,
   ): Promise<PlannedQuantization> {
-    return (await this.#parts(memoryBudget, asked, onNote)).components.quantization;
+    return (await this.#openPaper(memoryBudget, asked, onNote)).components.quantization;
   }
 
   async open(memoryBudget: number, { quantization }: PaperSettings): Promise<PaperOpening> {
-    const parts = await this.#parts(memoryBudget, quantization);
-    const { device, components } = parts;
-    const resolved = this.#request(parts);
+    const paper = await this.#openPaper(memoryBudget, quantization);
+    const { device, components } = paper;
+    const resolved = this.#request(paper);
     if (!components.isSmall) {
-      const found = await this.#search(parts, quantization).within(memoryBudget, resolved);
+      const found = await this.#search(paper, quantization).within(memoryBudget, resolved);
       if (!found) throw new EngineError('out_of_memory', `no image of ${this.#size} pixels fits the budget`);
       components.reside(found.residencies);
       device.prefetch = found.prefetch;
     }
-    await drawTwice(parts, resolved, () => {});
+    await drawTwice(paper, resolved, () => {});
     const { bytes, weights } = device.highestMemory;
     return { weights, scratch: bytes - weights, bytes, contextLength: null };
   }
@@ -140,8 +140,8 @@ class PaperImage implements PaperModel {
   async least({ quantization }: PaperSettings): Promise<number> {
     const known = this.#least.get(quantization);
     if (known !== undefined) return known;
-    const parts = await this.#parts(UNLIMITED, quantization);
-    const least = await this.#search(parts, quantization).least(this.#request(parts));
+    const paper = await this.#openPaper(UNLIMITED, quantization);
+    const least = await this.#search(paper, quantization).least(this.#request(paper));
     this.#least.set(quantization, least);
     return least;
   }
@@ -154,29 +154,29 @@ class PaperImage implements PaperModel {
     return (await firstFitting(budgets, open)) ?? this.open(UNLIMITED, settings);
   }
 
-  #request({ context }: Parts): Resolved {
+  #request({ context }: OpenedPipeline): Resolved {
     const resolved = resolveRequest(plainRequest(context), context);
     const { width, height } = resolved.event.values;
     this.#size = `${width} × ${height}`;
     return resolved;
   }
 
-  #search({ components, context }: Parts, quantization: PlannedQuantization): ResidencySearch {
+  #search({ components, context }: OpenedPipeline, quantization: PlannedQuantization): ResidencySearch {
     return new ResidencySearch({
       roles: rolesOf(components, context.pipeline.family),
       asked: new Map(),
       prefetch: 1,
-      openPaper: (memoryBudget) => this.#parts(memoryBudget, quantization),
+      openPaper: (memoryBudget) => this.#openPaper(memoryBudget, quantization),
     });
   }
 
-  #parts(
+  #openPaper(
     memoryBudget: number,
     quantization: Quantization,
     onNote: (message: Prose) => void = () => {},
-  ): Promise<Parts> {
+  ): Promise<OpenedPipeline> {
     const device = this.#place.openDevice(memoryBudget);
-    return openParts(
+    return openOnDevice(
       device,
       { openFolder: this.#place.openFolder, packed: UNREAD_CACHE },
       this.#pipeline,

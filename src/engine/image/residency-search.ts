@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { ROLES, type Role, type StageName } from './calls/memory-plan.ts';
 import { firstFitting, withinBudget } from '../plan/first-fitting.ts';
 import { measure, type Measured } from './paper-drawing.ts';
-import type { Parts } from './parts.ts';
+import type { OpenedPipeline } from './opened-pipeline.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './components/residency.ts';
 import type { Resolved } from './stages/resolved.ts';
 
@@ -18,7 +18,7 @@ export interface SearchOptions {
   /** Units of a tape by which copies precede their use. */
   prefetch: number;
   /** Opens the pipeline on a device that computes nothing, within a budget of bytes. */
-  openPaper(memoryBudget: number): Promise<Parts>;
+  openPaper(memoryBudget: number): Promise<OpenedPipeline>;
 }
 
 interface Candidate {
@@ -46,14 +46,14 @@ const MOST_PAPERS = 4;
 
 export class ResidencySearch {
   readonly #options: SearchOptions;
-  readonly #papers = new LRUCache<number, Promise<Parts>>({ max: MOST_PAPERS });
+  readonly #papers = new LRUCache<number, Promise<OpenedPipeline>>({ max: MOST_PAPERS });
 
   constructor(options: SearchOptions) {
     this.#options = options;
   }
 
   /** Returns the pipeline on a device that computes nothing. */
-  paper(memoryBudget = UNLIMITED): Promise<Parts> {
+  paper(memoryBudget = UNLIMITED): Promise<OpenedPipeline> {
     const known = this.#papers.get(memoryBudget);
     if (known) return known;
     const paper = this.#options.openPaper(memoryBudget);

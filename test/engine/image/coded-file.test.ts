@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ggufOfFolder } from '../../files/gguf/from-folder.ts';
 import { float8, ggufOf, named, nf4 } from './coded-tensors.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import { openParts } from '../../../src/engine/image/parts.ts';
+import { openOnDevice } from '../../../src/engine/image/opened-pipeline.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
@@ -137,7 +137,7 @@ describe('a denoiser in GGUF', () => {
       if (architecture !== 'sd1') return;
       // The budget does not hold the text encoder as it is stored, and the denoiser keeps its codes.
       const device = await openModelTestDevice({ memoryBudget: 9 * 2 ** 20 });
-      const { components } = await openParts(
+      const { components } = await openOnDevice(
         device,
         nodePlatform,
         await openPipeline(pipeline.folder, openDiskFolder, knownPipelines()),

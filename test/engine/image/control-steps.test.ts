@@ -6,7 +6,7 @@ import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { IMAGE } from '../../../src/host/kinds/image.ts';
 import { openInline } from '../../../src/host/open.ts';
-import { openParts } from '../../../src/engine/image/parts.ts';
+import { openOnDevice } from '../../../src/engine/image/opened-pipeline.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
@@ -49,7 +49,7 @@ it('a profile counts the kernels of a ControlNet in the steps in which it takes 
   const [model, net] = [tinySD1().folder, folderOf(tinyControlNet('sd1', 21))];
   const given = { model, componentPaths: { controlnet: net } };
   const pipeline = await openPipeline(model, openDiskFolder, knownPipelines(), given);
-  const parts = await openParts(device, nodePlatform, pipeline, given, () => {});
+  const parts = await openOnDevice(device, nodePlatform, pipeline, given, () => {});
   const control = grey(90);
   /** Dispatches of the denoiser's kernels in four steps. */
   const dispatches = async (more: Partial<CompleteImageRequest>): Promise<number> => {

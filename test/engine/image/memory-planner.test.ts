@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it, vi } from 'vitest';
 import { MemoryPlanner } from '../../../src/engine/image/memory-planner.ts';
-import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 
 const measure = vi.hoisted(() => vi.fn());
@@ -26,13 +26,13 @@ function planner(): MemoryPlanner {
     reside: () => {},
   };
   const device = { memoryBudget: 1000, mayGrow: false };
-  const parts = { device, components } as unknown as Parts;
+  const parts = { device, components } as unknown as OpenedPipeline;
   return new MemoryPlanner(parts, {
     roles: new Map(),
     asked: new Map(),
     prefetch: 1,
     changes: [],
-    openPaper: async () => ({}) as Parts,
+    openPaper: async () => ({}) as OpenedPipeline,
   });
 }
 

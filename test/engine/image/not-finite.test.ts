@@ -4,13 +4,13 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { encodeClip } from '../../../src/engine/image/blocks/clip-text.ts';
 import type { Components } from '../../../src/engine/image/components/components.ts';
 import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/recording/compute.ts';
-import type { Drawing } from '../../../src/engine/image/stages/drawing.ts';
+import type { StageContext } from '../../../src/engine/image/stages/stage-context.ts';
 import type {
   ImageEvent,
   CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/calls/image-model.ts';
-import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import type { FamilyModel } from '../../../src/engine/image/blocks/family.ts';
 import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';
 import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image/z-image.ts';
@@ -30,8 +30,8 @@ import { imagesOf } from './pipeline-golden.ts';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let device: Device;
-let parts: Parts;
-let zImage: Parts;
+let parts: OpenedPipeline;
+let zImage: OpenedPipeline;
 /** A flag that is not read. */
 let unheard: Tensor;
 beforeAll(async () => {
@@ -78,7 +78,7 @@ const runsUNet = (change: (page: UNet) => UNet): FamilyModel =>
 const runsZImage = (change: (page: ZImage) => ZImage): FamilyModel =>
   zImageFamily.open(withPage(zImage, 'transformer', change), { settings: {}, className: '' });
 
-const LATENTS: [string, () => Parts, () => FamilyModel, Partial<CompleteImageRequest>][] = [
+const LATENTS: [string, () => OpenedPipeline, () => FamilyModel, Partial<CompleteImageRequest>][] = [
   [
     'Stable Diffusion',
     () => parts,
@@ -126,7 +126,7 @@ it('a step that plain kernels cannot compute either is an error, and nothing sta
 
 it('an image is decoded again', async () => {
   const { autoencoder } = parts;
-  const decoder: Drawing['autoencoder']['decoder'] = (weights) => {
+  const decoder: StageContext['autoencoder']['decoder'] = (weights) => {
     const decode = autoencoder.decoder(weights);
     return (latents, tiling) => spoiled(decode(latents, tiling));
   };
@@ -149,7 +149,7 @@ it('an image is decoded again', async () => {
 
 it('the image to start from is encoded again', async () => {
   const { autoencoder } = parts;
-  const encoder: Drawing['autoencoder']['encoder'] = (weights) => {
+  const encoder: StageContext['autoencoder']['encoder'] = (weights) => {
     const encode = autoencoder.encoder(weights);
     return (image, tiling) => spoiled(encode(image, tiling));
   };

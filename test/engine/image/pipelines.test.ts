@@ -8,7 +8,7 @@ import { imageFamilies, knownPipelines, pipelineEntry } from '../../../src/engin
 import { fitImages } from '../../../src/engine/image/stages/given-images.ts';
 import type { ImageEvent, Pixels } from '../../../src/engine/image/calls/image-model.ts';
 import { openWords } from '../../../src/engine/image/request/open-words.ts';
-import { openParts } from '../../../src/engine/image/parts.ts';
+import { openOnDevice } from '../../../src/engine/image/opened-pipeline.ts';
 import type { Autoencoder } from '../../../src/engine/image/blocks/autoencoder.ts';
 import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
@@ -73,7 +73,7 @@ async function drawGolden(name: string, on = device): Promise<{ images: Pixels[]
     Promise.resolve(path),
   );
   const pipeline = { ...opened, words };
-  const parts = await openParts(on, nodePlatform, pipeline, options, () => {});
+  const parts = await openOnDevice(on, nodePlatform, pipeline, options, () => {});
   const { autoencoder, latents } = overheard(parts.autoencoder);
   const resolved = resolveRequest(request, parts.context);
   const events: ImageEvent[] = [];

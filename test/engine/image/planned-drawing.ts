@@ -4,10 +4,10 @@ import { expect } from 'vitest';
 import { drawOn } from '../../../src/engine/image/draw-request.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openPlannedParts } from '../../../src/engine/image/memory-planner.ts';
+import { openWithMemoryPlan } from '../../../src/engine/image/memory-planner.ts';
 import type { ImageMemoryPlan, Role } from '../../../src/engine/image/calls/memory-plan.ts';
 import { measure } from '../../../src/engine/image/paper-drawing.ts';
-import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
+import { openOnDevice, type OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import { rolesOf, STAGED, type Residency } from '../../../src/engine/image/components/residency.ts';
 import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
 import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
@@ -96,15 +96,15 @@ async function drawIn<T>(
   device: Device,
   golden: string,
   given: Partial<ImageModelOptions>,
-  run: (parts: Parts, resolved: Resolved, openPaper: () => Promise<Parts>) => Promise<T>,
+  run: (parts: OpenedPipeline, resolved: Resolved, openPaper: () => Promise<OpenedPipeline>) => Promise<T>,
 ): Promise<T> {
   const { options: own, request } = await goldenRequest(golden);
   const options = { ...own, ...given };
   const pipeline = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
-  const parts = await openPlannedParts(device, nodePlatform, pipeline, options, () => {});
+  const parts = await openWithMemoryPlan(device, nodePlatform, pipeline, options, () => {});
   const { components } = parts;
-  const openPaper = (): Promise<Parts> =>
-    openParts(openPaperTwin(device, Number.MAX_SAFE_INTEGER), nodePlatform, pipeline, options, () => {}, {
+  const openPaper = (): Promise<OpenedPipeline> =>
+    openOnDevice(openPaperTwin(device, Number.MAX_SAFE_INTEGER), nodePlatform, pipeline, options, () => {}, {
       weights: new Map(components.names.map((name) => [name, components.filesOf(name)])),
       tokenizer: (name) => components.tokenizer(name),
       memoryBudget: device.memoryBudget,
@@ -119,7 +119,7 @@ async function drawIn<T>(
 }
 
 /** Parts whose weights stay where they are. */
-function unplanned(parts: Parts): Parts {
+function unplanned(parts: OpenedPipeline): OpenedPipeline {
   const alone = { ...parts };
   delete alone.memory;
   return alone;
@@ -128,7 +128,11 @@ function unplanned(parts: Parts): Parts {
 /** Each image is drawn in this many steps; offload.test.ts draws some in several. */
 const STEPS = 1;
 
-async function drawImages(parts: Parts, resolved: Resolved, images: number): Promise<Omit<Drawn, 'planned'>> {
+async function drawImages(
+  parts: OpenedPipeline,
+  resolved: Resolved,
+  images: number,
+): Promise<Omit<Drawn, 'planned'>> {
   const events: ImageEvent[] = [];
   const options = { mostSteps: STEPS, report: { kernels: () => {}, trials: () => {}, note: () => {} } };
   const keepTuned = (): Promise<void> => Promise.resolve();

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import { ResidencySearch } from '../../../src/engine/image/residency-search.ts';
 
 it('keeps the devices of a few budgets, those that were used last', async () => {
   const opened: number[] = [];
-  const openPaper = async (memoryBudget: number): Promise<Parts> => {
+  const openPaper = async (memoryBudget: number): Promise<OpenedPipeline> => {
     opened.push(memoryBudget);
-    return {} as Parts;
+    return {} as OpenedPipeline;
   };
   const search = new ResidencySearch({ roles: new Map(), asked: new Map(), prefetch: 1, openPaper });
   for (const trial of [1, 2, 3, 4, 5, 6]) {

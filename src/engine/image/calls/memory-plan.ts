@@ -6,7 +6,7 @@ export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'deco
 export const ROLES = ['text encoder', 'image encoder', 'autoencoder', 'denoiser'] as const;
 export type Role = (typeof ROLES)[number];
 
-export interface PlannedPart {
+export interface PlacedComponent {
   name: string;
   className: string;
   role: Role;
@@ -30,7 +30,7 @@ export interface ImageMemoryPlan {
   /** Most bytes of weights in host memory, with those on their way from a file. */
   host: number;
   stages: readonly { name: StageName; bytes: number }[];
-  components: readonly PlannedPart[];
+  components: readonly PlacedComponent[];
   /** Layers that are copied ahead of their turn; null: nothing is streamed. */
   prefetch: number | null;
 }

@@ -50,6 +50,8 @@ export async function orClose<T>(close: () => Promise<void>, run: () => Promise<
 
 /** Components that get their bytes and are not read. */
 export interface UnreadComponents {
+  /** Headers of the weights of each. */
+  weights: Files;
   tokenizer(name: string): Promise<Tokenizer>;
   /** The budget that decides on forms of convolutions; left out: the device's. */
   memoryBudget?: number;

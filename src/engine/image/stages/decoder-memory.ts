@@ -10,7 +10,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { allocateTensor, type ComputeOptions } from '../recording/compute.ts';
-import type { Drawing } from './drawing.ts';
+import type { StageContext } from './stage-context.ts';
 import { shapeOfLatents } from './latent-shape.ts';
 import { ClipChunks } from './clip-chunks.ts';
 import { Scope } from '../recording/scope.ts';
@@ -22,7 +22,7 @@ const STRIPS: Tiling = { stripRows: 32 };
 /** Label of the latents that the memory check records the decoder on. */
 export const STAND_IN_LATENTS = 'stand-in latents';
 
-type Decoding = Pick<Drawing, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
+type Decoding = Pick<StageContext, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
 
 /** Chooses whole or strips before the image is drawn; throws out_of_memory if neither fits. */
 export async function plannedTiling(decoding: Decoding): Promise<Tiling> {

@@ -10,7 +10,7 @@ import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { readFrames, type Autoencoder } from '../blocks/autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
-import type { Drawing } from './drawing.ts';
+import type { StageContext } from './stage-context.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { Frames } from '../calls/image-model.ts';
 import { ClipChunks } from './clip-chunks.ts';
@@ -24,10 +24,10 @@ export interface Decoder extends Disposable {
 
 /** `tilingOf` is called when the decoder's weights are on the device. */
 export async function openDecoder(
-  drawing: Drawing,
+  context: StageContext,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
 ): Promise<Decoder> {
-  const { components, autoencoder, options, cutTo } = drawing;
+  const { components, autoencoder, options, cutTo } = context;
   const { device } = components;
   using scope = new Scope(device);
   const { page } = scope.use(
@@ -80,27 +80,27 @@ export async function computePixels(
 export type Preview = (estimate: Tensor, step: number) => Promise<void>;
 
 /** Returns null, and emits a note, if this model's latents cannot be displayed. */
-export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Preview | null {
-  const { components, colours = null, emit } = drawing;
+export function previewer(context: StageContext, sample: number, tiling: Tiling): Preview | null {
+  const { components, colours = null, emit } = context;
   const show =
     (render: (estimate: Tensor) => Promise<Frames>): Preview =>
     async (estimate, step) =>
       emit({ type: 'preview', sample, step, image: await render(estimate) });
-  if (colours !== null) return show((estimate) => renderColours(drawing, colours, estimate));
-  if (components.resident) return show((estimate) => renderDecoded(drawing, tiling, estimate));
+  if (colours !== null) return show((estimate) => renderColours(context, colours, estimate));
+  if (components.resident) return show((estimate) => renderDecoded(context, tiling, estimate));
   const message =
     'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
   emit({ type: 'note', message });
   return null;
 }
 
-async function renderDecoded(drawing: Drawing, tiling: Tiling, estimate: Tensor): Promise<Frames> {
-  using decoder = await openDecoder(drawing, async () => tiling);
+async function renderDecoded(context: StageContext, tiling: Tiling, estimate: Tensor): Promise<Frames> {
+  using decoder = await openDecoder(context, async () => tiling);
   return await decoder.decode(estimate);
 }
 
 async function renderColours(
-  { components: { device }, options }: Drawing,
+  { components: { device }, options }: StageContext,
   { factors, side }: ColourMap,
   estimate: Tensor,
 ): Promise<Frames> {

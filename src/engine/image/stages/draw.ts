@@ -10,7 +10,7 @@ import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.t
 import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder, previewer } from './decoding.ts';
-import { assertWanted, drawingAsDrawn, Stage, type Drawing } from './drawing.ts';
+import { assertWanted, contextAsDrawn, Stage, type StageContext } from './stage-context.ts';
 import {
   encodeGiven,
   encodeReferences,
@@ -29,8 +29,8 @@ import { Scope } from '../recording/scope.ts';
 /** Codes of errors after which weights are loaded again. */
 const LOST_WEIGHTS: ReadonlySet<string> = new Set(['out_of_memory', 'bad_checkpoint']);
 
-export async function draw(drawing: Drawing): Promise<void> {
-  await new Run(drawingAsDrawn(drawing)).draw();
+export async function draw(context: StageContext): Promise<void> {
+  await new Run(contextAsDrawn(context)).draw();
 }
 
 interface Sampling {
@@ -40,26 +40,26 @@ interface Sampling {
 }
 
 class Run {
-  readonly #drawing: Drawing;
+  readonly #context: StageContext;
   /** The memory for decoding is checked before any stage. */
   #stage: StageName = 'decoding';
   /** Strips in which the source image is encoded and previews are decoded. */
   #tiling: Tiling = {};
 
-  constructor(drawing: Drawing) {
-    this.#drawing = drawing;
+  constructor(context: StageContext) {
+    this.#context = context;
   }
 
   async draw(): Promise<void> {
-    const drawing = this.#drawing;
-    const { components, resolved, emit } = drawing;
+    const context = this.#context;
+    const { components, resolved, emit } = context;
     // An error of an earlier image is none of this one.
     components.device.takeError();
     try {
-      this.#tiling = await plannedTiling(drawing);
+      this.#tiling = await plannedTiling(context);
       using prepared = await this.#encodeText();
       this.#assertDone();
-      const each = latentTokens(drawing.latents, resolved.event.values);
+      const each = latentTokens(context.latents, resolved.event.values);
       emit({ type: 'tokens', text: prepared.tokens, image: this.#imageTokens(), each });
       using encoded = await this.#encodeImage();
       using references = await this.#encodeReferences();
@@ -81,18 +81,18 @@ class Run {
 
   /** Throws the error that the GPU layer reported outside of a call; the results since are worthless. */
   #assertDone(): void {
-    const error = this.#drawing.components.device.takeError();
+    const error = this.#context.components.device.takeError();
     if (error) throw error;
   }
 
   #enter(name: StageName): Stage {
-    const stage = new Stage(this.#drawing, name);
+    const stage = new Stage(this.#context, name);
     this.#stage = name;
     return stage;
   }
 
   async #encodeText(): Promise<Prepared> {
-    const { runner, resolved, options, plan, references = [], controls = [] } = this.#drawing;
+    const { runner, resolved, options, plan, references = [], controls = [] } = this.#context;
     const { values, sources } = resolved.event;
     using _ = this.#enter('text-encoding');
     const run = {
@@ -109,22 +109,22 @@ class Run {
 
   /** Tokens of the source image, or of all reference images. */
   #imageTokens(): number {
-    const { image, latents, resolved, references = [] } = this.#drawing;
+    const { image, latents, resolved, references = [] } = this.#context;
     const sizes = [...(image ? [resolved.event.values] : []), ...references.map(({ fitted }) => fitted)];
     return sizes.reduce((sum, size) => sum + latentTokens(latents, size), 0);
   }
 
   async #encodeImage(): Promise<Encoded | null> {
-    if (!encodesImages(this.#drawing)) return null;
+    if (!encodesImages(this.#context)) return null;
     using _ = this.#enter('image-encoding');
-    return await encodeGiven(this.#drawing, this.#tiling);
+    return await encodeGiven(this.#context, this.#tiling);
   }
 
   async #encodeReferences(): Promise<EncodedReferences> {
-    const { references = [] } = this.#drawing;
+    const { references = [] } = this.#context;
     if (references.length === 0) return { latents: [], [Symbol.dispose]: () => {} };
     using _ = this.#enter('image-encoding');
-    return await encodeReferences(this.#drawing, references, this.#tiling);
+    return await encodeReferences(this.#context, references, this.#tiling);
   }
 
   /**
@@ -139,7 +139,7 @@ class Run {
   ): Promise<Tensor[]> {
     using _ = this.#enter('denoising');
     using denoiser = await prepared.load(references.latents);
-    const { options, emit } = this.#drawing;
+    const { options, emit } = this.#context;
     const latents = new Map<number, Tensor>();
     const done = (sample: number, made: Tensor): void => void latents.set(sample, owner.hold(made));
     let failed = await this.#sampleAll(denoiser, encoded, { samples, options, done });
@@ -172,7 +172,7 @@ class Run {
 
   /** Records the denoiser for the samples of the request. */
   #openSampler(denoiser: DenoiserPage, encoded: Encoded | null, options: ComputeOptions): Promise<Sampler> {
-    const { autoencoder, components, latents, resolved, plan, references = [] } = this.#drawing;
+    const { autoencoder, components, latents, resolved, plan, references = [] } = this.#context;
     const { values } = resolved.event;
     return Sampler.open({
       device: components.device,
@@ -188,9 +188,9 @@ class Run {
   }
 
   #sample(sampler: Sampler, sample: number): Promise<Tensor> {
-    const { resolved, signal, emit } = this.#drawing;
+    const { resolved, signal, emit } = this.#context;
     const { previews = 0, seed } = resolved.request;
-    const show = previews > 0 ? previewer(this.#drawing, sample, this.#tiling) : null;
+    const show = previews > 0 ? previewer(this.#context, sample, this.#tiling) : null;
     const noise = resolved.event.values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise;
     return sampler.sample({
       noise: noise(seed + sample),
@@ -201,15 +201,15 @@ class Run {
   }
 
   async #decode(latents: readonly Tensor[], samples: readonly number[]): Promise<void> {
-    const drawing = this.#drawing;
+    const context = this.#context;
     using _ = this.#enter('decoding');
-    using decoder = await openDecoder(drawing, (page) => tilingFor(drawing, page));
+    using decoder = await openDecoder(context, (page) => tilingFor(context, page));
     for (const [i, sample] of samples.entries()) {
-      assertWanted(drawing.signal);
+      assertWanted(context.signal);
       const drawn = await decoder.decode(latents[i]!);
       this.#assertDone();
-      const image = drawing.finish?.(drawn) ?? drawn;
-      drawing.emit({ type: 'image', sample, seed: drawing.resolved.request.seed + sample, image });
+      const image = context.finish?.(drawn) ?? drawn;
+      context.emit({ type: 'image', sample, seed: context.resolved.request.seed + sample, image });
     }
   }
 }
@@ -226,7 +226,7 @@ function ifNotFinite(error: unknown): null {
 function inWords(
   error: unknown,
   stage: StageName,
-  { width, height }: Drawing['resolved']['event']['values'],
+  { width, height }: StageContext['resolved']['event']['values'],
 ): unknown {
   if (!(error instanceof BindingError)) return error;
   const { code, bytes, limit } = error;

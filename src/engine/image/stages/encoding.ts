@@ -6,7 +6,7 @@ import { scaleRows } from '../../../kernels/scale-rows.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { uploadImage } from '../blocks/autoencoder.ts';
 import { computeFinite } from '../recording/compute.ts';
-import type { Drawing } from './drawing.ts';
+import type { StageContext } from './stage-context.ts';
 import type { MaskInput } from '../blocks/family.ts';
 import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from '../calls/image-model.ts';
@@ -28,23 +28,23 @@ export interface Encoded extends Disposable {
   } | null;
 }
 
-/** The control image that a drawing encodes; null: none. */
-function controlOf({ runner, controls = [] }: Drawing): Pixels | null {
+/** The control image of a request; null: none. */
+function controlOf({ runner, controls = [] }: StageContext): Pixels | null {
   return (runner.seesControl === true && controls[0]) || null;
 }
 
-/** Whether a drawing has images to encode. */
-export function encodesImages(drawing: Drawing): boolean {
-  return drawing.image !== null || controlOf(drawing) !== null;
+/** Whether a request has images to encode. */
+export function encodesImages(context: StageContext): boolean {
+  return context.image !== null || controlOf(context) !== null;
 }
 
 /** Encodes the source image and the control image. The encoder's weights are on the device until the function returns. */
-export async function encodeGiven(drawing: Drawing, tiling: Tiling): Promise<Encoded> {
-  const { components, autoencoder, latents, options, runner, image, mask } = drawing;
+export async function encodeGiven(context: StageContext, tiling: Tiling): Promise<Encoded> {
+  const { components, autoencoder, latents, options, runner, image, mask } = context;
   const { device } = components;
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using inputs = new Scope(device);
-  const [own, control] = [image, controlOf(drawing)].map((given) => {
+  const [own, control] = [image, controlOf(context)].map((given) => {
     const upload = given && uploadImage(device, given);
     if (upload) inputs.hold(upload.bytes);
     return upload;
@@ -83,7 +83,7 @@ export interface EncodedReferences extends Disposable {
 
 /** Encodes reference images, each in a size of its own. Their latents are the means, as diffusers takes them: no noise is drawn. */
 export async function encodeReferences(
-  { components, autoencoder, options }: Drawing,
+  { components, autoencoder, options }: StageContext,
   images: readonly ReferenceImage[],
   tiling: Tiling,
 ): Promise<EncodedReferences> {

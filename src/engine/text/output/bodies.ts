@@ -5,7 +5,7 @@ import type { Tool } from '../calls/text-model.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
 import { copyArguments, copyJson, escapeJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
-import type { Parts } from './parts.ts';
+import type { PartCollector } from './part-collector.ts';
 import {
   character,
   match,
@@ -26,7 +26,7 @@ export interface CallContext {
   tools: readonly Tool[];
   /** Their names: no other name makes a call. */
   names: readonly Marker[];
-  parts: Parts;
+  parts: PartCollector;
   /** Markers that end a call which has no closing tag. */
   ends: readonly Marker[];
   /** Marker that begins each call; null without one. */

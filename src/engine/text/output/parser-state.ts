@@ -1,11 +1,11 @@
 // State of one choice, shared by the parsers of tagged replies and of replies in channels.
 
 import type { Tool } from '../calls/text-model.ts';
-import type { Parts, PartsOptions } from './parts.ts';
+import type { PartCollector, PartCollectorOptions } from './part-collector.ts';
 import type { Marker, Reader } from './reader.ts';
 import type { Begins } from './format.ts';
 
-export interface OutputParserOptions extends Omit<PartsOptions, 'withholdSpace' | 'callId'> {
+export interface OutputParserOptions extends Omit<PartCollectorOptions, 'withholdSpace' | 'callId'> {
   /** Tools whose calls are recognised: any other call is text. null: all calls are. */
   tools: readonly Tool[] | null;
   /** Part of the reply that the prompt has opened already: the reasoning or the answer. */
@@ -20,7 +20,7 @@ export interface OutputParserOptions extends Omit<PartsOptions, 'withholdSpace' 
 
 export interface ParserState {
   reader: Reader;
-  parts: Parts;
+  parts: PartCollector;
   marker(text: string): Marker;
   options: OutputParserOptions;
   /** Index of the token with which the open reasoning began; null: no reasoning is open. */

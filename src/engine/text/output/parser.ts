@@ -9,7 +9,7 @@ import { plainOutput, type OutputParser } from '../calls/output-parser.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { ReplyContext, ReplyPlan } from './reply-plan.ts';
 import { closeReasoning, type OutputParserOptions, type ParserState } from './parser-state.ts';
-import { Parts } from './parts.ts';
+import { PartCollector } from './part-collector.ts';
 import {
   createReader,
   firsts,
@@ -28,7 +28,7 @@ import {
 
 export function createOutputParser(format: OutputFormat, options: OutputParserOptions): OutputParser {
   const reader = createReader();
-  const parts = new Parts({
+  const parts = new PartCollector({
     ...options,
     separateReasoning: options.separateReasoning && format.reasoning?.joined !== true,
     withholdSpace: options.tools !== null,

@@ -22,17 +22,17 @@ export function bannedWords(words: readonly string[], vocabulary: Vocabulary, op
   const automaton = createAutomaton(words);
   const { trie, firstTrie, size } = vocabulary;
   const whole = wholeWords(automaton, trie, size);
-  const parts: Parts = {
+  const tables: WordTables = {
     vocabulary,
     automaton,
     whole,
     firstWhole: firstTrie === trie ? whole : wholeWords(automaton, firstTrie, size),
     endings: new Map(),
   };
-  return () => follow(parts, 0, opens);
+  return () => follow(tables, 0, opens);
 }
 
-interface Parts {
+interface WordTables {
   vocabulary: Vocabulary;
   automaton: Automaton;
   /** Bits of the tokens that contain a whole word: within a text, and at its beginning. */
@@ -42,8 +42,8 @@ interface Parts {
   endings: Map<number, readonly number[]>;
 }
 
-function follow(parts: Parts, from: number, opens: boolean): Bans {
-  const { vocabulary, automaton, whole, firstWhole, endings } = parts;
+function follow(tables: WordTables, from: number, opens: boolean): Bans {
+  const { vocabulary, automaton, whole, firstWhole, endings } = tables;
   const { trie } = vocabulary;
   let state = from;
   let isFirst = opens;
@@ -68,7 +68,7 @@ function follow(parts: Parts, from: number, opens: boolean): Bans {
       for (const byte of vocabulary.bytes(id, isFirst)) state = automaton.step(state, byte);
       isFirst = false;
     },
-    fork: () => follow(parts, state, isFirst),
+    fork: () => follow(tables, state, isFirst),
   };
 }
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { encodeClip, type ClipTextRequest } from '../../../../src/engine/image/blocks/clip-text.ts';
 import { freeTensors } from '../../../../src/engine/image/recording/compute.ts';
-import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
+import { openOnDevice, type OpenedPipeline } from '../../../../src/engine/image/opened-pipeline.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
@@ -22,10 +22,10 @@ let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
-async function openTiny(name: string): Promise<Parts> {
+async function openTiny(name: string): Promise<OpenedPipeline> {
   const model = tinyPipeline(name);
   const pipeline = await openPipeline(model, openDiskFolder, knownPipelines());
-  return openParts(device, nodePlatform, pipeline, { model }, () => {});
+  return openOnDevice(device, nodePlatform, pipeline, { model }, () => {});
 }
 
 const PLAINLY = { negative: null, clipSkip: 0, zeroNegative: false, options: { plain: false } };
@@ -47,7 +47,7 @@ describe.each([
   { name: 'sd1', xl: false, columns: 64 },
   { name: 'sdxl', xl: true, columns: 128 },
 ])('$name', ({ name, xl, columns }) => {
-  let parts: Parts;
+  let parts: OpenedPipeline;
   beforeAll(async () => void (parts = await openTiny(name)));
   afterAll(() => parts.components.close());
 

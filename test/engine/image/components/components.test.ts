@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
 import type { StageName } from '../../../../src/engine/image/calls/image-model.ts';
-import type { Parts } from '../../../../src/engine/image/parts.ts';
+import type { OpenedPipeline } from '../../../../src/engine/image/opened-pipeline.ts';
 import { Device } from '../../../../src/gpu/device.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';
@@ -14,8 +14,8 @@ import { imagesOf, tinyPipeline } from '../pipeline-golden.ts';
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-let resident: Parts;
-let moving: Parts;
+let resident: OpenedPipeline;
+let moving: OpenedPipeline;
 beforeAll(async () => {
   resident = await openTiny(await openModelTestDevice());
   moving = await openTiny(await openModelTestDevice({ memoryBudget: SMALL_BUDGET }));
@@ -40,7 +40,7 @@ interface Watched {
   inSteps: number[];
 }
 
-async function watch(parts: Parts, request: Parameters<typeof drawOn>[1]): Promise<Watched> {
+async function watch(parts: OpenedPipeline, request: Parameters<typeof drawOn>[1]): Promise<Watched> {
   const [peaks, left, inSteps]: [Watched['peaks'], number[], number[]] = [{}, [], []];
   const events = await drawOn(parts, request, {
     ends(event) {

@@ -7,7 +7,7 @@ import { knownPipelines } from '../../../../src/engine/image/families/registry.t
 import { sd3Family } from '../../../../src/engine/image/families/sd3/sd3.ts';
 import { stableDiffusion } from '../../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';
 import { zImage as zImageFamily } from '../../../../src/engine/image/families/z-image/z-image.ts';
-import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
+import { openOnDevice, type OpenedPipeline } from '../../../../src/engine/image/opened-pipeline.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
@@ -23,7 +23,7 @@ import { goldenRequest, imagesOf } from '../pipeline-golden.ts';
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-let parts: Parts;
+let parts: OpenedPipeline;
 beforeAll(async () => void (parts = await openTiny(await openModelTestDevice())));
 afterAll(async () => {
   await parts.components.close();
@@ -135,7 +135,7 @@ it('encodes and decodes in strips: the same image', async () => {
       return run(x, tiling);
     };
   };
-  const heard: Parts = {
+  const heard: OpenedPipeline = {
     ...other,
     autoencoder: {
       ...autoencoder,
@@ -181,7 +181,7 @@ it('passes without the prompt are computed where they count: in guidance above 1
       return page.forward(...given);
     },
   }));
-  const of = async (on: Parts, runner: FamilyModel, guidance: number): Promise<number[]> => {
+  const of = async (on: OpenedPipeline, runner: FamilyModel, guidance: number): Promise<number[]> => {
     passes.length = 0;
     await drawOn(on, { guidance, negativePrompt: 'snow', steps: 1 }, { with: { runner } });
     return [...passes];
@@ -232,7 +232,7 @@ it('a transformer of Stable Diffusion 3 that has no room leaves its positions no
   const { device } = parts;
   const { options } = await goldenRequest('pipeline-sd3');
   const pipeline = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
-  const sd3 = await openParts(device, nodePlatform, pipeline, options, () => {});
+  const sd3 = await openOnDevice(device, nodePlatform, pipeline, options, () => {});
   const { components } = sd3;
   const loaded: string[] = [];
   const load: typeof components.load = async (name, part, build, given) => {

@@ -3,7 +3,7 @@
 import type { Components } from '../../../../src/engine/image/components/components.ts';
 import type { ComputeOptions } from '../../../../src/engine/image/recording/compute.ts';
 import { draw } from '../../../../src/engine/image/stages/draw.ts';
-import type { Drawing } from '../../../../src/engine/image/stages/drawing.ts';
+import type { StageContext } from '../../../../src/engine/image/stages/stage-context.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
 import type {
   ImageEvent,
@@ -11,7 +11,7 @@ import type {
   CompleteImageRequest,
   Pixels,
 } from '../../../../src/engine/image/calls/image-model.ts';
-import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
+import { openOnDevice, type OpenedPipeline } from '../../../../src/engine/image/opened-pipeline.ts';
 import { resolveRequest } from '../../../../src/engine/image/request/resolve.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
@@ -26,14 +26,18 @@ export async function openTiny(
   device: Device,
   name = 'sd1',
   options: Partial<ImageModelOptions> = {},
-): Promise<Parts> {
+): Promise<OpenedPipeline> {
   const given = { model: tinyPipeline(name), ...options };
   const pipeline = await openPipeline(given.model, openDiskFolder, knownPipelines());
-  return openParts(device, nodePlatform, pipeline, given, () => {});
+  return openOnDevice(device, nodePlatform, pipeline, given, () => {});
 }
 
 /** Returns components in which the page of one component is replaced. */
-export function withPage<P>({ components }: Parts, component: string, change: (page: P) => P): Components {
+export function withPage<P>(
+  { components }: OpenedPipeline,
+  component: string,
+  change: (page: P) => P,
+): Components {
   const load: Components['load'] = async (name, part, build, options) => {
     const loaded = await components.load(name, part, build, options);
     const page =
@@ -66,12 +70,12 @@ export interface Drawn {
   /** Ends the run at the first event for which the function returns true. */
   ends?: (event: ImageEvent) => boolean;
   options?: Partial<ComputeOptions>;
-  with?: Partial<Drawing>;
+  with?: Partial<StageContext>;
 }
 
 /** Returns all events. */
 export async function drawOn(
-  { components, runner, latents, planner, context, autoencoder, plain }: Parts,
+  { components, runner, latents, planner, context, autoencoder, plain }: OpenedPipeline,
   request: Partial<CompleteImageRequest>,
   { ends = () => false, options = {}, with: other = {} }: Drawn = {},
 ): Promise<ImageEvent[]> {

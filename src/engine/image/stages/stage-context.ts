@@ -13,7 +13,7 @@ import type { LatentShape } from './latent-shape.ts';
 import type { Resolved } from './resolved.ts';
 import type { WholeStepPlan } from './step-planner.ts';
 
-export interface Drawing extends GivenImages {
+export interface StageContext extends GivenImages {
   components: Components;
   runner: FamilyModel;
   latents: LatentShape;
@@ -39,12 +39,12 @@ export function asDrawn(resolved: Resolved, { drawnSize }: Pick<FamilyModel, 'dr
   return { ...resolved, event: { ...event, values: { ...event.values, ...drawn } } };
 }
 
-/** The drawing in the size that is drawn, whose images are scaled and cut as they are decoded. */
-export function drawingAsDrawn(drawing: Drawing): Drawing {
-  const resolved = asDrawn(drawing.resolved, drawing.runner);
-  if (resolved === drawing.resolved) return drawing;
-  const { width, height } = drawing.resolved.event.values;
-  return { ...drawing, resolved, cutTo: { width, height } };
+/** The context with the size that is drawn, whose images are scaled and cut as they are decoded. */
+export function contextAsDrawn(context: StageContext): StageContext {
+  const resolved = asDrawn(context.resolved, context.runner);
+  if (resolved === context.resolved) return context;
+  const { width, height } = context.resolved.event.values;
+  return { ...context, resolved, cutTo: { width, height } };
 }
 
 /**
@@ -52,27 +52,27 @@ export function drawingAsDrawn(drawing: Drawing): Drawing {
  * Resources declared after it leave the device before it ends.
  */
 export class Stage implements Disposable {
-  readonly #drawing: Drawing;
+  readonly #context: StageContext;
   readonly #name: StageName;
   readonly #startedAt: number;
 
   /** Throws cancelled if the request was aborted. */
-  constructor(drawing: Drawing, name: StageName) {
-    assertWanted(drawing.signal);
-    this.#drawing = drawing;
+  constructor(context: StageContext, name: StageName) {
+    assertWanted(context.signal);
+    this.#context = context;
     this.#name = name;
-    drawing.onStage?.(name);
+    context.onStage?.(name);
     this.#startedAt = this.#now();
-    drawing.components.device.takePeak();
+    context.components.device.takePeak();
   }
 
   /** Current time in milliseconds without the time spent on profiling. */
   #now(): number {
-    return performance.now() - (this.#drawing.options.profiler?.spent ?? 0);
+    return performance.now() - (this.#context.options.profiler?.spent ?? 0);
   }
 
   [Symbol.dispose](): void {
-    const { components, emit } = this.#drawing;
+    const { components, emit } = this.#context;
     const { device } = components;
     const milliseconds = this.#now() - this.#startedAt;
     emit({ type: 'stage', name: this.#name, milliseconds, peakBytes: device.takePeak() });

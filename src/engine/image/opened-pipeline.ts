@@ -4,7 +4,6 @@ import { noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
-import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -35,7 +34,8 @@ export interface ImageMemory {
   plan(resolved: Resolved): Promise<ImageMemoryPlan>;
 }
 
-export interface Parts {
+/** A pipeline on a device, its weights not yet loaded. */
+export interface OpenedPipeline {
   device: Device;
   components: Components;
   autoencoder: Autoencoder;
@@ -52,25 +52,15 @@ export interface Parts {
   memory?: ImageMemory;
 }
 
-/** Components that are not read: headers of the weights of each, and tokenizers. */
-export interface PlannedParts extends UnreadComponents {
-  weights: ReadonlyMap<string, Weights>;
-}
-
-/** `families`: those to choose from; left out: those that are built in. */
-export interface PartsOptions extends ImageModelOptions {
-  families?: readonly ImageFamily[];
-}
-
-/** `planned`: the headers of the components' weights, for planning, where no weights are read. */
-export async function openParts(
+/** `families`: those to choose from; left out: those that are built in. `unread`: for planning, where no weights are read. */
+export async function openOnDevice(
   device: Device,
   platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
-  { families, ...options }: PartsOptions,
+  { families, ...options }: ImageModelOptions & { families?: readonly ImageFamily[] },
   onEvent: (event: OpenEvent) => void,
-  planned?: PlannedParts,
-): Promise<Parts> {
+  unread?: UnreadComponents,
+): Promise<OpenedPipeline> {
   const entry = pipelineEntry(pipeline.className, families);
   const { widened } = pipeline;
   // An adapter that widens the model is named like the model that it makes of it.
@@ -97,9 +87,9 @@ export async function openParts(
     plain,
     packed: platform.packed,
     quantization: inF32 ? 'f32' : quantization,
-    ...(planned && { unread: planned }),
+    ...(unread && { unread }),
     async openWeights({ name, folder, weights }) {
-      const known = planned?.weights.get(name);
+      const known = unread?.weights.get(name);
       if (known) return known;
       const { transformerWeightsPath: path } = options;
       const opened =
@@ -113,7 +103,7 @@ export async function openParts(
   });
   return orClose(
     () => components.close(),
-    () => partsOf(device, platform, pipeline, options, { components, entry, own, plain }),
+    () => openedOn(device, platform, pipeline, options, { components, entry, own, plain }),
   );
 }
 
@@ -157,13 +147,13 @@ function underImplying({ components }: Pipeline, error: unknown): unknown {
   return new EngineError(code, problem, { param: own.impliedBy!, cause: error });
 }
 
-async function partsOf(
+async function openedOn(
   device: Device,
   platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
   options: ImageModelOptions,
   { components, entry, own: implied, plain }: Opened,
-): Promise<Parts> {
+): Promise<OpenedPipeline> {
   const { family, set, task } = entry;
   const { autoencoder, runner } = await openFamily(family, components, pipeline).catch((error: unknown) => {
     throw underImplying(pipeline, error);

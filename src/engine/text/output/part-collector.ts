@@ -7,7 +7,7 @@ import type { ArgumentSyntax, OpenArguments, OpenName, OutputPart } from '../cal
 import type { Reader } from './reader.ts';
 import { isJsonObject } from './typed-value.ts';
 
-export interface PartsOptions {
+export interface PartCollectorOptions {
   /** false: reasoning is part of the content, tags included. */
   separateReasoning: boolean;
   /** false: reasoning is reported in one part. */
@@ -24,8 +24,8 @@ export interface PartsOptions {
 /** Maximum number of space characters that are withheld, so that a reply of repeated space still streams. */
 const MOST_SPACE = 256;
 
-export class Parts {
-  readonly #options: PartsOptions;
+export class PartCollector {
+  readonly #options: PartCollectorOptions;
   readonly #streamsReasoning: boolean;
   #parts: OutputPart[] = [];
   /** Tokens that are not in a part yet. */
@@ -61,7 +61,7 @@ export class Parts {
   /** Withheld reasoning, which is reported in one part. */
   #pendingReasoning = '';
 
-  constructor(options: PartsOptions) {
+  constructor(options: PartCollectorOptions) {
     this.#options = options;
     this.#streamsReasoning = options.streamReasoning && options.reasoningFills !== true;
   }
