@@ -1,10 +1,11 @@
 // svc list: the models on this machine, beginning with those that ship with the package.
 
+import { bytesText } from '../files/bytes-text.ts';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CachedModel } from '../index.ts';
 import { createCommand } from './options/command.ts';
-import { sizeText, writeLine } from './process/terminal.ts';
+import { writeLine } from './process/terminal.ts';
 
 export const list = createCommand({
   name: 'list',
@@ -25,7 +26,7 @@ export const list = createCommand({
     const state = (path: string) =>
       path === shippedImageModelPath() ? 'ships with the package, draws' : 'ships with the package';
     const rows = [
-      ...shipped.map(({ id, bytes, path }) => [id, sizeText(bytes), state(path)]),
+      ...shipped.map(({ id, bytes, path }) => [id, bytesText(bytes), state(path)]),
       ...cached.map(describe),
     ];
     const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -49,5 +50,5 @@ function describe({ id, bytes, complete, revisions }: CachedModel): string[] {
     const tags = quantizations.length === 0 ? '' : ` (GGUF ${quantizations.join(', ')})`;
     return (refs.length ? refs : [commit.slice(0, 12)]).map((name) => `${name}${tags}`);
   });
-  return [id, sizeText(bytes), complete ? names.join(', ') : 'incomplete: pull it again'];
+  return [id, bytesText(bytes), complete ? names.join(', ') : 'incomplete: pull it again'];
 }

@@ -1,13 +1,15 @@
 // svc plan: what a model takes on this machine, before its weights are downloaded or a GPU is opened.
 
+import { bytesText } from '../files/bytes-text.ts';
 import { takenText } from '../files/media/media-nouns.ts';
 import type { ModelPlan } from '../index.ts';
 import { PLANNING } from '../options/jobs.ts';
+import { MODEL_OPTIONS } from './options/arguments.ts';
 import { createCommand } from './options/command.ts';
 import { EXIT } from './process/exit.ts';
 import { noteText } from './process/said.ts';
 import { optionsOf, settingsGiven } from './options/setting-options.ts';
-import { sizeText, writeLine } from './process/terminal.ts';
+import { writeLine } from './process/terminal.ts';
 
 export const plan = createCommand({
   name: 'plan',
@@ -17,6 +19,7 @@ export const plan = createCommand({
       name: 'model',
       help: 'a folder, a GGUF file, or an id on the hub as owner/name or owner/name:Q4_K_M',
       required: true,
+      elsewhere: MODEL_OPTIONS,
     },
   ],
   options: {
@@ -51,7 +54,7 @@ function describePlan(plan: ModelPlan, isGiven: boolean): string {
     ...plan.notes.map((note): Row => ['note', noteText(note)]),
     [
       'budget',
-      `${sizeText(plan.budget)}${isGiven ? '' : ', with which this machine would begin to open the model'}`,
+      `${bytesText(plan.budget)}${isGiven ? '' : ', with which this machine would begin to open the model'}`,
     ],
     ...plan.choices.map(choiceRow),
     ['result', verdict(plan)],
@@ -71,7 +74,7 @@ function classText({ architecture, wrapper }: ModelPlan): string {
 }
 
 function componentRow({ name, className, parameters, weights }: ModelPlan['components'][number]): Row {
-  const sizes = Object.entries(weights).map(([choice, bytes]) => `${choice} ${sizeText(bytes)}`);
+  const sizes = Object.entries(weights).map(([choice, bytes]) => `${choice} ${bytesText(bytes)}`);
   return [name, `${className}, ${(parameters / 1e6).toFixed(1)} M numbers: ${sizes.join(', ')}`];
 }
 
@@ -85,13 +88,13 @@ function choiceRow({
   const tokens = contextLength === null ? '' : ` with ${contextLength} tokens of context`;
   return [
     quantization === 'none' ? 'as stored' : quantization,
-    `${sizeText(weights)} of weights, ${sizeText(scratch)} beside: ${opens ? `opens${tokens}` : 'does not fit'}`,
+    `${bytesText(weights)} of weights, ${bytesText(scratch)} beside: ${opens ? `opens${tokens}` : 'does not fit'}`,
   ];
 }
 
 function cacheText({ tokenBytes, lengths }: NonNullable<ModelPlan['cache']>): string {
-  const listed = lengths.map(({ tokens, bytes }) => `${tokens} tokens ${sizeText(bytes)}`);
-  return `${sizeText(tokenBytes)} a token: ${listed.join(', ')}`;
+  const listed = lengths.map(({ tokens, bytes }) => `${tokens} tokens ${bytesText(bytes)}`);
+  return `${bytesText(tokenBytes)} a token: ${listed.join(', ')}`;
 }
 
 function verdict({ fits, opens, change }: ModelPlan): string {

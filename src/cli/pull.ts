@@ -2,6 +2,7 @@
 
 import { EngineError } from '../files/error.ts';
 import { LOADING } from '../options/model.ts';
+import { MODEL_OPTIONS } from './options/arguments.ts';
 import { createCommand } from './options/command.ts';
 import { SERVER_OPTIONS } from './serve/server-options.ts';
 import { optionsOf } from './options/setting-options.ts';
@@ -16,6 +17,7 @@ export const pull = createCommand({
       name: 'model',
       help: 'its id on the hub, as owner/name, or owner/name:Q4_K_M for one quantization of its GGUF files',
       required: true,
+      elsewhere: MODEL_OPTIONS,
     },
   ],
   options: {

@@ -1,7 +1,9 @@
 // svc rm: removes a model, or one revision of it, from the cache.
 
+import { bytesText } from '../files/bytes-text.ts';
+import { MODEL_OPTIONS } from './options/arguments.ts';
 import { createCommand } from './options/command.ts';
-import { createLog, sizeText } from './process/terminal.ts';
+import { createLog } from './process/terminal.ts';
 
 export const rm = createCommand({
   name: 'rm',
@@ -11,6 +13,7 @@ export const rm = createCommand({
       name: 'model',
       help: 'its id, as `npx svc-engine list` shows it; id:Q4_K_M removes one quantization of its GGUF files',
       required: true,
+      elsewhere: MODEL_OPTIONS,
     },
   ],
   options: {
@@ -26,6 +29,6 @@ export const rm = createCommand({
     const { revision } = options;
     const { removeModel } = await import('../index.ts');
     const { bytes } = await removeModel(id, revision === undefined ? {} : { revision });
-    createLog().success(`Removed ${id}: ${sizeText(bytes)} are free again.`);
+    createLog().success(`Removed ${id}: ${bytesText(bytes)} are free again.`);
   },
 });

@@ -3,6 +3,8 @@
 import { runCommand } from 'citty';
 import { describe, expect, it, vi } from 'vitest';
 import { plan } from '../../src/cli/plan.ts';
+import { pull } from '../../src/cli/pull.ts';
+import { rm } from '../../src/cli/rm.ts';
 import { shippedImageModelPath, shippedModelPath } from '../../src/index.ts';
 
 async function run(...rawArgs: string[]): Promise<{ out: string; code: unknown }> {
@@ -52,4 +54,9 @@ describe('svc plan', () => {
   it('throws the refusal of a model that is none', async () => {
     await expect(run('/nowhere/at/all')).rejects.toMatchObject({ code: 'model_not_found' });
   });
+});
+
+it.each([plan, pull, rm])('takes its model without an option, and says so', async (command) => {
+  const wrong = runCommand(command, { rawArgs: ['--model-path', 'org/name'] });
+  await expect(wrong).rejects.toThrow('there is no option --model-path here: give the model by itself');
 });

@@ -1,5 +1,6 @@
 // Images, videos and sounds in svc chat: files of --image, --video and --audio, and paths that are pasted into a line.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -10,7 +11,6 @@ import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { UsageError } from '../process/exit.ts';
 import type { OptionTable, Values } from '../options/option.ts';
-import { sizeText } from '../process/terminal.ts';
 
 /** Largest size of a file in bytes. */
 const MOST_BYTES = 512 * 2 ** 20;
@@ -78,7 +78,7 @@ async function readFile(path: string, name: string, kinds: readonly MediaKind[])
     kind,
     bytes,
     name: basename(path),
-    said: `${basename(path)} (${format.name} ${MEDIA_NOUNS[kind].noun}, ${sizeText(bytes.length)})`,
+    said: `${basename(path)} (${format.name} ${MEDIA_NOUNS[kind].noun}, ${bytesText(bytes.length)})`,
   };
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../index.ts';
 import { SAMPLING } from '../../options/text-request.ts';
 import { optionsOf, settingsGiven } from '../options/setting-options.ts';
+import { MODEL_OPTIONS } from '../options/arguments.ts';
 import { createCommand } from '../options/command.ts';
 import { EXIT, UsageError } from '../process/exit.ts';
 import type { OptionTable, Values } from '../options/option.ts';
@@ -76,7 +77,7 @@ export function createChat(open: OpenTextModel): CommandDef {
         name: 'model',
         help: 'a folder, a GGUF file, or an id on the hub as owner/name or owner/name:Q4_K_M [the model that ships]',
         required: false,
-        elsewhere: ['model-path', 'model', 'm'],
+        elsewhere: MODEL_OPTIONS,
       },
     ],
     options: OPTIONS,

@@ -1,5 +1,6 @@
 // svc doctor: lists the GPU adapters with their features, checks that they compute correctly, and says what is missing.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { arch, release } from 'node:os';
 import type { AdapterSummary, KernelCheck, ProbeResult, Supported } from '../../index.ts';
 import { createCommand } from '../options/command.ts';
@@ -7,7 +8,7 @@ import { asksForTuning, TUNE_OPTIONS, tuneModel } from './doctor-tune.ts';
 import { EXIT } from '../process/exit.ts';
 import { packageVersion } from '../process/package.ts';
 import { remedies, thisSystem } from './remedy.ts';
-import { createLog, sizeText, writeLine } from '../process/terminal.ts';
+import { createLog, writeLine } from '../process/terminal.ts';
 
 interface Examined {
   adapter: AdapterSummary;
@@ -180,5 +181,5 @@ function kernelRows(kernels: readonly KernelCheck[]): [string, string][] {
 }
 
 function size(bytes: number | undefined): string {
-  return bytes === undefined ? '?' : sizeText(bytes);
+  return bytes === undefined ? '?' : bytesText(bytes);
 }

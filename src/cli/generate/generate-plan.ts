@@ -1,7 +1,7 @@
 // The memory plan of `svc generate --plan` as text: what each stage takes, and where the weights of each component are.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import type { ImageMemoryPlan } from '../../index.ts';
-import { sizeText } from '../process/terminal.ts';
 
 type Component = ImageMemoryPlan['components'][number];
 
@@ -16,9 +16,9 @@ export function memoryPlanText({
 }: ImageMemoryPlan): string {
   const rows: [name: string, text: string][] = [
     ...components.map((component): [string, string] => [component.name, placeText(component, prefetch)]),
-    ...stages.map(({ name, bytes }): [string, string] => [name, `${sizeText(bytes)} on the device`]),
-    ['peak', `${sizeText(peak)} of a budget of ${sizeText(budget)}`],
-    ...(host === 0 ? [] : [['host memory', sizeText(host)] satisfies [string, string]]),
+    ...stages.map(({ name, bytes }): [string, string] => [name, `${bytesText(bytes)} on the device`]),
+    ['peak', `${bytesText(peak)} of a budget of ${bytesText(budget)}`],
+    ...(host === 0 ? [] : [['host memory', bytesText(host)] satisfies [string, string]]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join('\n');
@@ -28,7 +28,7 @@ function placeText(
   { className, weights, place, onDevice = 0, fromFile = 0 }: Component,
   prefetch: number | null,
 ): string {
-  const size = `${className}, ${sizeText(weights)}`;
+  const size = `${className}, ${bytesText(weights)}`;
   switch (place) {
     case 'resident':
       return `${size}: stays on the device`;
@@ -37,7 +37,7 @@ function placeText(
     case 'offloaded':
       return `${size}: copied from host memory for its stages`;
     case 'streamed':
-      return `${size}: ${sizeText(onDevice)} of it on the device for its stages, the layers of the rest ${sourceText(weights - onDevice, fromFile)} in turn, ${prefetch} ahead`;
+      return `${size}: ${bytesText(onDevice)} of it on the device for its stages, the layers of the rest ${sourceText(weights - onDevice, fromFile)} in turn, ${prefetch} ahead`;
   }
 }
 
@@ -45,5 +45,5 @@ function placeText(
 function sourceText(bytes: number, fromFile: number): string {
   if (fromFile === 0) return 'copied from host memory';
   if (fromFile >= bytes) return 'read from the file';
-  return `copied from host memory (${sizeText(bytes - fromFile)}) and read from the file (${sizeText(fromFile)})`;
+  return `copied from host memory (${bytesText(bytes - fromFile)}) and read from the file (${bytesText(fromFile)})`;
 }

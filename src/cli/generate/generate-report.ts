@@ -7,6 +7,7 @@
 //   error {code, message}                    an error that ended the run, or one after its end
 // `warmup` {done, total} counts the kernels of a stage that are compiled, and may come again.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import {
   EngineError,
   type ImageEvent,
@@ -20,7 +21,7 @@ import { noteTyped } from './generate-names.ts';
 import { resolvedText, type ResolvedValue } from './generate-resolved.ts';
 import { createProgress, showOpening } from '../process/progress.ts';
 import { countText } from '../../files/count-text.ts';
-import { createLog, sizeText, writeLine } from '../process/terminal.ts';
+import { createLog, writeLine } from '../process/terminal.ts';
 
 const LONGEST_PROMPT = 100;
 
@@ -78,7 +79,7 @@ export class Report {
       `Opened ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
     );
     this.#log.info(
-      `Memory: a budget of ${sizeText(memory.budget)} for ${sizeText(memory.weights)} of stored weights; on ${adapter.description || adapter.device}`,
+      `Memory: a budget of ${bytesText(memory.budget)} for ${bytesText(memory.weights)} of stored weights; on ${adapter.description || adapter.device}`,
     );
     this.#emit('opened', { model: name, pipeline, milliseconds });
   }
@@ -179,7 +180,7 @@ export class Report {
     this.#loadingSince ??= performance.now();
     if (bytes < totalBytes) return;
     this.#opening.end();
-    this.#log.info(`Loaded ${sizeText(totalBytes)} in ${seconds(performance.now() - this.#loadingSince)}`);
+    this.#log.info(`Loaded ${bytesText(totalBytes)} in ${seconds(performance.now() - this.#loadingSince)}`);
     this.#loadingSince = null;
   }
 

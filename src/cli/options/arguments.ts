@@ -25,6 +25,9 @@ export interface Positional {
   elsewhere?: readonly string[];
 }
 
+/** Names of the option that gives the model in other commands and programs, for positionals that are a model. */
+export const MODEL_OPTIONS = ['model-path', 'model', 'm'];
+
 export interface Arguments<T extends OptionTable> {
   options: Values<T>;
   /** Names of the options on the command line; every other option has its default, or is missing. */

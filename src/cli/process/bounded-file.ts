@@ -1,9 +1,9 @@
 // Reads a file that an option names, in bounded memory: devices, which may have no end, and overlong files are refused.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { UsageError } from './exit.ts';
-import { sizeText } from './terminal.ts';
 
 /** Largest size in bytes of a configuration file or a list of prompts, and of an image. */
 export const MOST_TEXT_BYTES = 64 * 2 ** 20;
@@ -17,7 +17,7 @@ export async function readBounded(path: string, name: string, most: number): Pro
   const info = await stat(path);
   if (info.isCharacterDevice() || info.isBlockDevice())
     throw new UsageError(`${name} is a device, which may have no end: give a file`);
-  const tooLong = () => new UsageError(`${name} is longer than ${sizeText(most)}: give a smaller file`);
+  const tooLong = () => new UsageError(`${name} is longer than ${bytesText(most)}: give a smaller file`);
   if (info.size > most) throw tooLong();
   const chunks: Buffer[] = [];
   let length = 0;

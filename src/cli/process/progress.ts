@@ -1,10 +1,11 @@
 // Progress of a download, an opening model or an image: a bar on a terminal, otherwise a log line at every tenth.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../../index.ts';
 import { noteText } from './said.ts';
 import { countText } from '../../files/count-text.ts';
-import { setBar, sizeText } from './terminal.ts';
+import { setBar } from './terminal.ts';
 
 export interface Step {
   /** Steps with the same label share one bar. */
@@ -93,7 +94,7 @@ export function showDownload(log: ConsolaInstance): { event: (event: HubEvent) =
       case 'start':
         id = hub.id;
         log.info(
-          `${hub.id} at ${hub.revision.slice(0, 12)}: ${countText(hub.files, 'file')}, ${sizeText(hub.total)}`,
+          `${hub.id} at ${hub.revision.slice(0, 12)}: ${countText(hub.files, 'file')}, ${bytesText(hub.total)}`,
         );
         break;
       case 'resume':
@@ -130,5 +131,5 @@ function amountText({ done, total, unit, pace = 0 }: Step): string {
   if (unit === 'count') return `${done} of ${total}`;
   const percent = total > 0 ? Math.floor((100 * done) / total) : 0;
   if (unit === 'steps') return `step ${done}/${total} (${percent} %), ${pace.toFixed(2)} s/it`;
-  return `${percent} % of ${sizeText(total)}`;
+  return `${percent} % of ${bytesText(total)}`;
 }

@@ -51,13 +51,3 @@ export function outliveReader(): void {
 export function writeLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
-
-/** A size in powers of 1024, in the format of the engine's messages. */
-export function sizeText(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = bytes;
-  let unit = 0;
-  for (; value >= 999.5 && unit < units.length - 1; unit += 1) value /= 1024;
-  const digits = unit === 0 || value >= 99.95 || Number.isInteger(value) ? 0 : 1;
-  return `${value.toFixed(digits)} ${units[unit]}`;
-}

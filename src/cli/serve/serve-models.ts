@@ -38,6 +38,18 @@ export interface Keeping {
   onTrouble(message: string): void;
 }
 
+/** Options with which the server opens a model of a kind. */
+const servedOptions = (kind: AnyKind, path: string, options: EngineOptions): never =>
+  ({ ...(toModelOptions(kind, path, options) as object), ...kind.served }) as never;
+
+/** Throws bad_request for options that a model would refuse when it is opened. */
+export function checkModelOptions(models: readonly PlannedModel[], options: EngineOptions): void {
+  for (const { path, kind, optional } of models) {
+    const as: AnyKind = kind ?? MODEL_KINDS.text;
+    if (!optional) as.check(servedOptions(as, path, options));
+  }
+}
+
 /** Opens the models in order and keeps them open. Rejects if a required model cannot be opened, or once no model is left. */
 export async function keepModels(models: PlannedModel[], keeping: Keeping): Promise<never> {
   const { server, onTrouble } = keeping;
@@ -103,11 +115,7 @@ async function openModel(
     onEvent(event);
   };
   const openAs = (as: AnyKind): Promise<ServableModel> =>
-    open[as.name]!(
-      { ...(toModelOptions(as, path, options) as object), ...as.served } as never,
-      report,
-      leaving,
-    );
+    open[as.name]!(servedOptions(as, path, options), report, leaving);
   const model = await openAs(kind ?? MODEL_KINDS.text).catch((error: unknown) => {
     const other = kind === null ? refusedKind(error) : undefined;
     if (other) return openAs(other);

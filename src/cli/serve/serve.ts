@@ -22,7 +22,7 @@ import { toMediaRules } from './media-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from '../process/package.ts';
 import { showOpening } from '../process/progress.ts';
-import { keepModels, type Openers } from './serve-models.ts';
+import { checkModelOptions, keepModels, type Openers } from './serve-models.ts';
 import { type PlannedModel, planModels } from './serve-plan.ts';
 import { countText } from '../../files/count-text.ts';
 import { createLog } from '../process/terminal.ts';
@@ -55,6 +55,7 @@ async function serve(
   const models = planModels(paths, options['served-model-name']);
   checkOptions(models, typed);
   checkOrigins(options['cors-origins']);
+  checkModelOptions(models, options);
   const signal = untilSignal();
   const server = await startServer(toServerOptions(options), log);
   log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);

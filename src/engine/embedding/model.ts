@@ -1,8 +1,8 @@
 // The embedding model of one thread: it checks and tokenizes requests, and its queue computes their texts.
 
 import { EngineError } from '../../files/error.ts';
-import { onAbort } from '../async/abort-listeners.ts';
-import { cancelledBefore, closedError } from '../async/cancelled.ts';
+import { cancelled, onAbort } from '../async/abort-listeners.ts';
+import { closedError } from '../async/cancelled.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
 import { EventQueue } from '../async/event-queue.ts';
@@ -42,7 +42,7 @@ export class LocalEmbeddingModel implements Service<EmbeddingModel> {
     const { info } = this;
     this.#session.assertOpen();
     checkEmbeddingRequest(request, info);
-    if (signal?.aborted) throw cancelledBefore();
+    if (signal?.aborted) throw cancelled();
     // The limit does not count the request that is being computed.
     if (this.#requests > info.maxQueuedRequests) throw overloaded(this.#requests - 1);
     const inputs = request.inputs.map((input, index) => tokensOf(input, index, this.#tokenizer, info));

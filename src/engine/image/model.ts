@@ -1,6 +1,6 @@
 // The image model of one thread: it draws requests one after the other, in order of arrival.
 
-import { cancelledBefore } from '../async/cancelled.ts';
+import { cancelled } from '../async/abort-listeners.ts';
 import { EventQueue } from '../async/event-queue.ts';
 import type { OnDevice, ServedDevice, Service } from '../opening/served.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './calls/image-model.ts';
@@ -69,7 +69,7 @@ export class LocalImageModel implements Service<ImageModel> {
     let begun = false;
     // A request that waits behind others leaves the queue at once when it is aborted.
     const leave = (): void => {
-      if (!begun) events.fail(cancelledBefore());
+      if (!begun) events.fail(cancelled());
     };
     if (stops.aborted) leave();
     stops.addEventListener('abort', leave, { once: true });

@@ -1,7 +1,8 @@
 // Names of models that are paths on this machine.
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type EngineError, modelNotFound } from '../error.ts';
+import { EngineError, modelNotFound } from '../error.ts';
+import { say } from '../message.ts';
 import { ggufSets, isGgufName, setsText } from '../gguf/file-names.ts';
 import { splitTag, withTag } from './hub-gguf.ts';
 
@@ -30,6 +31,25 @@ async function refuseMissingFile(model: string): Promise<void> {
   throw notFound(
     `there is no file '${model}': ${sets.length === 0 ? 'check the path' : `its folder has ${setsText(sets)}`}`,
   );
+}
+
+/**
+ * Waits for a model of the hub. Where it is not found, and the id begins with a folder of this machine, the error names both readings:
+ * the id may be a mistyped path.
+ */
+export async function orMistypedPath<T>(model: string, found: Promise<T>): Promise<T> {
+  return found.catch(async (error: unknown) => {
+    const isUnknown = error instanceof EngineError && /^(model_not_found|network)$/.test(error.code);
+    const folder = dirname(splitTag(model).id);
+    const mayBeId = /^[\w-][\w.-]*$/.test(folder);
+    if (!isUnknown || !mayBeId || !(await stat(folder).catch(() => null))?.isDirectory()) throw error;
+    const { code, cause } = error;
+    throw new EngineError(
+      code,
+      say`${error}; as a path, '${model}' is not in the folder '${folder}' either: check its name`,
+      { param: 'model', cause },
+    );
+  });
 }
 
 function notFound(message: string): EngineError {

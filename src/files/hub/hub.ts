@@ -4,7 +4,7 @@ import { shippedFolder } from '../shipped.ts';
 import { DiskCache } from './hub-disk.ts';
 import { openHub, type Env } from './hub-env.ts';
 import { splitTag } from './hub-gguf.ts';
-import { localPath } from './hub-local.ts';
+import { localPath, orMistypedPath } from './hub-local.ts';
 import { resolveFromHub, type HubOptions, type ResolvedModel } from './hub-resolve.ts';
 
 export type { HubEvent } from './hub-events.ts';
@@ -27,5 +27,5 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   const shipped = shippedFolder(model.id);
   if (shipped !== null) return { path: shipped, id: model.id, revision: null };
   const source = await openHub(options.env ?? process.env);
-  return resolveFromHub(model, { source, cache: new DiskCache(source) }, options);
+  return orMistypedPath(idOrPath, resolveFromHub(model, { source, cache: new DiskCache(source) }, options));
 }

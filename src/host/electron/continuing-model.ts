@@ -3,8 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
-import { unlessAborted } from '../../engine/async/abort-listeners.ts';
-import { cancelledBefore } from '../../engine/async/cancelled.ts';
+import { cancelled, unlessAborted } from '../../engine/async/abort-listeners.ts';
 import { callByName, callNamed, modelObject, type AnyModel } from '../session/model.ts';
 import type { SessionOptions } from '../kinds/kind-face.ts';
 import type { ModelKind } from '../kinds/model-kind.ts';
@@ -112,7 +111,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
   async *generate(request: never, options?: { signal?: AbortSignal }): AsyncGenerator<unknown, void, void> {
     const repeat = this.#given.kind.repeat?.(request) ?? new PlainRepeat(request);
     for (let losses = 0; ; losses++) {
-      const reason = losses > 0 ? cancelledMeanwhile : cancelledBefore;
+      const reason = losses > 0 ? cancelledMeanwhile : cancelled;
       const running = await unlessAborted(() => this.#session.ready(), options?.signal, reason);
       if (losses > 0) repeat.again();
       try {

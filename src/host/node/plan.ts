@@ -2,7 +2,7 @@
 
 import { totalmem } from 'node:os';
 import { EngineError } from '../../files/error.ts';
-import { localPath } from '../../files/hub/hub-local.ts';
+import { localPath, orMistypedPath } from '../../files/hub/hub-local.ts';
 import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/disk/source-disk.ts';
@@ -67,10 +67,8 @@ async function locate(
 ): Promise<Pick<PlanPlace, 'openFolder'> & { path: string; isRemote: boolean }> {
   const path = (await localPath(model)) ?? shippedFolder(model);
   if (path !== null) return { path, isRemote: false, openFolder: openDiskFolder };
-  const openFolder = await openHubFolder(model, {
-    ...(revision !== undefined && { revision }),
-    ...(signal && { signal }),
-  });
+  const given = { ...(revision !== undefined && { revision }), ...(signal && { signal }) };
+  const openFolder = await orMistypedPath(model, openHubFolder(model, given));
   return { path: model, isRemote: true, openFolder };
 }
 

@@ -2,7 +2,6 @@
 // other model; the first answer takes longer.
 
 import { unlessAborted } from '../../engine/async/abort-listeners.ts';
-import { cancelledBefore } from '../../engine/async/cancelled.ts';
 import { callByName, callNamed, modelObject, type AnyModel, type Calls } from './model.ts';
 import { Session } from './session.ts';
 import { BoundedWaitQueue, type WaitQueue } from '../../engine/async/wait-queue.ts';
@@ -111,7 +110,7 @@ class SleepingModel<M extends AnyModel> {
     options?: { signal?: AbortSignal },
   ): AsyncGenerator<unknown, void, void> {
     const entry = this.#options.waitQueue.enter(request);
-    const opened = unlessAborted(() => this.#session.ready(), options?.signal, cancelledBefore);
+    const opened = unlessAborted(() => this.#session.ready(), options?.signal);
     let later: unknown;
     const outcome = await Promise.race([
       opened.then((model) => ({ model, events: [] })),

@@ -1,7 +1,7 @@
 // The caller's side of a model in a thread: every request and call is a message to the host, and the answers are messages.
 
-import { onAbort } from '../../engine/async/abort-listeners.ts';
-import { cancelledBefore, closedError, openingCancelled } from '../../engine/async/cancelled.ts';
+import { cancelled, onAbort } from '../../engine/async/abort-listeners.ts';
+import { closedError, openingCancelled } from '../../engine/async/cancelled.ts';
 import { withResolvers, type PromiseWithResolvers } from '../../engine/async/resolvers.ts';
 import { EventQueue, type AnyMerge, type Merge } from '../../engine/async/event-queue.ts';
 import { modelObject, type AnyModel, type Calls } from '../session/model.ts';
@@ -86,7 +86,7 @@ class ModelProxy {
   async call(method: string, given: readonly unknown[]): Promise<unknown> {
     if (this.#gone) throw this.#gone;
     const { data, cancellable, signal } = withoutSignal(given);
-    if (signal?.aborted) throw cancelledBefore();
+    if (signal?.aborted) throw cancelled();
     const id = this.#nextId++;
     const pending = withResolvers<unknown>();
     this.#calls.set(id, pending);
@@ -107,7 +107,7 @@ class ModelProxy {
     { signal, ...more }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<unknown, void, void> {
     if (this.#gone) throw this.#gone;
-    if (signal?.aborted) throw cancelledBefore();
+    if (signal?.aborted) throw cancelled();
     const id = this.#nextId++;
     const events = new EventQueue<unknown>(this.#options.merge as Merge<unknown> | undefined);
     const abort = (): void => this.#post({ type: 'abort', id });

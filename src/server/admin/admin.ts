@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { EngineError, type LoraInfo, MODEL_KINDS, type TextModel } from '../../index.ts';
 import { honoured, show } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
-import { RequestError } from '../http/errors.ts';
+import { refuseField, RequestError } from '../http/errors.ts';
 import { findModel, modelsOf } from '../service/models.ts';
 import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
@@ -80,14 +80,9 @@ function checkAbort({
   rid?: unknown;
   abort_all?: boolean | undefined;
 }): void {
-  if ((rid === undefined) === all) return;
-  throw new RequestError(
-    rid === undefined ? 'missing_required_parameter' : 'invalid_value',
-    rid === undefined
-      ? 'rid is required, or abort_all; send one of them'
-      : 'rid and abort_all are both there; send one of them',
-    { param: 'rid' },
-  );
+  if (rid === undefined && !all)
+    refuseField('rid', 'is required, or abort_all; send one of them', 'missing_required_parameter');
+  if (rid !== undefined && all) refuseField('rid', 'and abort_all are both there; send one of them');
 }
 
 const LOAD = bodyRoute(

@@ -90,7 +90,7 @@ function modelInfo(service: Service, { url }: H3Event) {
     quantization: info.quantization,
     memory: info.memory,
     adapter: info.adapter.description || info.adapter.device,
-    ...('architecture' in info ? textMembers(info) : { pipeline: info.pipeline }),
+    ...(info.kind === 'image' ? { pipeline: info.pipeline } : textMembers(info)),
   };
 }
 

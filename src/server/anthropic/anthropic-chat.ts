@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import type { ChatMessage, ContentPart } from '../../index.ts';
 import type { MEMBERS, MessageBody, PromptBody } from './anthropic-schema.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 import { dataUrl } from '../media/read-media.ts';
 import { imagePart } from '../media/named-parts.ts';
 import { withoutMissing } from '../body/fields.ts';
@@ -100,10 +100,8 @@ function toChoice(choice: PromptBody['tool_choice']): unknown {
   if (!choice) return undefined;
   if (choice.type === 'any') return 'required';
   if (choice.type !== 'tool') return choice.type;
-  if (choice.name == null) {
-    const message = 'tool_choice.name is required where the type is tool';
-    throw new RequestError('missing_required_parameter', message, { param: 'tool_choice.name' });
-  }
+  if (choice.name == null)
+    throw fieldError('tool_choice.name', 'is required where the type is tool', 'missing_required_parameter');
   return { type: 'function', function: { name: choice.name } };
 }
 

@@ -1,7 +1,7 @@
 // Checks a parsed JSON body against a table of fields: returns the honoured fields, or throws an error that names the wrong field.
 
 import type { z } from 'zod';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import {
   type FieldTable,
   type HonouredBody,
@@ -57,10 +57,10 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
     const has = (name: string | undefined): boolean => name !== undefined && honoured[name] !== undefined;
     const param = required.find((name) => !has(name) && !has(inPlace[name]));
     if (param !== undefined)
-      throw new RequestError(
+      throw fieldError(
+        param,
+        `is required${remedies[param] ?? (param === 'model' ? MODEL_REMEDY : '')}`,
         'missing_required_parameter',
-        `${param} is required${remedies[param] ?? (param === 'model' ? MODEL_REMEDY : '')}`,
-        { param },
       );
     const parsed = schema.safeParse(honoured);
     if (!parsed.success) throw toRequestError(parsed.error, honoured);

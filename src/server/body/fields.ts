@@ -6,7 +6,7 @@
 
 import { nearestName } from '../../options/nearest-name.ts';
 import { z } from 'zod';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 
 export interface Field<Status extends string = string, Schema extends z.ZodType = z.ZodType> {
   status: Status;
@@ -123,12 +123,11 @@ export function sortFields(
       const remedy =
         field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
       const why = field.refusal ?? `asks for what this server does not do; ${remedy}`;
-      throw new RequestError('unsupported', `${name} = ${show(value)} ${why}`, { param: name });
+      throw fieldError(name, `= ${show(value)} ${why}`, 'unsupported');
     } else if (field.status === 'no-effect' && field.neutral.length > 0 && !isNeutral(field, value)) {
-      throw new RequestError(
-        'invalid_value',
-        `${name} = ${show(value)} is none of ${field.neutral.join(', ')}, which have no effect here; leave it out`,
-        { param: name },
+      throw fieldError(
+        name,
+        `= ${show(value)} is none of ${field.neutral.join(', ')}, which have no effect here; leave it out`,
       );
     }
   }
@@ -138,11 +137,7 @@ export function sortFields(
 function refuseForeign(name: string, table: FieldTable): void {
   const own = Object.keys(table).find((known) => table[known]?.elsewhere?.includes(name));
   if (own === undefined) return;
-  throw new RequestError(
-    'unsupported',
-    `${name} is another server's name for what ${own} says here; send that`,
-    { param: name },
-  );
+  throw fieldError(name, `is another server's name for what ${own} says here; send that`, 'unsupported');
 }
 
 /** Throws RequestError for the first unknown name, and suggests a field of the table; called if the server is strict. */
@@ -150,10 +145,10 @@ export function refuseUnknown([first]: readonly string[], table: FieldTable): vo
   if (first === undefined) return;
   const near = nearestName(first, Object.keys(table));
   const hint = near === null ? '' : `did you mean ${near}? Otherwise `;
-  throw new RequestError(
+  throw fieldError(
+    first,
+    `is not a field of this interface; ${hint}leave it out, or start the server without --strict`,
     'unknown_parameter',
-    `${first} is not a field of this interface; ${hint}leave it out, or start the server without --strict`,
-    { param: first },
   );
 }
 

@@ -1,7 +1,7 @@
 // A form (multipart/form-data) as the object that the same request would be in JSON: files stay files, and texts become what
 // their field's schema takes.
 
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import type { FieldTable } from './fields.ts';
 import { readBytes } from './json-body.ts';
 import { parseJson } from './json-text.ts';
@@ -69,9 +69,7 @@ function fieldValue(name: string, all: (string | File)[], table: FieldTable): un
   if (files.length === all.length && field?.status === 'honoured' && field.schema.safeParse(files).success)
     return files;
   if (texts.length !== all.length) {
-    throw new RequestError('invalid_value', `${name} takes one file, got ${all.length} parts; send one`, {
-      param: name,
-    });
+    throw fieldError(name, `takes one file, got ${all.length} parts; send one`);
   }
   const [text = ''] = texts;
   if (texts.length > 1) return texts.map((one) => jsonOr(one));

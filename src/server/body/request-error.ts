@@ -1,7 +1,7 @@
 // A schema's first issue as an error that names the field and its value.
 
 import type { z } from 'zod';
-import { RequestError, type RequestErrorCode } from '../http/errors.ts';
+import { fieldError, RequestError, type RequestErrorCode } from '../http/errors.ts';
 import { show } from './fields.ts';
 
 interface Problem {
@@ -52,7 +52,7 @@ export function toRequestError(error: z.ZodError, body: unknown): RequestError {
     body,
   );
   const { code, text } = describe(issue, value);
-  return new RequestError(code, `${param} ${text}`, { param });
+  return fieldError(param, text, code);
 }
 
 function describe(

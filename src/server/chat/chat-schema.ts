@@ -11,7 +11,7 @@ import { messagesSchema } from '../text/messages.ts';
 import { REASONING_FIELDS, checkReasoning } from '../text/reasoning.ts';
 import { TOOL_FIELDS, checkTools } from '../text/tools.ts';
 import { bodyChecker, type BodyRules } from '../body/body.ts';
-import { RequestError } from '../http/errors.ts';
+import { refuseField } from '../http/errors.ts';
 import { checkGeneration } from '../text/generation-request.ts';
 
 /** Limits on the tiles of images; those of a part take their place for that part. */
@@ -125,22 +125,19 @@ function checkPairs(body: ChatBody): void {
   checkGeneration(body, [name, maxTokens]);
   checkTools(body);
   checkReasoning(body);
-  const refuse = (param: string, text: string): never => {
-    throw new RequestError('invalid_value', `${param} ${text}`, { param });
-  };
   if (body.top_logprobs !== undefined && !body.logprobs)
-    refuse('top_logprobs', 'needs logprobs to be true; send both or neither');
+    refuseField('top_logprobs', 'needs logprobs to be true; send both or neither');
   if (body.return_progress && !body.stream)
-    refuse('return_progress', 'needs stream to be true; send both or neither');
+    refuseField('return_progress', 'needs stream to be true; send both or neither');
   if (body.continue_final_message) {
     const last = body.messages?.at(-1);
     if (last?.role !== 'assistant' || typeof last.content !== 'string')
-      refuse(
+      refuseField(
         'continue_final_message',
         "needs the last message to be the assistant's, with a text to go on from",
       );
   }
   const rendered = ['chat_template_kwargs', 'continue_final_message'] as const;
   const unread = body.input_ids && rendered.find((field) => body[field] !== undefined);
-  if (unread) refuse(unread, 'is for the chat template, and input_ids go past it; send one of them');
+  if (unread) refuseField(unread, 'is for the chat template, and input_ids go past it; send one of them');
 }

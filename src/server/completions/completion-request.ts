@@ -2,7 +2,7 @@
 // one per prompt.
 
 import { type TextModel, type TextPrompt, type TextRequest, LIMITS } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { refuseField } from '../http/errors.ts';
 import {
   withoutMissing,
   type FieldTable,
@@ -68,20 +68,17 @@ async function textOf(prompt: TokenInput, model: TextModel): Promise<string> {
 export function checkTogether(body: KnownCompletion): void {
   const { echo, logprobs, suffix, prompt, max_tokens } = body;
   checkGeneration(body, ['max_tokens', max_tokens ?? MAX_TOKENS]);
-  const refuse = (code: 'invalid_value' | 'unsupported', param: string, message: string): never => {
-    throw new RequestError(code, `${param} ${message}`, { param });
-  };
   if (max_tokens === 0 && !echo)
-    refuse(
-      'invalid_value',
-      'max_tokens',
-      'must be at least 1 without echo, got 0; send echo or ask for more',
-    );
+    refuseField('max_tokens', 'must be at least 1 without echo, got 0; send echo or ask for more');
   if (suffix === undefined) return;
   if (typeof listInputs(prompt)[0] !== 'string')
-    refuse('unsupported', 'suffix', 'goes with a prompt that is text, and this one is token ids; send text');
+    refuseField(
+      'suffix',
+      'goes with a prompt that is text, and this one is token ids; send text',
+      'unsupported',
+    );
   if (echo && logprobs !== undefined)
-    refuse('unsupported', 'suffix', 'goes with echo or with logprobs, not with both; leave one out');
+    refuseField('suffix', 'goes with echo or with logprobs, not with both; leave one out', 'unsupported');
 }
 
 const MOST_PROMPTS = 128;

@@ -1,33 +1,17 @@
 // Errors as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
 
-import { type MessagePart, type Names, type Prose, partsOf, textOf, withPaths } from '../../files/message.ts';
+import {
+  type MessagePart,
+  type Names,
+  type Prose,
+  partsOf,
+  say,
+  subject,
+  textOf,
+  withPaths,
+} from '../../files/message.ts';
 import { EngineError, type ErrorCode } from '../../index.ts';
 import { modelOption } from '../../options/names.ts';
-
-/** Codes of the HTTP layer, beside those of the engine. */
-export type RequestErrorCode =
-  | 'invalid_http'
-  | 'headers_too_large'
-  | 'late_request'
-  | 'invalid_json'
-  | 'invalid_form'
-  | 'invalid_content_type'
-  | 'unsupported_content_encoding'
-  | 'invalid_type'
-  | 'invalid_value'
-  | 'missing_required_parameter'
-  | 'unknown_parameter'
-  | 'request_too_large'
-  | 'invalid_api_key'
-  | 'forbidden_host'
-  | 'forbidden_origin'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'no_websockets'
-  | 'busy'
-  | 'starting'
-  | 'model_lost'
-  | 'stopping';
 
 /** A request this server refuses before the engine sees it. */
 export class RequestError extends Error {
@@ -63,6 +47,18 @@ export class RequestError extends Error {
   }
 }
 
+/** An error about a field of the request; its message begins with the path of the field. */
+export const fieldError = (
+  param: string,
+  text: Prose,
+  code: RequestErrorCode | ErrorCode = 'invalid_value',
+): RequestError => new RequestError(code, say`${subject(param)} ${text}`, { param });
+
+/** Throws an error about a field. */
+export function refuseField(...about: Parameters<typeof fieldError>): never {
+  throw fieldError(...about);
+}
+
 /** The error of a reply that began before it failed; the text so far is sent with the error. */
 export class CutShort extends Error {
   override readonly cause: Error;
@@ -89,7 +85,8 @@ interface Mapping {
   headers?: Record<string, string>;
 }
 
-const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
+/** Codes of the HTTP layer, beside those of the engine. */
+const HTTP_CODES = {
   invalid_http: { status: 400 },
   headers_too_large: { status: 431 },
   late_request: { status: 408, headers: { connection: 'close' } },
@@ -101,28 +98,34 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   invalid_value: { status: 400 },
   missing_required_parameter: { status: 400 },
   unknown_parameter: { status: 400 },
-  bad_request: { status: 400 },
-  unsupported: { status: 400 },
-  context_length_exceeded: { status: 400 },
+  request_too_large: { status: 413 },
   invalid_api_key: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
   forbidden_host: { status: 403 },
   forbidden_origin: { status: 403 },
   not_found: { status: 404 },
-  model_not_found: { status: 404 },
-  busy: { status: 400 },
   method_not_allowed: { status: 405 },
   // Codex falls back to plain HTTP at once on status 426; on any other it retries five times.
   no_websockets: { status: 426, headers: { upgrade: 'HTTP/1.1' } },
-  request_too_large: { status: 413 },
+  busy: { status: 400 },
+  starting: { status: 503, retryAfter: 1 },
+  model_lost: { status: 503 },
+  stopping: { status: 503, retryAfter: 5, headers: { connection: 'close' } },
+} satisfies Record<string, Mapping>;
+
+export type RequestErrorCode = keyof typeof HTTP_CODES;
+
+const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
+  ...HTTP_CODES,
+  bad_request: { status: 400 },
+  unsupported: { status: 400 },
+  context_length_exceeded: { status: 400 },
+  model_not_found: { status: 404 },
   overloaded: { status: 429, retryAfter: 1 },
   // The client has gone or the server is closing: nobody reads this reply.
   cancelled: { status: 499 },
   internal: { status: 500 },
   bad_checkpoint: { status: 500 },
   network: { status: 502 },
-  starting: { status: 503, retryAfter: 1 },
-  stopping: { status: 503, retryAfter: 5, headers: { connection: 'close' } },
-  model_lost: { status: 503 },
   device_lost: { status: 503, retryAfter: 1 },
   out_of_memory: { status: 503 },
   timed_out: { status: 503, retryAfter: 1 },

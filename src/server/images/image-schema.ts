@@ -16,7 +16,7 @@ import {
   isObject,
 } from '../body/fields.ts';
 import { bodyChecker } from '../body/body.ts';
-import { RequestError } from '../http/errors.ts';
+import { refuseField } from '../http/errors.ts';
 
 /** Limit on the images of one request. */
 export const MOST_IMAGES = 10;
@@ -160,33 +160,23 @@ export function validateImage(
 
 function refuseEditFields(value: object): void {
   const name = Object.keys(EDIT_FIELDS).find((field) => !isEmpty(Reflect.get(value, field)));
-  if (name === undefined) return;
-  throw new RequestError(
-    'unsupported',
-    `${name} is for drawing from an image; send it to POST /v1/images/edits, or leave it out`,
-    { param: name },
-  );
+  const why = 'is for drawing from an image; send it to POST /v1/images/edits, or leave it out';
+  if (name !== undefined) refuseField(name, why, 'unsupported');
 }
 
 function checkTogether(body: ImageBody): void {
   const { seed, n, partial_images: previews = 0 } = body;
-  const refuse = (param: string, message: string): never => {
-    throw new RequestError('invalid_value', message, { param });
-  };
   if (Array.isArray(seed) && n !== undefined && seed.length !== n) {
-    refuse(
+    refuseField(
       'seed',
-      `seed has ${seed.length === 1 ? '1 entry' : `${seed.length} entries`}, and n is ${n}; send one for each image`,
+      `has ${seed.length === 1 ? '1 entry' : `${seed.length} entries`}, and n is ${n}; send one for each image`,
     );
   }
   if (previews > 0 && !body.stream) {
-    refuse('partial_images', 'partial_images needs stream to be true; send both or neither');
+    refuseField('partial_images', 'needs stream to be true; send both or neither');
   }
   if (body.stream && body.response_format === 'url') {
-    refuse(
-      'response_format',
-      'response_format is url, and a stream carries the images themselves; send b64_json',
-    );
+    refuseField('response_format', 'is url, and a stream carries the images themselves; send b64_json');
   }
   const loses = {
     output_compression: (body.output_compression ?? 100) !== 100,
@@ -194,16 +184,16 @@ function checkTogether(body: ImageBody): void {
   };
   for (const [name, lossy] of Object.entries(loses)) {
     if (lossy && (body.output_format ?? 'png') === 'png')
-      refuse(name, `${name} is for jpeg and webp, and PNG loses nothing; leave it out`);
+      refuseField(name, 'is for jpeg and webp, and PNG loses nothing; leave it out');
   }
   if (body.generic_kwargs && body.diffusers_kwargs) {
-    refuse('generic_kwargs', 'generic_kwargs is another name of diffusers_kwargs; send one of them');
+    refuseField('generic_kwargs', 'is another name of diffusers_kwargs; send one of them');
   }
   for (const [at, side] of (['width', 'height'] as const).entries()) {
     const fromSize = body.size?.split('x')[at];
     if (body.size === undefined || body.size === 'auto' || body[side] === undefined) continue;
     if (Number(fromSize) !== body[side]) {
-      refuse(side, `${side} is ${body[side]}, and size is ${body.size}; send one of them`);
+      refuseField(side, `is ${body[side]}, and size is ${body.size}; send one of them`);
     }
   }
 }
@@ -212,14 +202,7 @@ function checkTogether(body: ImageBody): void {
 const isLossy = ({ output_quality: word }: ImageBody): boolean => word === 'low' || word === 'medium';
 
 function checkSourceImage({ image, url }: ImageBody): void {
-  if (image && url !== undefined) {
-    throw new RequestError('invalid_value', 'url gives an image, and image another; send one of them', {
-      param: 'url',
-    });
-  }
-  if (!image && url === undefined) throw missing('image', 'image is required: the image to start from');
-}
-
-function missing(param: string, message: string): RequestError {
-  return new RequestError('missing_required_parameter', message, { param });
+  if (image && url !== undefined) refuseField('url', 'gives an image, and image another; send one of them');
+  if (!image && url === undefined)
+    refuseField('image', 'is required: the image to start from', 'missing_required_parameter');
 }

@@ -9,7 +9,7 @@ import {
   type Pixels,
   sameProportions,
 } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 import type { ImageBody } from './image-schema.ts';
 
 /** Pixels that all images of one request may have together: four of the largest image that is decoded. */
@@ -62,10 +62,10 @@ class Decoding {
   #count(pixels: number, field: string): void {
     this.#pixels += pixels;
     if (this.#pixels <= this.#most) return;
-    throw new RequestError(
+    throw fieldError(
+      field,
+      `brings the images of this request to ${this.#pixels} pixels together, above the limit of ${this.#most}; send smaller or fewer ones`,
       'request_too_large',
-      `${field} brings the images of this request to ${this.#pixels} pixels together, above the limit of ${this.#most}; send smaller or fewer ones`,
-      { param: field },
     );
   }
 }
@@ -88,10 +88,9 @@ async function decodeSources(
   const image = images.pop() ?? (await decoding.next(url ?? '', 'url'));
   const mask = maskFile && (await decoding.next(maskFile, 'mask', decodeAlphaMask));
   if (mask && !sameProportions(mask, image)) {
-    throw new RequestError(
-      'invalid_value',
-      `mask has ${mask.width} × ${mask.height} pixels, and the image ${image.width} × ${image.height}; send both with the same proportions`,
-      { param: 'mask' },
+    throw fieldError(
+      'mask',
+      `has ${mask.width} × ${mask.height} pixels, and the image ${image.width} × ${image.height}; send both with the same proportions`,
     );
   }
   return { image, ...(images.length > 0 && { furtherImages: images }), ...(mask && { mask }) };

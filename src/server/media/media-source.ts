@@ -2,7 +2,7 @@
 // place of its bytes.
 
 import type { MediaKind } from '../../index.ts';
-import { RequestError, type RequestErrorCode } from '../http/errors.ts';
+import { fieldError, type RequestError, type RequestErrorCode } from '../http/errors.ts';
 import type { ErrorCode } from '../../files/error.ts';
 import { mediaOption } from '../../options/names.ts';
 
@@ -31,7 +31,7 @@ export class MediaSource {
 
   /** An error about this medium. */
   error(text: string, code: RequestErrorCode | ErrorCode = 'invalid_value'): RequestError {
-    return new RequestError(code, `${this.field} ${text}`, { param: this.field });
+    return fieldError(this.field, text, code);
   }
 }
 

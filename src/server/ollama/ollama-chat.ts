@@ -1,7 +1,7 @@
 // Converts a request of Ollama's interface to a chat completion, and renames the fields in errors back.
 
 import type { ChatMessage, ContentPart, TextModel, TextPrompt } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 import { dataUrl } from '../media/read-media.ts';
 import { imagePart } from '../media/named-parts.ts';
 import { show, withoutMissing } from '../body/fields.ts';
@@ -107,9 +107,7 @@ export async function plainPrompt(body: GenerateBody, model: TextModel): Promise
   if (why === null) return null;
   const param = system ? 'system' : think ? 'think' : images?.length ? 'images' : null;
   if (param !== null) {
-    throw new RequestError('unsupported', `${param} is for the chat template, and ${why}; leave it out`, {
-      param,
-    });
+    throw fieldError(param, `is for the chat template, and ${why}; leave it out`, 'unsupported');
   }
   return { text: suffix ? await fillInPrompt(model, prompt, suffix) : prompt };
 }
@@ -117,9 +115,9 @@ export async function plainPrompt(body: GenerateBody, model: TextModel): Promise
 /** Throws if the request asks for reasoning and the model has none. */
 export function checkThinks({ think }: TextBody, { info }: TextModel): void {
   if (!think || info.outputFormat.reasoning !== null) return;
-  throw new RequestError(
+  throw fieldError(
+    'think',
+    `= ${show(think)} asks for thoughts, and ${info.name} has none; leave it out`,
     'unsupported',
-    `think = ${show(think)} asks for thoughts, and ${info.name} has none; leave it out`,
-    { param: 'think' },
   );
 }

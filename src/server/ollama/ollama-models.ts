@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { type EmbeddingModel, MODEL_KINDS, type SamplingOptions, type TextModel } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import { fieldName } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
 import { findModel, splitName } from '../service/models.ts';
@@ -80,9 +80,7 @@ export const SHOW = bodyRoute(
 
 function show(service: Service, requested: string | undefined) {
   if (requested === undefined) {
-    throw new RequestError('missing_required_parameter', 'model is required; GET /api/tags lists the names', {
-      param: 'model',
-    });
+    throw fieldError('model', 'is required; GET /api/tags lists the names', 'missing_required_parameter');
   }
   const { base } = splitName(service, requested);
   const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], base);

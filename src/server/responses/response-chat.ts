@@ -1,6 +1,6 @@
 // Converts a request for a response to a chat completion, and renames the fields in errors back.
 
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import { show, withoutMissing } from '../body/fields.ts';
 import type { Renames } from '../body/renamed.ts';
 import type { InputItem } from './response-items.ts';
@@ -71,10 +71,9 @@ function checkOutputs(items: readonly InputItem[], kept: number): void {
     if (CALLS.includes(type)) called.add(id);
     if (!CALLS.includes(type.replace(/_output$/, '')) || called.has(id)) continue;
     const param = `input.${at - kept}.call_id`;
-    throw new RequestError(
-      'invalid_value',
-      `${param} is ${show(id)}, and no call before it has that; send the call too, or previous_response_id`,
-      { param },
+    throw fieldError(
+      param,
+      `is ${show(id)}, and no call before it has that; send the call too, or previous_response_id`,
     );
   }
 }
@@ -88,11 +87,7 @@ export function toChat(
   const { instructions } = body;
   const wantsLogprobs = wantsOutputLogprobs(body);
   if (body.top_logprobs !== undefined && !wantsLogprobs) {
-    throw new RequestError(
-      'invalid_value',
-      'top_logprobs needs message.output_text.logprobs in include; send both or neither',
-      { param: 'top_logprobs' },
-    );
+    throw fieldError('top_logprobs', 'needs message.output_text.logprobs in include; send both or neither');
   }
   const shared = Object.keys(SHARED_FIELDS).map((name) => [name, body[name as keyof typeof SHARED_FIELDS]]);
   return withoutMissing({

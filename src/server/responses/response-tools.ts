@@ -2,7 +2,7 @@
 // constrained by its grammar; a tool of a namespace has the namespace in its name. Calls are converted back to the tools that the
 // client sent.
 
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { GrammarError } from '../../grammar/bounds/grammar-error.ts';
 import { larkToRegex, regexToRegex } from '../../grammar/lark/lark.ts';
@@ -129,10 +129,10 @@ export function notOffered(tools: readonly RequestTool[], strict = false): strin
   const places = tools.flatMap(({ type }, at) => (type === NOT_OFFERED ? [`tools.${at}`] : []));
   const [param] = places;
   if (!strict || param === undefined) return places;
-  throw new RequestError(
+  throw fieldError(
+    param,
+    `is ${NOT_OFFERED}, which this server does not have; leave it out (Codex: ${NOT_OFFERED} = "disabled" in config.toml), or start the server without --strict`,
     'unsupported',
-    `${param} is ${NOT_OFFERED}, which this server does not have; leave it out (Codex: ${NOT_OFFERED} = "disabled" in config.toml), or start the server without --strict`,
-    { param },
   );
 }
 

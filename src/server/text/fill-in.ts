@@ -2,7 +2,7 @@
 // between them.
 
 import type { TextModel } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 
 interface Marks {
   begin: string;
@@ -29,9 +29,9 @@ export async function fillInPrompt(model: TextModel, prefix: string, suffix: str
     if (ids.some(({ length }) => length !== 1)) continue;
     return suffixFirst ? `${middle}${suffix}${begin}${prefix}` : `${begin}${prefix}${middle}${suffix}${end}`;
   }
-  throw new RequestError(
+  throw fieldError(
+    'suffix',
+    `needs a model whose tokenizer has tokens to fill in the middle, and ${model.info.name} has none; leave it out`,
     'unsupported',
-    `suffix needs a model whose tokenizer has tokens to fill in the middle, and ${model.info.name} has none; leave it out`,
-    { param: 'suffix' },
   );
 }

@@ -1,9 +1,9 @@
 // Converts the fields that all routes for text share to the engine's request, and the names in the engine's errors back to the
 // fields' names; checks token ids against the model before they are copied to the engine's thread.
 
-import { type Prose, say, subject } from '../../files/message.ts';
+import { say, subject } from '../../files/message.ts';
 import { EngineError, type TextModelInfo, type TextRequest } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, refuseField, type RequestError } from '../http/errors.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { fieldNames, settingsIn } from '../body/setting-fields.ts';
@@ -54,19 +54,16 @@ export function checkGeneration(
   body: GenerationBody,
   maxTokens: [name: string, value: number | undefined],
 ): void {
-  const refuse = (param: string, text: Prose): never => {
-    throw new RequestError('invalid_value', say`${subject(param)} ${text}`, { param });
-  };
   if (body.stream_options && !body.stream)
-    refuse('stream_options', 'needs stream to be true; send both or neither');
+    refuseField('stream_options', 'needs stream to be true; send both or neither');
   const [name, most] = maxTokens;
   if (most !== undefined && (body.min_tokens ?? 0) > most)
-    refuse(
+    refuseField(
       'min_tokens',
       say`must be at most ${subject(name)}, which is ${most}, got ${body.min_tokens ?? 0}`,
     );
   if (body.routed_experts_start_len && !body.return_routed_experts)
-    refuse('routed_experts_start_len', 'needs return_routed_experts to be true; send both or neither');
+    refuseField('routed_experts_start_len', 'needs return_routed_experts to be true; send both or neither');
   checkOneConstraint(body);
 }
 
@@ -81,10 +78,9 @@ export function checkTokenIds(
   const biased = Object.keys(body.logit_bias ?? {}).find((key) => Number(key) >= info.vocabSize);
   if (biased === undefined) return;
   const param = `logit_bias.${biased}`;
-  throw new RequestError(
-    'invalid_value',
-    `${param} names no token, as the model's ids end at ${info.vocabSize - 1}; send ids of its own vocabulary`,
-    { param },
+  throw fieldError(
+    param,
+    `names no token, as the model's ids end at ${info.vocabSize - 1}; send ids of its own vocabulary`,
   );
 }
 
@@ -143,10 +139,9 @@ export function checkIds(ids: readonly number[], path: string, { vocabSize }: Li
   const wrong = ids.findIndex((id) => id >= vocabSize);
   if (wrong < 0) return;
   const param = `${path}.${wrong}`;
-  throw new RequestError(
-    'invalid_value',
-    `${param} is ${ids[wrong]}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
-    { param },
+  throw fieldError(
+    param,
+    `is ${ids[wrong]}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
   );
 }
 
@@ -165,7 +160,5 @@ export function checkTextIds(ids: readonly number[], path: string, limits: Limit
 }
 
 function tooMany({ length }: readonly number[], path: string, limit: string): RequestError {
-  return new RequestError('context_length_exceeded', `${path} has ${length} token ids, and ${limit}`, {
-    param: path,
-  });
+  return fieldError(path, `has ${length} token ids, and ${limit}`, 'context_length_exceeded');
 }

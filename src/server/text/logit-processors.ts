@@ -5,7 +5,7 @@ import { LIMITS, type LogitProcessor } from '../../index.ts';
 import { PROCESSOR } from '../../options/conversation.ts';
 import { list } from '../body/bounded.ts';
 import { shapeSchema } from '../body/setting-fields.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import { isObject, show } from '../body/fields.ts';
 import { parseJson } from '../body/json-text.ts';
 import { toRequestError } from '../body/request-error.ts';
@@ -121,5 +121,5 @@ function check(entries: unknown[]): LogitProcessor[] {
 }
 
 function refused(text: string, code: 'invalid_value' | 'unsupported' = 'invalid_value'): RequestError {
-  return new RequestError(code, `${FIELD} ${text}`, { param: FIELD });
+  return fieldError(FIELD, text, code);
 }

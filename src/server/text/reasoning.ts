@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ReasoningOptions } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 import { REASONING } from '../../options/conversation.ts';
 import { membersOf } from '../body/setting-fields.ts';
 import { by, type FieldTable, type HonouredBody, honoured, withoutMissing } from '../body/fields.ts';
@@ -55,21 +55,11 @@ export function checkReasoning(body: ReasoningFields): void {
     const [first] = said;
     const other = said.find(([, value]) => value !== first?.[1]);
     if (first && other) {
-      throw new RequestError(
-        'invalid_value',
-        `${other[0]} says ${other[1]}, and ${first[0]} says ${first[1]}; send one of them`,
-        { param: other[0] },
-      );
+      throw fieldError(other[0], `says ${other[1]}, and ${first[0]} says ${first[1]}; send one of them`);
     }
   }
   if (body.reasoning?.enabled && efforts(body)[0]?.[1] === 'none') {
-    throw new RequestError(
-      'invalid_value',
-      'reasoning.enabled is true, and the effort is none; send one of them',
-      {
-        param: 'reasoning.enabled',
-      },
-    );
+    throw fieldError('reasoning.enabled', 'is true, and the effort is none; send one of them');
   }
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { StructuralTag, TextConstraint, TextFormat } from '../../index.ts';
 import { list, MOST_TOOLS, record } from '../body/bounded.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 import { isEmpty } from '../body/fields.ts';
 
 const schema = z.union([record(z.unknown()), z.boolean()]);
@@ -90,11 +90,7 @@ function constraining(body: ConstraintFields): (keyof ConstraintFields)[] {
 export function checkOneConstraint(body: ConstraintFields): void {
   const [first, second] = constraining(body);
   if (first === undefined || second === undefined) return;
-  throw new RequestError(
-    'invalid_value',
-    `${second} and ${first} both say what the text has to match; send one of them`,
-    { param: second },
-  );
+  throw fieldError(second, `and ${first} both say what the text has to match; send one of them`);
 }
 
 export function toConstraint({

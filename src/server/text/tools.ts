@@ -5,7 +5,7 @@ import type { TextRequest, Tool, ToolChoice } from '../../index.ts';
 import { FUNCTION, TOOL_CHOICES, TOOL_MODES } from '../../options/conversation.ts';
 import { list, MOST_TOOLS } from '../body/bounded.ts';
 import { membersOf } from '../body/setting-fields.ts';
-import { RequestError } from '../http/errors.ts';
+import { refuseField } from '../http/errors.ts';
 import { by, type FieldTable, type HonouredBody, honoured, show } from '../body/fields.ts';
 import { readSchema } from '../body/json-schema.ts';
 
@@ -66,19 +66,16 @@ export function toTools({ tools, functions }: ToolFields): Tool[] | undefined {
 }
 
 function toTool({ name: called, description, parameters, strict }: Definition, path: string): Tool {
-  const refuse = (param: string, text: string): never => {
-    throw new RequestError('invalid_value', `${param} ${text}`, { param });
-  };
   const at = `${path}.parameters`;
   const type = parameters?.['type'];
   if (type !== undefined && type !== 'object' && type !== 'dict')
-    refuse(`${at}.type`, `must be "object", as arguments come by name, got ${show(type)}`);
+    refuseField(`${at}.type`, `must be "object", as arguments come by name, got ${show(type)}`);
   return {
     type: 'function',
     function: {
       name: called,
       ...(description != null && { description }),
-      ...(parameters && { parameters: readSchema(parameters, at, refuse) as Record<string, unknown> }),
+      ...(parameters && { parameters: readSchema(parameters, at, refuseField) as Record<string, unknown> }),
       ...(strict != null && { strict }),
     },
   };
@@ -104,12 +101,9 @@ function toChoice({ tool_choice: wanted, function_call: older }: ToolFields): To
 
 /** Checks rules that involve both the tools and the choice among them. */
 export function checkTools(body: ToolFields): void {
-  const refuse = (param: string, text: string): never => {
-    throw new RequestError('invalid_value', `${param} ${text}`, { param });
-  };
-  if (body.tools && body.functions) refuse('functions', 'is the older form of tools; send one of them');
+  if (body.tools && body.functions) refuseField('functions', 'is the older form of tools; send one of them');
   if (body.tool_choice !== undefined && body.function_call !== undefined)
-    refuse('function_call', 'is the older form of tool_choice; send one of them');
+    refuseField('function_call', 'is the older form of tool_choice; send one of them');
   const field = body.function_call === undefined ? 'tool_choice' : 'function_call';
   const names = (body.tools?.map((entry) => entry.function) ?? body.functions ?? []).map(
     (entry) => entry.name,
@@ -117,15 +111,19 @@ export function checkTools(body: ToolFields): void {
   const seen = new Set<string>();
   const twice = names.find((one) => seen.has(one) || !seen.add(one));
   if (twice !== undefined)
-    refuse(body.tools ? 'tools' : 'functions', `has ${show(twice)} twice; give each function its own name`);
+    refuseField(
+      body.tools ? 'tools' : 'functions',
+      `has ${show(twice)} twice; give each function its own name`,
+    );
 
   const wanted = toChoice(body);
   if (wanted === 'auto' || wanted === 'none') return;
-  if (names.length === 0) refuse(field, 'asks for a call and needs tools; send the functions it may call');
+  if (names.length === 0)
+    refuseField(field, 'asks for a call and needs tools; send the functions it may call');
   const chosen = wanted === 'required' ? [] : 'names' in wanted ? wanted.names : [wanted.name];
   const unknown = chosen.find((one) => !names.includes(one));
   if (unknown !== undefined)
-    refuse(
+    refuseField(
       field,
       `names ${show(unknown)}, and the tools are ${names.join(', ')}; send the name of one of them`,
     );

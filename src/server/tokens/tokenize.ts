@@ -2,7 +2,7 @@
 
 import { MODEL_KINDS, type TextPrompt, type Tool } from '../../index.ts';
 import { toTileLimits } from '../chat/chat-request.ts';
-import { RequestError } from '../http/errors.ts';
+import { refuseField } from '../http/errors.ts';
 import { withMedia } from '../media/request-media.ts';
 import { whileClientWaits } from '../service/model-call.ts';
 import { findModel } from '../service/models.ts';
@@ -56,13 +56,10 @@ const TOKENIZE = bodyRoute(
 );
 
 function checkOneInput({ prompt, messages }: { prompt?: unknown; messages?: unknown }): void {
-  if ((prompt === undefined) !== (messages === undefined)) return;
-  const isMissing = prompt === undefined;
-  throw new RequestError(
-    isMissing ? 'missing_required_parameter' : 'invalid_value',
-    `${isMissing ? 'prompt is required, or messages' : 'prompt and messages are both there'}; send one of them`,
-    { param: 'prompt' },
-  );
+  if (prompt === undefined && messages === undefined)
+    refuseField('prompt', 'is required, or messages; send one of them', 'missing_required_parameter');
+  if (prompt !== undefined && messages !== undefined)
+    refuseField('prompt', 'and messages are both there; send one of them');
 }
 
 const DETOKENIZE = bodyRoute(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { keepModels, type Openers } from '../../../src/cli/serve/serve-models.ts';
+import { checkModelOptions, keepModels, type Openers } from '../../../src/cli/serve/serve-models.ts';
 import { planModels } from '../../../src/cli/serve/serve-plan.ts';
 import { EngineError, MODEL_KINDS, shippedModelPath } from '../../../src/index.ts';
 import { type RunningServer, startServer } from '../../../src/server/lifecycle.ts';
@@ -48,6 +48,14 @@ describe('what is served', () => {
     expect(() => planModels([chat, `${chat}/`])).toThrow('two models are called chat');
     expect(planModels([chat, chat], ['a', 'b']).map(({ names }) => names)).toEqual([['a'], ['b']]);
   });
+});
+
+it('refuses options that exclude each other before a server is started', () => {
+  const models = planModels([chat]);
+  expect(() => checkModelOptions(models, { 'storage-cache-size': 1e9 } as never)).toThrow(
+    'has no effect without `storageCache`',
+  );
+  expect(() => checkModelOptions(models, {} as never)).not.toThrow();
 });
 
 const servers: RunningServer[] = [];

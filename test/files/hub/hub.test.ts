@@ -194,6 +194,21 @@ describe('cache', () => {
 });
 
 describe('without the network', () => {
+  test('the error of an id whose owner is a folder here names both readings', async () => {
+    const { resolve, env } = await hubFixture();
+    const offline = { ...env, HF_HUB_OFFLINE: '1' };
+    const missing = (model: string): Promise<Error> =>
+      resolveModel(model, { env: offline }).then(
+        () => new Error('it was found'),
+        (error: Error) => error,
+      );
+    expect((await missing('models/no-such-model')).message).toMatch(
+      /HF_HUB_OFFLINE.*; as a path, 'models\/no-such-model' is not in the folder 'models' either/,
+    );
+    expect((await missing('nobody/no-such-model')).message).not.toContain('as a path');
+    await expect(resolve({ env: offline })).rejects.toMatchObject({ code: 'model_not_found' });
+  });
+
   test('HF_HUB_OFFLINE finds a branch through refs and asks nobody', async () => {
     const { resolve, env, hub } = await hubFixture();
     const first = await resolve();
