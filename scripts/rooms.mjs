@@ -74,7 +74,7 @@ export const ROOMS = {
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
-    packages: ['@huggingface/tokenizers', 'sharp', 'ioredis', ...SOUNDS],
+    packages: ['@huggingface/tokenizers', '@noble/hashes', 'sharp', 'ioredis', ...SOUNDS],
     node: [
       /^shipped\.ts$/,
       /^disk\/(cache-folder|source-disk|tuned-file)\.ts$/,

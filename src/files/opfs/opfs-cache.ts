@@ -3,12 +3,14 @@
 //   models/owner--name/model.json            branches and tags, and the files of each snapshot by their blobs
 //                     /blobs/<sha256 or etag>  the bytes, once each; <blob>.incomplete while they arrive
 
+import { sha1 } from '@noble/hashes/legacy.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { readAll, writeAll } from './access-handle.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from '../hub/hub-cache.ts';
 import { pause, throwIfCancelled } from '../hub/hub-http.ts';
 import type { KnownFile } from '../hub/hub-source.ts';
 import { nameOf } from '../posix-path.ts';
-import { Sha1, Sha256 } from '../sha.ts';
 import type { ByteSource } from '../source.ts';
 import { readModelRecord, type ModelRecord, writeModelRecord } from './model-record.ts';
 import { DOWNLOADED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
@@ -50,7 +52,8 @@ export class OpfsCache implements ModelCache {
   }
 
   hasher(kind: 'sha1' | 'sha256'): Hasher {
-    return kind === 'sha1' ? new Sha1() : new Sha256();
+    const hash = (kind === 'sha1' ? sha1 : sha256).create();
+    return { update: (bytes) => void hash.update(bytes), hex: () => bytesToHex(hash.digest()) };
   }
 
   async errorOf(error: unknown, id: string): Promise<unknown> {

@@ -11,7 +11,7 @@ import {
   type PackedFile,
 } from '../checkpoint/packed-file.ts';
 import { crc32 } from '../crc32.ts';
-import { sha256 } from '../sha.ts';
+import { sha256 } from './text-hash.ts';
 import { writeAll } from './access-handle.ts';
 import { PACKED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
 import type { AccessHandle, PrivateFolder } from './storage.ts';

@@ -1,6 +1,6 @@
 // Tuned kernel variants in the private file system: one small JSON file per adapter and driver.
 
-import { sha256 } from '../sha.ts';
+import { sha256 } from './text-hash.ts';
 import { parseTuned, tunedFileName, tunedText, type TunedEntries, type TunedFor } from '../tuned-entries.ts';
 import type { OriginStorage, PrivateFolder } from './storage.ts';
 
