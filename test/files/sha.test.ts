@@ -5,7 +5,7 @@ import { noise } from './hub/mock-hub.ts';
 
 const HASHES = { sha1: Sha1, sha256: Sha256 } as const;
 
-test.each([0, 1, 55, 56, 63, 64, 65, 119, 128, 1000, 70_001])('%d bytes in any pieces', (length) => {
+test.each([0, 1, 55, 56, 63, 64, 65, 119, 128, 1000, 70_001])('digests of %d bytes in pieces', (length) => {
   const bytes = noise(length, length);
   for (const kind of ['sha1', 'sha256'] as const)
     for (const piece of [1, 7, 64, 1000, length + 1]) {
@@ -15,7 +15,7 @@ test.each([0, 1, 55, 56, 63, 64, 65, 119, 128, 1000, 70_001])('%d bytes in any p
     }
 });
 
-test('counts the bits of more than 512 MiB', () => {
+test('Sha256 counts the bits of more than 512 MiB', () => {
   const bytes = noise(2 ** 20, 3);
   const [own, other] = [new Sha256(), createHash('sha256')];
   for (let at = 0; at < 520; at++) {

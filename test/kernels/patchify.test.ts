@@ -66,7 +66,7 @@ describe.each(['pqc', 'cpq'] as const)('%s', (order) => {
   });
 });
 
-it('what does not fit is refused with the numbers', async () => {
+it('sizes that do not fit are refused with the numbers', async () => {
   const record = compute({
     device,
     capacity: {},

@@ -127,7 +127,7 @@ describe.each(Object.entries(FAMILIES))('%s', (title, family) => {
   });
 });
 
-it('a table of positions that lost its first dimension, as stable-diffusion.cpp writes it, has the places that it has', async () => {
+it('a table of positions without its first dimension, as in stable-diffusion.cpp, keeps its positions', async () => {
   const file = join(scratch, 'sd3-places.gguf');
   const pipeline = tinySD3({
     name: 'sd3-places',

@@ -77,7 +77,7 @@ function resident(golden: string): Promise<string> {
   return image;
 }
 
-describe('each option alone', () => {
+describe('each option of offloading alone', () => {
   it.each<[Partial<ImageModelOptions>, string, string]>([
     [{ ditCpuOffload: true }, 'transformer', 'offloaded'],
     [{ textEncoderCpuOffload: true }, 'text_encoder', 'offloaded'],

@@ -126,7 +126,7 @@ it.each([
   ['another filter', { resample: 1 }, {}, {}, 'unsupported'],
   ['texts for other patches', {}, {}, { patch_size: 8 }, 'bad_checkpoint'],
   ['texts for cells', {}, {}, { spatial_merge_size: 2 }, 'bad_checkpoint'],
-])('refuses %s', (_, changes, config, outer, code) => {
+])('a configuration of Pixtral is refused with %s', (_, changes, config, outer, code) => {
   expect(() => openModel('pixtral', config, changes, outer)).toThrow(expect.objectContaining({ code }));
 });
 

@@ -44,7 +44,7 @@ describe.each(['whole', 'scan'])('%s', (name) => {
   });
 });
 
-it('an image has its turn beside requests that decode in as many slots as there are', async () => {
+it('an image is computed beside requests that decode in as many slots as there are', async () => {
   const golden = JSON.parse(readFileSync(`${FOLDER}/whole.json`, 'utf8')) as {
     conversations: Record<string, Conversation>;
   };

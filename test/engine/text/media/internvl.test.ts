@@ -119,7 +119,7 @@ describe.each([
   );
 });
 
-it.each(['qwen2', 'qwen2-original'])('%s: templates may print either placeholder', (checkpoint) => {
+it.each(['qwen2', 'qwen2-original'])('the template of %s may print either placeholder', (checkpoint) => {
   const files = mediaFiles(checkpoint);
   const { readers } = mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files);
   const pixels = { width: 24, height: 24, data: new Uint8Array(3 * 24 * 24) };
