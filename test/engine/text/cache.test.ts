@@ -81,35 +81,38 @@ describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('prefix caching of %s c
 
 describe('rotary frequencies that depend on the length', () => {
   const rope = { rope_theta: 10000, factor: 4, original_max_position_embeddings: 48 };
-  test.each(['dynamic', 'longrope'])('share pages only where they are the same: %s', async (rope_type) => {
-    const factors = (value: number): number[] => Array.from({ length: 8 }, () => value);
-    const rope_scaling = { ...rope, rope_type, short_factor: factors(1), long_factor: factors(3) };
-    // The type dynamic extends the stated context; longrope states the extended one.
-    const config = {
-      max_position_embeddings: rope_type === 'dynamic' ? 48 : 192,
-      rope_parameters: null,
-    };
-    const open = (prefixCache: boolean) =>
-      openGolden('llama', { prefixCache, config: { ...config, rope_scaling } });
-    const lengths = [34, 40, 47, 60, 60, 61, 100, 34];
-    const texts = lengths.map((length): TextRequest => ({
-      prompt: { ids: prompt(length, 3) },
-      maxTokens: 30,
-      temperature: 0,
-      ignoreEos: true,
-    }));
-    const [off, on] = [await open(false), await open(true)];
-    const found: number[] = [];
-    for (const request of texts) {
-      const { ids, cached } = await ask(on, request);
-      expect(ids).toEqual((await ask(off, request)).ids);
-      found.push(cached!.device);
-    }
-    expect(found).toEqual(
-      rope_type === 'dynamic' ? [0, 32, 32, 0, 32, 0, 0, 32] : [0, 32, 32, 0, 32, 32, 32, 32],
-    );
-    await Promise.all([off.close(), on.close()]);
-  });
+  test.each(['dynamic', 'longrope'])(
+    'share pages only where the rotations are the same: %s',
+    async (rope_type) => {
+      const factors = (value: number): number[] => Array.from({ length: 8 }, () => value);
+      const rope_scaling = { ...rope, rope_type, short_factor: factors(1), long_factor: factors(3) };
+      // The type dynamic extends the stated context; longrope states the extended one.
+      const config = {
+        max_position_embeddings: rope_type === 'dynamic' ? 48 : 192,
+        rope_parameters: null,
+      };
+      const open = (prefixCache: boolean) =>
+        openGolden('llama', { prefixCache, config: { ...config, rope_scaling } });
+      const lengths = [34, 40, 47, 60, 60, 61, 100, 34];
+      const texts = lengths.map((length): TextRequest => ({
+        prompt: { ids: prompt(length, 3) },
+        maxTokens: 30,
+        temperature: 0,
+        ignoreEos: true,
+      }));
+      const [off, on] = [await open(false), await open(true)];
+      const found: number[] = [];
+      for (const request of texts) {
+        const { ids, cached } = await ask(on, request);
+        expect(ids).toEqual((await ask(off, request)).ids);
+        found.push(cached!.device);
+      }
+      expect(found).toEqual(
+        rope_type === 'dynamic' ? [0, 32, 32, 0, 32, 0, 0, 32] : [0, 32, 32, 0, 32, 32, 32, 32],
+      );
+      await Promise.all([off.close(), on.close()]);
+    },
+  );
 });
 
 describe('the slower tiers of the cache', () => {
