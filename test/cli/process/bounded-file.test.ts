@@ -18,7 +18,7 @@ it('a file is read whole, up to a bound', async () => {
   await expect(readBounded(path, 'the file x', 11)).rejects.toThrow(/^the file x is longer than/);
 });
 
-it('an option that needs another one is refused without it', () => {
+it('the error of --model-path says to give the model by itself', () => {
   const model = { name: 'model', help: '', required: false, elsewhere: ['model-path'] };
   expect(() => readArguments(['--model-path', 'x'], {}, [model])).toThrow(
     'there is no option --model-path here: give the model by itself',

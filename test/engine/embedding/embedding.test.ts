@@ -53,7 +53,7 @@ function expectNear(found: Float32Array, wanted: readonly number[], tolerance: n
   expect(furthest).toBeLessThan(tolerance);
 }
 
-describe.each(['bert', 'bert-26', 'bert-cls', 'roberta', 'qwen3'])('%s', (name) => {
+describe.each(['bert', 'bert-26', 'bert-cls', 'roberta', 'qwen3'])('the embedding model %s', (name) => {
   const tolerance = name === 'qwen3' ? TOLERANCE_F16 : TOLERANCE;
 
   it('gives the vectors of transformers', async () => {

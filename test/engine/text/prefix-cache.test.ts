@@ -172,7 +172,7 @@ describe('the next request that runs', () => {
   });
 });
 
-it('a flush of the prefix cache works while nothing runs only', async () => {
+it('a flush of the prefix cache works only while no request runs', async () => {
   const engine = createPaperEngine(LIMITS);
   const first = engine.start(paperSequence(prompt(100), 20));
   await until(() => generated(first).length > 2);
@@ -184,7 +184,7 @@ it('a flush of the prefix cache works while nothing runs only', async () => {
   expect(engine.scheduler.pages.pool.free).toBe(LIMITS.pages);
 });
 
-it('pages that a failed sequence has spoilt are forgotten, and other sequences keep theirs', async () => {
+it('pages that a discarded sequence spoilt are not found again', async () => {
   const engine = createPaperEngine(LIMITS);
   const [first, second] = [paperSequence(prompt(100), 100), paperSequence(prompt(100), 40)];
   [first, second].forEach(engine.start);

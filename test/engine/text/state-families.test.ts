@@ -17,7 +17,7 @@ async function reply(model: TextModel, prompt: number[], n = 1): Promise<number[
   return (await collect(model.generate({ ...greedy(prompt, 8), n }))).ids;
 }
 
-describe.each(['lfm2', 'qwen3-next'] as const)('%s', (name) => {
+describe.each(['lfm2', 'qwen3-next'] as const)('the family %s', (name) => {
   const family = goldenModel(name, { max_position_embeddings: 1024 });
   const own = { ...options, model: family.path };
   let alone: TextModel;

@@ -8,7 +8,7 @@ import { hubFixture } from './mock-hub-fixture.ts';
 
 const TOTAL = 305_021;
 
-test('a path of a file does not remove it, nor the model', async () => {
+test('removeModel() refuses a path to a file of a model', async () => {
   const { env, resolve } = await hubFixture();
   await resolve();
   await expect(removeModel(`${ID}:model.safetensors`, { env })).rejects.toMatchObject({

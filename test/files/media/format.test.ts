@@ -40,7 +40,7 @@ describe('SVG files', () => {
     ['an ended comment and many that are not', `<!---->${'<!-- '.repeat(10_000)}`],
     ['spaces', ' '.repeat(10_000)],
     ['comments within a declaration', `<?xml ${'<!---->'.repeat(10_000)}`],
-  ])('are found in one pass over other files: %s', (_, start) => {
+  ])('are told from other files in one pass: %s', (_, start) => {
     expect(withinSeconds(() => told(start, 'image'))).toMatch(/no known format|HTML or XML/);
     expect(withinSeconds(() => readHeader(latin1Bytes(start)))).toBeNull();
   });

@@ -145,7 +145,7 @@ describe('a lost device', () => {
     expect([session.restarts, devices.map(({ destroyed }) => destroyed)]).toEqual([1, [1, 1, 0]]);
   });
 
-  it('is noticed the moment it is loaded', async () => {
+  it('is replaced at once if it is lost as it is loaded', async () => {
     let breaks = true;
     const { result: session } = await openPaperSession(
       {

@@ -75,7 +75,7 @@ function seenOf({ inputs, parts }: PreparedMedium): SeenImage {
   };
 }
 
-describe.each(['whole', 'scan'] as const)('%s', (name) => {
+describe.each(['whole', 'scan'] as const)('Gemma 3, %s images', (name) => {
   const golden = readJson(`${FOLDER}/${name}.json`) as unknown as Record<
     'images' | 'media_images',
     Record<string, SeenImage | null>

@@ -83,7 +83,7 @@ function seenOf({ inputs, layout, parts }: PreparedMedium, patch: number): SeenI
   };
 }
 
-describe.each(['pixtral', 'mistral3'] as const)('%s', (name) => {
+describe.each(['pixtral', 'mistral3'] as const)('the processor of %s', (name) => {
   const golden = readJson(`${FOLDER}/${name}.json`) as unknown as Golden;
 
   it('sees odd images as transformers does', async () => {

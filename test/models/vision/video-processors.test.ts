@@ -116,7 +116,7 @@ function distances(valueAt: Values, wanted: NonNullable<Seen>, { image_mean, ima
   return [Math.max(...errors), errors.reduce((sum, error) => sum + error, 0) / errors.length] as const;
 }
 
-describe.each(Object.entries(golden.processors))('%s', (_, { checkpoint, settings, clips }) => {
+describe.each(Object.entries(golden.processors))('processor %s', (_, { checkpoint, settings, clips }) => {
   const side = settings.max_image_size?.longest_edge;
   const image = checkpoint.startsWith('idefics3')
     ? { max_image_size: { longest_edge: side }, size: { longest_edge: 67 } }

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { HELLO, startMessages } from './anthropic-harness.ts';
 
-it('requests of Claude Code begin alike: the header for billing is no instruction', async () => {
+it('the billing header of Claude Code is left out of the system message', async () => {
   const { post, model } = await startMessages(HELLO);
   const messages = [{ role: 'user', content: 'Hi' }];
   const billed = (cch: string) => ({
@@ -48,7 +48,7 @@ it('requests of Claude Code pass to any model', async () => {
   });
 });
 
-it('Claude Code finds an image that is refused by the error, and goes on without it', async () => {
+it('an image that is refused has its place in the error, as Claude Code reads it', async () => {
   const { post } = await startMessages(HELLO);
   const content = [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } }];
   const { status, body } = await post({

@@ -46,7 +46,7 @@ async function rowsOf(tensor: Tensor, texts: number): Promise<Rows[]> {
 describe.each([
   { name: 'sd1', xl: false, columns: 64 },
   { name: 'sdxl', xl: true, columns: 128 },
-])('$name', ({ name, xl, columns }) => {
+])('the text encoder of $name', ({ name, xl, columns }) => {
   let parts: Parts;
   beforeAll(async () => void (parts = await openTiny(name)));
   afterAll(() => parts.components.close());

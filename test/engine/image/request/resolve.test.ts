@@ -160,7 +160,7 @@ it('a refused size says that it comes from the image, if the request has none', 
   expect(() => resolved(SD, { image: thin, width: 64004 })).toThrow(/^width is 64004;/);
 });
 
-it("the source of a model's own steps says that they were raised", () => {
+it("the reason of a model's own steps says that they were raised", () => {
   const of = (request: Partial<CompleteImageRequest>) =>
     resolved(SD, { image, strength: 0.1, ...request }, false, 4).event;
   expect(of({})).toMatchObject({
@@ -189,7 +189,7 @@ describe('texts for the second encoder', () => {
     expect(refiner).toThrow(/prompt_2 is for the second of two text encoders, and this model has one/);
   });
 
-  it('take the negative prompt as well', () => {
+  it('need a negative prompt for both encoders', () => {
     const kwargs = { negative_prompt_2: 'fog' };
     expect(resolved(XL, { kwargs, negativePrompt: 'rain' }).call).toEqual({ negativePrompt2: 'fog' });
     expect(() => resolved(XL, { kwargs })).toThrow(
@@ -244,7 +244,7 @@ it.each<[string, string, Partial<CompleteImageRequest>, number]>([
   ['a number of steps of its own', SD, { image, steps: 1 }, 1],
   ['a flow model, where a part of a step is one', Z, { image, strength: 0.3 }, 1],
   ['LCM, which spreads its steps', 'LatentConsistencyModelPipeline', { image, strength: 0.3 }, 1],
-])('a model that leaves out steps takes as many as leave one: %s', (_, className, request, steps) => {
+])('a single step is raised until a strength leaves one: %s', (_, className, request, steps) => {
   expect(resolved(className, request, false, 1).event.values.steps).toBe(steps);
 });
 
@@ -257,7 +257,7 @@ describe('fields of a request', () => {
     expect([request.clipSkip, event.values.clipSkip]).toEqual([2, 2]);
   });
 
-  it('of the last image have a seed of their own', () => {
+  it('give the last image a seed of its own', () => {
     const seed = Number.MAX_SAFE_INTEGER - 1;
     expect(resolved(SD, { seed, samples: 2 }).event.values.samples).toBe(2);
     expect(() => resolved(SD, { seed, samples: 3 })).toThrow(/last of 3 images would have one above/);

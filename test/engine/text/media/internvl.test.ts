@@ -68,7 +68,7 @@ describe.each([
   ['qwen2-original', 'qwen2'],
   ['qwen3', 'qwen3'],
   ['qwen3-original', 'qwen3'],
-])('%s', (checkpoint, name) => {
+])('InternVL with %s', (checkpoint, name) => {
   const golden = goldenOf(name);
   let model: TextModel;
   beforeAll(async () => {
