@@ -42,6 +42,7 @@ const checks = [
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
   ['types without Node', [bin('typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.browser.json')]],
   ['imports', [join(root, 'scripts/check-imports.mjs')]],
+  ['words', [join(root, 'scripts/check-words.mjs')]],
   ['readme', [join(root, 'scripts/check-readme.mjs')]],
   ['format', [bin('oxfmt/bin/oxfmt'), '--check', ...rooms]],
 ];

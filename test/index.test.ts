@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as face from '../src/index.ts';
 
-it('is these names and no more', () => {
+it('the public face exports these names and no more', () => {
   expect(Object.keys(face).toSorted((a, b) => a.localeCompare(b))).toEqual([
     'adapters',
     'checkKernels',
@@ -44,7 +44,7 @@ it('is these names and no more', () => {
   ]);
 });
 
-it('names the adapters, which compute what they should', async () => {
+it('adapters() lists adapters, and probeAdapter() finds that each computes right', async () => {
   const adapters = await face.adapters();
   expect(adapters.length).toBeGreaterThan(0);
   for (const [i, adapter] of adapters.entries()) {
@@ -54,7 +54,7 @@ it('names the adapters, which compute what they should', async () => {
   }
 });
 
-it('an adapter that is not there is named with those that are', async () => {
+it('probeAdapter() refuses an adapter that is not there by naming those that are', async () => {
   const result = await face.probeAdapter('no such adapter');
   expect(result.ok).toBe(false);
   expect(result.problem).toContain('no such adapter');
@@ -62,20 +62,20 @@ it('an adapter that is not there is named with those that are', async () => {
   await expect(opening).rejects.toMatchObject({ code: 'bad_request', param: 'adapter' });
 });
 
-it('the model that ships is where it says, and resolves to itself', async () => {
+it('the path of the shipped model is a folder that resolves to itself', async () => {
   const path = face.shippedModelPath();
   expect(existsSync(join(path, 'config.json'))).toBe(true);
   expect((await face.resolveModel(path)).path).toBe(path);
   expect(await face.resolveModel('svc-chat-mini')).toEqual({ path, id: 'svc-chat-mini', revision: null });
 });
 
-it('a folder that is none is refused by the name that was given', async () => {
+it('a path that is not a folder is refused by the name that was given', async () => {
   const opening = face.openTextModel({ model: './no/such/folder' });
   await expect(opening).rejects.toMatchObject({ code: 'model_not_found' });
   await expect(opening).rejects.toThrow('no/such/folder');
 });
 
-it('a conversation needs nothing else', async () => {
+it('a conversation with the shipped model needs no options', async () => {
   const notes: face.OpenEvent[] = [];
   const model = await face.openTextModel({ model: face.shippedModelPath(), memoryBudget: 2 ** 29 }, (event) =>
     notes.push(event),

@@ -34,7 +34,7 @@ const FIRST = {
     /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|tensors|more|scores)|no subgroups' heads of 40|several teams|segments/,
   attention:
     /^(2 queries a key, 128 dims|1 queries a key, 80)|12 queries a key, 16 dims|3 queries a key, 24 dims, window null|cap 1\.5|are (as many|one)|pages in f16 80|without subgroups 16|overflow/,
-  'attention-phases': /^4 queries a key|^does not|^takes several/,
+  'attention-phases': /^4 queries a key|^attention /,
   conv2d:
     /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|: right, and a batch|256 KiB|assertion/,
   'dispatch-work': /^(rows after|queries of|a context|CPU adapters)|"cpu"|convolution, \{"profile"/,

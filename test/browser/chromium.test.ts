@@ -6,7 +6,7 @@ import { usePages } from './chromium.ts';
 
 const pages = usePages({ isolated: true, persistent: true });
 
-pages.test('collects errors of a page and of its workers, except those that a test allows', async () => {
+pages.test('pages collect errors of a page and of its workers, except those that a test allows', async () => {
   const page = await pages.open();
   await page.evaluate(async () => {
     setTimeout(() => {
@@ -25,7 +25,7 @@ pages.test('collects errors of a page and of its workers, except those that a te
   expect(problems).toHaveLength(4);
 });
 
-pages.test('answers by routes, and keeps a persistent profile over a restart', async () => {
+pages.test('pages answer by routes, and keep a persistent profile over a restart', async () => {
   pages.route('/hub/', (request, response) => void response.end(request.url));
   const before = await pages.open();
   const isIsolated = await before.evaluate(async () => {

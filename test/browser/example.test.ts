@@ -9,7 +9,7 @@ let server: { url: string; close(): void };
 beforeAll(async () => void (server = await serveExample()));
 afterAll(() => server.close());
 
-pages.test('answers a question and draws an image', async () => {
+pages.test('the example page answers a question and draws an image', async () => {
   const page = await pages.open();
   page.setDefaultTimeout(120_000); // kernels of images compile slowly on a busy machine with an empty cache
   await page.goto(server.url);

@@ -30,7 +30,7 @@ const golden = JSON.parse(
   conversations: Record<string, { turns: [string, string[]][]; ids: number[]; greedy: number[] }>;
 };
 
-pages.test('reads files, pixels and ImageData', { timeout: 180_000 }, async () => {
+pages.test('a model in a page reads files, pixels and ImageData', { timeout: 180_000 }, async () => {
   const page = await pages.open();
   const media = await page.evaluate(
     async ({ model, names }) => {

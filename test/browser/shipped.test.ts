@@ -46,13 +46,16 @@ pages.test('the page lists the adapter that the browser offers', async () => {
   expect(found).toEqual([true]);
 });
 
-pages.test.each(REPLIES)('answers "$question" with the tokens of Node', async ({ question, ids }) => {
-  const reply = await askInPage(question, REPLY_TOKENS);
-  expect(reply.ids).toEqual(ids);
-  expect(reply.end!.completionTokens).toBe(ids.length);
-});
+pages.test.each(REPLIES)(
+  'a chat model answers "$question" with the tokens of Node',
+  async ({ question, ids }) => {
+    const reply = await askInPage(question, REPLY_TOKENS);
+    expect(reply.ids).toEqual(ids);
+    expect(reply.end!.completionTokens).toBe(ids.length);
+  },
+);
 
-pages.test('embeds texts as transformers does, with a model in a folder', async () => {
+pages.test('an embedding model in a folder embeds texts as transformers does', async () => {
   const names = readdirSync(BERT, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(BERT.length + 1));
@@ -84,7 +87,7 @@ pages.test('embeds texts as transformers does, with a model in a folder', async 
     for (const [i, value] of embedding.entries()) expect(vectors[at]![i]).toBeCloseTo(value, 3);
 });
 
-pages.test('answers several requests at once as it does alone', async () => {
+pages.test('the language model answers several requests at once as it does alone', async () => {
   const replies = await page.evaluate(
     ([questions, tokens]) => Promise.all(questions.map((question) => ask(question, tokens))),
     [REPLIES.map(({ question }) => question), REPLY_TOKENS] as const,
@@ -122,7 +125,7 @@ pages.test('a request goes on with the tokens it would have had where the device
   expect(await page.evaluate(() => chat.metrics())).toMatchObject({ deviceRestarts: 1, running: 0 });
 });
 
-pages.test('draws the image of Node within 1/255, while the language model answers', async () => {
+pages.test('the image model draws as Node within 1/255, while the language model answers', async () => {
   await page.evaluate(async () => {
     // The autoencoder is given apart.
     const files = await shippedFiles('svc-scenes-mini');
@@ -151,7 +154,7 @@ pages.test('an image that is aborted ends at once, and the next one is as before
   await expectScene((await drawInPage(SCENE.request)).image);
 });
 
-pages.test('changes the masked part of an image file as Node does', async () => {
+pages.test('the image model changes the masked part of an image file as Node does', async () => {
   const start = await sharp(SCENE.path).resize(100, 75, { fit: 'fill' }).jpeg().toBuffer();
   const square = {
     input: Buffer.alloc(80 * 60 * 3, 255),

@@ -21,7 +21,7 @@ it.each([
   ['svc chat', 3, nodeArgs(MAIN, 'chat', folder)],
   ['svc generate', 3, nodeArgs(MAIN, 'generate', '--model-path', folder, '--prompt', 'x')],
   ['a program', 0, nodeArgs(script('../engine/open-nothing.ts'), folder)],
-])('%s ends at once', { timeout: 60_000 }, async (_, code, args) => {
+])('the command %s ends at once where opening fails', { timeout: 60_000 }, async (_, code, args) => {
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -51,7 +51,7 @@ describe('svc plan', () => {
     expect(JSON.parse(json)).toMatchObject({ kind: 'image', budget: 2 ** 30, fits: true, cache: null });
   });
 
-  it('throws the refusal of a model that is none', async () => {
+  it('throws the refusal of a folder that is not a model', async () => {
     await expect(run('/nowhere/at/all')).rejects.toMatchObject({ code: 'model_not_found' });
   });
 });

@@ -21,7 +21,7 @@ const roomsOf = (file: string): string[] => [
   ...new Set([...loadedBy(file)].map((name) => name.split('/')[0]!)),
 ];
 
-it('the reader of imports follows them', () => {
+it('the scan of imports follows them', () => {
   expect([...loadedBy('index.ts')]).toContain('host/node/start-worker.ts');
   expect(loadedBy('cli/chat/chat.ts').size).toBeGreaterThan(loadedBy('cli/version.ts').size);
 });
@@ -35,7 +35,7 @@ it('the executable and its list of commands load no engine', () => {
   expect(files).toEqual(new Set(['files/error.ts', 'files/message.ts']));
 });
 
-it('the public face checks the version of Node before it loads anything else', () => {
+it('the public face checks the version of Node before it loads other files', () => {
   expect([...loadedBy('index.ts')].slice(0, 5)).toEqual([
     'index.ts',
     'host/node/version-check.ts',
@@ -45,7 +45,7 @@ it('the public face checks the version of Node before it loads anything else', (
   ]);
 });
 
-it('the public face loads what opens models when one is opened', () => {
+it('the public face loads the code that opens models when one is opened', () => {
   const loaded = loadedBy('index.ts');
   const openers = ['text/open', 'image/open', 'embedding/open', 'text/plan-text'].map(
     (name) => `engine/${name}.ts`,
@@ -55,7 +55,7 @@ it('the public face loads what opens models when one is opened', () => {
 });
 
 it.each(['version', 'list', 'rm', 'pull', 'plan', 'doctor/doctor'])(
-  '%s loads no engine for its help',
+  'the command %s loads no engine for its help',
   async (file) => {
     expect(await COMMANDS[posix.basename(file)]!.load()).toHaveProperty('run');
     expect(roomsOf(`cli/${file}.ts`).filter((room) => !['cli', 'files', 'options'].includes(room))).toEqual(

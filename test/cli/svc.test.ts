@@ -81,7 +81,7 @@ describe('svc', () => {
     expect(err).toContain(message);
   });
 
-  it('lists only what ships where the cache is empty', async () => {
+  it('lists only the shipped models where the cache is empty', async () => {
     const { code, out } = await run(MAIN, ['list', '--json']);
     expect(code).toBe(0);
     const models = JSON.parse(out) as { id: string; shipped: boolean; bytes: number }[];
@@ -98,7 +98,7 @@ describe('svc chat', () => {
     expect(err).toContain('no question came on standard input: pipe one in, or start svc chat in a terminal');
   });
 
-  it('takes all that is piped in as one question', async () => {
+  it('takes the whole of standard input as one question', async () => {
     const { code, out, err } = await run(FAKE, ['chat', '/m', '--seed', '1'], 'hello\n\n/exit there\n');
     expect({ code, out }).toEqual({ code: 0, out: 'hello\n\n/exit there\n' });
     expect(err).toContain('Preparing kernels: 20 of 20');
@@ -114,7 +114,7 @@ describe('svc chat', () => {
     expect(err).toContain('System message: be brief');
   });
 
-  it('says how questions are given where one stands in the place of the model', async () => {
+  it('says how to ask questions if one is given in place of the model', async () => {
     const { code, err } = await run(FAKE, ['chat', 'what is this?']);
     expect(code).not.toBe(0);
     expect(err).toContain(

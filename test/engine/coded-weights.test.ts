@@ -72,7 +72,7 @@ function shuffled(values: Int32Array, random: Random): Int32Array {
   return Int32Array.from(random.permutation(values.length), (i) => values[i]!);
 }
 
-it('GPTQ of 4 bits with act-order, beside biases of zeros, with and without a LoRA adapter', async () => {
+it('GPTQ weights of 4 bits with act-order, beside biases of zeros, with and without a LoRA', async () => {
   const random = new Random(4);
   const orders = new Map<string, Int32Array>();
   const adapted = new Map<string, readonly [number, number]>();
@@ -93,7 +93,7 @@ it('GPTQ of 4 bits with act-order, beside biases of zeros, with and without a Lo
   await expectEqual('gptq', 'adapter');
 }, 120_000);
 
-it('AWQ of 4 bits', async () => {
+it('AWQ weights of 4 bits', async () => {
   const random = new Random(5);
   const settings = { quant_method: 'awq', bits: 4, group_size: 128, zero_point: true, version: 'gemm' };
   await write('awq', settings, (module, shape) => {
@@ -103,7 +103,7 @@ it('AWQ of 4 bits', async () => {
   await expectEqual('awq');
 }, 120_000);
 
-it('compressed-tensors of 4 bits in attention but for v, and of signed bytes in MLPs', async () => {
+it('compressed-tensors weights of 4 bits in attention but for v, and of signed bytes in MLPs', async () => {
   const random = new Random(6);
   const weights = { type: 'int', strategy: 'group', group_size: 32 };
   const settings = {

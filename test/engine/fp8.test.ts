@@ -100,7 +100,7 @@ async function answer(name: string) {
   return { tokens, weights };
 }
 
-it('log probabilities agree within 1e-3, and the plan counts the bytes', async () => {
+it('log probabilities of FP8 weights agree within 1e-3, and the plan counts the bytes', async () => {
   const [own, wanted] = [await answer('fp8'), await answer('wide')];
   expect(own.tokens.map(({ id }) => id)).toEqual(wanted.tokens.map(({ id }) => id));
   own.tokens.forEach(({ logprob }, i) =>

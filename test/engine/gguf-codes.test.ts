@@ -95,7 +95,7 @@ it('log probabilities of a prompt in tiles and of single tokens agree within 1e-
   await Promise.all([codes!.close(), wide!.close()]);
 }, 120_000);
 
-it('a quantization of the codes is refused', async () => {
+it('a quantization of weights in codes is refused', async () => {
   const opened = openTextModel({ model: join(root, 'codes.gguf'), inline: true, quantization: 'int4' });
   await expect(opened).rejects.toThrow(/quantized already \(.* is Q\d_K\).*leave out/);
 });

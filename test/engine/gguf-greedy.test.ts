@@ -29,7 +29,7 @@ const NAMES = [
   'gemma4-e',
 ];
 
-it.each(NAMES)('%s', async (name) => {
+it.each(NAMES)('greedy tokens of the GGUF file %s', async (name) => {
   const model = await openTextModel({ model: `${ROOT}/${name}/model.gguf`, inline: true });
   const wanted = tokens[name]!;
   const request = { prompt: { ids: prompt }, temperature: 0, maxTokens: wanted.length, ignoreEos: true };

@@ -6,7 +6,7 @@ import { measureLoading } from './load-measured.ts';
 const MiB = 2 ** 20;
 
 it.runIf(process.platform === 'linux')(
-  'a model whose embedding exceeds a binding loads with little memory of its own',
+  'a model whose embedding exceeds a binding loads with little host memory',
   { timeout: 60_000 },
   () => {
     // The embedding is 160 MiB, the binding limit of lavapipe 128.

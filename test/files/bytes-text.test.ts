@@ -11,6 +11,6 @@ it.each<[number, string]>([
   [1023 * 2 ** 20, '1.0 GiB'],
   [24 * 2 ** 30, '24 GiB'],
   [5000 * 2 ** 40, '5000 TiB'],
-])('%d bytes are %s', (bytes, text) => {
+])('the text of %d bytes is %s', (bytes, text) => {
   expect(bytesText(bytes)).toBe(text);
 });

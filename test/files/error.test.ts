@@ -7,7 +7,7 @@ it.each([
   ['clipSkip is 9; it is an integer from 0 to 2', '--clip-skip is 9; it is an integer from 0 to 2'],
   ['the model has no layers to skip', '--clip-skip: the model has no layers to skip'],
   ['clipSkips are many', '--clip-skip: clipSkips are many'],
-])('%j is %j under the name that was typed', (message, told) => {
+])('the message %j is %j under the option that was typed', (message, told) => {
   const cause = new Error('why');
   const error = new EngineError('bad_request', message, { param: 'clipSkip', cause });
   expect(error.underName('--clip-skip')).toMatchObject({
@@ -18,7 +18,7 @@ it.each([
   });
 });
 
-it('a value of any length in a message leaves its words readable', () => {
+it('a long value in a message is cut, and the words around it stay', () => {
   const { message } = new EngineError(
     'bad_checkpoint',
     `config.json: a is "${'x'.repeat(1e6)}", a number is needed`,

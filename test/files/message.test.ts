@@ -13,7 +13,7 @@ const TILE_LIMITS: (keyof TextRequest)[] = ['minTiles', 'maxTiles'];
 
 const message = say`${subject('topP')} is ${3}: raise ${option('memoryBudget')}, or ${say`lower ${field('steps')}`}`;
 
-describe('a message', () => {
+describe('a message that names options', () => {
   it("is the library's own without names", () => {
     expect(textOf(message)).toBe('topP is 3: raise `memoryBudget`, or lower `steps`');
   });
@@ -39,7 +39,7 @@ describe('a message', () => {
   });
 });
 
-it('a note carries its text, and its pieces where some are names', () => {
+it('a note carries its text, and its parts if some are names', () => {
   expect(noteOf('plain')).toEqual({ type: 'note', message: 'plain' });
   expect(noteOf(say`raise ${option('maxLoras')}`)).toEqual({
     type: 'note',
@@ -55,7 +55,7 @@ it('an error keeps its names across a thread', () => {
   expect((received as EngineError).textWith({ option: modelOption })).toContain('raise --memory-budget');
 });
 
-it('names no option and no field that there is not', () => {
+it('messages name only options and fields that exist', () => {
   const folder = new URL('../../src/', import.meta.url);
   const sources = (readdirSync(folder, { recursive: true }) as string[]).filter((name) =>
     name.endsWith('.ts'),

@@ -10,7 +10,7 @@ test.each([
   'a/.x',
   'LICENSE',
   'x.',
-])('%s is taken apart as node:path does', (path) => {
+])('the path %s is taken apart as node:path does', (path) => {
   expect(nameOf(path)).toBe(posix.basename(path));
   expect(extensionOf(path)).toBe(posix.extname(path));
   expect(folderOf(path)).toBe(posix.dirname(path).replace(/^\.$/, ''));

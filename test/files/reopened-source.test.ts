@@ -19,7 +19,7 @@ function counted(size = () => 8): { folder: Folder; counts: { open: number; open
   return { folder, counts };
 }
 
-it('stays open until it is closed, and is then open while something reads it', async () => {
+it('a reopened source stays open until it is closed, and is then open while something reads it', async () => {
   const { folder, counts } = counted();
   const source = await ReopenedSource.open(folder, 'x');
   expect(await source.read(2, 3)).toEqual(Uint8Array.of(2, 3, 4));
@@ -39,7 +39,7 @@ it('stays open until it is closed, and is then open while something reads it', a
   expect(counts.open).toBe(0);
 });
 
-it('does not close under a reading', async () => {
+it('a reopened source does not close during a reading', async () => {
   const { folder, counts } = counted();
   const source = await ReopenedSource.open(folder, 'x');
   const reading = source.read(0, 4);
@@ -48,7 +48,7 @@ it('does not close under a reading', async () => {
   expect(counts.open).toBe(0);
 });
 
-it('refuses a file that has changed its size, and reads it again once it is back', async () => {
+it('a reopened source refuses a file that has changed its size, and reads it again once it is back', async () => {
   let size = 8;
   const { folder, counts } = counted(() => size);
   const source = await ReopenedSource.open(folder, 'x');

@@ -109,7 +109,7 @@ it.each([
   expect(differingRows(await product(unaware), right)).toEqual([0, 1, 2]);
 });
 
-it('converts every half as the adapter does', async () => {
+it('conversion by integers converts every half as the adapter does', async () => {
   const exact = new Device(device.gpu, {
     shaders: (path) => (path === 'all-halves.wgsl' ? ALL_HALVES : readShader(path)),
     summary: device.summary,
@@ -153,7 +153,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 }`;
 
 it.runIf(process.env['SVC_VULKAN_DRIVER'] !== 'swiftshader')(
-  'subgroups that are not what the adapter says are not used',
+  'subgroups of other sizes than the adapter states are not used',
   async () => {
     const { lanes } = device.capabilities;
     const faults: [RegExp, (code: string) => string][] = [

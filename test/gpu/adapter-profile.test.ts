@@ -97,25 +97,25 @@ it.each<[string, string | null, Partial<AdapterSummary>]>([
   ['integrated', null, { vendor: 'arm', architecture: 'valhall' }],
   ['discrete', null, { vendor: 'moore threads' }],
   ['discrete', null, {}],
-])('%s, family %s: %j', (name, family, given) => {
+])('the profile %s, family %s, is that of %j', (name, family, given) => {
   const profile = profileOf(summary(given));
   expect([profile.name, profile.family]).toEqual([name, family]);
 });
 
-describe('graphics of Intel', () => {
+describe("the profile of Intel's graphics", () => {
   const features = ['subgroup-size-control', 'subgroups'];
   const of = (given: Partial<AdapterSummary>) => {
     const { subgroupSize, matvecRows, sharedRows } = profileOf(summary(given));
     return { subgroupSize, matvecRows, sharedRows };
   };
 
-  it('pin subgroups to the width of their registers', () => {
+  it('pins subgroups to the width of the registers', () => {
     expect(of({ ...intel('gen-12hp', ''), features })).toMatchObject({ subgroupSize: 8, matvecRows: 4 });
     expect(of({ ...intel('gen-12lp', ''), features })).toMatchObject({ subgroupSize: 8, sharedRows: 64 });
     expect(of({ ...intel('xe-2hpg', '', XE2), features })).toMatchObject({ subgroupSize: 16, matvecRows: 4 });
   });
 
-  it('have smaller tiles where that is not to be had, or where the adapter tells other sizes', () => {
+  it('has smaller tiles if pinning is not to be had, or if the adapter states other sizes', () => {
     const narrow = { subgroupSize: null, matvecRows: 2, sharedRows: 16 };
     expect(of(intel('gen-12hp', ''))).toEqual(narrow);
     expect(of({ ...intel('xe-hpg', '', { subgroupMinSize: 32, subgroupMaxSize: 32 }), features })).toEqual(
@@ -130,7 +130,7 @@ it('tiles of other GPUs are as large as their registers allow, and software has 
   expect(rowsOf({ vendor: 'mesa', software: true })).toBeNull();
 });
 
-it('GCN has tiles that leave registers for a second subgroup', () => {
+it('tiles of GCN leave registers for a second subgroup', () => {
   const profile = profileOf(
     summary({ vendor: 'amd', architecture: 'gcn-5', description: 'RX Vega', ...WIDE }),
   );
@@ -142,7 +142,7 @@ it('GCN has tiles that leave registers for a second subgroup', () => {
   expect([64, 128].map(quads)).toEqual([2, 1]);
 });
 
-it('names are unique, and tiles of attention are listed up to the largest head', () => {
+it('names of profiles are unique, and tiles of attention are listed up to the largest head', () => {
   for (const list of [PROFILES, FAMILIES])
     expect(new Set(list.map(({ name }) => name)).size).toBe(list.length);
   for (const { attend } of PROFILES) {

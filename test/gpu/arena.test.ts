@@ -20,7 +20,7 @@ function mostAlive(lives: Life[]): number {
   return Math.max(...alive.map((at) => at.length));
 }
 
-it('no two lives that overlap share a slot, every slot is large enough, and there are no more than needed', () => {
+it('slots of an arena are not shared by lives that overlap, are large enough, and no more than needed', () => {
   const random = new Random(1);
   for (let round = 0; round < 500; round++) {
     const lives = randomLives(random);
@@ -53,7 +53,7 @@ it('a second tape shares the slots of the first, which only grow', () => {
   }
 });
 
-it('takes the slot that fits best, and grows one rather than open another', () => {
+it('a life takes the slot that fits best, and grows one rather than open another', () => {
   const slotBytes = [1000, 400, 100];
   const at = (bytes: number): Life => ({ bytes, first: 0, last: 0 });
   expect(assignSlots([at(300)], slotBytes)).toEqual([1]);
@@ -62,7 +62,7 @@ it('takes the slot that fits best, and grows one rather than open another', () =
   expect(assignSlots([at(100), at(100), at(100), at(100)], slotBytes)).toEqual([2, 1, 0, 3]);
 });
 
-it('asks buffers for their size only while slots may have grown', () => {
+it('an arena reads the sizes of its buffers only while slots may have grown', () => {
   let asked = 0;
   const freed: number[] = [];
   const memory = {

@@ -9,7 +9,7 @@ vi.mock('webgpu', () => {
   throw new Error('libc.musl-x86_64.so.1: cannot open shared object file');
 });
 
-it('is said by the reason and the command that tells what is missing', async () => {
+it('a missing GPU binding is reported with the reason and the command that lists what is missing', async () => {
   for (const refusal of [listAdapters, openDevice]) {
     await expect(refusal()).rejects.toMatchObject({ code: 'no_adapter' });
     await expect(refusal()).rejects.toThrow(
@@ -18,6 +18,6 @@ it('is said by the reason and the command that tells what is missing', async () 
   }
 });
 
-it('has plans', async () => {
+it('planModel() works without the GPU binding', async () => {
   expect((await planModel({ model: shippedModelPath() })).opens).toBe(true);
 });

@@ -13,12 +13,12 @@ const budgets = (deviceMemory?: number): Record<string, number> =>
     ]),
   );
 
-it('is a share of the memory that is probably free, on cards a stated figure', () => {
+it('the memory budget of a page is a share of the memory that is probably free, on cards a stated figure', () => {
   expect(budgets(8)).toEqual({ cpu: 2.4, integrated: 2.4, discrete: 4 });
   expect(budgets(32)).toEqual({ cpu: 9.6, integrated: 9.6, discrete: 4 });
   expect(budgets(2)).toEqual({ cpu: 0.6, integrated: 2, discrete: 4 });
 });
 
-it('is that of 4 GiB where the browser reports no memory', () => {
+it('the memory budget of a page is that of 4 GiB if the browser reports no memory', () => {
   expect(budgets()).toEqual(budgets(4));
 });

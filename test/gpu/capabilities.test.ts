@@ -15,13 +15,13 @@ function capabilitiesOf(features: string[], subgroupMinSize: number, subgroupMax
   return { cpu: of(CPU), integrated: of(INTEGRATED) };
 }
 
-it('heeds the sizes of subgroups only where there are subgroups, since wgpu tells 4 to 128 in any case', () => {
+it('the capabilities have sizes of subgroups only with subgroups, since wgpu states 4 to 128 in any case', () => {
   expect(capabilitiesOf([], 4, 128)).toEqual({ cpu: [1, 8], integrated: [1, 32] });
   expect(capabilitiesOf(['subgroups'], 4, 128)).toEqual({ cpu: [4, 128], integrated: [4, 128] });
   expect(capabilitiesOf(['subgroups'], 8, 8)).toEqual({ cpu: [8, 8], integrated: [8, 32] });
 });
 
-it('pins subgroups to the size of the profile only with the feature, in workgroups of a bounded size', () => {
+it('the capabilities pin subgroups only with the feature, in workgroups of a bounded size', () => {
   const pinned = (features: string[], subgroupSize: number | null) => {
     const limits = { maxComputeInvocationsPerWorkgroup: 1024 };
     const gpu = { features: new Set(features), limits } as unknown as GPUDevice;

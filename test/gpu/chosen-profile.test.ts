@@ -11,7 +11,7 @@ const CARD: AdapterSummary = {
 };
 const DOTS = new Set(['packed_4x8_integer_dot_product']);
 
-it('activations are floats unless they are asked for in 8 bits', () => {
+it('activations are floats unless 8 bits are asked for', () => {
   expect(chosenProfile(CARD, {}).activations).toBe('float');
   expect(chosenProfile(CARD, { activationDtype: 'float' }).activations).toBe('float');
   const { activations, ...rest } = chosenProfile(CARD, { activationDtype: 'int8' });
@@ -23,7 +23,7 @@ it('activations are floats unless they are asked for in 8 bits', () => {
   });
 });
 
-it('adapters without such kernels, or without the feature of WGSL, are refused', () => {
+it('activations in 8 bits are refused on adapters without their kernels or the feature of WGSL', () => {
   expect(() => withChoices(CPU, { activationDtype: 'int8' })).toThrow(
     '`activationDtype` int8 is for GPUs, and this adapter is a software adapter: leave it out',
   );

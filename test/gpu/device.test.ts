@@ -11,7 +11,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-describe('adapters', () => {
+describe('adapters of the machine', () => {
   it('are listed with what they can do', async () => {
     const adapters = await listAdapters();
     expect(adapters.length).toBeGreaterThan(0);
@@ -62,7 +62,7 @@ describe('adapters', () => {
   });
 });
 
-describe('the memory budget', () => {
+describe('the memory budget of a device', () => {
   it('is what allocations are held against, by what they are for', () => {
     const small = disguise(device, { memoryBudget: 3 << 20 });
     const weights = small.allocate('weights', 'a', 1 << 20);
@@ -109,7 +109,7 @@ describe('the memory budget', () => {
   });
 });
 
-describe('tensors', () => {
+describe('tensors of a device', () => {
   it('pad their rows with zeros', async () => {
     const x = device.tensor('weights', 'x', [2, 3], Float32Array.from([1, 2, 3, 4, 5, 6]));
     const floats = Array.from(new Float32Array(await device.read(x.region!)));
@@ -129,7 +129,7 @@ describe('tensors', () => {
     expect(Array.from(words)).toEqual([128, 129, 130]);
   });
 
-  it('of no tape say so when a launcher asks for it', () => {
+  it('of no tape are an assertion of a launcher', () => {
     const x = device.tensor('weights', 'x', [2, 3], new Float32Array(6));
     expect(() => tapeOf(x)).toThrow('a tensor of shape [2, 3] belongs to no tape');
     expect(() => new Tape(device, {}).tensor([3, 'rows']).columns).toThrow(
@@ -138,8 +138,8 @@ describe('tensors', () => {
   });
 });
 
-describe('errors', () => {
-  it('that no scope caught come out once, the first of them', async () => {
+describe('errors of a device', () => {
+  it('that no scope caught are reported once, the first of them', async () => {
     expect(device.takeError()).toBeNull();
     for (const label of ['first', 'second']) {
       device.gpu.createBuffer({ label, size: 16, usage: 0x1 | 0x80 }); // MAP_READ | STORAGE: not allowed
@@ -149,7 +149,7 @@ describe('errors', () => {
     expect(device.takeError()).toBeNull();
   });
 
-  it('of a shader name its file, line and parameters', async () => {
+  it('of a shader have its file, line and parameters', async () => {
     const files: Record<string, string> = {
       'main.wgsl': '#import "lib/broken.wgsl"\n@compute @workgroup_size(1)\nfn main() { broken(); }',
       'lib/broken.wgsl': 'const ROWS = 1u;\nfn broken() {\n  let x: f32 = ROWS;\n}',
@@ -169,7 +169,7 @@ describe('errors', () => {
     expect(device.takeError()).toBeNull();
   });
 
-  it('of others come out while a shader is diagnosed', async () => {
+  it('of other causes are reported while a shader is diagnosed', async () => {
     const diagnosing = device.diagnose('widen.wgsl', { SOURCE: 'f32' });
     device.gpu.createBuffer({ label: 'other', size: 16, usage: 0x1 | 0x80 });
     expect(await diagnosing).toEqual([]);
@@ -188,7 +188,7 @@ describe('errors', () => {
     expect(on.pipeline('widen.wgsl', { SOURCE: 'f32' })).not.toBe(first);
   });
 
-  it('a device that is gone says so', async () => {
+  it('a lost device reports its loss', async () => {
     const gone = await openTestDevice();
     gone.destroy();
     expect(await gone.lost).not.toBe('');

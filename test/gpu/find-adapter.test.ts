@@ -21,13 +21,13 @@ it.each([
   ['Firefox on a card', { isFallbackAdapter: false }, false],
   ['an older browser', {}, false],
   ['an older Chromium on SwiftShader', { description: 'SwiftShader Device (LLVM 10.0.0)' }, true],
-])('tells software by the adapter itself or by its name: %s', async (_, info, software) => {
+])('findAdapters() finds software by the adapter itself or by its name: %s', async (_, info, software) => {
   const [found] = await findAdapters(gpuOf(info));
   expect(found!.summary.software).toBe(software);
   expect(profileOf(found!.summary).name).toBe(software ? 'cpu' : 'discrete');
 });
 
-it('lists an adapter once, with the language features of its WebGPU', async () => {
+it('findAdapters() lists an adapter once, with the language features of its WebGPU', async () => {
   const [found, ...others] = await findAdapters(gpuOf({}, new Set(['pointer_composite_access'])));
   expect(others).toEqual([]);
   expect([...found!.languageFeatures]).toEqual(['pointer_composite_access']);

@@ -24,18 +24,18 @@ it.each<[string, Record<string, string>, number | null]>([
     4000,
   ],
   ['no group', {}, null],
-])('pages of files are free, and files in memory are not: %s', (_, files, used) => {
+])('free memory includes the page cache, and not files in memory: %s', (_, files, used) => {
   expect(readUsage(group(files))).toBe(used);
 });
 
-it('is at most what the system has', () => {
+it('free memory is at most what the system has', () => {
   const free = freeHostMemory();
   expect(free).toBeGreaterThan(0);
   expect(free).toBeLessThanOrEqual(totalmem());
   if (process.platform === 'linux') expect(free).toBeLessThan(1.5 * freemem());
 });
 
-it('is divided between a device without memory of its own and weights beside it', () => {
+it('free memory is divided between a device without memory of its own and weights beside it', () => {
   const discrete = PROFILES.find(({ memory }) => memory.freeShare === 0)!;
   expect(hostBudget(discrete, 16e9, 8e9)).toBe(12e9);
   expect(hostBudget(CPU, 16e9, 8e9)).toBe(4e9);

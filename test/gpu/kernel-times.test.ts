@@ -4,7 +4,7 @@ import { Tape } from '../../src/gpu/tape.ts';
 import { rmsnorm } from '../../src/kernels/rmsnorm.ts';
 import { openTestDevice } from './test-device.ts';
 
-it('counts and times each kernel of a replay, those of no rows left out', async () => {
+it('kernel times count and time each kernel of a replay, those of no rows left out', async () => {
   const device = await openTestDevice();
   const tape = new Tape(device, { rows: 4, sampled: 4 });
   const weight = device.tensor('weights', 'weight', [32], new Float32Array(32).fill(1));

@@ -14,7 +14,7 @@ function linked(files: Record<string, string>, params = {}) {
   );
 }
 
-describe('imports', () => {
+describe('imports of a shader', () => {
   const files = {
     'main.wgsl': 'fn main() {}\n#import "lib/a.wgsl"\n#import "weights/$W.wgsl"\nfn after() {}',
     'lib/a.wgsl': '#import "lib/shared.wgsl"\nfn a() {}',
@@ -37,7 +37,7 @@ describe('imports', () => {
   });
 });
 
-describe('parameters', () => {
+describe('parameters of a shader', () => {
   const constants = (text: string, params: object) => linked({ 'main.wgsl': text }, params).code;
 
   it('replace the right side and keep the kind of the default', () => {
@@ -79,7 +79,7 @@ describe('parameters', () => {
   });
 });
 
-describe('what a kernel binds and takes', () => {
+describe('the bindings and parameters of a kernel', () => {
   const text = `struct Args {
   rows: u32,  // of x, y
   shift: i32,
@@ -90,7 +90,7 @@ describe('what a kernel binds and takes', () => {
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 @group(0) @binding(5) var<storage> z: array<f32>;`;
 
-  it('is read off the text', () => {
+  it('are read from the text', () => {
     const { bindings, args } = linked({ 'main.wgsl': text });
     expect(bindings).toEqual([
       { name: 'x', index: 0, type: 'read-only-storage' },
@@ -116,7 +116,7 @@ describe('what a kernel binds and takes', () => {
   });
 });
 
-describe('lines', () => {
+describe('lines of a shader', () => {
   const shader = linked(
     {
       'main.wgsl': '// head\nenable f16;\nfn main() {}\n#import "lib/a.wgsl"',
@@ -142,7 +142,7 @@ describe('lines', () => {
   });
 });
 
-describe('pinned subgroups', () => {
+describe('pinned subgroups of a shader', () => {
   const files: Record<string, string> = {
     'full.wgsl': 'enable f16;\n#import "lib/a.wgsl"\n\n@compute @workgroup_size(64)\nfn main() {}',
     'lib/a.wgsl': 'const FILLS_REGISTERS = true;',

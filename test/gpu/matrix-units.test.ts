@@ -59,7 +59,7 @@ it.each([
     },
     { rows: 8, columns: 8, depth: 8, subgroup: 32, pinned: false },
   ],
-] satisfies [string, Partial<MatrixFacts>, object][])('takes %s', (_, given, unit) => {
+] satisfies [string, Partial<MatrixFacts>, object][])('chooseMatrixUnit() takes %s', (_, given, unit) => {
   expect(chooseMatrixUnit(adapter(given))).toEqual(unit);
 });
 
@@ -78,6 +78,6 @@ it.each([
     'subgroups have 32 to 64 lanes, and this WebGPU does not offer subgroup-size-control',
     { subgroupMaxSize: 64, features: FEATURES.filter((name) => name !== 'subgroup-size-control') },
   ],
-] satisfies [string, Partial<MatrixFacts>][])('says that %s', (reason, given) => {
+] satisfies [string, Partial<MatrixFacts>][])('chooseMatrixUnit() finds none because %s', (reason, given) => {
   expect(chooseMatrixUnit(adapter(given))).toBe(reason);
 });

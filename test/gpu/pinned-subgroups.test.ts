@@ -22,7 +22,7 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 it.each([[['subgroup-size-control', 'shader-f16']], [['shader-f16']]])(
-  'asks for the feature: %j',
+  'requestDevice() asks for the feature if the adapter has it: %j',
   async (has) => {
     const asked: string[] = [];
     const adapter = {
@@ -35,14 +35,14 @@ it.each([[['subgroup-size-control', 'shader-f16']], [['shader-f16']]])(
   },
 );
 
-describe('a device', () => {
-  it('that makes such pipelines leaves the summary as it is', async () => {
+describe('a device with pinned subgroups', () => {
+  it('leaves the summary as it is if it makes such pipelines', async () => {
     const told = await withoutRefusedSizes(device.gpu, ARC); // wants 8 lanes
     expect(told.features).toEqual(device.summary.subgroupMinSize === 8 ? ARC.features : ['subgroups']);
     expect(device.takeError()).toBeNull();
   });
 
-  it('that refuses the size counts as one that cannot pin subgroups', async () => {
+  it('counts as one that cannot pin subgroups if it refuses the size', async () => {
     const told = { ...ARC, architecture: '', subgroupMinSize: 16 }; // wants 16 lanes, which no software adapter has
     expect(profileOf(told).subgroupSize).toBe(16);
     const left = await withoutRefusedSizes(device.gpu, told);

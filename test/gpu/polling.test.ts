@@ -21,7 +21,7 @@ function poll(calls: number): Promise<number> {
   });
 }
 
-it('hands on arguments, in order', async () => {
+it('setImmediate() passes arguments in order while the binding polls', async () => {
   const seen: number[] = [];
   await new Promise<void>((resolve) => {
     for (let i = 0; i < 50; i++) setImmediate((value: number) => seen.push(value), i);
@@ -31,7 +31,7 @@ it('hands on arguments, in order', async () => {
   expect(seen.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, i) => i));
 });
 
-it('lets a short wait through at full speed and slows a long one to a call a millisecond', async () => {
+it('polling lets a short wait through at full speed and slows a long one to a call a millisecond', async () => {
   await new Promise((resolve) => setTimeout(resolve, 20));
   const cpu = process.cpuUsage();
   const long = await poll(300);
@@ -40,7 +40,7 @@ it('lets a short wait through at full speed and slows a long one to a call a mil
   expect((user + system) / 1000).toBeLessThan(long / 2);
 });
 
-it('is waited for until the last call, or as long as the caller likes', async () => {
+it('untilSettled() waits for the last call, or as long as the caller allows', async () => {
   let isDone = false;
   void poll(100).then(() => (isDone = true));
   await untilSettled(60_000);
@@ -53,7 +53,7 @@ it('is waited for until the last call, or as long as the caller likes', async ()
   await untilSettled(60_000);
 });
 
-it('tells when the promises of the binding have settled, before which an exit aborts the process', async () => {
+it('untilSettled() waits for the promises of the binding, before which an exit aborts the process', async () => {
   const script = new URL('leave-pending.ts', import.meta.url);
   const child = spawn(process.execPath, nodeArgs(script, 'wait'), { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';

@@ -24,7 +24,7 @@ function calls(plan: ReplayPlan, from: number, to: number): string[] {
   return made;
 }
 
-it('binds a pipeline once for dispatches that follow each other, and passes no more counts than needed', () => {
+it('a replay plan binds a pipeline once for dispatches that follow each other', () => {
   const shapes: Groups[] = [[4], [4, 1, 1], [2, 3], [2, 1, 5]];
   const names = ['a', 'a', 'b', 'a'];
   const dispatches = shapes.map((shape, i) => ({ pipeline: pipeline(names[i]!), groups: () => shape }));
@@ -37,7 +37,7 @@ it('binds a pipeline once for dispatches that follow each other, and passes no m
   ]);
 });
 
-it('skips a dispatch without workgroups in any dimension, and binds the pipeline anew in each segment', () => {
+it('a replay plan skips a dispatch without workgroups, and binds the pipeline anew in each segment', () => {
   const shapes: Groups[] = [[1], [0], [3, 0], [3, 3, 0], [2]];
   const dispatches = shapes.map((shape) => ({ pipeline: pipeline('a'), groups: () => shape }));
   const plan = new ReplayPlan(dispatches, [0, 1, 2, 3, 4].map(group), {});
@@ -45,7 +45,7 @@ it('skips a dispatch without workgroups in any dimension, and binds the pipeline
   expect(calls(plan, 4, 5)).toEqual(['pipeline a', 'group 4', 'dispatch 2']);
 });
 
-it('evaluates workgroup counts once, and fits the sizes that it was made for only', () => {
+it('a replay plan evaluates workgroup counts once, and fits the sizes that it was made for only', () => {
   let evaluated = 0;
   const sizes: Record<string, number> = { rows: 3, tiles: 1 };
   const groups = (given: Sizes): Groups => {

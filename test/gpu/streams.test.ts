@@ -22,7 +22,7 @@ function region(size: number): Region {
   return { buffer: {} as GPUBuffer, offset: 0, size };
 }
 
-describe('units of a tape', () => {
+describe('stream units of a tape', () => {
   const [a, b, c, d] = [1, 2, 3, 4].map((size) => region(size * 1000));
   const bound = [[a!], [], [b!], [c!], [d!]];
   const livesOf = (prefetch: number, cuts: number[], regions = bound) =>
@@ -70,7 +70,7 @@ describe('units of a tape', () => {
   });
 });
 
-describe('replaying', () => {
+describe('replaying a tape with streamed weights', () => {
   let opened: Device;
   let device: Device;
   beforeEach(async () => {

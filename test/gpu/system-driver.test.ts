@@ -18,7 +18,7 @@ const LIST = `
   const adapters = await listAdapters();
   process.stdout.write(adapters.map(({ description }) => description).join(), () => process.exit());`;
 
-it.runIf(cached)('is asked where SVC_VULKAN_DRIVER is "system", and where it is not set', () => {
+it.runIf(cached)('the Vulkan driver of the system is used for "system" and an empty setting', () => {
   for (const driver of ['system', '']) {
     const { stdout, stderr } = spawnSync(
       process.execPath,

@@ -57,7 +57,7 @@ async function read(tape: Tape, y: Tensor): Promise<number[]> {
   return Array.from(floats);
 }
 
-describe('recording', () => {
+describe('recording a tape', () => {
   let tape: Tape;
   let x: Tensor;
   const record = (dispatch: Partial<Dispatch>) =>
@@ -126,7 +126,7 @@ describe('recording', () => {
   });
 });
 
-describe('replaying', () => {
+describe('replaying a tape', () => {
   it('computes, with arguments of each kind', async () => {
     const tape = new Tape(device, { rows: 3 });
     const y = tape.keep(affine(tape, affine(tape, source(3), 0.5, -7), -2, 3));
@@ -230,7 +230,7 @@ describe('a slice of rows', () => {
   });
 });
 
-describe('the arena', () => {
+describe('the arena of a tape', () => {
   it('holds a chain in two slots, but a kept tensor in its own until the end', async () => {
     const tape = new Tape(device, { rows: 2 });
     const kept = tape.keep(affine(tape, source(2), 1, 5));

@@ -5,7 +5,7 @@ const SMALL = { rows: 16, columnLanes: 8 };
 const TALL = { rows: 24, columnLanes: 8 };
 const WIDE = { rows: 16, columnLanes: 16 };
 
-it('takes the first variant until another is known to be faster, and only where that one is offered', () => {
+it('Tuning takes the first variant until another is known to be faster, and only where that one is offered', () => {
   const tuning = new Tuning();
   expect(tuning.choose('matmul', [SMALL, TALL])).toBe(SMALL);
   expect([...tuning.unknown]).toEqual(['matmul']);
@@ -16,7 +16,7 @@ it('takes the first variant until another is known to be faster, and only where 
   expect(tuning.choose('conv2d', [SMALL, TALL])).toBe(SMALL);
 });
 
-it('tries place by place, says what it chose, and forgets it even where the run fails', async () => {
+it('Tuning tries place by place, reports its choice, and forgets it even if the run fails', async () => {
   const tuning = new Tuning();
   tuning.learn({ matmul: TALL });
   const chosen = await tuning.trying(2, async (trial) => {

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 const onLinux = it.runIf(process.platform === 'linux');
 
-it('returns null without a cache, and when the system driver is asked for', () => {
+it('preloadCachedDriver() returns null without a cache, and when the system driver is asked for', () => {
   expect(preloadCachedDriver()).toBeNull();
   vi.stubEnv('SVC_VULKAN_DRIVER', 'system');
   expect(preloadCachedDriver()).toBeNull();

@@ -10,7 +10,7 @@ const golden = JSON.parse(
   readFileSync(new URL('../golden/structural-tags.json', import.meta.url), 'utf8'),
 ) as { cases: { format: TextFormat; texts: Record<string, boolean> }[] };
 
-test.each(golden.cases)('$format', ({ format, texts }) => {
+test.each(golden.cases)('the format $format', ({ format, texts }) => {
   constraint({ type: 'format', format }, 'constraint');
   const grammar = grammarFor({ type: 'format', format });
   const taken = Object.fromEntries(Object.keys(texts).map((whole) => [whole, takes(grammar, whole)]));
@@ -57,7 +57,7 @@ test('schemas are read as declared, in any order where the format says so, and w
   ]);
 });
 
-test('the ends of tags may be tokens of their own', () => {
+test('tags may end with tokens of their own', () => {
   const [id] = vocabulary.encode('x') as [number];
   const format: TextFormat = {
     type: 'tag',
@@ -70,7 +70,7 @@ test('the ends of tags may be tokens of their own', () => {
   expect(takes(grammarFor({ type: 'format', format }), 'yx')).toBe(false);
 });
 
-describe('what makes no sense is said with its place', () => {
+describe('an invalid format is refused with the place', () => {
   const x = { type: 'const_string', value: 'x' };
   const nested = (depth: number): object =>
     depth === 0 ? x : { type: 'optional', content: nested(depth - 1) };

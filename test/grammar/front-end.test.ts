@@ -9,8 +9,8 @@ import { grammarFor, grammarOf, takes } from './texts.ts';
 
 const ebnf = (grammar: string): Grammar => grammarFor({ type: 'ebnf', grammar });
 
-describe('EBNF', () => {
-  test('an expression grammar that begins with itself', () => {
+describe('EBNF grammars', () => {
+  test('may have an expression that begins with itself', () => {
     const grammar = ebnf(`
       # sums and products
       root   ::= expr
@@ -24,7 +24,7 @@ describe('EBNF', () => {
       expect([whole, takes(grammar, whole)]).toEqual([whole, false]);
   });
 
-  test('a text that means very many things at once', () => {
+  test('may have a text with very many meanings', () => {
     // After n letters there are n + 1 stacks, each of which may lead to a match.
     const grammar = ebnf('root ::= inner "."\ninner ::= "a" inner | "a" inner "c" | "b"');
     const whole = (a: number, c: number): string => `${'a'.repeat(a)}b${'c'.repeat(c)}.`;
@@ -48,7 +48,7 @@ describe('EBNF', () => {
     expect(takes(pairs, `${'('.repeat(50)}${'x'.repeat(90)}${')'.repeat(51)}!`)).toBe(false);
   });
 
-  test('a rule that begins and ends with itself is read in one way', () => {
+  test('may have a rule that begins and ends with itself, read in one way', () => {
     const available = new Uint8Array(256).fill(1);
     for (const [grammar, yes, no] of [
       ['root ::= e "."\ne ::= e e | [a-z ]', ['a.', `${'so it is '.repeat(30)}.`], ['.', 'a', 'A.']],
@@ -70,7 +70,7 @@ describe('EBNF', () => {
     expect(['a-', '-', 'a+(a'].map((whole) => takes(nested, whole))).toEqual([false, false, false]);
   });
 
-  test('both dialects', () => {
+  test('may be of both dialects', () => {
     const grammar = ebnf(String.raw`root ::= "a\x41\u00e9" [^a-c\n#x64]{2,3} #x62 ('x' - 'y')? ws
 ws ::= [ \t]*`);
     expect(takes(grammar, 'aAéxyb')).toBe(true);
@@ -107,8 +107,8 @@ ws ::= [ \t]*`);
   });
 });
 
-describe('other front ends', () => {
-  test('a regular expression is for the whole text', () => {
+describe('other front ends of grammars', () => {
+  test('match the whole text by a regular expression', () => {
     const grammar = grammarFor({ type: 'regex', pattern: '(true|null){2}|na(me)?' });
     for (const whole of ['truenull', 'name', 'na'])
       expect([whole, takes(grammar, whole)]).toEqual([whole, true]);
@@ -120,7 +120,7 @@ describe('other front ends', () => {
     expect(() => grammarFor({ type: 'regex', pattern: '(?:a|b)*a(?:a|b){25}' })).toThrow(/shorter/);
   });
 
-  test('a trigger in free text is followed by one of its tags', () => {
+  test('follow a trigger in free text by one of its tags', () => {
     const rule = taggedText(
       ['<f', '```'],
       [

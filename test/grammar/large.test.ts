@@ -26,7 +26,7 @@ function accepts(grammar: Grammar, text: string): boolean {
   return true;
 }
 
-describe('compile, and take exactly what they should', () => {
+describe('large grammars compile, and accept exactly their texts', () => {
   const cases: Record<string, [TextConstraint, yes: string[], no: string[]]> = {
     'an enum of 8,000 integers': [
       schema({ enum: list(8000, (i) => 7 * i + 1) }),
@@ -106,7 +106,7 @@ describe('compile, and take exactly what they should', () => {
   });
 });
 
-describe('are refused before they are worked out', () => {
+describe('large grammars are refused before they are compiled', () => {
   const cases: Record<string, TextConstraint> = {
     '4,000 patterns of names': schema({
       patternProperties: entries(4000, (i) => [`^p${i}_`, { type: 'string' }]),

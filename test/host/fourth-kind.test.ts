@@ -18,7 +18,7 @@ async function wordsOf(model: EchoModel, text: string): Promise<string[]> {
 }
 
 test.each([{ inline: false }, { inline: true }])(
-  'is opened, called and closed in Node (%o)',
+  'a fourth kind of model is opened, called and closed in Node (%o)',
   async (place) => {
     const events: OpenEvent[] = [];
     const options: EchoOptions = { model: 'hills', ...place };
@@ -33,7 +33,7 @@ test.each([{ inline: false }, { inline: true }])(
   },
 );
 
-test('sleeps in Node while it is idle, and is opened again', async () => {
+test('a fourth kind of model sleeps in Node while it is idle, and is opened again', async () => {
   const model = await openModel(ECHO, { model: 'hills', sleepAfter: 20 });
   await vi.waitFor(() => expect(model.asleep).toBe(true));
   expect(await wordsOf(model, 'still there')).toEqual(['still', 'there']);
@@ -53,7 +53,7 @@ const ROUTE: Route = {
   },
 };
 
-test('is served over a route of its own, and named where a request means another kind', async () => {
+test('a fourth kind of model is served over its own route, and named if a request means another', async () => {
   const log = { error() {}, warn() {}, info() {}, debug() {} };
   const options = { host: '127.0.0.1', port: 0, drainTime: 100 };
   const server = await startServer(options, log, { '/v1/echo': { POST: ROUTE } });

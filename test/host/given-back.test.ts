@@ -46,7 +46,7 @@ function failAt(type: OpenEvent['type']) {
 
 const MEMORY = { memoryBudget: 2 ** 30 };
 
-it('a text model that fails once it is on the device', async () => {
+it('a text model that fails once it is on the device frees the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   writeFileSync(join(path, 'chat_template.jinja'), '{% if %}'); // the note on it comes last
   const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
@@ -61,7 +61,7 @@ it('a text model that fails once it is on the device', async () => {
   rmSync(stored, { recursive: true });
 });
 
-it('a model for embeddings that fails once it is on the device', async () => {
+it('an embedding model that fails once it is on the device frees the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   const { platform, devices } = watched();
   const options = { ...MEMORY, model: path };
@@ -71,7 +71,7 @@ it('a model for embeddings that fails once it is on the device', async () => {
   remove();
 });
 
-it('a text model whose storage fails as it closes', async () => {
+it('a text model whose storage fails as it closes frees the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
   const { platform, devices, closes } = watched();
@@ -85,7 +85,7 @@ it('a text model whose storage fails as it closes', async () => {
   rmSync(stored, { recursive: true });
 });
 
-it('image and embedding models whose files fail as they are closed', async () => {
+it('image and embedding models whose files fail as they are closed free the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   for (const [kind, model] of [
     [EMBEDDING, path],

@@ -36,7 +36,7 @@ it.each([
   [shippedFolder('svc-chat-mini')!, 'none', [12, 16]],
   [shippedFolder('svc-chat-mini')!, 'int4', [5, 8]],
   [tiny, 'none', [0.25, 0.75, 1, 1.25, 2, 64]],
-] as const)('%s as %s', async (model, quantization, budgets) => {
+] as const)('the plan of %s as %s agrees with opening', async (model, quantization, budgets) => {
   const outcomes = new Set<boolean>();
   for (const budget of budgets) {
     const options = { model, quantization, memoryBudget: budget * MIB };
@@ -54,7 +54,7 @@ it.each([
   expect(outcomes).toEqual(new Set([false, true]));
 });
 
-it.each([10, 10.5])('images within %s MiB', async (budget) => {
+it.each([10, 10.5])('the plan of images agrees with drawing within %s MiB', async (budget) => {
   const options = { model: shippedFolder('svc-scenes-mini')!, memoryBudget: budget * MIB };
   const plan = await planModel(options);
   const [stored] = plan.choices;

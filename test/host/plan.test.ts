@@ -59,13 +59,13 @@ function withoutWeights(path: string): string {
   return copy;
 }
 
-describe('a language model', () => {
+describe('the plan of a language model', () => {
   it.each([
     ['qwen3', 'none'],
     ['llama', 'int8'],
     ['qwen3-moe', 'int4'],
     ['gemma3', 'none'],
-  ] as const)('%s as %s takes the bytes that are planned', async (name, quantization) => {
+  ] as const)('with weights %s as %s takes the bytes that are planned', async (name, quantization) => {
     const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + name), TEXT_CLASSES);
     const declaration = readText(checkpoint.config, checkpoint.architecture);
     const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, endTokens: 1 });

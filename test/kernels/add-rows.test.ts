@@ -16,7 +16,7 @@ const SHAPES = [
 ];
 
 it.each(SHAPES.flatMap((shape) => [undefined, 16 << 10].map((bindingLimit) => ({ ...shape, bindingLimit }))))(
-  '%j',
+  'added rows of %j',
   async ({ items, rows, table, columns, bindingLimit }) => {
     const random = new Random(columns);
     const x = random.floats(items * rows * columns);

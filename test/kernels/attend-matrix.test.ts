@@ -58,7 +58,7 @@ function worstError(of: Problem, y: Float32Array[]): number {
   );
 }
 
-describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
+describe.skipIf(!(await hasF16()))('attention on matrix units of an adapter with f16', () => {
   it('a query is right, and the same with others beside it', async () => {
     const of = exactProblem({ queries: 70, keys: 77, dims: 32, heads: 1 });
     const all = await run(small, of);

@@ -62,7 +62,7 @@ describe.each(SHAPES)('$share queries a key, $dims dims, $kvHeads key heads, win
   });
 });
 
-it('does not depend on the longest context that there is room for', async () => {
+it('attention does not depend on the longest context that there is room for', async () => {
   const long = problem(hardware, { heads: 12, kvHeads: 1, dims: 16 }, 'f16', null, LONG_SEQUENCES);
   const [few, many] = await Promise.all(
     [24, 4096].map((contextPages) =>
@@ -72,7 +72,7 @@ it('does not depend on the longest context that there is room for', async () => 
   expect(differingRows(few!, many!)).toEqual([]);
 });
 
-it('takes several rounds for the chunks of a very long context', async () => {
+it('attention takes several rounds for the chunks of a very long context', async () => {
   const of = problem(hardware, { heads: 12, kvHeads: 1, dims: 16 }, 'f16', null, [{ from: 9000, rows: 1 }]);
   const capacity = { rows: 1, tiles: 1, tileRows: 1, contextPages: 282 };
   expect(worstError(of, await run(hardware, of, capacity, [0], true), [0])).toBeLessThan(TOLERANCE);

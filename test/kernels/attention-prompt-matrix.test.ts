@@ -38,7 +38,7 @@ function worstError(of: Problem, y: Float32Array[], isJudged: (row: number) => b
   }, 0);
 }
 
-describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
+describe.skipIf(!(await hasF16()))('prompt attention on matrix units of an adapter with f16', () => {
   it('rows are right, and the same with others beside them', async () => {
     const on = withUnit(MATRIX_UNITS.nvidia);
     const of = exactProblem(on, { heads: 8, kvHeads: 2, dims: 32 }, null);

@@ -211,7 +211,7 @@ describe('pages in f16', () => {
   });
 });
 
-describe('without subgroups', () => {
+describe('attention without subgroups', () => {
   // Each format and head size is a pipeline that software adapters compile for seconds.
   it.each(DIMS)('%i dims', async (dims) => {
     const cases = [['f32', null] as const, ...(dims === 24 || dims === 80 ? [['f16', 8] as const] : [])];

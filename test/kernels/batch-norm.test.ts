@@ -52,7 +52,7 @@ it.each([
   await expectBoth(device, ...sizes);
 });
 
-it('where a binding takes 256 KiB', async () => {
+it('images in bindings of 256 KiB', async () => {
   await expectBoth(disguise(device, { bindingLimit: 256 << 10 }), 40, 50, 128);
 });
 

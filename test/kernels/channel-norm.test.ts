@@ -45,7 +45,7 @@ it.each([
     expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
 });
 
-it.each(['none', 'relu'] as const)('with a bias and eps, %s, added in place', async (activation) => {
+it.each(['none', 'relu'] as const)('a norm with a bias and eps, %s, added in place', async (activation) => {
   const [shape, channels] = [[2, 5, 7, 43], 43];
   const random = new Random(43);
   const count = 2 * 5 * 7;

@@ -115,7 +115,7 @@ it.each(FORMATS)(
   },
 );
 
-it('counts all where an adapter allows few workgroups', async () => {
+it('values are counted on an adapter with few workgroups', async () => {
   const narrow = disguise(device, { maxWorkgroups: 2 });
   const counts = counters(1, narrow);
   const bytes = bytesOf('f16', new Array<number>(200_000).fill(0x7e00));

@@ -38,13 +38,13 @@ it.each([
   await expectBoth(device, [3], n, m);
 });
 
-it('where a binding takes 256 KiB', async () => {
+it('channels in bindings of 256 KiB', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   await expectBoth(narrow, [2, 31, 37], 64, 33);
   await expectBoth(narrow, [1, 64, 63], 3, 5);
 });
 
-it('as many rows each', async () => {
+it('inputs of different rows are refused', async () => {
   const run = computeImages(device, (input) =>
     concat(input([2, 3], new Float32Array(6)), input([3, 3], new Float32Array(9))),
   );

@@ -37,7 +37,7 @@ function exact(on: Device, given: Case): Problem {
 const ALONE = { format: 'f16', hasBias: false } as const;
 const BATCH: Case = { ...ALONE, batch: 3, height: 7, width: 5, channels: 70, out: 37 };
 
-describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
+describe.skipIf(!(await hasF16()))('convolution on matrix units of an adapter with f16', () => {
   const cases: Case[] = [
     { ...ALONE, height: 5, width: 7, channels: 37, out: 133, batch: 2 },
     { ...ALONE, height: 3, width: 3, channels: 70, out: 5, kernel: 1 },
@@ -154,7 +154,7 @@ function kernelsOf(on: Device, { isNormed = false } = {}): string[] {
   return tape.encodables({}).map(({ name }) => name);
 }
 
-describe.skipIf(!(await hasF16()))('after a norm', () => {
+describe.skipIf(!(await hasF16()))('a convolution on matrix units after a norm', () => {
   const [channels, out, batch, height, width] = [40, 33, 2, 13, 7];
 
   interface Given {

@@ -123,7 +123,7 @@ describe('strips where a binding takes 256 KiB', () => {
   });
 });
 
-it('what does not fit together is an assertion with the numbers in it', async () => {
+it('an assertion has the numbers of operands that do not fit together', async () => {
   const of = problem(device, { height: 4, width: 3, channels: 5, out: 7 });
   await expect(run(device, { ...of, channels: 6 })).rejects.toThrow(/x has 6 channels, the weight 5/);
   const wrong = { ...of, residual: true, size: { height: 3, width: 4 } };

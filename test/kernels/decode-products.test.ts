@@ -43,7 +43,7 @@ it('products whose tiles would occupy a part of the device keep their slices', (
   expect(kernelOf('discrete', NARROW, 256, { unit: UNIT })).toBe('gemm-matrix.wgsl');
 });
 
-it('without matrix units, tiles are faster where slices have few rows', () => {
+it('tiles without matrix units are faster where slices have few rows', () => {
   expect(kernelOf('integrated', WIDE, 64)).toBe('gemm.wgsl');
   expect(kernelOf('integrated', WIDE, 20)).toBe('matvec.wgsl');
   for (const rows of [32, 64]) expect(kernelOf('discrete', WIDE, rows)).toBe('matvec.wgsl');

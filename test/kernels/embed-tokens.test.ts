@@ -49,7 +49,7 @@ async function expectRows(
   return matrix;
 }
 
-it.each(['f32', 'f16', 'bf16', 'int8', 'int4'] as const)('%s', async (format) => {
+it.each(['f32', 'f16', 'bf16', 'int8', 'int4'] as const)('embedded tokens in %s', async (format) => {
   await expectRows(device, format, 67, 33, true);
   await expectRows(device, format, 1, 1, false);
 });

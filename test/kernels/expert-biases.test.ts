@@ -102,7 +102,7 @@ it.each<[string, Disguise]>([
   ['the adapter as it is', {}],
   ['no subgroups', { portable: true }],
   ['windows that cut through experts', { bindingLimit: 28 << 10 }],
-])('%s', async (_, as) => {
+])('biases of experts, %s', async (_, as) => {
   const rows = await run(disguise(device, as));
   expect(rows.length).toBe(ROWS);
   rows.forEach((row, i) => {

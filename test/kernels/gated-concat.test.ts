@@ -40,7 +40,7 @@ it.each([
   await expectJoined(device, ...sizes);
 });
 
-it('where a binding takes 256 KiB', async () => {
+it('rows in bindings of 256 KiB', async () => {
   await expectJoined(disguise(device, { bindingLimit: 256 << 10 }), 300, 60, 180, 156);
 });
 

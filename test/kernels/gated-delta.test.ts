@@ -142,7 +142,7 @@ function expectRows(of: Problem, parts: Part[], y: Float32Array[]): void {
   expect(errors.findIndex((error) => !(error < TOLERANCE * largest))).toBe(-1);
 }
 
-describe.each(['cpu', 'discrete'] as const)('on the profile %s', (profile) => {
+describe.each(['cpu', 'discrete'] as const)('the scan on the profile %s', (profile) => {
   it.each<Form>([
     { keyDims: 128, dims: 36, heads: 2 },
     { keyDims: 12, dims: 20, keyHeads: 1, heads: 3 },
@@ -204,7 +204,7 @@ describe.each(['cpu', 'discrete'] as const)('on the profile %s', (profile) => {
   });
 });
 
-it('without subgroups the state stays in registers on every profile', async () => {
+it('the state stays in registers on every profile without subgroups', async () => {
   const of = problem([21, 2]);
   const on = disguise(device, { profile: 'cpu', portable: true });
   const [own, registers] = [on, disguise(device, { profile: 'discrete' })].map((one) =>

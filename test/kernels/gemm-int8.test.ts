@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it('adds to a residual, and multiplies gate and up', async () => {
+it('a product adds to a residual, and multiplies gate and up', async () => {
   const [n, k] = [66, 70];
   const random = new Random(3);
   const weights = weightsFor('int8', 2 * n, k, random);
@@ -107,7 +107,7 @@ it('adds to a residual, and multiplies gate and up', async () => {
   );
 });
 
-it('windows of a matrix above the binding limit', async () => {
+it('windows of a matrix above the binding limit are multiplied', async () => {
   const [columns, k] = [401, 200];
   const narrow = disguise(device, {
     ...{ profile: 'discrete', activations: 'int8', sharedTiles: 1, bindingLimit: 64 << 10 },

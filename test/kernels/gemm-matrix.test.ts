@@ -54,7 +54,7 @@ function halves(count: number, random: Random): Float32Array {
 
 const parts = (rows: number) => stacked([{ name: 'w', rows }]);
 
-describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
+describe.skipIf(!(await hasF16()))('a product on matrix units of an adapter with f16', () => {
   it('a row is right, and the same in tiles of 64 and of 32 rows', async () => {
     const [n, k] = [197, 161];
     const random = new Random(n + k);

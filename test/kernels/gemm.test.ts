@@ -68,7 +68,7 @@ describe.each(['f32', 'f16', 'int8', 'int4'] satisfies FormatName[])('%s', (form
   });
 });
 
-it('adds to a residual, and multiplies gate and up', async () => {
+it('a product adds to a residual, and multiplies gate and up', async () => {
   const [n, k] = [66, 70];
   const random = new Random(3);
   const weights = weightsFor('f32', 2 * n, k, random);
@@ -94,7 +94,7 @@ it('adds to a residual, and multiplies gate and up', async () => {
   );
 });
 
-it('computes windows of a matrix above the binding limit', async () => {
+it('windows of a matrix above the binding limit are multiplied', async () => {
   const [n, k] = [401, 200];
   const narrow = disguise(device, {
     profile: 'discrete',

@@ -78,7 +78,7 @@ function worstError(of: Problem, y: Float32Array[]): number {
   return worst;
 }
 
-describe('right', () => {
+describe('a group norm is right', () => {
   it.each([
     { channels: 1, groups: 1, height: 1, width: 2 },
     { channels: 32, groups: 32 },
@@ -118,7 +118,7 @@ it('a batch is its images', async () => {
   }
 });
 
-it('where a binding takes 256 KiB, strips change nothing', async () => {
+it('strips in bindings of 256 KiB change nothing', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   for (const sizes of [
     { channels: 96, groups: 32, height: 37, width: 41, batch: 2 },

@@ -31,7 +31,7 @@ const SHAPES = [
   [7, 11, 33],
 ] as const;
 
-describe.each(SHAPES)('%i × %i × %i', (height, width, channels) => {
+describe.each(SHAPES)('guidance of %i × %i × %i', (height, width, channels) => {
   const count = height * width * channels;
   const random = new Random(count);
   const negative = random.floats(count);
@@ -106,7 +106,7 @@ describe.each(SHAPES)('%i × %i × %i', (height, width, channels) => {
   });
 });
 
-it('scales rows of a tensor above the binding limit', async () => {
+it('rows of a tensor above the binding limit are scaled', async () => {
   const random = new Random(7);
   const x = random.floats(30 * 30 * 3);
   const weights = random.floats(30 * 30);

@@ -15,7 +15,7 @@ const BLOCKS = 2;
 const COUNTS = [35, 3];
 const COLUMNS = 4 + 2 * HEADS * DIMS;
 
-it('brings the largest key and value of a block to 2¹⁴ or more, and rounds those that an item has to f16', async () => {
+it('keys and values are scaled to 2¹⁴ or more at the largest of a block, and rounded to f16', async () => {
   const random = new Random(11);
   const x = random.floats(ITEMS * KEYS * COLUMNS).map((value, i) => {
     const column = i % COLUMNS;

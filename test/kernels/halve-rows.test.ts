@@ -22,7 +22,7 @@ function run(on: Device, x: Float32Array): Promise<Float32Array[]> {
   });
 }
 
-it('brings the largest value of a row to 2¹⁴ or more, rounds to f16, and undoes it exactly', async () => {
+it('rows are scaled to 2¹⁴ or more at the largest value, rounded to f16, and scaled back exactly', async () => {
   const random = new Random(9);
   const x = random.floats(ROWS * K).map((value, i) => value * 2 ** (((i / K) | 0) * 6 - 110));
   x.fill(0, 5 * K, 6 * K);

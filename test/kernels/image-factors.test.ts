@@ -32,7 +32,7 @@ function factorOf(largest: number): number {
   return 2 ** (14 - Math.floor(Math.log2(largest)));
 }
 
-it("brings each image's largest magnitude to 2¹⁴ or more", async () => {
+it('the factor of an image brings its largest magnitude to 2¹⁴ or more', async () => {
   const x = images();
   const factors = await computeImages(device, (input) => imageFactors(input([...SHAPE], x)));
   factors.forEach(([factor, undoing], image) => {
@@ -46,7 +46,7 @@ it("brings each image's largest magnitude to 2¹⁴ or more", async () => {
   expect(differingRows(cut, factors)).toEqual([]);
 });
 
-it('finds a magnitude wherever it stands', async () => {
+it('the factor of an image covers a magnitude wherever it stands', async () => {
   for (const at of [0, PIXELS * CHANNELS - 1, 64 * CHANNELS, 131 * CHANNELS + 17]) {
     const x = new Float32Array(PIXELS * CHANNELS).fill(0.01);
     x[at] = -1000;
@@ -55,7 +55,7 @@ it('finds a magnitude wherever it stands', async () => {
   }
 });
 
-it.each([true, false])('bounds what a norm makes; with a bias: %s', async (hasBias) => {
+it.each([true, false])('the factor of an image bounds a norm; with a bias: %s', async (hasBias) => {
   const random = new Random(2);
   const vector = (): Float32Array => random.floats(CHANNELS).map((value) => 300 * value);
   const [weights, biases] = [vector(), vector()];
@@ -71,7 +71,7 @@ it.each([true, false])('bounds what a norm makes; with a bias: %s', async (hasBi
   expect(factors.map(([factor]) => factor)).toEqual(Array.from({ length: BATCH }, () => factorOf(bound)));
 });
 
-it('rounds pixels to f16, which the factor undoes', async () => {
+it('the factor of an image rounds pixels to f16, and undoes itself', async () => {
   const x = images();
   const halved = (on: Device, [first, last]: readonly [number, number]): Promise<Float32Array[]> =>
     computeImages(on, (input) => {

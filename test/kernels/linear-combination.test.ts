@@ -49,7 +49,7 @@ it.each([1, 2, 3, 4, 5, 6, 11])('%i terms', async (count) => {
   await expectSum(device, count, [1, 7, 5, 4]);
 });
 
-it('in strips of 256 KiB', async () => {
+it('sums in strips of 256 KiB', async () => {
   await expectSum(disguise(device, { bindingLimit: 256 << 10 }), 6, [1, 67, 41, 4]);
 });
 

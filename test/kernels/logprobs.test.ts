@@ -24,7 +24,7 @@ function expectLogprobs(row: RowLogprobs, values: number[], id: number, count: n
   row.best.forEach(([token, logprob]) => expect(logprob).toBeCloseTo(wanted[token]!, 3));
 }
 
-describe('of the logits as they came', () => {
+describe('log probabilities of the logits as they came', () => {
   it.each([
     [21, 20, 4],
     [331, 5, 4],
@@ -70,7 +70,7 @@ describe('of the logits as they came', () => {
   });
 });
 
-describe('of what was sampled from', () => {
+describe('log probabilities of the distribution that is sampled from', () => {
   it('all that changes logits counts, then the temperature', async () => {
     const logits = [...new Random(5).floats(331)].map((value) => 3 * value);
     const draw: Draw = {

@@ -62,7 +62,7 @@ it.each([
   ['whole tiles on a GPU', 40, { profile: 'discrete' }],
   ['windows', 5, { bindingLimit: 8 << 10 }],
   ['no subgroups', 17, { portable: true }],
-] as const)('a matmul agrees with sums of the weights that were packed: %s', async (_, rows, as) => {
+] as const)('a matmul in a made-up format agrees with sums of its weights: %s', async (_, rows, as) => {
   const [n, k] = [67, 128];
   const random = new Random(rows);
   const on = withFormat(disguise(device, as));

@@ -42,7 +42,7 @@ const FUNCTIONS: Record<Activation, (x: number) => number> = {
 };
 const NAMES = Object.keys(FUNCTIONS) as Activation[];
 
-describe.each(NAMES)('%s', (name) => {
+describe.each(NAMES)('the activation %s of a product', (name) => {
   it('is right from end to end', async () => {
     const random = new Random(7);
     const small = [0, 1e-30, 1e-3, 0.927, 0.928, 1.3119, 3, 4, 5.7, 9, 12, 44, 87, 89, 1000, 1e18];
@@ -119,7 +119,7 @@ const VARIANTS: [string, Disguise][] = [
   ['no subgroups', { portable: true }],
 ];
 
-describe.each(VARIANTS)('%s', (_, as) => {
+describe.each(VARIANTS)('activations after a product, %s', (_, as) => {
   it.each(['silu', 'gelu'] as const)('linear, then %s', async (name) => {
     const on = disguise(device, as);
     for (const [rows, columns, k] of [

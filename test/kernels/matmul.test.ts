@@ -238,8 +238,8 @@ it.each([1, 2, 3, 5, 16, 17, 35])('%i rows, written in whole tiles', async (rows
   expect(worstError(of, await run(device, of, rows))).toBeLessThan(1);
 });
 
-describe('what does not fit together', () => {
-  it('is an assertion with the numbers in it', async () => {
+describe('operands that do not fit together', () => {
+  it('are refused by an assertion with the numbers in it', async () => {
     const of = problem(device, { n: 7, k: 33, rows: 5 });
     await expect(run(device, { ...of, k: 32 }, 16)).rejects.toThrow(/x has 32 columns, the weight 33/);
   });

@@ -33,23 +33,23 @@ const problems = (params: Params, store: Params) =>
   validate(device, 'gemm-matrix.wgsl', { ...params, W: 'int4', BIAS: 'none', MATRIX: 'one', ...store });
 const SET = { STORE: 'set', ACTIVATION: 'none' };
 
-it.each(Object.entries(UNITS))('%s compiles in each of its tiles', async (_, unit) => {
+it.each(Object.entries(UNITS))('the unit %s compiles in each of its tiles', async (_, unit) => {
   const tiles = [512, 64, 20].map((rows) => paramsFor(unit, 'int4', rows));
   const usual = unit.subgroup < 32 ? [64, 64, 32] : [128, 64, 32];
   expect(tiles.map(({ ROWS }) => ROWS)).toEqual(usual);
   for (const params of tiles) expect(await problems(params, SET)).toEqual([]);
 });
 
-it.each(Object.entries(UNITS))('%s compiles the probe', async (_, unit) => {
+it.each(Object.entries(UNITS))('the unit %s compiles the probe', async (_, unit) => {
   expect(await validate(device, 'matrix-unit.wgsl', fragmentParams(unit))).toEqual([]);
 });
 
-it('compiles in every format', async () => {
+it('the kernel of matrix units compiles in every format', async () => {
   for (const name of Object.keys(FORMATS) as FormatName[])
     expect(await problems(paramsFor(UNITS.amd, name, 512), { ...SET, W: name })).toEqual([]);
 });
 
-it('compiles with experts, biases and every end', async () => {
+it('the kernel of matrix units compiles with experts, biases and every end', async () => {
   const params = paramsFor(UNITS.nvidia, 'int4', 512);
   for (const store of [
     { STORE: 'add' },
@@ -60,7 +60,7 @@ it('compiles with experts, biases and every end', async () => {
     expect(await problems(params, { BIAS: 'add', ...store })).toEqual([]);
 });
 
-it('asks for a size of subgroups only where there are others', () => {
+it('the kernel of matrix units asks for a size of subgroups only where there are others', () => {
   const codeOf = (unit: MatrixUnit) =>
     link(readShader, 'gemm-matrix.wgsl', {
       ...paramsFor(unit, 'int4', 64),
@@ -74,7 +74,7 @@ it('asks for a size of subgroups only where there are others', () => {
   expect(codeOf(UNITS.nvidia)).not.toContain('subgroup_size_control');
 });
 
-describe('the probe', async () => {
+describe('the probe of a matrix unit', async () => {
   const software = await openTestDevice();
   const unit = { rows: 8, columns: 16, depth: 16, subgroup: 16, pinned: false };
 

@@ -173,7 +173,7 @@ it.each(['int8', 'int4'] as const)('a block of zeros in %s is zeros', async (for
   for (let i = 0; i < 32; i++) expect(Math.abs(at(0, i).value)).toBe(0);
 });
 
-describe('parts', () => {
+describe('parts of a packed matrix', () => {
   it('stand one after the other, and come in chunks', async () => {
     const random = new Random(9);
     const k = 20;

@@ -83,7 +83,7 @@ it.each([
     expect(differingRows(await product(...on, x, { capacity, from, to }), all.slice(from, to))).toEqual([]);
 });
 
-it('a residual, and gate and up', async () => {
+it('a residual, and gate and up, end a product', async () => {
   const on = disguise(device, TWO!);
   const [n, k] = [34, 96];
   const random = new Random(3);

@@ -137,7 +137,7 @@ it('tiles of four and of eight rows sum like tiles of one', async () => {
   expect(differingRows(few, all.slice(3, 6))).toEqual([]);
 });
 
-describe('as other products end', () => {
+describe('the ends of a product', () => {
   /** The same product of rows of a prompt, and of decode rows. */
   async function both(
     record: (x: Tensor, matrix: Matrix, input: Input) => Tensor,

@@ -15,7 +15,7 @@ const SHAPES = [
 ];
 
 it.each(SHAPES.flatMap((shape) => [undefined, 16 << 10].map((bindingLimit) => ({ ...shape, bindingLimit }))))(
-  '%j',
+  'mixed rows of %j',
   async ({ from, rows, taps, columns, bindingLimit }) => {
     const random = new Random(columns);
     const x = random.floats(from * columns);

@@ -67,7 +67,7 @@ it.each(CASES)('%j', async (given) => {
   expect(differingRows(await run(device, given, true), await run(device, given, false))).toEqual([]);
 });
 
-it('where a binding takes 256 KiB', async () => {
+it('the convolution after a norm in bindings of 256 KiB', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   for (const stripRows of [3, undefined]) {
     const given: Case = { shape: [2, 45, 41], stripRows };
@@ -75,7 +75,7 @@ it('where a binding takes 256 KiB', async () => {
   }
 });
 
-it('where a dispatch takes few workgroups', async () => {
+it('the convolution after a norm with few workgroups a dispatch', async () => {
   const few = disguise(device, { maxWorkgroups: 40 });
   for (const options of [{}, { upsample: true }]) {
     const given: Case = { shape: [2, 45, 41], options };
@@ -83,7 +83,7 @@ it('where a dispatch takes few workgroups', async () => {
   }
 });
 
-it('holds a strip of the normalised image instead of all of it', () => {
+it('the convolution after a norm holds a strip of the normalized image instead of all of it', () => {
   const arena = (stripRows?: number): number => {
     const on = disguise(device, { memoryBudget: 2 ** 29 + (stripRows ?? 0) });
     const { matrix, norm } = prepare(on, [1, 96, 64]);

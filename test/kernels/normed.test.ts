@@ -88,7 +88,7 @@ it.each([
     expect(differingRows(await product(of, { capacity, from, to }), all.slice(from, to))).toEqual([]);
 });
 
-it('ends as products do, and its result is that of rows that were normed before', async () => {
+it('a product of normed rows ends as others do, and has the result of rows that were normed before', async () => {
   const of = problem('f32', 67, 330, { ...TWO!, bindingLimit: 64 << 10 });
   expect(of.matrix.windows.length).toBeGreaterThan(1);
   of.matrix.bias = of.on.tensor('weights', 'bias', [67], new Random(5).floats(67));

@@ -51,7 +51,7 @@ it('several orders one after another', async () => {
   await expectOrdered(device, 6, 64, [...random.permutation(64), ...random.permutation(64)]);
 });
 
-it('where a binding takes 256 KiB', async () => {
+it('rows in bindings of 256 KiB', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   await expectOrdered(narrow, 211, 544, new Random(6).permutation(544));
 });

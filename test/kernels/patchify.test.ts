@@ -20,7 +20,7 @@ const SHAPES = [
 const on = ({ narrow = false }: { narrow?: boolean }): Device =>
   narrow ? disguise(device, { bindingLimit: 256 << 10 }) : device;
 
-describe.each(['pqc', 'cpq'] as const)('%s', (order) => {
+describe.each(['pqc', 'cpq'] as const)('patches in the order %s', (order) => {
   it.each(SHAPES)('$items × $height × $width × $channels by $size', async (shape) => {
     const { items, height, width, channels, size } = shape;
     const picture = new Random(height * width).floats(items * height * width * channels);
@@ -66,7 +66,7 @@ describe.each(['pqc', 'cpq'] as const)('%s', (order) => {
   });
 });
 
-it('what does not fit is refused with the numbers', async () => {
+it('sizes that do not fit are refused with the numbers', async () => {
   const record = compute({
     device,
     capacity: {},

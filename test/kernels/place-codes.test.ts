@@ -120,27 +120,27 @@ it.each<Case>([
   { layout: 'interleaved', bits: 4 },
   { layout: 'rows', bits: 4, rows: 1, k: 32 },
   { layout: 'columns', bits: 4, rows: 8, k: 32 },
-])('%j', expectPlaced);
+])('codes at their places: %j', expectPlaced);
 
 it.each<Case>([
   { layout: 'rows', bits: 4, chunk: 10 },
   { layout: 'columns', bits: 8, chunk: 6 },
   { layout: 'interleaved', bits: 4, chunk: 40 },
-])('in chunks: %j', expectPlaced);
+])('codes in chunks: %j', expectPlaced);
 
 it.each<Case>([
   { layout: 'rows', bits: 4, parts: (rows) => interleavedHalves('w', rows / 2) },
   { layout: 'columns', bits: 4, parts: (rows) => interleavedHalves('w', rows / 2) },
   { layout: 'interleaved', bits: 4, parts: (rows) => interleavedHalves('w', rows / 2) },
-])('two halves in turns, %#', expectPlaced);
+])('codes of two halves in turns, %#', expectPlaced);
 
 it.each<Case>([
   { layout: 'rows', bits: 4, isOrdered: true },
   { layout: 'columns', bits: 4, isOrdered: true },
   { layout: 'columns', bits: 8, isOrdered: true, chunk: 4 },
-])('k by k in another order: %j', expectPlaced);
+])('codes k by k in another order: %j', expectPlaced);
 
 it.each<Case>([
   { layout: 'rows', bits: 8, rows: 168, chunk: 40, bindingLimit: 7168 },
   { layout: 'interleaved', bits: 4, rows: 168, chunk: 40, bindingLimit: 7168 },
-])('in several windows: %j', expectPlaced);
+])('codes in several windows: %j', expectPlaced);

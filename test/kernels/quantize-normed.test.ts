@@ -53,7 +53,7 @@ it.each([33, 8230])('%s columns: a row is right, and the same in any company', a
   expect(await run(3, 4, 1)).toEqual([all[3]]);
 });
 
-it('refuses rows that a kernel has changed since the norm was asked for', () => {
+it('rows that a kernel has changed since the norm was asked for are refused', () => {
   const tape = new Tape(device, { rows: 1 }, { decodes: ['rows'] });
   const x = tape.tensor(['rows', 64]);
   const weight = device.tensor('weights', 'gain', [64], new Float32Array(64));

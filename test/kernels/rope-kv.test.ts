@@ -291,7 +291,7 @@ it.each([
   expect(() => attention(q, batch, shape, none, { window: null })).toThrow(said);
 });
 
-it('nor is a window of no tokens one', () => {
+it('a window of no tokens is a mistake of the caller', () => {
   const q = new Tape(device, { rows: 1 }).tensor(['rows', 32]);
   const shape = { heads: 2, kvHeads: 1, dims: 16 };
   expect(() => attention(q, {} as TextBatch, shape, {} as KvPages, { window: 0 })).toThrow(

@@ -69,7 +69,7 @@ async function expectRotated(
   });
 }
 
-describe.each([true, false])('pairs are neighbours: %s', (interleaved) => {
+describe.each([true, false])('rotated pairs are neighbours: %s', (interleaved) => {
   it.each([true, false])('heads normed: %s', async (normed) => {
     for (const dims of [2, 6, 32, 128])
       await expectRotated(device, { items: 2, tokens: 3, heads: 3, dims, interleaved, normed });
@@ -107,7 +107,7 @@ it.each([32, 128])('heads of %i columns are normed alone where there is no table
   expect((await changed()).flatMap((row) => [...row])).toEqual([...values]);
 });
 
-it('in strips of 256 KiB', async () => {
+it('heads in strips of 256 KiB', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   const of = { items: 2, tokens: 411, heads: 3, dims: 32, interleaved: true, normed: true };
   await expectRotated(narrow, of);

@@ -63,7 +63,7 @@ it.each([
   }
 });
 
-it('of equal logits the lowest experts are taken, each once', async () => {
+it('the lowest experts of equal logits are taken, each once', async () => {
   const { ids, shares } = await routed(new Float32Array(40), 40, 4, true);
   expect(ids).toEqual([[0, 1, 2, 3]]);
   shares[0]!.forEach((share) => expect(share).toBeCloseTo(0.25, 6));
@@ -85,7 +85,7 @@ it.each([
   [4, 0, 'route: 0 of 4'],
   [4, 5, 'route: 5 of 4'],
   [131, 65, 'route: 65 of 131'],
-])('of %i experts, %i cannot be chosen', (experts, chosen, message) => {
+])('a router of %i experts cannot choose %i', (experts, chosen, message) => {
   const logits = new Tape(device, { rows: 1 }).tensor(['rows', experts]);
   expect(() => route(logits, { chosen, normed: true }, null)).toThrow(message);
 });

@@ -17,7 +17,7 @@ afterAll(() => device.destroy());
 /** Three rows of workgroups at most reach 48 rows; 16 KiB hold 64. */
 const WAYS: Disguise[] = [{ maxWorkgroups: 3 }, { bindingLimit: 16 << 10 }];
 
-it.each(WAYS)('matmul with %j', async (as) => {
+it.each(WAYS)('matmul in strips with %j', async (as) => {
   const run = (on: Device) => {
     const random = new Random(1);
     const shape = { format: 'f16', out: COLUMNS, channels: K, kernel: 1, hasBias: true } as const;
@@ -28,7 +28,7 @@ it.each(WAYS)('matmul with %j', async (as) => {
   expect(differingRows(await run(disguise(device, as)), await run(device))).toEqual([]);
 });
 
-it.each(WAYS)('a workgroup a row with %j', async (as) => {
+it.each(WAYS)('a workgroup a row in strips with %j', async (as) => {
   const x = new Random(2).floats(100 * K);
   const run = (on: Device) => computeImages(on, (input) => layernorm(input([100, K], x), null, 1e-5));
   const given = 'maxWorkgroups' in as ? { maxWorkgroups: 50 } : as;

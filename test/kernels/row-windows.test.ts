@@ -16,7 +16,7 @@ const SHAPES = [
 ];
 
 it.each(SHAPES.flatMap((shape) => [undefined, 16 << 10].map((bindingLimit) => ({ ...shape, bindingLimit }))))(
-  '%j',
+  'rows in windows: %j',
   async ({ items, rows, columns, taps, step, bindingLimit }) => {
     const x = new Random(columns).floats(items * rows * columns);
     const found = await compute({

@@ -125,8 +125,8 @@ describe('masks', () => {
   });
 });
 
-describe('what is no number', () => {
-  it('is never drawn', async () => {
+describe('logits that are no number', () => {
+  it('are never drawn', async () => {
     const logits = randomLogits(4);
     const holes = logits.map((value, token) => (token % 3 === 0 ? NaN : value));
     const draw: Draw = { logits: holes, topP: 0.95 };
@@ -135,7 +135,7 @@ describe('what is no number', () => {
     expectDistributed(count(ids, VOCABULARY), distribution(without, { topP: 0.95 }));
   });
 
-  it('is told where there is nothing else', async () => {
+  it('leave no token where there is nothing else', async () => {
     const logits = Array<number>(VOCABULARY).fill(NaN);
     const { ids } = await drawAll(device, [
       { logits },
@@ -145,7 +145,7 @@ describe('what is no number', () => {
     expect(ids).toEqual(Array(3).fill(NOT_A_TOKEN));
   });
 
-  it('counts as very likely where it is infinite', async () => {
+  it('count as very likely where they are infinite', async () => {
     const logits = randomLogits(6);
     logits[40] = Infinity;
     logits[41] = -Infinity;

@@ -58,7 +58,7 @@ it.each([1, 65, 331, 4099])('random rows of %i logits', async (vocabulary) => {
   await expectSame(Array.from({ length: 20 }, (_, i) => randomDraw(i, vocabulary)));
 });
 
-it('cuts so far down that the tokens above them do not fit in lists', async () => {
+it('the cut of top-k and top-p is right where the tokens above it do not fit in lists', async () => {
   const logits = new Random(3).floats(40_009);
   await expectSame([
     { logits, temperature: 2, topP: 0.9 },

@@ -67,7 +67,7 @@ describe('greedy', () => {
   });
 });
 
-describe('draws follow the distribution', () => {
+describe('random draws follow the distribution', () => {
   const cases: { name: string; vocabulary: number; spread: number; settings: Settings; few?: boolean }[] = [
     { name: 'temperature 1', vocabulary: 37, spread: 3, settings: {} },
     { name: 'temperature 0.6', vocabulary: 37, spread: 3, settings: { temperature: 0.6 } },

@@ -117,7 +117,7 @@ describe('scales', () => {
   });
 });
 
-describe('exponents', () => {
+describe('exponents of scales', () => {
   const [rows, k] = [40, 96];
   const random = new Random(7);
   const exponents = Uint8Array.from({ length: (rows * k) / 32 }, () => 120 + random.integer(15));

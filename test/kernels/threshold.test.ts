@@ -50,7 +50,7 @@ describe.each([
   [1, 7, 11, 3],
   [1, 13, 17, 16],
   [1, 64, 67, 4],
-])('[%i, %i, %i, %i]', (...shape) => {
+])('the threshold of [%i, %i, %i, %i]', (...shape) => {
   const values = spread(shape.reduce((product, extent) => product * extent, 1));
 
   it.each([0, 0.3, 0.5, 0.9, 0.995, 1])('the quantile %d', async (ratio) => {
@@ -73,13 +73,13 @@ it('values that are equal, zero, and of both signs', async () => {
     await expectNaive(device, few, shape, { ratio, most: 10 });
 });
 
-it('in strips of 256 KiB', async () => {
+it('the threshold in strips of 256 KiB', async () => {
   const shape = [1, 131, 139, 4];
   const small = disguise(device, { bindingLimit: 256 << 10 });
   await expectNaive(small, spread(131 * 139 * 4), shape, { ratio: 0.995, most: 100 });
 });
 
-it('clamps to a range', async () => {
+it('clampTo() clamps to a range', async () => {
   const values = spread(3 * 5 * 3);
   const rows = await compute({
     device,

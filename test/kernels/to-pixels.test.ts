@@ -24,7 +24,7 @@ async function bytesOf(on: Device, values: Float32Array, shape: [number, number,
   return y.flatMap((row) => [...new Uint8Array(row.buffer)]);
 }
 
-it.each([NaN, Infinity, -Infinity])('raises the flag for a colour of %s', async (value) => {
+it.each([NaN, Infinity, -Infinity])('the flag is raised for a colour of %s', async (value) => {
   const values = new Random(7).floats(5 * 33 * 3);
   values[4 * 33 * 3 + 2] = value;
   await bytesOf(device, values, [1, 5, 33]);

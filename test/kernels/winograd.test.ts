@@ -10,7 +10,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-describe('by Winograd', () => {
+describe('convolution by Winograd', () => {
   const cases: Case[] = [
     { height: 1, width: 1, channels: 1, out: 1 },
     { height: 1, width: 5, channels: 3, out: 4, batch: 2 },

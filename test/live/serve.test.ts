@@ -41,7 +41,7 @@ async function answers(request: Request, stream: boolean): Promise<string[]> {
   return said;
 }
 
-it('is soon ready, its kernels being compiled', () => {
+it('the server is ready soon, its kernels being compiled', () => {
   // It takes 3 s on idle cores; tests share the cores with other work.
   expect(served.readyAfter).toBeLessThan(15_000);
 });
@@ -70,14 +70,14 @@ describe('requests side by side', () => {
     expect(alone[8]![0]).toMatch(/\[length\]$/);
   });
 
-  it('a seed is a text, another seed another', async () => {
+  it('have a text of their own for another seed', async () => {
     const one = (seed: number) => answers(ask('Tell me a story.', { temperature: 1.5, seed }), true);
     const [a, b, c] = await Promise.all([one(11), one(11), one(12)]);
     expect(a).toEqual(b);
     expect(a).not.toEqual(c);
   });
 
-  it('max_tokens beyond the context is what the context leaves', async () => {
+  it('end at the context for max_tokens beyond it', async () => {
     const request = ask('Hello!', { temperature: 0, max_tokens: 1_000_000 });
     const { choices } = await client.chat.completions.create(request);
     expect(choices[0]!.finish_reason).toBe('stop');
@@ -119,14 +119,14 @@ describe('the openai client', () => {
     await expect(missing).rejects.toThrow('svc-chat-mini');
   });
 
-  it('lists the two models that ship, and tells of each alone the same', async () => {
+  it('lists the shipped models, and retrieves each as listed', async () => {
     const { data } = await client.models.list();
     expect(data.map(({ id }) => id)).toEqual(['svc-chat-mini', 'svc-scenes-mini']);
     for (const model of data) expect(await client.models.retrieve(model.id)).toEqual(model);
   });
 });
 
-it('a model that nobody asks leaves the device, and says the same when it is back', async () => {
+it('an idle model leaves the device, and has the same answers when it is back', async () => {
   const server = await serve(['--model-path', 'models/svc-chat-mini', '--sleep-idle-seconds', '0.5']);
   const asked = () =>
     connect(server.url).chat.completions.create(ask('What is the capital of France?', { temperature: 0 }));
@@ -151,7 +151,7 @@ it('a model that nobody asks leaves the device, and says the same when it is bac
   expect(await server.ended).toEqual([0, null]);
 });
 
-describe('the end', () => {
+describe('the end of the server', () => {
   it('SIGTERM lets a stream end, takes nothing new and exits with 0', async () => {
     const server = await serve([]);
     const stream = await connect(server.url).chat.completions.create({

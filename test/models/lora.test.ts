@@ -87,7 +87,7 @@ for (const { name, as, cases: some } of VARIANTS) {
     afterAll(() => device.destroy());
 
     it.each(some)(
-      '$name: logits of the merged weights, in steps as at once',
+      'the LoRA $name has the logits of the merged weights, in steps as at once',
       { timeout: 240_000 },
       async (of) => {
         const loras = [folderOf(of.adapter)];
@@ -100,7 +100,7 @@ for (const { name, as, cases: some } of VARIANTS) {
   });
 }
 
-describe('several at once', () => {
+describe('several LoRAs at once', () => {
   let device: Device;
   beforeAll(async () => void (device = await openModelTestDevice()));
   afterAll(() => device.destroy());

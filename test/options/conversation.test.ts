@@ -65,7 +65,7 @@ const CASES: [what: string, shape: Shape, valid: unknown[], invalid: unknown[]][
   ],
 ];
 
-it.each(CASES)('%s', (_, shape, valid, invalid) => {
+it.each(CASES)('the conversation rule for %s', (_, shape, valid, invalid) => {
   const rule = ruleOf(shape);
   const schema = shapeSchema(shape);
   for (const value of valid) {

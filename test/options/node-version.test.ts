@@ -9,12 +9,12 @@ import { nodeArgs } from '../started.ts';
 const SENTENCE =
   'svc-engine needs Node 20.19 or later, and this is Node 18.20.8: install a newer one from https://nodejs.org';
 
-describe('the version of Node', () => {
-  it.each(['18.20.8', '20.18.3', '20.0.0', '16.1.0'])('%s is too old', (node) => {
+describe('the required version of Node', () => {
+  it.each(['18.20.8', '20.18.3', '20.0.0', '16.1.0'])('is more than %s', (node) => {
     expect(nodeProblem({ node })).toContain(`this is Node ${node}:`);
   });
 
-  it.each(['20.19.0', '20.20.1', '21.0.0', '22.4.0', '24.1.0', '100.0.0'])('%s is new enough', (node) => {
+  it.each(['20.19.0', '20.20.1', '21.0.0', '22.4.0', '24.1.0', '100.0.0'])('is at most %s', (node) => {
     expect(nodeProblem({ node })).toBeNull();
   });
 
@@ -40,12 +40,12 @@ function runIn(node: string, module: string, ...args: string[]) {
   return spawnSync(process.execPath, [...preload, ...nodeArgs(path), ...args], { encoding: 'utf8' });
 }
 
-it('an old one ends the command with one sentence', () => {
+it('an old Node ends the command with one sentence', () => {
   const { status, stderr, stdout } = runIn('18.20.8', '../../src/cli/main.ts', 'generate', '--help');
   expect([status, stdout, stderr]).toEqual([1, '', `[error] ${SENTENCE}\n`]);
 });
 
-it('an old one fails the import of the library by the same sentence', () => {
+it('an old Node fails the import of the library by the same sentence', () => {
   const { status, stderr } = runIn('18.20.8', '../../src/index.ts');
   expect(status).toBe(1);
   expect(stderr).toContain(`EngineError: ${SENTENCE}`);

@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/options/limits.ts';
 import { fieldName, kebabCase, type Setting, snakeCase } from '../../src/options/setting.ts';
 import { mapSampling, SAMPLING, SCHEDULING } from '../../src/options/text-request.ts';
 
-it('names follow from the name of the library', () => {
+it('names of a setting follow from the name of the library', () => {
   expect(['topP', 'n', 'stopTokenIds'].map((name) => snakeCase(name))).toEqual([
     'top_p',
     'n',
@@ -16,13 +16,13 @@ it('names follow from the name of the library', () => {
   expect(['topP', 'maxLoraRank'].map((name) => kebabCase(name))).toEqual(['top-p', 'max-lora-rank']);
 });
 
-it('a row may give a field another name, for one interface or for all', () => {
+it('a row of a setting may give a field another name, for one interface or for all', () => {
   const row = { kind: { type: 'text' }, help: '', field: 'own', fields: { ollama: 'other' } } as const;
   expect(fieldName('some', row, 'chat')).toBe('own');
   expect(fieldName('some', row, 'ollama')).toBe('other');
 });
 
-it('settings of which a model states its own value have a number to fall back on', () => {
+it('settings of which a model states its own value have a default number', () => {
   expect(mapSampling((_, { default: value }) => value)).toEqual({
     temperature: 1,
     topP: 1,
@@ -32,11 +32,11 @@ it('settings of which a model states its own value have a number to fall back on
   });
 });
 
-it('as many log probabilities may be asked for as the kernel keeps', () => {
+it('the limit of log probabilities is that of the kernel', () => {
   expect(LIMITS.logprobs).toBe(MOST_LOGPROBS);
 });
 
-describe.each(Object.entries<Setting>({ ...SAMPLING, ...SCHEDULING }))('%s', (_, { help, by }) => {
+describe.each(Object.entries<Setting>({ ...SAMPLING, ...SCHEDULING }))('the option %s', (_, { help, by }) => {
   it('says what it means, and names a file that computes with it', () => {
     expect(help).toMatch(/^[^.].*\.$/s);
     expect(existsSync(new URL(`../../src/${by}`, import.meta.url))).toBe(true);

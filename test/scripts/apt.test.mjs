@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { parseSources } from '../../scripts/setup/apt.mjs';
 
-it('reads one-line sources', () => {
+it('the reader of apt sources reads one-line sources', () => {
   const text = [
     '# deb http://commented.example/debian bookworm main',
     'deb http://mirror.example/debian bookworm main contrib',
@@ -27,7 +27,7 @@ it('reads one-line sources', () => {
   ]);
 });
 
-it('reads stanzas, with comments inside, disabled entries and a key written out', () => {
+it('the reader of apt sources reads stanzas, with comments inside, disabled entries and a key written out', () => {
   const text = [
     'Types: deb deb-src',
     '# snapshot',

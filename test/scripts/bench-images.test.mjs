@@ -23,7 +23,7 @@ const PATIENCE = 600_000;
 const PROMPT = 'a red balloon over snowy mountains at sunset';
 const SMALL = { prompt: PROMPT, seed: 1, width: 64, height: 64 };
 
-describe('operations', () => {
+describe('counted operations', () => {
   it('of one product are twice its multiplications', () => {
     expect(linear(3, 5, 7)).toBe(2 * 3 * 5 * 7);
     expect(conv(6, 5, 4)).toBe(2 * 6 * 5 * 4 * 9);
@@ -147,7 +147,7 @@ async function measured(folder, request, parts) {
   return { result, text };
 }
 
-it('measures a guided Stable Diffusion, its step and its decoder', { timeout: PATIENCE }, async () => {
+it('bench measures a guided Stable Diffusion, its step and its decoder', { timeout: PATIENCE }, async () => {
   const folder = written(tinyStableDiffusion());
   const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 4 };
   const { result, text } = await measured(folder, request, ['step', 'decode']);
@@ -161,7 +161,7 @@ it('measures a guided Stable Diffusion, its step and its decoder', { timeout: PA
   expect(decoding.kernels.map(({ name }) => name)).toContain('conv2d.wgsl');
 });
 
-it('measures a Z-Image, its step alone', { timeout: PATIENCE }, async () => {
+it('bench measures a Z-Image, its step alone', { timeout: PATIENCE }, async () => {
   const folder = written(tinyZImage());
   const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 0 };
   const { result, text } = await measured(folder, request, ['step']);
@@ -172,7 +172,7 @@ it('measures a Z-Image, its step alone', { timeout: PATIENCE }, async () => {
   expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(3);
 });
 
-it('measures a FLUX.1, its step alone, products and attention apart', { timeout: PATIENCE }, async () => {
+it('bench measures a FLUX.1: its step, products and attention apart', { timeout: PATIENCE }, async () => {
   const folder = written(tinyFlux());
   const { result, text } = await measured(folder, { ...SMALL, steps: 2 }, ['step']);
   expect(result.work).toMatchObject({ forwards: 1 });
@@ -184,7 +184,7 @@ it('measures a FLUX.1, its step alone, products and attention apart', { timeout:
   expectPlanned(result);
 });
 
-it('measures an SD3.5 medium in the memory of its plan', { timeout: PATIENCE }, async () => {
+it('bench measures an SD3.5 medium in the memory of its plan', { timeout: PATIENCE }, async () => {
   const folder = written(tinySD3());
   const request = { ...SMALL, steps: 2, guidance: 4 };
   const { model } = await openCounted(folder);

@@ -44,7 +44,7 @@ it('a step costs at most eight dispatches a layer, seven on a GPU, a model at mo
   device.destroy();
 });
 
-it('with the kernels of GPUs a decode step has seven dispatches a layer, one of which merges chunks of long contexts', async () => {
+it('a decode step with the kernels of GPUs has seven dispatches a layer, one of which merges chunks', async () => {
   const device = await openDevice();
   const on = disguise(device, { profile: 'discrete', matvecRows: 1 });
   const steps = await countDispatches(on, folder, 'int4');

@@ -18,19 +18,19 @@ function system(names) {
   return { present, missing, add: (path) => present.push(basename(path)) };
 }
 
-it('takes packages whole, also where several missing libraries are of one package', () => {
+it('addMissing() takes packages whole, also if several missing libraries are of one package', () => {
   const { present, missing, add } = system(['libglib.so.0', 'libgobject.so.0']);
   expect(addMissing('Chromium', LIBRARIES, missing, add)).toEqual(['glib']);
   expect(present).toEqual(['libglib.so.0', 'libgobject.so.0']);
 });
 
-it('goes on with what the added libraries need', () => {
+it('addMissing() continues with what the added libraries need', () => {
   const { present, missing, add } = system(['libnss.so']);
   expect(addMissing('Chromium', LIBRARIES, missing, add)).toEqual(['nss', 'nspr']);
   expect(present).toEqual(['libnss.so', 'libsoftokn.so', 'libnspr.so']);
 });
 
-it('ends where no package has a library', () => {
+it('addMissing() ends if no package has a library', () => {
   const { missing, add } = system(['libglib.so.0', 'libother.so.1']);
   expect(() => addMissing('Chromium', LIBRARIES, missing, add)).toThrow(
     'Chromium needs libother.so.1, which no package',

@@ -12,12 +12,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const { metafile } = await bundle(folder);
 
-test('imports nothing but its own files', () => {
+test('the bundle imports only its own files', () => {
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
   expect(imports.filter(({ external }) => external)).toEqual([]);
 });
 
-test('has no file of the sources that needs Node, and nothing of the binding', () => {
+test('the bundle has no source file that needs Node, and nothing of the binding', () => {
   const inputs = Object.keys(metafile.inputs);
   expect(
     inputs.filter((path) => /-node\.ts$|gpu\/node\.ts$|node_modules\/(webgpu|sharp|ioredis)\//.test(path)),
@@ -25,7 +25,7 @@ test('has no file of the sources that needs Node, and nothing of the binding', (
   expect(inputs.some((path) => path.endsWith('src/engine/text/run/loop.ts'))).toBe(true);
 });
 
-test('holds the text of every shader', () => {
+test('the bundle holds the text of every shader', () => {
   const code = readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('');

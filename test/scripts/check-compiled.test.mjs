@@ -15,11 +15,11 @@ const FINE = {
   ...{ instructions: 900, latency: 30000 },
 };
 
-it('finds nothing wrong with a kernel that fits', () => {
+it('check-compiled finds no problem in a kernel that fits', () => {
   expect(problemsOf({ gpu: 'navi31', pipelines: [FINE] })).toEqual([]);
 });
 
-it('names the kernel that spills, keeps sums in memory, or fills a SIMD too little', () => {
+it('check-compiled names the kernel that spills, keeps sums in memory, or fills a SIMD too little', () => {
   const pipelines = [
     { ...FINE, spilled: 3, spilledScalars: 1 },
     { ...FINE, scratch: 2048 },
@@ -34,7 +34,7 @@ it('names the kernel that spills, keeps sums in memory, or fills a SIMD too litt
   expect(problems[3]).toMatch(/^rmsnorm\.wgsl .*: 15 groups fit a SIMD, fewer than 16$/);
 });
 
-it('writes a page that holds the section of each card and the version', () => {
+it('check-compiled writes a page that holds the section of each card and the version', () => {
   const decode = {
     ...FINE,
     shader: 'matvec.wgsl',
@@ -55,7 +55,7 @@ it('writes a page that holds the section of each card and the version', () => {
   expect(page).toMatch(/\| int4 \| 60 \| 8 \| 900 \| 30000 \| 132 \| 8 \| 900 \| 30000 \|/);
 });
 
-it('says NOT RUN where the packages cannot be had', () => {
+it('check-compiled prints NOT RUN if the packages cannot be had', () => {
   const cache = mkdtempSync(join(tmpdir(), 'svc-check-compiled-'));
   const folder = join(cache, 'svc-engine/vulkan/radv');
   mkdirSync(folder, { recursive: true });

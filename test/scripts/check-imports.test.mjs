@@ -8,7 +8,7 @@ import { FOLDERS, MOST_LOOSE, STOREYS } from '../../scripts/storeys.mjs';
 
 const check = (file, text) => checkImports({ [file]: text });
 
-describe('imports only go down', () => {
+describe('the direction of imports', () => {
   it('lets a room import the rooms below it', () => {
     expect(
       check('engine/text/a.ts', "import { x } from '../../gpu/tape.ts';\nimport { y } from './b.ts';"),
@@ -56,7 +56,7 @@ describe('imports only go down', () => {
   });
 });
 
-describe('circles', () => {
+describe('circles of imports', () => {
   const twoFiles = (first, second) => checkImports({ 'gpu/a.ts': first, 'gpu/b.ts': second });
 
   it('of values are reported once', () => {

@@ -26,7 +26,7 @@ function check(name, lines) {
 
 const onUnix = it.skipIf(process.platform === 'win32');
 
-it('says NOT RUN where there is no naga', () => {
+it('check-naga prints NOT RUN if there is no naga', () => {
   const { status, stdout } = check('absent', []);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^naga: NOT RUN \(SVC_NAGA names .*absent/);

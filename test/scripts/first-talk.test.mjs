@@ -54,7 +54,7 @@ const CHATS = { id: 'blind', modalities: ['text'] };
 const SEES = { id: 'seeing', modalities: ['text', 'image'] };
 const DRAWS = { id: 'drawing', pipeline: 'X' };
 
-test('asks three questions, has a picture drawn, and prints what the model that reads images says of it', async () => {
+test('first-talk asks three questions, has an image drawn, and prints its description', async () => {
   models = [CHATS, SEES, DRAWS];
   const printed = await talk();
   expect(printed).toMatch(/> What is my name\?\nanswer 5\n/);
@@ -72,7 +72,7 @@ test('asks three questions, has a picture drawn, and prints what the model that 
   expect(readFileSync(path)).toEqual(PICTURE);
 });
 
-test('without a model that reads images the picture is drawn, and without one that draws none is', async () => {
+test('first-talk draws without a model that reads images, and skips the image without one that draws', async () => {
   models = [CHATS, DRAWS];
   expect(await talk()).not.toContain('[the picture]');
   expect(existsSync(join(folder, 'generated_image_1.png'))).toBe(true);
@@ -80,7 +80,7 @@ test('without a model that reads images the picture is drawn, and without one th
   expect(await talk()).not.toContain('Draw');
 });
 
-test('an empty description is an error', async () => {
+test('an empty description in first-talk is an error', async () => {
   models = [SEES, DRAWS];
   sight = '   ';
   await expect(talk()).rejects.toThrow('empty answer');

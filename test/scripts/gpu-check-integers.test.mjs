@@ -7,7 +7,7 @@ import { openDevice, readShader } from '../../dist/gpu/node.js';
 import { compareIntegerProducts } from '../../scripts/gpu-check/integer-products.mjs';
 import { Launches } from '../../scripts/gpu-check/launches.mjs';
 
-it('has a row of each for decode steps, and none where adapters cannot', async () => {
+it('gpu-check has a row of each integer format for decode steps, and none on adapters without them', async () => {
   const { gpu, summary } = await openDevice({ safe: true, memoryBudget: 2 ** 28 });
   const general = PROFILES.find(({ name }) => name === 'discrete');
   const rowsWith = async (profile) => {

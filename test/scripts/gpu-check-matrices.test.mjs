@@ -37,7 +37,7 @@ afterAll(() => opened.destroy());
 beforeEach(({ skip }) => void (opened.capabilities.f16 || skip()));
 
 it.each(Object.keys(COMPARED))(
-  'of %s there is a row of each, with results that differ as f16 does',
+  'gpu-check has a row of each kernel of %s, with results that differ as f16 does',
   async (name) => {
     const { compare, kernels } = COMPARED[name];
     const profile = PROFILES.find((one) => one.name === 'discrete');
@@ -55,7 +55,7 @@ it.each(Object.keys(COMPARED))(
   },
 );
 
-it('a result that is not a number differs infinitely', () => {
+it('a result of gpu-check that is not a number differs infinitely', () => {
   expect(differenceOf([3, 4], [3, NaN])).toBe(Infinity);
   expect(differenceOf([3, 4], [3, 5])).toBeCloseTo(1 / Math.sqrt(12.5), 12);
 });

@@ -24,7 +24,7 @@ function run(out, ...args) {
 
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
-describe('a small run', () => {
+describe('a small run of gpu-check', () => {
   const file = join(folder, 'small.json');
   let outcome;
   let stages;
@@ -108,7 +108,7 @@ describe('a small run', () => {
   });
 });
 
-describe('a stage', () => {
+describe('a stage of gpu-check', () => {
   const rows = [];
   const sink = { put: () => {}, row: (list, row) => rows.push(row) };
   const here = join(root, 'scripts/gpu-check');
@@ -147,7 +147,7 @@ describe('a stage', () => {
   );
 });
 
-it('refuses a stage that it does not have', () => {
+it('gpu-check refuses a stage that it does not have', () => {
   const { status, stderr } = run(join(folder, 'none.json'), '--only', 'kernel');
   expect(status).toBe(2);
   expect(stderr).toContain(
@@ -155,12 +155,12 @@ it('refuses a stage that it does not have', () => {
   );
 });
 
-it('takes paths out of errors and keeps their file names', () => {
+it('withoutPaths() takes paths out of errors and keeps their file names', () => {
   const text = `at file://${join(root, 'scripts/a.mjs')}:3, in ${join(tmpdir(), 'x/y.json')} and /usr/lib/gpu/libz.so, 3/4 of n/m`;
   expect(withoutPaths(text)).toBe('at ./scripts/a.mjs:3, in <tmp>/x/y.json and …/libz.so, 3/4 of n/m');
 });
 
-it('names reports by the adapter', () => {
+it('names of reports contain the adapter', () => {
   expect(reportName({ device: 'NVIDIA H100 80GB HBM3', description: 'x' })).toBe('nvidia-h100-80gb-hbm3');
   expect(reportName(undefined)).toBe('unknown-adapter');
 });

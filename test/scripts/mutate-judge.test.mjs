@@ -51,14 +51,14 @@ describe('a damaged checkpoint', () => {
   });
 });
 
-it('a file that is left out of account is named in a note', () => {
+it('a damaged file that is left out of account is named in a note', () => {
   const mutant = { file: 'generation_config.json', what: '' };
   const noted = { output: { ...changed.output, notes: ['generation_config.json is not JSON (line 2)'] } };
   expect(verdictOf(noted, mutant)).toBe('sound');
   expect(verdictOf(changed, mutant)).toBe('DIFFERENT');
 });
 
-it('the same seed damages the same', () => {
+it('equal seeds damage the same bytes', () => {
   const texts = ['a', 'b'].map((name) => {
     const folder = join(home, name);
     writeBase(BASES.llama, folder);

@@ -18,7 +18,7 @@ function write(files) {
   return Object.keys(files);
 }
 
-it('finds links to files and folders that the package lacks', () => {
+it('the check of packed files finds links to files and folders that the package lacks', () => {
   const paths = write({
     'README.md':
       '[a](src/cli/README.md) [b](src/server/README.md#fields) [c](models/m) [d](https://x.example/y) [e](#f)',
@@ -32,7 +32,7 @@ it('finds links to files and folders that the package lacks', () => {
   expect(brokenLinks(root, [...paths, ...write({ 'src/server/README.md': '' })])).toEqual([]);
 });
 
-it('finds declarations that name the buffer of a typed array, and writes them without', () => {
+it('newerTypes() finds declarations that name the buffer of a typed array, and plainTypes() rewrites them', () => {
   const text =
     'read(): Promise<Uint8Array<ArrayBuffer>>; view: DataView<ArrayBufferLike>; sets: Map<Uint8Array, Set<ArrayBuffer>>;';
   const paths = write({ 'dist/a.d.ts': text, 'dist/a.js': text, 'dist/b.d.ts': plainTypes(text) });

@@ -46,7 +46,7 @@ describe('fuzzed requests', () => {
   });
 });
 
-describe('the judge', () => {
+describe('the judge of fuzzed requests', () => {
   async function judged(path, status, body, type = 'application/json') {
     const server = createServer((_, response) =>
       response.writeHead(status, { 'content-type': type }).end(body),

@@ -38,7 +38,7 @@ describe('the Host header', () => {
   });
 });
 
-describe('origins', () => {
+describe('allowed origins', () => {
   it.each([
     ['http://localhost:5173', true],
     ['https://localhost', true],
@@ -178,7 +178,7 @@ describe('a POST or DELETE of a web page', () => {
   });
 });
 
-describe('the key', () => {
+describe('the API key', () => {
   const get = (url: string, authorization?: string) =>
     fetch(url, authorization === undefined ? {} : { headers: { authorization } });
 
@@ -189,7 +189,7 @@ describe('the key', () => {
     ['Bearer secret2', 401],
     ['Bearer secret', 200],
     ['bearer secret', 200],
-  ])('%s gets %d', async (authorization, status) => {
+  ])('of %s gets %d', async (authorization, status) => {
     const { url } = await start({ apiKey: 'secret' });
     const response = await get(`${url}/v1/models`, authorization);
     expect(response.status).toBe(status);
@@ -207,7 +207,7 @@ describe('the key', () => {
   });
 });
 
-describe('keys', () => {
+describe('API keys', () => {
   const status = async (url: string, path: string, headers: Record<string, string>) =>
     (await fetch(url + path, { headers })).status;
 

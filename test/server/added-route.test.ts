@@ -76,7 +76,7 @@ const serve = async () => {
   return { url, model, tell };
 };
 
-it('answers whole, by a request to the model', async () => {
+it('an added route answers whole, by a request to the model', async () => {
   const { model, tell } = await serve();
   const response = await tell({ about: 'the open sea', words: 8 });
   expect(await response.json()).toEqual({ told: 'the open sea', ended: 'stop' });
@@ -85,7 +85,7 @@ it('answers whole, by a request to the model', async () => {
   ]);
 });
 
-it('streams in its own framing', async () => {
+it('an added route streams in its own framing', async () => {
   const { tell } = await serve();
   const response = await tell({ about: 'the open sea', live: true });
   expect(response.headers.get('content-type')).toBe('application/x-ndjson');
@@ -99,7 +99,7 @@ it('streams in its own framing', async () => {
   expect(JSON.parse(lines.at(-1)!)).toEqual({ ended: 'stop' });
 });
 
-it('refuses in its own form, with the names of its fields', async () => {
+it('an added route refuses in its own form, with the names of its fields', async () => {
   const { tell } = await serve();
   const missing = await tell({});
   expect([missing.status, await missing.json()]).toEqual([400, { wrong: 'about is required' }]);
@@ -109,13 +109,13 @@ it('refuses in its own form, with the names of its fields', async () => {
   expect([failed.status, Object.keys((await failed.json()) as object)]).toEqual([503, ['wrong']]);
 });
 
-it('names in a header the fields that it does not read', async () => {
+it('an added route names in a header the fields that it does not read', async () => {
   const { tell } = await serve();
   const response = await tell({ about: 'x', colour: 'blue' });
   expect(response.headers.get('x-svc-ignored')).toBe('colour');
 });
 
-it('stands in the API page with its schemas', async () => {
+it('an added route stands in the API page with its schemas', async () => {
   const { url } = await serve();
   const { paths, components } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi;
   const { responses } = paths['/tell']!.post!;

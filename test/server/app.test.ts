@@ -4,7 +4,7 @@ import { ask, start } from './harness.ts';
 
 const CHAT = '/v1/chat/completions';
 
-describe('refusals', () => {
+describe('refusals of the server', () => {
   it.each([
     ['POST', '/', 405, 'method_not_allowed'],
     ['GET', '/v2/models', 404, 'not_found'],
@@ -254,7 +254,7 @@ describe('the request id', () => {
   });
 });
 
-it('logs probes only when debugging', async () => {
+it('the log has probes only when debugging', async () => {
   const { url, lines } = await start();
   await fetch(`${url}/livez`);
   await fetch(`${url}/v1/models`);
@@ -265,7 +265,7 @@ function isParam(value: unknown): boolean {
   return value === null || value === 'model';
 }
 
-it('logs why a request was refused, and in full where asked for details', async () => {
+it('the log has why a request was refused, and in full if asked for details', async () => {
   const { post, lines } = await start();
   await post(ask('hi', { temperature: 3 }));
   await expect.poll(() => lines.length).toBe(2);

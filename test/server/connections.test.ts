@@ -39,7 +39,7 @@ it.each([false, true])('a client that has closed its side gets its answer: strea
   expect(model.running).toBe(0);
 });
 
-it('so does one that asked for something that is there at once', async () => {
+it('a client that has closed its side gets an answer that is there at once', async () => {
   const { url } = await start();
   const { socket, answer } = open(url, 'GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n');
   socket.end();
@@ -58,7 +58,7 @@ it('many pipelined requests are answered without a warning of listeners', async 
   expect(warnings).toEqual([]);
 });
 
-it.each([false, true])('one that has left is found out, and its request ends: stream %s', async (stream) => {
+it.each([false, true])('a client that has left is found, and its request ends: stream %s', async (stream) => {
   const { url, model, lines } = await start();
   const { socket } = open(url, chatBytes(ask('hang here', { stream })));
   await eventually(() => model.running === 1, 'it runs');
@@ -70,7 +70,7 @@ it.each([false, true])('one that has left is found out, and its request ends: st
 it.each([
   ['lines of JSON, once they have begun', {}, { path: '/api/chat' }],
   ['HTTP/1.0', { stream: false }, { version: '1.0' }],
-])('one that has closed its side of %s counts as gone', async (_, more, options) => {
+])('a client that has closed its side of %s counts as gone', async (_, more, options) => {
   const { url, model } = await start();
   const { socket, answer } = open(url, chatBytes(ask('hang here', more), options));
   await eventually(() => model.running === 1, 'it runs');
@@ -96,7 +96,7 @@ it.each([
     'invalid_http',
     /no HTTP request that can be read/,
   ],
-])('%s is told so as other errors are', async (_, bytes, line, code, message) => {
+])('the error of %s has the form of other errors', async (_, bytes, line, code, message) => {
   const { url, model } = await start();
   const { socket, answer } = open(url, bytes);
   socket.end();
@@ -113,7 +113,7 @@ it.each([
   expect(model.requests).toEqual([]);
 });
 
-it('a body that is too large is taken in all the same, and the connection lives on', async () => {
+it('a body that is too large is received to its end, and the connection lives on', async () => {
   const { url, model } = await start();
   const { socket, answer } = open(
     url,

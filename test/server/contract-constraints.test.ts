@@ -102,7 +102,7 @@ describe('response_format', () => {
   });
 });
 
-describe('regex and ebnf', () => {
+describe('regex and ebnf fields', () => {
   it.each([
     [{ regex: '(yes|no), [0-9]{3}' }],
     [{ ebnf: 'root ::= answer ", " [0-9]{3}\nanswer ::= "yes" | "no"' }],
@@ -119,7 +119,7 @@ const animal = {
   parameters: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
 };
 
-describe('tools', () => {
+describe('tools in a chat request', () => {
   it('take the parameters that they declare, and any where they are not strict', async () => {
     const parameters = { type: 'object', properties: { zebra: { type: 'integer', maximum: 9 } } };
     const namesOf = async (strict?: boolean): Promise<string[]> => {
@@ -206,7 +206,7 @@ describe('tools', () => {
   });
 });
 
-describe('processors', () => {
+describe('processors of a chat request', () => {
   const CAPITAL = 'What is the capital of France?';
 
   it('keep words out of the text', async () => {
@@ -256,7 +256,7 @@ describe('processors', () => {
 
 const broken = { name: 'f', strict: true, parameters: { $ref: '#/$defs/gone' } };
 
-it('a grammar that takes long to compile holds up nobody else', async () => {
+it('a grammar that takes long to compile delays no other request', async () => {
   const ended: string[] = [];
   const regex = '(?:a|b)*a(?:a|b){12}';
   const slow = plain('hi', { regex }).then(() => ended.push('slow'));
@@ -265,7 +265,7 @@ it('a grammar that takes long to compile holds up nobody else', async () => {
   expect(ended).toEqual(['quick', 'slow']);
 });
 
-describe('what does not compile', () => {
+describe('a constraint that does not compile', () => {
   it('is named as the request names it, where the whole schema is at fault, too', async () => {
     const format = { type: 'json_schema', json_schema: { name: 'a', schema: false } };
     await expect(plain('hi', { response_format: format })).rejects.toMatchObject({

@@ -22,8 +22,8 @@ const tool = {
   },
 };
 
-describe('what ends a choice', () => {
-  it('is told: an end token, a stop string, the length', async () => {
+describe('the end of a choice', () => {
+  it('has the reason: an end token, a stop string, the length', async () => {
     const natural = await both(CAPITAL);
     expect(natural).toMatchObject({ finish: 'stop', matched: expect.any(Number) });
     expect(natural.text).toContain('Paris');
@@ -53,7 +53,7 @@ describe('what ends a choice', () => {
     expect(whole.text).toBe(`${natural.text}<|im_end|>`);
   });
 
-  it('is no end token where that is to be ignored, but a stop token still', async () => {
+  it('is no end token if that is to be ignored, but a stop token still', async () => {
     const natural = await plain(CAPITAL);
     const on = await plain(CAPITAL, { ignore_eos: true });
     expect(on).toMatchObject({ finish: 'length', matched: null });
@@ -74,7 +74,7 @@ describe('what ends a choice', () => {
   });
 });
 
-describe('log probabilities', () => {
+describe('log probabilities of a choice', () => {
   it('are of every token, best first, and spell the text', async () => {
     const { text, logprobs, reply } = await both(CAPITAL, { logprobs: true, top_logprobs: 5 });
     expect(logprobs).toHaveLength(reply.usage?.completion_tokens ?? 0);
@@ -100,7 +100,7 @@ describe('choices and seeds', () => {
   });
 });
 
-describe('reasoning', () => {
+describe('reasoning of a choice', () => {
   const thinking = { chat_template_kwargs: { enable_thinking: true }, max_completion_tokens: 200 };
   const SUM = 'What is 25 plus 48?';
 
@@ -130,7 +130,7 @@ describe('reasoning', () => {
   });
 });
 
-describe('tools', () => {
+describe('tools of a chat request', () => {
   it('are called, and their results are read', async () => {
     const asked: unknown[] = [];
     const runner = client.chat.completions.runTools({
@@ -176,7 +176,7 @@ describe('tools', () => {
   });
 });
 
-describe('prompts', () => {
+describe('prompts of a chat request', () => {
   it('may be unfinished: the reply goes on with the last message', async () => {
     const messages = [
       { role: 'user', content: CAPITAL },
@@ -272,7 +272,7 @@ describe('a request that takes too long', () => {
   });
 });
 
-describe('what the engine refuses', () => {
+describe('a refusal of the engine', () => {
   it.each([
     [{ messages: [{ role: 'user', content: 'hello '.repeat(9000) }] }, 'messages', 'context_length_exceeded'],
     [

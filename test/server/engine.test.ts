@@ -101,7 +101,7 @@ async function streamed(request: ReturnType<typeof ask>): Promise<{ text: string
   return { text, finish };
 }
 
-it('stays awake while the model opens and while it reads a long prompt', async () => {
+it('the server answers while the model opens and while it reads a long prompt', async () => {
   expectAwake(opening);
   const long = client.chat.completions.create(
     ask('the cat sat on the mat and '.repeat(200), { max_tokens: 1 }),
@@ -111,7 +111,7 @@ it('stays awake while the model opens and while it reads a long prompt', async (
   expectAwake(reading);
 });
 
-it('gives 32 streams at once the text each has alone', async () => {
+it('the server gives 32 streams at once the text each has alone', async () => {
   const requests = Array.from({ length: 32 }, (_, at) =>
     ask(`Tell me about ${['cats', 'Paris', 'blue', 'seven'][at % 4]}, please. ${at}`, {
       seed: at,
@@ -129,7 +129,7 @@ it('gives 32 streams at once the text each has alone', async () => {
   expect(sharedSteps).toBeLessThanOrEqual(steps);
 });
 
-it('loses no slot and no page over 80 streams that are left', async () => {
+it('the server loses no slot and no page over 80 streams that are left', async () => {
   const before = await model.metrics();
   const leave = async (at: number) => {
     const stream = await client.chat.completions.create({
@@ -151,7 +151,7 @@ it('loses no slot and no page over 80 streams that are left', async () => {
   expect((await streamed(ask('hello'))).text).not.toBe('');
 });
 
-it('says what is wrong in the terms of the interface', async () => {
+it('the server reports errors of the engine in the terms of the interface', async () => {
   const long = client.chat.completions.create(ask('hello '.repeat(9000)));
   await expect(long).rejects.toMatchObject({
     status: 400,

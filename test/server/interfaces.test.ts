@@ -24,7 +24,7 @@ const post = async (path: string, body: object = {}) => {
   return (await response.json()) as Record<string, unknown>;
 };
 
-describe('/v1/completions', () => {
+describe('the route /v1/completions', () => {
   const ask = { model: 'default', prompt: 'The capital of France is', temperature: 0, max_tokens: 8 };
 
   it('goes on with a text, alone and among others, streaming and not', async () => {
@@ -58,7 +58,7 @@ describe('/v1/completions', () => {
   });
 });
 
-describe('/v1/responses', () => {
+describe('the route /v1/responses', () => {
   const ask = { model: 'default', temperature: 0, max_output_tokens: 40 };
 
   it('says what a chat completion says, and goes on from it', async () => {
@@ -127,7 +127,7 @@ describe('/v1/responses', () => {
   });
 });
 
-describe('/v1/messages', () => {
+describe('the route /v1/messages', () => {
   const ask = { model: 'default', temperature: 0, max_tokens: 40 };
   const messages = [{ role: 'user' as const, content: CAPITAL }];
   const anthropic = () => new Anthropic({ baseURL: url, apiKey: 'unused', maxRetries: 0 });
@@ -267,7 +267,7 @@ describe("Ollama's interface", () => {
   });
 });
 
-describe('who runs the server', () => {
+describe('the operator of a server', () => {
   it('ends requests by their ids', async () => {
     const stream = await client.chat.completions.create({
       model: 'default',

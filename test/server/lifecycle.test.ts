@@ -5,7 +5,7 @@ import { createFakeModel } from './fake-model.ts';
 import { ask, eventually, readChunks, start } from './harness.ts';
 import { nodeArgs } from '../started.ts';
 
-describe('while the model loads', () => {
+describe('a server whose model loads', () => {
   it('answers 503 with what it is doing, then serves', async () => {
     const { served, url, post } = await start({}, { ready: false });
     served.progress({ type: 'warmup', done: 12, total: 28 });
@@ -32,7 +32,7 @@ describe('while the model loads', () => {
   });
 });
 
-describe('while it stops', () => {
+describe('a server that stops', () => {
   it('ends running requests, refuses new ones, and lets go of idle connections', async () => {
     const { server, post, url } = await start({ drainTime: 5000 });
     await (await fetch(`${url}/livez`)).text();
@@ -99,13 +99,13 @@ describe('while it stops', () => {
   });
 });
 
-it('leaves it to clients to close an idle connection', async () => {
+it('the server leaves closing an idle connection to clients', async () => {
   const { url } = await start();
   const { headers } = await fetch(`${url}/livez`);
   expect(headers.get('keep-alive')).toBe('timeout=75');
 });
 
-it('says so where the port is taken', async () => {
+it('the error of a taken port names --port', async () => {
   const { url } = await start();
   const log = { error() {}, warn() {}, info() {}, debug() {} };
   const second = startServer({ host: '127.0.0.1', port: Number(new URL(url).port) }, log);

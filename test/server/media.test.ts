@@ -90,7 +90,7 @@ const send = async (path: string, body: object) => {
   return { status: response.status, body: (await response.json()) as Record<string, never> };
 };
 
-describe('chat completions', () => {
+describe('chat completions with media', () => {
   it('have the ids and the tokens of transformers, and count those of images', async () => {
     for (const one of golden.cases) {
       const { prompt_token_ids, token_ids, usage } = await ids(one);
@@ -127,7 +127,7 @@ describe('chat completions', () => {
   });
 });
 
-describe('other clients', () => {
+describe('media of other clients', () => {
   /** The text of the answer to `one` with these limits. */
   async function textOf(one: MediaCase): Promise<string> {
     const { choices } = await openai.chat.completions.create(chatRequest(one));
@@ -198,7 +198,7 @@ describe('other clients', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused medium', () => {
   const FIELD = 'messages.0.content.0.image_url.url';
   const file = (at: number): Buffer => Buffer.from(files[at]!, 'base64');
   const inline = (bytes: Buffer): string => `data:image/png;base64,${bytes.toString('base64')}`;

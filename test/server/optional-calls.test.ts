@@ -162,10 +162,10 @@ describe.each([
     first: 'city:<|"|>Oslo<|"|>,days:3}<tool_call|>',
     city: 'city:<|"|>Os',
   },
-])('$format', ({ format, begin, first, city }) => {
+])('optional calls in $format', ({ format, begin, first, city }) => {
   serveShipped({ toolCallParser: format, customLogitProcessors: true });
 
-  it.concurrent('keeps an optional call to the declared parameters, and not where strict is false', async () => {
+  it.concurrent('keep to the declared parameters, and do not if strict is false', async () => {
     const kept = await Promise.all(SEEDS.map((seed) => ask({ begin, seed })));
     for (const { calls, finish } of kept) {
       expect(finish).toBe('tool_calls');
@@ -186,7 +186,7 @@ describe.each([
     expect(fitting).toEqual([]);
   });
 
-  it.concurrent('streams the same call', async () => {
+  it.concurrent('are streamed the same', async () => {
     const asked = { begin, seed: 4 };
     const [{ headers: _, ...whole }, { headers: __, ...streamed }] = await Promise.all([
       ask(asked),
@@ -196,7 +196,7 @@ describe.each([
     expect(whole.calls).toHaveLength(1);
   });
 
-  it.concurrent('keeps the second of two calls', async () => {
+  it.concurrent('include the second of two calls', async () => {
     const next = format === 'pythonic' ? 'weather(' : begin;
     const { calls } = await ask({ begin: begin + first + next, more: { parallel_tool_calls: true } });
     expect(calls.length).toBeGreaterThan(1);
@@ -204,7 +204,7 @@ describe.each([
     expect(fits(calls[1]!.arguments), calls[1]!.arguments).toBe(true);
   });
 
-  it.concurrent('ends at a stop string inside of an argument, and keeps the call where it is withheld for one', async () => {
+  it.concurrent('end at a stop string inside of an argument, and stay whole if one is withheld', async () => {
     const [stopped, { calls, finish }] = await Promise.all([
       ask({ begin: begin + city, more: { stop: ['Os'] } }),
       ask({ begin: begin + city, more: { stop: ['Os#!', `${city}#!`] } }),
@@ -215,7 +215,7 @@ describe.each([
     expect(calls[0]!.arguments).toContain('"Os');
   });
 
-  it.concurrent('says in a header which keyword does not restrict the call', async () => {
+  it.concurrent('have a header that names the keyword which is not enforced', async () => {
     const properties = { ...parameters.properties, unit: { type: 'string', pattern: '(a)\\1' } };
     const described = { ...weather, parameters: { ...parameters, properties } };
     const short = { begin: '', described, more: { max_completion_tokens: 1 } };

@@ -43,7 +43,7 @@ describe('a request finds its model', () => {
     expect([chat.requests.length, scenes.requests.length]).toEqual([0, 1]);
   });
 
-  it('and the second of a kind by its name', async () => {
+  it('by its name if it is the second of a kind', async () => {
     const { server, say, chat } = await startBoth();
     const other = createFakeModel();
     server.addModel({ names: ['other'] }).ready(other);
@@ -52,7 +52,7 @@ describe('a request finds its model', () => {
     expect([chat.requests.length, other.requests.length]).toEqual([1, 1]);
   });
 
-  it('or is told where that model answers', async () => {
+  it('or an error names where that model answers', async () => {
     const { say, draw } = await startBoth();
     expect(await say('scenes')).toMatchObject({
       status: 400,
@@ -72,7 +72,7 @@ describe('a request finds its model', () => {
     });
   });
 
-  it('or that there is none of its kind', async () => {
+  it('or an error says that there is none of its kind', async () => {
     const { url } = await start();
     const response = await fetch(`${url}/v1/images/generations`, {
       method: 'POST',
@@ -86,7 +86,7 @@ describe('a request finds its model', () => {
   });
 });
 
-it('lists both kinds, each with what is its own', async () => {
+it('the list of models has both kinds, each with its own members', async () => {
   const { url } = await startBoth();
   const list = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
   expect(list.data).toEqual([
@@ -122,8 +122,8 @@ it('lists both kinds, each with what is its own', async () => {
   });
 });
 
-describe('one model is away', () => {
-  it('while it opens: the other answers', async () => {
+describe('a server of two models answers', () => {
+  it('for the other while one opens', async () => {
     const { say, draw, url, drawing } = await startBoth({ image: false });
     drawing.progress({ type: 'load', bytes: 1, totalBytes: 4 });
     expect((await say('default')).status).toBe(200);
@@ -136,7 +136,7 @@ describe('one model is away', () => {
     expect(await ready.json()).toMatchObject({ status: 'starting', models: ['org/chat'] });
   });
 
-  it('after it ended: the other goes on', async () => {
+  it('for the other after one has ended', async () => {
     const { say, draw, served, drawing } = await startBoth();
     drawing.lost();
     expect((await say('default')).status).toBe(200);

@@ -73,17 +73,17 @@ async function expectAnswer(one: SoundConversation): Promise<void> {
   expect(body.usage.prompt_tokens_details?.audio_tokens).toBe(heard > 0 ? heard : undefined);
 }
 
-it('answers with the tokens of transformers, and counts those of sounds', async () => {
+it('the server answers a sound with the tokens of transformers, and counts its tokens', async () => {
   for (const one of golden.conversations) await expectAnswer(one);
 });
 
-it('/v1/models says that the model hears', async () => {
+it('/v1/models lists audio for a model that hears', async () => {
   const response = await fetch(`${server.url}/v1/models`);
   const { data } = (await response.json()) as { data: { modalities: string[] }[] };
   expect(data[0]!.modalities).toEqual(['text', 'audio']);
 });
 
-describe('what is no sound for the model is refused, and the next request is answered', () => {
+describe('a part that is no sound for the model is refused, and the next request is answered', () => {
   const [file] = golden.sounds as [Uint8Array];
   const long = (seconds: number): Buffer => {
     const whole = Buffer.alloc(44 + 2 * 16_000 * seconds);

@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('options', () => {
+describe('media options', () => {
   it('read files, and say what was read', async () => {
     const attached = await readAttached({ image: [path('a.png')], audio: [path('sound.wav')] });
     expect(attached).toEqual([
@@ -47,7 +47,7 @@ describe('options', () => {
   });
 });
 
-describe('a line', () => {
+describe('a question with paths of files', () => {
   it.each<[string, (file: (name: string) => string) => string]>([
     ['a path', (file) => `what is on ${file('a.png')} here?`],
     ['quotes', (file) => `what is on '${file('two words.png')}' here?`],

@@ -26,7 +26,7 @@ it.each([
   ['"""\rfirst\r\rsecond\r"""\rnext\r', ['first\n\nsecond', 'next']],
   ['"""in one line"""\r', ['in one line']],
   ['\x1b[200~"""\rdoc\r"""\rcode\x1b[201~\r', ['"""\ndoc\n"""\ncode']],
-])('at a keyboard %j is %j', async (typed, expected) => {
+])('keys %j typed at a keyboard are the questions %j', async (typed, expected) => {
   const { input, questions, shown } = keyboard();
   const all = collect(questions);
   input.end(typed);
@@ -36,7 +36,7 @@ it.each([
   expect(shown()).toContain('\x1b[?2004l');
 });
 
-it('Ctrl-C at the keyboard is told, and closing ends', async () => {
+it('Ctrl-C at the keyboard is reported, and closing ends the questions', async () => {
   const { input, questions } = keyboard();
   questions.onInterrupt(() => questions.close());
   const all = collect(questions);
@@ -48,7 +48,7 @@ it.each([
   [false, 'a\n\n b\nc\n', ['a\n\n b\nc']],
   [false, '\n \n', []],
   [true, 'a\n\n b\nc', ['a', 'b', 'c']],
-])('from a pipe, linewise %j, %j is %j', async (linewise, text, expected) => {
+])('text from a pipe, linewise %j, %j is the questions %j', async (linewise, text, expected) => {
   const input = new PassThrough();
   input.end(text);
   expect(await collect(pipedQuestions(input, { linewise }))).toEqual(expected);

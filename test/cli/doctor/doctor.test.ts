@@ -116,7 +116,7 @@ describe('tuning', () => {
   });
 });
 
-describe('what opens', () => {
+describe('the list of models that open', () => {
   /** The names of each group. */
   const groups = new Map<string, string[]>();
   const lines = describeSupported(SUPPORTED).split('\n');
@@ -127,7 +127,7 @@ describe('what opens', () => {
     groups.set(label, [...(groups.get(label) ?? []), ...names]);
   }
 
-  it('stands in groups, in lines that a terminal holds', () => {
+  it('is printed in groups, in lines that fit a terminal', () => {
     expect([...groups.keys()]).toEqual([
       'text',
       'text and media',
@@ -161,7 +161,7 @@ describe('what opens', () => {
   });
 });
 
-describe('the verdict', () => {
+describe('the verdict of svc doctor', () => {
   it('is good with one GPU that works', () => {
     const broken = { adapter: gpu, probe: wrong };
     expect(verdict([broken, { adapter: gpu, probe: right }])).toEqual({ healthy: true, complaint: null });
@@ -176,7 +176,7 @@ describe('the verdict', () => {
   });
 });
 
-describe('the remedy', () => {
+describe('the remedy of svc doctor', () => {
   const system: System = {
     platform: 'linux',
     distribution: ['debian'],
@@ -201,7 +201,7 @@ describe('the remedy', () => {
   ])('for %j names %s', (change, text) => {
     expect(remedies({ ...system, ...change }).join('\n')).toContain(text);
   });
-  it('mentions containers only in one', () => {
+  it('mentions containers only inside one', () => {
     expect(remedies(system).join('\n')).not.toContain('container');
   });
 });

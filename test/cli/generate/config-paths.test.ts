@@ -19,7 +19,7 @@ async function grey(path: string, value: number): Promise<string> {
 
 const sourceOf = ({ fake }: Outcome): number | undefined => fake.requests.at(-1)?.image?.data[0];
 
-describe('an image drawn from another of the same name', () => {
+describe('an image with an input image of the same name', () => {
   let folder: string;
   let drawn: string;
   const again = (...args: string[]): Promise<Outcome> =>
@@ -37,7 +37,7 @@ describe('an image drawn from another of the same name', () => {
     expect(drawn).toBe(join(folder, 'out', NAME));
   });
 
-  it('is drawn from that one again, not from itself', async () => {
+  it('is drawn again from that input image, not from itself', async () => {
     const outcome = await again();
     expect(outcome.code).toBe(0);
     expect(sourceOf(outcome)).toBe(90);
@@ -48,7 +48,7 @@ describe('an image drawn from another of the same name', () => {
     expect(sourceOf(third)).toBe(90);
   });
 
-  it('and where only another is there, from none', async () => {
+  it('is drawn again from no image where only the result is there', async () => {
     await mkdir(join(folder, 'lone', 'out'), { recursive: true });
     const lone = join(folder, 'lone', 'out', 'picture.png');
     await copyFile(drawn, lone);
@@ -109,8 +109,8 @@ describe('an image that ControlNets steered', () => {
   });
 });
 
-describe('a model of another place', () => {
-  it('is not told with its folders, and asked for', async () => {
+describe('a model in a folder that is not stored', () => {
+  it('is stored without its folders, and asked for on the next run', async () => {
     const folder = await folderOf({});
     const model = join(folder, 'sd1');
     const common = ['--prompt', 'x', '--seed', '1', '--output-path', join(folder, 'out')];
@@ -140,7 +140,7 @@ describe('a model of another place', () => {
   });
 });
 
-it('what decides the last bits is kept where it was given: the budget, what Z-Image reads, how its noise is shifted', async () => {
+it('--memory-budget, --max-sequence-length and --flow-shift keep the values that were given', async () => {
   const folder = await folderOf({});
   const given = ['--memory-budget', '2GB', '--max-sequence-length', '40', '--flow-shift', '2.5'];
   const common = ['--prompt', 'x', '--seed', '1', '--output-path', join(folder, 'out')];
@@ -150,7 +150,7 @@ it('what decides the last bits is kept where it was given: the budget, what Z-Im
   expect(fake.requests[0]).toMatchObject({ maxSequenceLength: 40, flowShift: 2.5 });
 });
 
-it('lists among the call arguments stay lists', () => {
+it('lists among the call arguments stay lists in the configuration', () => {
   const kwargs = { timesteps: [999, 700, 400, 100], size: [8, join('/', 'elsewhere')] };
   expect(withoutPlace(kwargs)).toEqual({ timesteps: kwargs.timesteps, size: [8, '…/elsewhere'] });
   const named = { file: 'x.json', key: 'generic_kwargs', option: 'generic-kwargs' };

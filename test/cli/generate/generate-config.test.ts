@@ -42,7 +42,7 @@ describe('a value comes from', () => {
     }
   });
 
-  it('what is typed, also where it is the default', async () => {
+  it('the command line, also with the default value', async () => {
     const config = await file('zero.json', {
       model_path: 'm',
       prompt: 'x',
@@ -217,7 +217,7 @@ describe('a value comes from', () => {
     expect({ code, out, opened: fake.opened.length }).toEqual({ code: 2, out: '', opened: 0 });
   });
 
-  it('looks for what it reads beside the file, then where the command runs', async () => {
+  it('a file beside the configuration, or else where the command runs', async () => {
     const nested = await folderOf({ 'models/tiny/model_index.json': '{}', 'weights.safetensors': '' });
     const config = join(nested, 'run.json');
     const paths = { vae: 'models/tiny', unet: 'acme/unet' };

@@ -31,7 +31,7 @@ afterEach(() => {
   full.written = 0;
 });
 
-it('an image is missing, and the others are there', async () => {
+it('a full disk costs one image, and the others are there', async () => {
   full.files.add(1);
   const out = join(await folderOf({}), 'out');
   const { code, err } = await generate(...BASE, '--output-path', out);
@@ -44,7 +44,7 @@ it('an image is missing, and the others are there', async () => {
   expect(await readdir(out)).toEqual([0, 1, 2].map((index) => `generated_image_${index}.png`));
 });
 
-it('a preview is missing, which is said once', async () => {
+it('a full disk costs a preview, which is noted once', async () => {
   for (let step = 0; step < 100; step += 1) full.files.add(step);
   const out = join(await folderOf({}), 'out');
   const { code, err } = await generate(
@@ -62,7 +62,7 @@ it('a preview is missing, which is said once', async () => {
 });
 
 it.runIf(process.platform === 'linux')(
-  'the performance file is missing, and the images are there',
+  'a full disk costs the performance file, and the images are there',
   async () => {
     const folder = await folderOf({});
     const [out, perf] = [join(folder, 'out'), join(folder, 'perf.json')];

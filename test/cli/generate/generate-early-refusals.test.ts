@@ -16,7 +16,7 @@ it.each([
   [['--height', '30'], '--height is 30, which is no multiple of 4; the nearest are 28 and 32'],
   [['--scheduler', 'foo'], '--scheduler foo is unknown; take one of '],
   [['--lora-path', '/nope'], '/nope'],
-])('%j is refused by the configurations alone', async (args, message) => {
+])('the arguments %j are refused by the configurations alone', async (args, message) => {
   const model = ['--model-path', tinyPipeline('sd1'), '--prompt', 'a house'];
   const { code, err } = await generateWith(open, [...model, ...args]);
   expect(err).toContain(message);

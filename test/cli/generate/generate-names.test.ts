@@ -63,7 +63,7 @@ describe('an error of the engine', () => {
   });
 });
 
-it('a note names options as they are typed, and other marked words stay', () => {
+it('a note names options as they are typed, and keeps other words in backticks', () => {
   const note = noteOf(
     say`raise ${option('memoryBudget')}, or run \`npm install x\`: ${field('steps')} and ${field('nothing')}`,
   );
@@ -73,7 +73,7 @@ it('a note names options as they are typed, and other marked words stay', () => 
   );
 });
 
-it('a client of the server reads what its operator types, and the fields of a request as they are', () => {
+it('server errors name options as its operator types them, and the fields of a request as they are', () => {
   const error = new EngineError(
     'out_of_memory',
     say`raise ${option('memoryBudget')} or lower ${field('width')}`,
@@ -81,7 +81,7 @@ it('a client of the server reads what its operator types, and the fields of a re
   expect(toErrorReply(error).body.error.message).toBe('raise --memory-budget or lower width');
 });
 
-it('a value that a model only hints at says by what', () => {
+it('a value that only a hint of the model states is reported with that hint', () => {
   const by = '"lightning" in its name';
   expect(resolvedText({ 'num-inference-steps': { value: 4, source: 'model', by } })).toBe(
     `num-inference-steps 4 (model, by ${by})`,

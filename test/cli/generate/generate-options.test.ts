@@ -16,7 +16,7 @@ const BASE = ['--model-path', 'm', '--prompt', 'a house'];
 const draw = (...args: string[]): Promise<Outcome> =>
   generate('--output-path', join(folder, 'outputs'), ...args);
 
-it('draws an empty prompt', async () => {
+it('svc generate draws an empty prompt', async () => {
   const { code, fake } = await draw('--model-path', 'm', '--prompt', '', '--prompt', '  ');
   expect(code).toBe(0);
   expect(fake.requests.map(({ prompt }) => prompt)).toEqual(['', '  ']);
@@ -119,7 +119,7 @@ describe('a value is read', () => {
   });
 });
 
-it('help shows every option in its group, with the defaults that stand when nobody says otherwise', async () => {
+it('--help shows every option in its group, with the default where no value is given', async () => {
   const { code, out, err } = await generate('--help');
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toContain(

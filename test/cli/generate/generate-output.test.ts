@@ -27,8 +27,8 @@ it('a clip is an animated WebP of its frames, whatever the ending for images', a
   expect(configOfImage(bytes)).toMatchObject({ num_frames: 3 });
 });
 
-describe('streams', () => {
-  it('standard output carries the paths and nothing else', async () => {
+describe('output streams', () => {
+  it('have the paths, and nothing else, on standard output', async () => {
     const { out, err } = await draw('--prompt', 'knows cat', '--prompt', 'a boat');
     expect(out).toBe(
       [0, 1].map((index) => `${join(folder, 'out', `generated_image_${index}.png`)}\n`).join(''),
@@ -48,12 +48,12 @@ describe('streams', () => {
     }
   });
 
-  it('a note that several prompts share is said once, under the names of options', async () => {
+  it('have a note that several prompts share once, under the names of options', async () => {
     const { err } = await draw('--prompt', 'note steps', '--prompt', 'note steps', '--quiet');
     expect(err.trimEnd().split('\n')).toEqual([expect.stringMatching(/--num-inference-steps$/)]);
   });
 
-  it('with --quiet standard error carries warnings and errors only', async () => {
+  it('have warnings and errors only on standard error with --quiet', async () => {
     const { out, err } = await draw('--prompt', 'knows cats', '--prompt', 'crash', '--quiet');
     expect(out.split('\n')).toHaveLength(2);
     expect(err.trimEnd().split('\n')).toEqual([
@@ -62,7 +62,7 @@ describe('streams', () => {
     ]);
   });
 
-  it('with --json standard output is one event a line, without pixels', async () => {
+  it('have one event a line, without pixels, on standard output with --json', async () => {
     const { out, err } = await draw(
       '--prompt',
       'knows cat',
@@ -112,14 +112,14 @@ describe('streams', () => {
   });
 });
 
-it('an image says what was left out of its text encoder as A1111 counts it', async () => {
+it('the parameters in an image count clip skip as A1111 does', async () => {
   const { out } = await draw('--prompt', 'a house', '--clip-skip', '1');
   expect(await readFile(out.trimEnd(), 'latin1')).toContain('Clip skip: 2');
   const xl = await draw('--model-path', 'xl', '--prompt', 'a house', '--clip-skip', '1');
   expect(await readFile(xl.out.trimEnd(), 'latin1')).toContain('Clip skip: 3');
 });
 
-describe('what ends a run before it is finished', () => {
+describe('the error that ends a run early', () => {
   it.each<[string[], number, string, string]>([
     [['--prompt', 'x', '--wibble'], 2, 'bad_request', 'there is no option --wibble'],
     [['--prompt', 'x', '--num-samples', '0'], 2, 'bad_request', '--num-samples is a whole number'],
@@ -129,7 +129,7 @@ describe('what ends a run before it is finished', () => {
     [['--prompt', 'x', '--model-path', 'language'], 3, 'unsupported', 'language is a language model'],
     [['--prompt', 'refuse out_of_memory'], 4, 'out_of_memory', 'refused with out_of_memory'],
     [['--prompt', 'fail cancelled'], 130, 'cancelled', 'failed with cancelled'],
-  ])('%j: with --json it is the last event', async (args, exit, code, message) => {
+  ])('is the last event with --json: %j', async (args, exit, code, message) => {
     const { out, err, code: ended } = await draw('--json', ...args);
     const events = out
       .trimEnd()
@@ -146,7 +146,7 @@ describe('what ends a run before it is finished', () => {
     expect((await draw('--prompt', 'x', '--json', '--no-json', '--wibble')).out).toBe('');
   });
 
-  it('is told under the names that were typed', async () => {
+  it('has the names that were typed', async () => {
     const config = join(folder, 'wide.json');
     await writeFile(config, JSON.stringify({ prompt: 'x', width: 33 }));
     expect((await draw('--config', config)).err).toContain(`width in ${config} is 33; the nearest`);

@@ -41,27 +41,27 @@ function launch(...args: string[]) {
 const images = async () =>
   (await readdir(join(folder, 'outputs'))).filter((name) => name.endsWith('.png')).sort();
 
-it('draws into outputs/ and prints the path, and nothing else, on standard output', async () => {
+it('svc generate draws into outputs/ and prints only the path on standard output', async () => {
   const { code, out, err } = await launch('--prompt', 'a house').ended;
   expect({ code, out }).toEqual({ code: 0, out: 'outputs/generated_image_0.png\n' });
   expect(err).toContain('[success] Saved outputs/generated_image_0.png');
 });
 
-it('runs at the same time never share a name', async () => {
+it('svc generate never shares a file name between runs at the same time', async () => {
   const runs = Array.from({ length: 4 }, () => launch('--prompt', 'a house', '--num-samples', '5').ended);
   const outs = (await Promise.all(runs)).map(({ out }) => out.trimEnd().split('\n'));
   expect(new Set(outs.flat()).size).toBe(20);
   expect(await images()).toHaveLength(20);
 });
 
-it('goes on when nobody reads the paths any more, and only then says that all are saved', async () => {
+it('svc generate goes on when nobody reads the paths any more, and reports success after all are saved', async () => {
   const { child, ended } = launch('--prompt', 'a house', '--num-samples', '40');
   child.stdout.once('data', () => child.stdout.destroy());
   expect((await ended).code).toBe(0);
   expect(await images()).toHaveLength(40);
 });
 
-it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is drawn', async (signal) => {
+it.each(['SIGINT', 'SIGTERM'] as const)('svc ends with 130 at %s, and keeps its images', async (signal) => {
   const { child, seen, ended } = launch('--prompt', 'a house', '--prompt', 'hang');
   await expect.poll(() => seen.err, PATIENCE).toContain('Prompt 2/2: step 1/20');
   child.kill(signal);
@@ -72,7 +72,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is 
   expect(await images()).toEqual(['generated_image_0.png']);
 });
 
-it('killed while it saves, it leaves whole images only', async () => {
+it('svc generate leaves whole images only when it is killed while it saves', async () => {
   const { child, seen, ended } = launch(
     ...['--prompt', 'a house', '--num-samples', '1000', '--num-inference-steps', '1'],
     ...['--width', '512', '--height', '512'],

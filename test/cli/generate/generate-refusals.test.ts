@@ -26,7 +26,7 @@ const BASE = ['--model-path', 'm', '--prompt', 'a house'];
 const draw = (...args: string[]): Promise<Outcome> =>
   generate('--output-path', join(folder, 'outputs'), ...args);
 
-describe('is refused with exit code 2, before a model is opened:', () => {
+describe('a refusal with exit code 2 before a model is opened', () => {
   const refused = async (args: string[], message: string) => {
     const { code, out, err, fake } = await draw(...args);
     expect(err).toContain(message);
@@ -252,12 +252,12 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   it.each([
     ['--attention-backend nothing', '--attention-backend is one of auto, fa, torch_sdpa'],
     ['--attention-backend-config {', '--attention-backend-config is a JSON object'],
-  ])('%s, as what it cannot be', async (option, message) =>
+  ])('%s with an invalid value', async (option, message) =>
     refused([...BASE, ...option.split(' ')], message),
   );
 });
 
-it('what is not built passes where it asks for nothing', async () => {
+it('options that are not built pass at their neutral values', async () => {
   const neutral = [
     ...[
       'num-gpus',

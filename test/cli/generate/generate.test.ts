@@ -18,8 +18,8 @@ const draw = (...args: string[]): Promise<Outcome> =>
   generate('--model-path', 'm', '--output-path', join(folder, 'out'), ...args);
 const names = async (inside = 'out') => (await readdir(join(folder, inside))).sort();
 
-describe('names', () => {
-  it('count from 0, go on across prompts and runs, and never name an image twice', async () => {
+describe('names of images', () => {
+  it('count from 0, go on across prompts and runs, and are never used twice', async () => {
     await draw('--prompt', 'a house', '--prompt', 'a boat');
     await draw('--prompt', 'a house', '--num-samples', '2');
     const place = join(folder, 'out', 'generated_image_7.png');
@@ -69,7 +69,7 @@ describe('names', () => {
     }
   });
 
-  it('make folders, and date and time', async () => {
+  it('make folders, and contain date and time', async () => {
     await draw('--prompt', 'x', '--output-template', '{date}/{time}/{index}');
     const [date = ''] = await names();
     expect(date).toMatch(/^20\d{6}$/);
@@ -78,7 +78,7 @@ describe('names', () => {
     expect(await names(`out/${date}/${time}`)).toEqual(['0.png']);
   });
 
-  it('of any prompt are short and harmless', async () => {
+  it('are short and harmless for any prompt', async () => {
     for (const prompt of ['日本の家 🎈', '///', 'ä'.repeat(300), '.hidden']) {
       expect((await draw('--prompt', prompt, '--output-template', '{prompt}')).code).toBe(0);
     }
@@ -135,7 +135,7 @@ describe('an image', () => {
     expect(drawnAgain.equals(third)).toBe(true);
   });
 
-  it('tells nobody where things lie on this machine', async () => {
+  it('does not contain where files lie on this machine', async () => {
     const image = join(folder, 'start.png');
     const data = new Uint8Array(3 * 32 * 24);
     await writeFile(image, await encodeImage({ width: 32, height: 24, data }, { format: 'png' }));

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('saving', () => {
+describe('saving an image', () => {
   const bytes = Buffer.from('picture');
 
   it('never replaces a file, and leaves nothing else behind', async () => {
@@ -25,13 +25,13 @@ describe('saving', () => {
     expect(await readdir(folder)).toEqual(['new.png']);
   });
 
-  it('one of many that want a name at once gets it', async () => {
+  it('gives a name that many want at once to one of them', async () => {
     const place = join(folder, 'wanted.png');
     const won = await Promise.all(Array.from({ length: 20 }, () => saveNew(place, bytes)));
     expect(won.filter(Boolean)).toHaveLength(1);
   });
 
-  it('replaces what a link names, writes to what is no file, and takes the longest names', async () => {
+  it('replaces the target of a link, writes to what is not a file, and takes the longest names', async () => {
     const inside = await mkdtemp(join(folder, 'links-'));
     const [real, link, long] = ['real.json', 'link.json', `${'x'.repeat(251)}.png`].map((name) =>
       join(inside, name),
@@ -47,7 +47,7 @@ describe('saving', () => {
     await expect(makeFolder(join(inside, 'dangling'))).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('says where an image cannot be written', async () => {
+  it('reports where an image cannot be written', async () => {
     const place = join(folder, 'none', 'x.png');
     await expect(saveNew(place, bytes)).rejects.toMatchObject({
       code: 'bad_request',
@@ -55,7 +55,7 @@ describe('saving', () => {
     });
   });
 
-  it('removes what a killed run left, and nothing newer or other', async () => {
+  it('removes the remains of a killed run, and nothing newer or other', async () => {
     const inside = await mkdtemp(join(folder, 'left-'));
     const [old, young, other] = ['.a.png.0123456789ab.part', '.b.png.0123456789ab.part', 'c.png'];
     for (const name of [old, young, other]) await writeFile(join(inside, name), '');
@@ -66,7 +66,7 @@ describe('saving', () => {
     expect((await readdir(inside)).sort()).toEqual([young, other]);
   });
 
-  it('a run killed while it saves leaves whole images only', async () => {
+  it('leaves whole images only when a run is killed while it saves', async () => {
     const size = 4_000_000;
     for (const wait of [0, 7, 15]) {
       const inside = await mkdtemp(join(folder, 'kill-'));

@@ -24,7 +24,7 @@ const MODEL = { name: 'model', help: 'its id', required: true };
 const read = (line: string, positionals = [{ ...MODEL, required: false }]) =>
   readArguments(line === '' ? [] : line.split(' '), TABLE, positionals);
 
-describe('options', () => {
+describe('options of the command line', () => {
   it('have their defaults, and nothing else, where nothing is given', () => {
     expect(read('').options).toEqual({ port: 30000, level: 'low' });
   });
@@ -90,7 +90,7 @@ describe('options', () => {
   });
 });
 
-it('finds the name that was meant', () => {
+it('nearestName() finds the name that was meant', () => {
   const names = Object.keys({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS });
   expect(nearestName('contextlength', names)).toBe('context-length');
   expect(nearestName('max-running-request', names)).toBe('max-running-requests');
@@ -101,7 +101,7 @@ it('finds the name that was meant', () => {
   expect(nearestName('p', ['port'])).toBeNull();
 });
 
-it('hands the engine what was given, under its own names', () => {
+it('readArguments() gives the engine the values under its own names', () => {
   const { options } = readArguments(
     [
       '--context-length',

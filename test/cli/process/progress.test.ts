@@ -23,15 +23,15 @@ function said(pause: number, events: OpenEvent[]): string[] {
 const kernels = (total: number, stage?: string): OpenEvent[] =>
   Array.from({ length: total + 1 }, (_, done) => ({ type: 'warmup', done, total, ...(stage && { stage }) }));
 
-it('kernels of a language model: how many, once at least', () => {
+it('progress of compiling a language model shows how many kernels, once at least', () => {
   expect(said(1, kernels(20))).toEqual(['Preparing kernels: 20 of 20']);
 });
 
-it('kernels of a stage: nothing where it is soon done', () => {
+it('progress of compiling a stage shows nothing if it takes little time', () => {
   expect(said(1, [...kernels(8, 'text-encoding'), ...kernels(20, 'denoising')])).toEqual([]);
 });
 
-it('kernels of a stage that take long: how far it is, for each batch anew', () => {
+it('progress of compiling a stage that takes long shows how far it is, for each batch anew', () => {
   const events = [...kernels(1, 'denoising'), ...kernels(4, 'denoising'), ...kernels(2, 'decoding')];
   expect(said(2500, events)).toEqual([
     'Preparing kernels of denoising: 1 of 1',
@@ -40,7 +40,7 @@ it('kernels of a stage that take long: how far it is, for each batch anew', () =
   ]);
 });
 
-it('a search for the fastest kernels: how far it is, for each anew', () => {
+it('progress of a search for the fastest kernels shows how far it is, for each search anew', () => {
   const search = (total: number, most = total): OpenEvent[] =>
     Array.from({ length: most + 1 }, (_, done) => ({ type: 'tune', done, total, stage: 'denoising' }));
   expect(said(2500, [...search(20, 7), ...search(2)])).toEqual([

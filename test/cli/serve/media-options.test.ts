@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { toMediaRules } from '../../../src/cli/serve/media-options.ts';
 
-it('gives the server what is set, in its units', () => {
+it('toMediaRules() gives the server the values of options, in its units', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-media-'));
   try {
     expect(
@@ -29,7 +29,7 @@ it('gives the server what is set, in its units', () => {
 });
 
 it.each([[{ picture: 1 }], [{ image: -1 }], [{ image: 1.5 }], [{ image: '4' }]])(
-  'refuses the limits %j',
+  'toMediaRules() refuses the limits %j',
   (limits) => {
     expect(() => toMediaRules({ 'limit-mm-data-per-request': limits })).toThrow(
       `--limit-mm-data-per-request has ${JSON.stringify(limits)}`,
@@ -37,7 +37,7 @@ it.each([[{ picture: 1 }], [{ image: -1 }], [{ image: 1.5 }], [{ image: '4' }]])
   },
 );
 
-it('refuses a folder that is not there', () => {
+it('toMediaRules() refuses a folder that is not there', () => {
   expect(() => toMediaRules({ 'allowed-media-path': '/no/such/folder' })).toThrow(
     '--allowed-media-path /no/such/folder is not a folder',
   );

@@ -28,12 +28,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true }));
 
-describe('what is served', () => {
-  it('is what ships, where nothing is named', () => {
+describe('the list of served models', () => {
+  it('is the shipped models, where none is named', () => {
     expect(planModels([])[0]).toEqual({ path: shippedModelPath(), kind: MODEL_KINDS.text, optional: false });
   });
 
-  it('is told apart by its files; a folder without a list of modules or components, and an id, once it is opened', () => {
+  it('tells kinds apart by files; a folder without lists, and an id, once it is opened', () => {
     expect(planModels([chat, scenes, 'org/name'])).toEqual([
       { path: chat, kind: null, optional: false },
       { path: scenes, kind: MODEL_KINDS.image, optional: false },
@@ -145,7 +145,7 @@ describe('models in one server', () => {
     await expect.poll(() => given).toEqual([{ model: chat, quantization: 'int8' }]);
   });
 
-  it('one that ends is opened again, and takes no other with it', async () => {
+  it('are opened again if they end, and take no other with them', async () => {
     const first = await openFakeImageModel();
     let opened = 0;
     const { server, troubles } = await keep([chat, scenes], {
@@ -172,7 +172,7 @@ describe('models in one server', () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('ends where none is left, with the reason', async () => {
+  it('end the server when the last of them has ended, with the reason', async () => {
     const model = createFakeModel();
     let opened = 0;
     const { kept, server } = await keep([chat], {
@@ -186,7 +186,7 @@ describe('models in one server', () => {
     await expect(kept).rejects.toMatchObject({ code: 'bad_checkpoint' });
   });
 
-  it('one that cannot be opened ends all, but where nobody asked for it', async () => {
+  it('end the server if one that was named cannot be opened', async () => {
     const open = { image: () => Promise.reject(new EngineError('bad_checkpoint', 'it is broken')) };
     await expect((await keep([chat, scenes], open)).kept).rejects.toThrow('it is broken');
     const { server, troubles } = await keep([chat, scenes], open, true);

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { onAbort } from '../../../src/engine/async/abort-listeners.ts';
 
-it('each listener is called once, unless it was removed before', () => {
+it('each listener of a signal is called once, unless it was removed before', () => {
   const client = new AbortController();
   const heard: string[] = [];
   const listener = (): void => void heard.push('shared');
@@ -15,7 +15,7 @@ it('each listener is called once, unless it was removed before', () => {
   expect(heard).toEqual(['shared', 'own']);
 });
 
-it('a signal that has aborted, or none, calls nothing', () => {
+it('a signal that has aborted, or none, calls no listener', () => {
   const heard: string[] = [];
   onAbort(AbortSignal.abort(), () => heard.push('aborted'))();
   onAbort(undefined, () => heard.push('none'))();

@@ -30,7 +30,7 @@ const unchanged = (_: string, text: string): string => text;
 const casesOf = (pattern: RegExp) => KERNEL_CASES.filter(({ name }) => pattern.test(name));
 
 it(
-  'every family is right on the adapter of the tests, and its shaders are named',
+  'every family of kernels is right on the adapter of the tests, and its shaders are named',
   { timeout: 120_000 },
   async () => {
     const counts: string[] = [];
@@ -45,7 +45,7 @@ it(
   },
 );
 
-it('kernels of GPUs are those that are checked there', { timeout: 120_000 }, async () => {
+it('kernels of GPUs are the ones that are checked on a GPU', { timeout: 120_000 }, async () => {
   const cases = casesOf(/^(product in int4|product of 8 bits in q4_k|experts)/);
   const checks = await checkKernels(opened(unchanged, 'discrete'), undefined, cases);
   expect(checks.map(({ ok, kernels }) => [ok, kernels])).toEqual([
@@ -74,7 +74,7 @@ it('a miscompiled kernel is named with its value, and the others are right', asy
   expect(checks[1]!.problem).toMatch(/^value \d+ is \S+ instead of \S+, where values go up to/);
 });
 
-it('norms and sampling are judged by JavaScript, and a shader that does not compile is told', async () => {
+it('norms and sampling are judged by JavaScript, and a shader that does not compile is reported', async () => {
   const change = (path: string, text: string): string => {
     if (path === 'rmsnorm.wgsl') return text.replaceAll('args.eps', '(args.eps + 1.0)');
     return path === 'layernorm.wgsl' ? `${text} }` : text;

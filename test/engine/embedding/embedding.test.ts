@@ -37,7 +37,8 @@ async function open(name: string): Promise<EmbeddingModel> {
 
 const options = (model: string) => ({ model, safe: true, memoryBudget: 2 ** 29 });
 
-it('keeps what it makes apart from the user', () => expect(process.env['XDG_CACHE_HOME']).toBe(CACHE));
+it('the cache of these tests is not that of the user', () =>
+  expect(process.env['XDG_CACHE_HOME']).toBe(CACHE));
 
 async function embed(model: EmbeddingModel, request: EmbeddingRequest): Promise<Float32Array[]> {
   const vectors: Float32Array[] = [];
@@ -52,7 +53,7 @@ function expectNear(found: Float32Array, wanted: readonly number[], tolerance: n
   expect(furthest).toBeLessThan(tolerance);
 }
 
-describe.each(['bert', 'bert-26', 'bert-cls', 'roberta', 'qwen3'])('%s', (name) => {
+describe.each(['bert', 'bert-26', 'bert-cls', 'roberta', 'qwen3'])('the embedding model %s', (name) => {
   const tolerance = name === 'qwen3' ? TOLERANCE_F16 : TOLERANCE;
 
   it('gives the vectors of transformers', async () => {
@@ -91,8 +92,8 @@ describe.each(['bert', 'bert-26', 'bert-cls', 'roberta', 'qwen3'])('%s', (name) 
   });
 });
 
-describe('what it is told of a model', () => {
-  it('is in info', async () => {
+describe('the info of an embedding model', () => {
+  it('says what its files state', async () => {
     const { info } = await open('roberta');
     expect(info).toMatchObject({
       name: 'roberta',
@@ -125,8 +126,8 @@ function changed(name: string, files: Record<string, unknown>): string {
   return path;
 }
 
-describe('other layouts', () => {
-  it('a text longer than a step goes through in parts', async () => {
+describe('embedding models of other layouts', () => {
+  it('take a text longer than a step in parts', async () => {
     const model = await open('qwen3');
     const ids = Array.from({ length: 500 }, (_, i) => 3 + ((i * 37) % 290));
     const [whole] = await embed(model, { inputs: [ids] });
@@ -136,7 +137,7 @@ describe('other layouts', () => {
     expectNear(other!, short.embedding, TOLERANCE_F16);
   });
 
-  it('is not brought to length one where nothing says so', async () => {
+  it('do not scale vectors to length one where no file asks for it', async () => {
     const modules = (
       JSON.parse(readFileSync(join(GOLDEN, 'bert', 'modules.json'), 'utf8')) as object[]
     ).slice(0, 2);
@@ -155,7 +156,7 @@ describe('other layouts', () => {
     );
   });
 
-  it('notes a context that is asked for beyond the one of the model', async () => {
+  it('note a context that is asked for beyond the one of the model', async () => {
     const notes: string[] = [];
     const asked = { ...options(join(GOLDEN, 'qwen3')), contextLength: 600, inline: true };
     await using model = await openEmbeddingModel(asked, (event) => {
@@ -165,7 +166,7 @@ describe('other layouts', () => {
     expect(notes).toEqual([expect.stringMatching(/contextLength` 600 is beyond the 512 tokens of one text/)]);
   });
 
-  it('takes newer names of pooling, and the length that a file states', async () => {
+  it('take newer names of pooling, and the length that a file states', async () => {
     await using model = await openEmbeddingModel({
       ...options(
         changed('bert-cls', {
@@ -197,7 +198,7 @@ describe('other layouts', () => {
       'unsupported',
       /architecture is T5EncoderModel/,
     ],
-  ] as [Record<string, unknown>, string, RegExp][])('refuses %j', async (files, code, message) => {
+  ] as [Record<string, unknown>, string, RegExp][])('are refused with %j', async (files, code, message) => {
     const path = changed('bert', files);
     await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toMatchObject({
       code,
@@ -205,12 +206,12 @@ describe('other layouts', () => {
     });
   });
 
-  it('a decoder that pools otherwise is refused', async () => {
+  it('are refused if they are decoders that pool otherwise', async () => {
     const path = changed('qwen3', { '1_Pooling/config.json': { pooling_mode: 'mean' } });
     await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toThrow(/pools by mean/);
   });
 
-  it.each(['bert', 'qwen3'])('%s with infinity in a norm is refused by tensor and count', async (name) => {
+  it.each(['bert', 'qwen3'])('are refused with infinity in a norm, by tensor and count: %s', async (name) => {
     const path = changed(name, {});
     const tensor = name === 'bert' ? 'embeddings.LayerNorm.weight' : 'norm.weight';
     spoilTensor(path, tensor, MINUS_INFINITY, [7]);
@@ -221,7 +222,7 @@ describe('other layouts', () => {
     });
   });
 
-  it.each(['bert', 'qwen3'])('%s is no language model', async (name) => {
+  it.each(['bert', 'qwen3'])('are not language models: %s', async (name) => {
     await expect(openTextModel({ ...options(join(GOLDEN, name)), inline: true })).rejects.toMatchObject({
       code: 'unsupported',
       param: 'modules.json',
@@ -229,7 +230,7 @@ describe('other layouts', () => {
   });
 });
 
-describe('bad requests', () => {
+describe('bad embedding requests', () => {
   it.each([
     [{ inputs: [] }, 'bad_request', /at least 1/],
     [{ inputs: [[]] }, 'bad_request', /at least 1/],
@@ -263,7 +264,7 @@ describe('bad requests', () => {
   });
 });
 
-it('runs in a thread of its own', async () => {
+it('an embedding model runs in a thread of its own', async () => {
   await using model = await openEmbeddingModel(options(join(GOLDEN, 'bert')));
   const [{ text, ids, embedding }] = casesOf('bert') as [Case];
   const [vector] = await embed(model, { inputs: [text] });

@@ -18,7 +18,7 @@ interface Case {
 it.each([
   ['bert', 'BertModel', 'mean', 2e-5],
   ['qwen3', 'Qwen3ForCausalLM', 'last', 1e-3],
-])('%s gives the vectors of transformers', async (name, architecture, pooling, tolerance) => {
+])('the GGUF file %s gives the vectors of transformers', async (name, architecture, pooling, tolerance) => {
   const { cases } = JSON.parse(readFileSync(`${GOLDEN}/embedding/${name}/embeddings.json`, 'utf8')) as {
     cases: Case[];
   };
@@ -36,7 +36,7 @@ it.each([
 });
 
 it.each(['bert', 'qwen3'])(
-  '%s is planned as an embedding model, and refused as a language model',
+  'the GGUF file %s is planned as an embedding model, and refused as a language model',
   async (name) => {
     expect(await planModel({ model: fileOf(name) })).toMatchObject({ kind: 'embedding' });
     await expect(openTextModel({ model: fileOf(name), inline: true })).rejects.toMatchObject({

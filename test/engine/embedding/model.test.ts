@@ -39,7 +39,7 @@ async function start(runner: Partial<EmbeddingRunner>, destroy = (): void => {})
   return { model, released: () => released };
 }
 
-it('a device that fails as it is destroyed keeps no files', async () => {
+it('a device that fails as it is destroyed leaves no file open', async () => {
   const { model, released } = await start({}, () => {
     throw new Error('the driver is gone');
   });
@@ -48,7 +48,7 @@ it('a device that fails as it is destroyed keeps no files', async () => {
   expect(released()).toBe(1);
 });
 
-it('a request that is sent as another gets its last vector is computed', async () => {
+it('a request that is sent while another gets its last vector is computed', async () => {
   const { model } = await start({});
   const texts: string[] = [];
   const ask = async (name: string): Promise<void> => {

@@ -228,7 +228,7 @@ function opening(modules: readonly Module[], target: LoraTarget): ReturnType<typ
 }
 
 describe.each(Object.keys(CHECKPOINTS))('a model of the family %s', (name) => {
-  it('refuses adapters of all others, and names what they fit', async () => {
+  it('refuses LoRAs of all others, and names what they fit', async () => {
     const target = await targetOf(name);
     for (const [fits, families, modules] of ADAPTERS) {
       const own = families.test(name);
@@ -256,7 +256,7 @@ const headers = (modules: readonly Module[]) =>
     ],
   ]);
 
-describe('modules that two families name alike in the same sizes', () => {
+describe('LoRA modules that two families name alike in the same sizes', () => {
   const KLEIN = headers([
     ...blocks(4, ...DOUBLE),
     ...blocks(19, ['single_transformer_blocks.#.attn.to_out', 3072, 12288]),

@@ -48,7 +48,7 @@ function largestDifference(a: Pixels, b: Pixels): number {
   return a.data.reduce((most, value, i) => Math.max(most, Math.abs(value - b.data[i]!)), 0);
 }
 
-describe('the same bytes', { timeout: PATIENCE }, () => {
+describe('the bytes of an image are the same', { timeout: PATIENCE }, () => {
   it('from the same seed, others from another', async () => {
     expect(await draw()).toEqual(wanted);
     expect(largestDifference(await draw({ seed: 8 }), wanted)).toBeGreaterThan(8);
@@ -70,7 +70,7 @@ describe('the same bytes', { timeout: PATIENCE }, () => {
     await small.close();
   });
 
-  it('at guidance 1, whatever is not wanted', async () => {
+  it('at guidance 1, whatever the negative prompt', async () => {
     const alone = await draw({ guidance: 1, negativePrompt: 'snow' });
     expect(alone).toEqual(await draw({ guidance: 1 }));
     expect(alone).toEqual(await draw({ guidance: 0 }));
@@ -115,7 +115,7 @@ it(
   },
 );
 
-it('in f32 throughout the same is drawn, of weights twice as large', { timeout: PATIENCE }, async () => {
+it('weights in f32 draw the same image, and take twice as much memory', { timeout: PATIENCE }, async () => {
   const wide = await openTiny({ allF32: true });
   const [narrow, wider] = [await listen(model, BASE), await listen(wide, BASE)];
   await wide.close();
@@ -128,7 +128,7 @@ it('in f32 throughout the same is drawn, of weights twice as large', { timeout: 
   expect(decoding(wider) - decoding(narrow)).toBeGreaterThan(0.8 * model.info.memory.weights);
 });
 
-it('with the denoiser’s weights from elsewhere the same is drawn', { timeout: PATIENCE }, async () => {
+it('transformerWeightsPath in another folder draws the same image', { timeout: PATIENCE }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-elsewhere-'));
   cpSync(tinyPipeline('sd1'), folder, { recursive: true });
   const weights = join(folder, 'unet/diffusion_pytorch_model.safetensors');
@@ -140,7 +140,7 @@ it('with the denoiser’s weights from elsewhere the same is drawn', { timeout: 
   rmSync(folder, { recursive: true });
 });
 
-it('int8 draws nearly the same', { timeout: PATIENCE }, async () => {
+it('weights in int8 draw nearly the same image', { timeout: PATIENCE }, async () => {
   const packed = await openTiny({ quantization: 'int8' });
   const [image] = await drawOn(packed);
   await packed.close();
@@ -150,7 +150,7 @@ it('int8 draws nearly the same', { timeout: PATIENCE }, async () => {
   expect(mean).toBeLessThan(4);
 });
 
-describe('a request that ends early', { timeout: PATIENCE }, () => {
+describe('an image request that ends early', { timeout: PATIENCE }, () => {
   it('ends within a step, and the next one is drawn', async () => {
     const abort = new AbortController();
     let steps = 0;

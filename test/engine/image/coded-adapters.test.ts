@@ -81,7 +81,7 @@ function adaptersOf(tensors: StoredTensors): Pick<ImageModelOptions, 'loraPath' 
   return { loraPath: [first, second], loraScale: [1, -0.5] };
 }
 
-describe('a transformer in codes draws with adapters beside them:', { timeout: 300_000 }, () => {
+describe('a transformer in codes draws with LoRAs beside them:', { timeout: 300_000 }, () => {
   it('GGUF', async () => {
     const { pipeline, file } = madeGguf();
     const { folder: model } = pipeline;
@@ -115,7 +115,7 @@ describe('a transformer in codes draws with adapters beside them:', { timeout: 3
   });
 });
 
-it('a form that cannot stand beside codes is refused with both names', async () => {
+it('a LoRA that cannot be applied beside codes is refused with the names of both forms', async () => {
   const { pipeline, file } = made('nf4', nf4);
   const tensors = adapterOf(pipeline.tensors['transformer']!, /to_q/, 'dora');
   const loraPath = [writeTensors(join(scratch, 'dora.safetensors'), tensors)];

@@ -60,11 +60,11 @@ function coded(
   return { numbers: all.map(({ numbers }) => numbers), stored: all.flatMap(({ stored }) => stored) };
 }
 
-describe('codes', () => {
+describe('FLUX.1 from files of codes', () => {
   it.each<[string, Code]>([
     ['FP8, scaled as ComfyUI does it', (one) => (isMatrix(one) ? float8(one, 'scale_weight') : null)],
     ['NF4', (one) => (isMatrix(one) ? nf4(one) : null)],
-  ])('of the transformer in %s draw, those of fused matrices included', async (name, code) => {
+  ])('draws from a transformer in %s, fused matrices included', async (name, code) => {
     let stored: StoredTensor[] = [];
     const transformer = (tensors: StoredTensors): StoredTensors => {
       const made = coded(originalFlux(tensors, ''), code);
@@ -77,7 +77,7 @@ describe('codes', () => {
     await expectNear({ folder }, { model: folder, transformerWeightsPath }, REQUEST);
   });
 
-  it('of the transformer and of T5 in FP8 without scales draw', async () => {
+  it('draws from a transformer and T5 in FP8 without scales', async () => {
     const files: Record<string, StoredTensor[]> = {};
     const cast = (name: string, tensors: Iterable<StoredTensor>): StoredTensor[] => {
       const { numbers, stored } = coded([...tensors], (one) => float8(one, null));
@@ -96,7 +96,7 @@ describe('codes', () => {
     await expectNear({ folder }, { model: folder, transformerWeightsPath, componentPaths }, REQUEST);
   });
 
-  it("of the transformer in ComfyUI's GGUF and of T5 in llama.cpp's draw, with the tokenizer in the latter", async () => {
+  it("draws from a transformer in ComfyUI's GGUF and T5 in llama.cpp's, with the tokenizer in the latter", async () => {
     const paths = ['flux.gguf', 't5xxl.gguf'].map((name) => join(scratch, name));
     const written = (path: string, ...given: Parameters<typeof ggufOf>): StoredTensor[] => {
       const { file, numbers } = ggufOf(...given);
@@ -120,11 +120,11 @@ describe('codes', () => {
   });
 });
 
-describe('in one file', () => {
+describe('FLUX.1 in one file', () => {
   const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
   const mask = { ...image, data: image.data.map((_, i) => (i % 96 < 48 ? 255 : 0)) };
 
-  it('FLUX.1 Fill is known by its channels', async () => {
+  it('is Fill by its channels', async () => {
     const pipeline = tinyFlux({ name: 'flux-fill', fills: true });
     const { transformer, vae, text_encoder_2: text } = pipeline.tensors;
     const clip = await readTensors(`${pipeline.folder}/text_encoder/model.safetensors`);
@@ -144,7 +144,7 @@ describe('in one file', () => {
     });
   });
 
-  it('FLUX.1 Kontext is known by its name or the class that is asked for', async () => {
+  it('is Kontext by its name or the class that is asked for', async () => {
     const { folder, tensors } = tinyFlux({ name: 'flux-kontext' });
     const names = ['tokenizer_2', 'text_encoder', 'text_encoder_2', 'vae'];
     const componentPaths = Object.fromEntries(names.map((name) => [name, folder]));

@@ -87,7 +87,7 @@ function renameOf({ files }: Family, tensors: readonly StoredTensor[]) {
   return files.parts['transformer']![0]!.names(headers);
 }
 
-describe.each(Object.entries(FAMILIES))('%s', (title, family) => {
+describe.each(Object.entries(FAMILIES))('the transformer of %s in codes', (title, family) => {
   it('draws from codes of 8 or 4 bits in safetensors files, those of fused matrices included', async () => {
     for (const [codes, code] of family.codes.map((one) => [one, CODES[one]!] as const)) {
       let stored: StoredTensor[] = [];
@@ -127,7 +127,7 @@ describe.each(Object.entries(FAMILIES))('%s', (title, family) => {
   });
 });
 
-it('a table of positions that lost its first dimension, as stable-diffusion.cpp writes it, has the places that it has', async () => {
+it('a table of positions without its first dimension, as in stable-diffusion.cpp, keeps its positions', async () => {
   const file = join(scratch, 'sd3-places.gguf');
   const pipeline = tinySD3({
     name: 'sd3-places',

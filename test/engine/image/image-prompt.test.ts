@@ -125,7 +125,7 @@ describe('an IP-Adapter', () => {
   });
 });
 
-describe('a damaged file is refused with a reason, or read as it was:', () => {
+describe('a damaged file of an IP-Adapter is refused with a reason, or read as it was:', () => {
   it.each<[string, () => Promise<StoredTensor[]>, () => string, Record<string, string>]>([
     [
       'ip_adapter',

@@ -44,7 +44,7 @@ function request(
   return { event: { values }, request: { prompt }, call: {} } as unknown as Resolved;
 }
 
-it('prompts of about as many tokens have one plan, longer ones and those of several windows another', async () => {
+it('prompts of about as many tokens share a memory plan, longer ones and several windows do not', async () => {
   const memory = planner();
   const plans = async (...given: Parameters<typeof request>): Promise<number> => {
     measure.mockClear();
@@ -61,7 +61,7 @@ it('prompts of about as many tokens have one plan, longer ones and those of seve
   expect(await plans(3, { prompt: 'a b c' })).toBe(0);
 });
 
-it('plans of the latest requests are kept', async () => {
+it('memory plans of the latest requests are kept', async () => {
   const memory = planner();
   for (let i = 0; i < 300; i++) await memory.apply(request(3, { width: 8 * (i + 1) }));
   expect(measure).toHaveBeenCalledTimes(300);

@@ -36,7 +36,7 @@ async function slowModel() {
   return { model, drawn, finish };
 }
 
-it('a request that waits ends as soon as it is cancelled, and is never drawn', async () => {
+it('an image request that waits ends as soon as it is cancelled, and is never drawn', async () => {
   const { model, drawn, finish } = await slowModel();
   const first = model.generate({ ...REQUEST, prompt: 'first' });
   await first.next();
@@ -52,7 +52,7 @@ it('a request that waits ends as soon as it is cancelled, and is never drawn', a
   expect(drawn).toEqual(['first']);
 });
 
-it('closing ends those that wait', async () => {
+it('closing an image model ends the requests that wait', async () => {
   const { model, drawn, finish } = await slowModel();
   const first = model.generate({ ...REQUEST, prompt: 'first' });
   await first.next();
@@ -64,7 +64,7 @@ it('closing ends those that wait', async () => {
   expect(drawn).toEqual(['first']);
 });
 
-it('warming up draws one sample of what is asked for, no further than told, or compiles', async () => {
+it('warming up draws one sample of a request, up to the given step, or compiles its kernels', async () => {
   const asked: [ImageRequest, DrawOptions][] = [];
   const model = await modelWith(async ({ request }, _, options) => void asked.push([request, options]));
   for (const steps of [2, 0]) await model.warmUp({ ...REQUEST, steps: 9, samples: 4 }, steps);

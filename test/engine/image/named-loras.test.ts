@@ -54,7 +54,7 @@ async function adaptersOf(bytes = (_path: string) => BYTES) {
   return { adapters, files, choose };
 }
 
-it('one file has one adapter, whatever it is called and whenever it is asked for', async () => {
+it('a LoRA file is opened once, whatever its name and whenever it is asked for', async () => {
   const { adapters, files, choose } = await adaptersOf();
   const chosen = await Promise.all([choose('a'), choose('a.safetensors'), choose('a'), choose('b')]);
   const [first, ...others] = chosen.map(({ applied }) => applied[0]!.lora);
@@ -66,7 +66,7 @@ it('one file has one adapter, whatever it is called and whenever it is asked for
   expect(files.open).toBe(0);
 });
 
-it('those that were not named for long are closed, and read again by requests that draw with them', async () => {
+it('LoRAs that were not used for long are closed, and read again by requests that draw with them', async () => {
   const { adapters, files, choose } = await adaptersOf();
   const { applied } = await choose('first');
   for (let i = 0; i < 80; i++) await choose(`style-${i}`);
@@ -78,7 +78,7 @@ it('those that were not named for long are closed, and read again by requests th
   expect(files.open).toBe(0);
 });
 
-it('a damaged file is read anew by the next request', async () => {
+it('a damaged LoRA file is read anew by the next request', async () => {
   let isDamaged = true;
   const { adapters, files, choose } = await adaptersOf(() => (isDamaged ? BYTES.subarray(0, 20) : BYTES));
   await expect(choose('a')).rejects.toMatchObject({ code: 'bad_request', param: 'lora' });
@@ -88,7 +88,7 @@ it('a damaged file is read anew by the next request', async () => {
   await adapters.close();
 });
 
-it('a model that is closed opens none, and closes those that are being opened', async () => {
+it('a model that is closed opens no LoRAs, and closes those that are being opened', async () => {
   const { adapters, files, choose } = await adaptersOf();
   const choosing = choose('a');
   await adapters.close();
@@ -107,7 +107,7 @@ it.each([
   ['colons', `(${':'.repeat(1e5)}`],
   ['brackets', `[a:b:${'1'.repeat(1e6)}`],
   ['spaces', `a${' '.repeat(1e6)}AND`],
-])('a prompt with tags of adapters is searched in linear time: %s', async (_, prompt) => {
+])('a prompt with tags of LoRAs is searched in linear time: %s', async (_, prompt) => {
   const { adapters } = await adaptersOf();
   const startedAt = performance.now();
   await adapters.choose({ prompt, seed: 1 });

@@ -94,7 +94,7 @@ const LATENTS: [string, () => OpenedPipeline, () => FamilyModel, Partial<Complet
   ],
 ];
 
-it.each(LATENTS)('an image of %s is drawn again from its first step on', async (_, whole, runner, more) => {
+it.each(LATENTS)('a step of %s that is not finite restarts its image', async (_, whole, runner, more) => {
   const request = { ...more, samples: 2, steps: 3 };
   const right = imagesOf(await drawOn(whole(), request));
   multiplyBy(1);
@@ -112,7 +112,7 @@ it.each(LATENTS)('an image of %s is drawn again from its first step on', async (
   expectSame(imagesOf(events), right);
 });
 
-it('a step that plain kernels cannot compute either is an error, and nothing stays behind', async () => {
+it('a step whose values are not finite with plain kernels either is an error, and nothing stays behind', async () => {
   const runner = runsUNet((page) => ({
     ...page,
     forward: (...given) => spoiled(page.forward(...given), 'any'),
@@ -124,7 +124,7 @@ it('a step that plain kernels cannot compute either is an error, and nothing sta
   expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
 });
 
-it('an image is decoded again', async () => {
+it('an image whose decoded values are not finite is decoded again', async () => {
   const { autoencoder } = parts;
   const decoder: StageContext['autoencoder']['decoder'] = (weights) => {
     const decode = autoencoder.decoder(weights);
@@ -147,7 +147,7 @@ it('an image is decoded again', async () => {
   expectSame(imagesOf(events), right);
 });
 
-it('the image to start from is encoded again', async () => {
+it('an image to start from whose latents are not finite is encoded again', async () => {
   const { autoencoder } = parts;
   const encoder: StageContext['autoencoder']['encoder'] = (weights) => {
     const encode = autoencoder.encoder(weights);
@@ -166,7 +166,7 @@ it('the image to start from is encoded again', async () => {
   expectSame(imagesOf(events), right);
 });
 
-it('a text is encoded again', async () => {
+it('a text whose embeddings are not finite is encoded again', async () => {
   const { components } = parts;
   const wrapped = withPage<ClipForward>(parts, 'text_encoder', (forward) => (...given) => {
     const { states, pooled } = forward(...given);
@@ -189,7 +189,7 @@ it('a text is encoded again', async () => {
   freeTensors(device, [right.states, again.states]);
 });
 
-it('a caption of Z-Image is encoded again', async () => {
+it('a caption of Z-Image whose embeddings are not finite is encoded again', async () => {
   const request = { guidance: 2, negativePrompt: 'fog', steps: 2 };
   const right = imagesOf(await drawOn(zImage, request));
   const wrapped = withPage<TextForward>(
@@ -208,7 +208,7 @@ it('a caption of Z-Image is encoded again', async () => {
   expectSame(imagesOf(events), right);
 });
 
-it('what plain kernels cannot compute either is an error, and nothing stays behind', async () => {
+it('values that are not finite with plain kernels either are an error, and nothing stays behind', async () => {
   const made: Tensor[] = [];
   const run = async (_: ComputeOptions, notFinite: Region): Promise<Tensor> => {
     device.gpu.queue.writeBuffer(notFinite.buffer, 0, Uint32Array.of(1));

@@ -56,7 +56,7 @@ async function expectSameOffloaded(options: Options, request: CompleteImageReque
 const isMatrix = ({ name, shape }: StoredTensor): boolean =>
   shape.length === 2 && /\.(attention|feed_forward)\./.test(name);
 
-describe('weights in codes', () => {
+describe('offloaded weights in codes', () => {
   const request = { prompt: 'a house', seed: 3, width: 32, height: 16, steps: 1, guidance: 0 };
   const files: Record<string, string> = {};
   let model: string;
@@ -90,7 +90,7 @@ it.each([
   ['lora-flux', {}],
   ['lora-flux', { quantization: 'int8' }],
   ['lora-sd1-dora', { ditCpuOffload: true }],
-] as const)('what merging adapters takes is planned: %s, %j', async (name, options) => {
+] as const)('the memory plan counts what merging LoRAs takes: %s, %j', async (name, options) => {
   const { options: golden, request } = await goldenRequest(name);
   const loraPath = [new URL(`../../golden/image/${name}/adapter-0.safetensors`, import.meta.url).pathname];
   const small = { ...request, samples: 1, width: 32, height: 32, steps: 1 };
@@ -99,7 +99,7 @@ it.each([
   expect(Math.abs(peaks.get('denoising')! / planned - 1)).toBeLessThan(TOLERANCE);
 });
 
-describe('adapters', () => {
+describe('offloading with LoRAs', () => {
   it.each<[Options]>([[{}], [{ quantization: 'int8' }]])('%j', async (options) => {
     const { options: golden, request } = await goldenRequest('lora-z-image');
     const given = { ...golden, ...options, loraPath: [`${LORA_FOLDER}adapter-0.safetensors`] };

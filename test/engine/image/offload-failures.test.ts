@@ -43,8 +43,8 @@ const refused = (options: Partial<ImageModelOptions>): Promise<EngineError> =>
     (error: EngineError) => error,
   );
 
-describe('while layers are streamed', () => {
-  it('a lost device ends the image, and the next one has the same bits', async () => {
+describe('an image whose layers are streamed', () => {
+  it('ends if the device is lost, and the next one has the same bits', async () => {
     const devices: Device[] = [];
     await using model = await open(LAYERWISE, (device) => devices.push(device));
     const before = imagesOf(await listen(model, REQUEST));
@@ -57,7 +57,7 @@ describe('while layers are streamed', () => {
     expect(devices[1]!.host.bytes).toBeGreaterThan(0);
   });
 
-  it('an interrupt ends the image, and the next one has the same bits', async () => {
+  it('ends with an interrupt, and the next one has the same bits', async () => {
     await using model = await open(LAYERWISE);
     const before = imagesOf(await listen(model, REQUEST));
     const abort = new AbortController();
@@ -106,7 +106,7 @@ function shrink({ gpu }: Device, room: number): void {
 describe('the change that an error of memory names is enough', () => {
   const MIB = 2 ** 20;
 
-  it('where the GPU has less memory than the budget', async () => {
+  it('if the GPU has less memory than the budget', async () => {
     const expected = await draw({});
     const room = 2.5 * MIB;
     const options = { memoryBudget: 2 ** 30 };
@@ -121,7 +121,7 @@ describe('the change that an error of memory names is enough', () => {
     expect(await draw({ memoryBudget }, (device) => shrink(device, room))).toEqual(expected);
   });
 
-  it('where a budget is too small for it', async () => {
+  it('if a budget is too small for it', async () => {
     const expected = await draw({});
     const error = await refused({ memoryBudget: 0.8 * MIB });
     const [, mib] = /raise `memoryBudget` to (\d+)MiB/.exec(error.message)!;
@@ -132,7 +132,7 @@ describe('the change that an error of memory names is enough', () => {
     [2.1, { ditCpuOffload: false }, 'leave out `ditCpuOffload`'],
     [2.1, { ditCpuOffload: false, textEncoderCpuOffload: true }, 'leave out `ditCpuOffload`'],
     [1.8, { ditCpuOffload: false, vaeCpuOffload: false }, 'leave out `ditCpuOffload`'],
-  ])('where options keep weights on the device: %d MiB, %j', async (mib, kept, change) => {
+  ])('if options keep weights on the device: %d MiB, %j', async (mib, kept, change) => {
     const expected = await draw({});
     const memoryBudget = Math.floor(mib * MIB);
     const { message } = await refused({ memoryBudget, ...kept });

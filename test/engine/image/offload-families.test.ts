@@ -49,7 +49,7 @@ const OFFLOADED: Partial<ImageModelOptions> = {
 /** A denoiser whose layers are streamed leaves at most this share of its weights on the device. */
 const SHARE_BESIDE_LAYERS = 0.75;
 
-describe.each(CASES)('$family', ({ golden }) => {
+describe.each(CASES)('offloading the family $family', ({ golden }) => {
   it('draws the same bits, as planned', async () => {
     const image = await drawResident(device, golden);
     const offloaded = await drawPlanned(device, golden, OFFLOADED);
@@ -77,7 +77,7 @@ function resident(golden: string): Promise<string> {
   return image;
 }
 
-describe('each option alone', () => {
+describe('each option of offloading alone', () => {
   it.each<[Partial<ImageModelOptions>, string, string]>([
     [{ ditCpuOffload: true }, 'transformer', 'offloaded'],
     [{ textEncoderCpuOffload: true }, 'text_encoder', 'offloaded'],

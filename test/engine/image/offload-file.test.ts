@@ -72,7 +72,7 @@ async function draw(
   }
 }
 
-describe('layers in a file', () => {
+describe('layers that are streamed from a file', () => {
   it.each<[string, Partial<ImageModelOptions>, number]>([
     ['some of them', LAYERWISE, HOST],
     ['all of them', LAYERWISE, 0],
@@ -105,8 +105,8 @@ describe('layers in a file', () => {
   });
 });
 
-describe('while layers are read', () => {
-  it('a file that is cut short ends the image with its reason, and the next one has the same bits', async () => {
+describe('an image whose layers are read from a file', () => {
+  it('ends with the reason if the file is cut short, and the next one has the same bits', async () => {
     const { model } = await open(LAYERWISE, 0);
     const expected = bits(await listen(model, REQUEST));
     const file = storedFile();
@@ -124,7 +124,7 @@ describe('while layers are read', () => {
     await model.close();
   });
 
-  it('a file that is removed is read on, and an interrupt ends one image', async () => {
+  it('goes on if the file is removed, and ends with an interrupt', async () => {
     const { model } = await open(LAYERWISE, HOST);
     const expected = bits(await listen(model, REQUEST));
     for (const file of packed.files()) unlinkSync(file);
@@ -140,7 +140,7 @@ describe('while layers are read', () => {
   });
 });
 
-describe('adapters', () => {
+describe('LoRAs of streamed layers', () => {
   it.each<[Partial<ImageModelOptions>]>([[{}], [{ quantization: 'int8' }]])(
     'are merged into layers in a file, which is removed afterwards: %j',
     async (options) => {
@@ -164,7 +164,7 @@ describe('adapters', () => {
   );
 });
 
-describe('where there is no file', () => {
+describe('an image whose layers have no file', () => {
   const full = new EngineError('disk_full', 'no room left for the packed weights: free some');
   const slot = { read: async () => null, remove: async () => {} };
 
@@ -175,13 +175,13 @@ describe('where there is no file', () => {
       { ...slot, write: async () => {} },
       /^host memory has no room for .* choose `quantization` int4/,
     ],
-  ])('%s refuses the image', async (_, made, message) => {
+  ])('is refused: %s', async (_, made, message) => {
     const { model } = await open(LAYERWISE, HOST, { packed: { slot: async () => made } });
     await expect(listen(model, REQUEST)).rejects.toThrow(message);
     await model.close();
   });
 
-  it('a full disk loses that image only: the next one is drawn where room was made', async () => {
+  it('is lost on a full disk, and the next one is drawn where room was made', async () => {
     let isFull = true;
     const cache: Platform['packed'] = {
       async slot(origin) {
@@ -197,7 +197,7 @@ describe('where there is no file', () => {
     await model.close();
   });
 
-  it('the smallest change that fits is named', async () => {
+  it('is refused with the smallest change that fits', async () => {
     const kept = { ditCpuOffload: true };
     const { model } = await open(kept, HOST);
     await expect(listen(model, REQUEST)).rejects.toThrow(

@@ -37,7 +37,7 @@ describe.each([
   ['sd1', 'int8', 1],
   ['z-image', 'none', 2],
   ['qwen-image', 'int4', 1],
-] as const)('%s, quantization %s, steps: %i', (name, quantization, steps) => {
+] as const)('offloading %s, quantization %s, steps: %i', (name, quantization, steps) => {
   it('draws the same bits wherever its weights are', async () => {
     const parts = await openTiny(device, name, { quantization });
     const { components } = parts;

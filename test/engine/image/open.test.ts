@@ -17,7 +17,7 @@ import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000 });
 
-it('tells size, steps, schedules and parts', async () => {
+it('the info of an image model states size, steps, schedules and parts', async () => {
   const { model } = await open();
   expect(model.info).toMatchObject({
     name: 'sd1',
@@ -35,7 +35,7 @@ it('tells size, steps, schedules and parts', async () => {
   await expect(model.generate(REQUEST).next()).rejects.toMatchObject({ code: 'cancelled' });
 });
 
-it.each(['sd1', 'sd1-inpaint'] as const)('compiles while it opens, where asked to: %s', async (name) => {
+it.each(['sd1', 'sd1-inpaint'] as const)('prepare compiles the kernels of %s at opening', async (name) => {
   const heard: OpenEvent[] = [];
   const openIt = (prepare: boolean) =>
     openInline(IMAGE, nodePlatform, { model: tinyPipeline(name), prepare }, (event) => heard.push(event));
@@ -70,7 +70,7 @@ describe('a memory budget', () => {
     });
   });
 
-  it("that does not hold the model's own size is said", async () => {
+  it("that does not hold the model's own size is noted", async () => {
     const folder = changed('model_index.json', {});
     writeFileSync(join(folder, 'svc.json'), '{"width": 320, "height": 320}');
     const { model, notes } = await open({ model: folder, memoryBudget: 3.5e6, prepare: true });
@@ -81,7 +81,7 @@ describe('a memory budget', () => {
   });
 });
 
-it('warms up by some steps of what is asked for, however few those are', async () => {
+it('warming up draws some steps of the request, however few it has', async () => {
   const { model } = await open();
   const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };
   const request = { ...REQUEST, steps: 4, image, strength: 0.5 };
@@ -91,7 +91,7 @@ it('warms up by some steps of what is asked for, however few those are', async (
   await model.close();
 });
 
-it('compiles for a class that draws from images', async () => {
+it('prepare compiles the kernels of a class that draws from images', async () => {
   const stages = new Set<string | undefined>();
   const model = await openInline(
     IMAGE,
@@ -103,7 +103,7 @@ it('compiles for a class that draws from images', async () => {
   await model.close();
 });
 
-it("takes the model's own defaults and names words it was never told of", async () => {
+it("a model's own defaults are taken, and words that it does not know are named", async () => {
   const folder = changed('model_index.json', {});
   writeFileSync(
     join(folder, 'svc.json'),
@@ -147,7 +147,7 @@ it('an unknown schedule that model_index.json names is blamed on that file', asy
   await model.close();
 });
 
-it('notes what a request asks for in vain', async () => {
+it('notes list settings of a request that have no effect', async () => {
   const { model } = await open({
     model: changed('scheduler/scheduler_config.json', { rescale_betas_zero_snr: true }),
   });
@@ -165,7 +165,7 @@ it('notes what a request asks for in vain', async () => {
   await model.close();
 });
 
-it('notes what changes nothing where guidance is off', async () => {
+it('notes list settings that have no effect without guidance', async () => {
   const { model } = await open();
   const heard = async (more: Partial<CompleteImageRequest>) => {
     const events = await listen(model, { ...REQUEST, negativePrompt: 'rain', guidanceRescale: 0.7, ...more });
@@ -177,7 +177,7 @@ it('notes what changes nothing where guidance is off', async () => {
   await model.close();
 });
 
-it('says by what a model tells a value that its files do not state', async () => {
+it('resolve() states what in a model implies a value that its files do not state', async () => {
   const { model } = await open({ modelId: 'sd-turbo' });
   const { prompt, seed } = REQUEST;
   const { values, sources, reasons } = await model.resolve({ prompt, seed, guidance: 2 });
@@ -187,13 +187,13 @@ it('says by what a model tells a value that its files do not state', async () =>
   await model.close();
 });
 
-it('says of an id that it tells nothing', async () => {
+it('a note states that an unknown modelId has no effect', async () => {
   const { model, notes } = await open({ modelId: 'nonsense/x' });
   expect(notes).toEqual(['`modelId` nonsense/x names no family of models and has no effect']);
   await model.close();
 });
 
-it('finds out where the time goes beside the stages, not in them', async () => {
+it('a profile times kernels beside the stages, not in them', async () => {
   const { model } = await open();
   await listen(model, REQUEST); // compiled
   const started = performance.now();
@@ -220,7 +220,7 @@ describe('a pipeline class that is not built in', () => {
     await expect(open({ model: folder, backend })).rejects.toMatchObject({ code: 'unsupported' });
   });
 
-  it('is run as another that the user names, with a note of what is left out', async () => {
+  it('is run as another one that the user names, with a note of what is left out', async () => {
     const { model, notes } = await open({ model: folder, pipelineClassName: 'StableDiffusionPipeline' });
     expect(notes).toEqual([
       'model_index.json names adapter (T2IAdapter), which StableDiffusionPipeline has no use for: it is not read',
@@ -230,7 +230,7 @@ describe('a pipeline class that is not built in', () => {
   });
 });
 
-it('takes the schedule that model_index.json names, and its settings from its own file', async () => {
+it('the schedule of model_index.json is taken with the settings of its own file', async () => {
   const folder = changed('model_index.json', { scheduler: ['diffusers', 'EulerAncestralDiscreteScheduler'] });
   const { model } = await open({ model: folder });
   expect((await model.resolve(REQUEST)).values.scheduler).toBe('EulerAncestralDiscreteScheduler');
@@ -249,7 +249,7 @@ describe('quantization auto', () => {
     await model.close();
   });
 
-  it('says what is missing where none does', async () => {
+  it('states how much memory is missing where none fits', async () => {
     await expect(open({ quantization: 'auto', memoryBudget: 1e5 })).rejects.toMatchObject({
       code: 'out_of_memory',
       message: expect.stringContaining('even as int4'),
@@ -258,7 +258,7 @@ describe('quantization auto', () => {
 });
 
 it(
-  'a lost device ends the image with device_lost, and the next one is drawn on a new device',
+  'a lost device ends the image with device_lost, and the next image is drawn on a new device',
   { timeout: 300_000 },
   async () => {
     useOwnDevices();

@@ -26,7 +26,7 @@ const OPTIONS: readonly (readonly [param: string, of: (path: string) => Partial<
   ['componentPaths', (path) => ({ componentPaths: { vae: path } })],
 ];
 
-it.each(OPTIONS)('%s', async (param, of) => {
+it.each(OPTIONS)('a missing path in %s is refused', async (param, of) => {
   const { folder: model } = tinySD1();
   const opening = (path: string) => openInline(IMAGE, nodePlatform, { model, ...of(path) });
   for (const path of ['./nowhere', 'nowhere.safetensors', 'loras/style.safetensors'])

@@ -117,7 +117,7 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
   }
 }
 
-describe('tuned', { timeout: PATIENCE }, () => {
+describe('pipelines with tuned kernels', { timeout: PATIENCE }, () => {
   it.each(PIPELINE_GOLDENS)('%s', async (name) => {
     const { images, latents } = await drawGolden(name);
     expectClose(latents, await lastLatents(name));
@@ -132,7 +132,7 @@ const IN_PIECES = named(
   'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart',
 );
 
-describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
+describe('pipelines in bindings of 256 KiB', { timeout: PATIENCE }, () => {
   it.each(IN_PIECES)('%s', async (name) => {
     const { images, latents } = await drawGolden(name, disguise(device, { bindingLimit: 256 << 10 }));
     expectClose(latents, await lastLatents(name));
@@ -145,7 +145,7 @@ const ALSO_GENERIC = named(
   'sd1-image-prompt-plus sdxl-image-prompt sd3-inpaint z-image-masked flux flux2-klein chroma qwen-image qwen-image-edit sana pixart',
 );
 
-describe('generic', { timeout: PATIENCE }, () => {
+describe('pipelines with generic kernels', { timeout: PATIENCE }, () => {
   it.each(ALSO_GENERIC)('%s', async (name) => {
     const { model, request } = await openPipelineGolden(name, { backend: 'generic' });
     await using opened = model;
@@ -177,7 +177,7 @@ describe('every registered pipeline is compared with diffusers', () => {
   });
 });
 
-it('Z-Image guides from above 0 on, as diffusers does', { timeout: PATIENCE }, async () => {
+it('Z-Image computes guidance above 0, as diffusers does', { timeout: PATIENCE }, async () => {
   const { model, request } = await openPipelineGolden('pipeline-z-image');
   const drawn = async (guidance: number) =>
     imagesOf(await listen(model, { ...request, samples: 1, guidance }))[0];

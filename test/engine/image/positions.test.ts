@@ -22,7 +22,7 @@ describe.each<[string, readonly (readonly [Partial<CompleteImageRequest>, string
       ],
     ],
   ],
-])('%s', (golden, cases) => {
+])('positions of %s', (golden, cases) => {
   let model: ImageModel;
   let request: CompleteImageRequest;
   beforeAll(async () => void ({ model, request } = await openPipelineGolden(golden)));
@@ -56,7 +56,7 @@ it('an instruction that is too long for Qwen-Image-Edit is refused by its name',
   await model.close();
 });
 
-it('true guidance of FLUX.1 without a negative prompt is noted, and changes nothing', async () => {
+it('true guidance of FLUX.1 without a negative prompt is noted, and has no effect', async () => {
   const { model, request } = await openPipelineGolden('pipeline-flux');
   const kwargs = { ...request.kwargs, num_inference_steps: 1, max_sequence_length: 20 };
   const drawn = async (more: object) => {

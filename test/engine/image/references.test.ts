@@ -22,7 +22,7 @@ it.each([
   [{ width: 4000, height: 3000 }, 1024 ** 2, { width: 1184, height: 896 }],
   [{ width: 1000, height: 1777 }, 384 ** 2, { width: 288, height: 512 }],
   [{ width: 5000, height: 10 }, 1024 ** 2, { width: 22912, height: 32 }],
-])('%j becomes, with about %i pixels, %j', (image, pixels, wanted) => {
+])('an input image of %j is scaled to about %i pixels: %j', (image, pixels, wanted) => {
   expect(sizeOfArea(image, pixels)).toEqual(wanted);
 });
 
@@ -32,7 +32,7 @@ describe('a model that edits', () => {
   afterAll(() => model.close());
   const request = { prompt: 'blue', seed: 1, steps: 2, guidance: 1 };
 
-  it('says how many images it edits, and draws in the size that follows from the last', async () => {
+  it('states how many images it edits, and draws in the size that follows from the last', async () => {
     expect(model.info.supports).toMatchObject({ edits: 1, inpainting: false });
     const { values } = await model.resolve({ ...request, image: blank(90, 40) });
     expect(values).toMatchObject({ width: 128, height: 64, strength: null });
@@ -70,7 +70,7 @@ describe('a model that edits', () => {
       { image: blank(8, 8), kwargs: { guidance_scale: 2 } },
       'the call argument guidance_scale is for models with distilled guidance, which this one is not: give true_cfg_scale',
     ],
-  ])('refuses %#', async (given, message) => {
+  ])('refuses request %#', async (given, message) => {
     await expect(model.resolve({ ...request, ...given })).rejects.toThrow(message);
   });
 });
@@ -81,7 +81,7 @@ describe('FLUX.2 klein', () => {
   afterAll(() => model.close());
   const request = { prompt: 'blue', seed: 1, steps: 2 };
 
-  it('draws with and without images, in the size of the first in whole tokens, which is made smaller if it is large', async () => {
+  it('draws with and without images, in the size of the first in whole tokens, scaled down if large', async () => {
     expect(model.info.supports).toMatchObject({ edits: 10, inpainting: false });
     const sizeOf = async (...images: Pixels[]) => {
       const [image, ...before] = images.toReversed();
@@ -119,7 +119,7 @@ it.each([
   [{ width: 4000, height: 3000 }, 1024 ** 2, { width: 1184, height: 880 }],
   [{ width: 10, height: 5000 }, 1024 ** 2, { width: 672, height: 1568 }],
   [{ width: 1000, height: 562 }, 512 ** 2, { width: 688, height: 368 }],
-])('FLUX.1 Kontext sees %j, with about %i pixels, as %j', (image, pixels, wanted) => {
+])('FLUX.1 Kontext scales an image of %j to about %i pixels: %j', (image, pixels, wanted) => {
   expect(kontextSize(image, pixels, 16)).toEqual(wanted);
 });
 
@@ -164,7 +164,7 @@ describe('FLUX.1 Kontext', () => {
       { kwargs: { max_sequence_length: 513 } },
       'maxSequenceLength is 513; the model reads at most 512 tokens of a prompt',
     ],
-  ])('refuses %#', async (given, message) => {
+  ])('refuses request %#', async (given, message) => {
     await expect(resolved({ image: blank(8, 8), ...given })).rejects.toThrow(message);
   });
 });
@@ -172,7 +172,7 @@ describe('FLUX.1 Kontext', () => {
 describe('FLUX.1 Fill', () => {
   const filling = async () => (await goldenRequest('pipeline-flux-fill')).options;
 
-  it('says that it fills masks, with defaults of its own', async () => {
+  it('states that it fills masks, with defaults of its own', async () => {
     const { model, request } = await openPipelineGolden('pipeline-flux-fill');
     expect(model.info.defaults).toMatchObject({ steps: 50, guidance: 30 });
     await expect(model.resolve({ prompt: 'blue', seed: 1 })).rejects.toThrow(
@@ -213,7 +213,7 @@ it.each([
   await model.close();
 });
 
-it('a distilled FLUX.2 klein draws without guidance, and notes what changes nothing', async () => {
+it('a distilled FLUX.2 klein draws without guidance, and notes settings without effect', async () => {
   const distilled = changed('model_index.json', { is_distilled: true }, tinyPipeline('flux2-klein'));
   const { model } = await open({ model: distilled });
   expect(model.info.defaults).toMatchObject({ steps: 4, guidance: 1 });
@@ -231,7 +231,7 @@ it('a distilled FLUX.2 klein draws without guidance, and notes what changes noth
   await model.close();
 });
 
-it('further images are for models that edit', async () => {
+it('several input images are taken by models that edit, and refused by others', async () => {
   const { model, request } = await openPipelineGolden('pipeline-qwen-image-image');
   await expect(model.resolve({ ...request, furtherImages: [blank(8, 8)] })).rejects.toThrow(
     'QwenImageImg2ImgPipeline takes one image, and 2 images are given',

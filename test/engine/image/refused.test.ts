@@ -15,7 +15,7 @@ import { tinyPipeline } from './pipeline-golden.ts';
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000 });
 
-describe('weights that are not those of the configuration', () => {
+describe('weights that do not fit the configuration', () => {
   it.each<[string, Partial<ImageModelOptions>, string]>([
     [
       'too few for the denoiser',
@@ -75,7 +75,7 @@ it.each([
   });
 });
 
-it('what takes the place of a component and is no model is refused as that', async () => {
+it('componentPaths are refused where a path is not a model', async () => {
   await expect(open({ componentPaths: { vae: 'nonesuch' } })).rejects.toMatchObject({
     code: 'model_not_found',
     param: 'componentPaths',
@@ -119,7 +119,7 @@ describe('a tokenizer is refused as the model opens', () => {
   });
 });
 
-it("a checkpoint's schedule that is not here can be replaced, and is refused before anything is computed", async () => {
+it("a checkpoint's schedule that is not built in is refused early, and can be replaced", async () => {
   const folder = changed('model_index.json', { scheduler: ['diffusers', 'DPMSolverSDEScheduler'] });
   const { model } = await open({ model: folder });
   await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'unsupported' });
@@ -135,7 +135,7 @@ it('strips are refused where the decoder has none', async () => {
   await model.close();
 });
 
-describe('requests are refused with what, the value and the remedy', () => {
+describe('image requests are refused with the field, the value and the remedy', () => {
   it.each([
     [{ width: 41 }, 'width', /41, which is no multiple of 4; the nearest are 40 and 44/],
     [{ height: 0 }, 'height', /0; it is an integer from 4/],
@@ -174,7 +174,7 @@ describe('requests are refused with what, the value and the remedy', () => {
   });
 });
 
-it('a model made to fill masks wants one', async () => {
+it('a model made to fill masks refuses a request without a mask', async () => {
   const { model } = await open({ model: tinyPipeline('sd1-inpaint') });
   await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'bad_request', param: 'mask' });
   const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };
@@ -187,7 +187,7 @@ it('a model made to fill masks wants one', async () => {
 it.each([
   ['unet/config.json', { in_channels: 8 }, 'unsupported', /in_channels 8 is not built; .* has 4, or 9/],
   ['vae/config.json', { latent_channels: 16 }, 'bad_checkpoint', /denoises 4 channels, and its vae has 16/],
-])('%s with %j is refused, and no file stays open', async (file, values, code, message) => {
+])('the component %s with %j is refused, and no file stays open', async (file, values, code, message) => {
   const left = new Set<object>();
   const platform: Platform = {
     ...nodePlatform,
@@ -211,14 +211,14 @@ it.each([
 });
 
 it.each([{ backend: 'generic' }, { allF32: true }] satisfies Partial<ImageModelOptions>[])(
-  'int8 and %j contradict each other',
+  'quantization int8 and %j contradict each other',
   async (options) => {
     const opened = open({ ...options, quantization: 'int8' });
     await expect(opened).rejects.toMatchObject({ code: 'bad_request', param: 'quantization' });
   },
 );
 
-it('what only Stable Diffusion takes is refused by Z-Image', async () => {
+it('fields of Stable Diffusion are refused by Z-Image', async () => {
   const { model } = await open({ model: tinyPipeline('z-image') });
   const refusal = (wrong: object) =>
     model.resolve({ prompt: 'a house', seed: 1, width: 64, height: 64, ...wrong });

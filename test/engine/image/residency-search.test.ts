@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import { ResidencySearch } from '../../../src/engine/image/residency-search.ts';
 
-it('keeps the devices of a few budgets, those that were used last', async () => {
+it('the search keeps the devices of the budgets that were used last', async () => {
   const opened: number[] = [];
   const openPaper = async (memoryBudget: number): Promise<OpenedPipeline> => {
     opened.push(memoryBudget);

@@ -17,7 +17,7 @@ function patched(): string {
   return folder;
 }
 
-it('sides are multiples of the pixels of a token', async () => {
+it('sides of images of Sana are multiples of the pixels of a token', async () => {
   const { model } = await open({ model: patched() });
   expect(model.info.sizeMultiple).toBe(64);
   const request = { prompt: 'a house', seed: 1, steps: 1 };

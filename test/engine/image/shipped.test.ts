@@ -24,7 +24,7 @@ let model: ImageModel;
 beforeAll(async () => void (model = await openInline(IMAGE, nodePlatform, { model: inRoot(path) })));
 afterAll(() => model.close());
 
-it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
+it(`the shipped image model draws "${prompt}" as the README shows it, in 20 steps`, async () => {
   const events = await listen(model, { prompt, seed: Number(seed) });
   expect(events.filter(({ type }) => type === 'step').length).toBe(20);
   expect(events.filter(({ type }) => type === 'unknown-words' || type === 'note')).toEqual([]);
@@ -35,14 +35,14 @@ it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
   expect(far.length).toBeLessThanOrEqual(data.length / 1000);
 });
 
-it('draws the recorded image, which pages of Chromium are held to as well', async () => {
+it('the shipped image model draws the recorded image, which is also expected in Chromium', async () => {
   const [image] = imagesOf(await listen(model, SCENE.request));
   const { data } = await sharp(SCENE.path).raw().toBuffer({ resolveWithObject: true });
   expect(image!.data.length).toBe(data.length);
   expect(image!.data.filter((value, i) => Math.abs(value - data[i]!) > 1)).toHaveLength(0);
 });
 
-it('previews it by a linear map, also where its decoder waits its turn', async () => {
+it('the shipped image model previews by a linear map, also where its decoder is off the device', async () => {
   const options = { model: inRoot(path), memoryBudget: 64 << 20 };
   const small = await openInline(IMAGE, nodePlatform, options);
   const events = await listen(small, { prompt, seed: Number(seed), steps: 10, previews: 4 });
@@ -62,7 +62,7 @@ it('previews it by a linear map, also where its decoder waits its turn', async (
   expect(others.flatMap((event) => (event.type === 'preview' ? [event.image] : []))).toEqual(previews);
 });
 
-it('names the words that it does not know before it draws', async () => {
+it('the shipped image model names unknown words before it draws', async () => {
   for await (const event of model.generate({ prompt: 'a red cat on a sofa', seed: 1, steps: 1 })) {
     if (event.type === 'resolved') continue;
     expect(event).toEqual({ type: 'unknown-words', words: ['cat', 'sofa'] });

@@ -75,7 +75,7 @@ const bytesOf = (tensors: readonly StoredTensor[]): Uint8Array =>
 const fileOf = (...names: string[]): Uint8Array =>
   bytesOf(names.map((name) => ({ name, dtype: 'F16', shape: [8, 8], bytes: new Uint8Array(128) })));
 
-describe('a file is refused that holds', () => {
+describe('a single file is refused that holds', () => {
   it.each<[string, string[], RegExp]>([
     [
       'a LoRA of kohya',
@@ -105,7 +105,7 @@ describe('a file is refused that holds', () => {
     expect(String(error)).toMatch(message);
   });
 
-  it('a part of a model alone', async () => {
+  it('one component of a model alone', async () => {
     const vae = bytesOf(originalAutoencoder(TINY['vae']!, ''));
     await expect(open({ 'vae.safetensors': vae })).rejects.toThrow(
       /holds vae and no denoiser: give a model, and this file as its vae/,
@@ -242,7 +242,7 @@ it.each<[string, (tensors: StoredTensor[]) => StoredTensor[], RegExp]>([
     (tensors) => tensors.filter(({ name }) => !name.endsWith('layers.0.attention.q_norm.weight')),
     /^m\.safetensors\/?.*: the transformer has no tensor layers\.0\.attention\.norm_q\.weight/,
   ],
-])('%s: the file is named', async (_, damaged, message) => {
+])('a refusal of %s names the file', async (_, damaged, message) => {
   const all = originalZImage(tinyZImage('named').tensors['transformer']!, '');
   const matrices = all.filter(({ name }) => name.endsWith('feed_forward.w1.weight'));
   const others = all.filter((tensor) => !matrices.includes(tensor));

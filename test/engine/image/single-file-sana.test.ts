@@ -92,7 +92,7 @@ function original(
 const QKV = [/^(.*attn1?\.to_)([qkv])(\.\w+)$/, ['q', 'k', 'v']] as const;
 const KV = [/^(.*attn2\.to_)([kv])(\.\w+)$/, ['k', 'v']] as const;
 
-it('draws from a transformer and an autoencoder of its makers', { timeout: 120_000 }, async () => {
+it('Sana draws from a transformer and an autoencoder of its makers', { timeout: 120_000 }, async () => {
   const folder = newFolder('sana');
   cpSync(tinyPipeline('sana'), folder, { recursive: true });
   const transformer = randomTensors([(table) => sana(readSanaConfig(TRANSFORMER), table)], 31);

@@ -12,7 +12,7 @@ import { tinySD3 } from './tiny-sd3.ts';
 import { newFolder } from './tiny-pipelines.ts';
 import { readTensors, type StoredTensor } from './tiny-tensors.ts';
 
-it('draws from a transformer of its makers with CLIP and the autoencoder beside it, and without T5', async () => {
+it('Stable Diffusion 3 draws from a transformer of its makers with CLIP beside it, and without T5', async () => {
   const folder = newFolder('sd3');
   cpSync(tinyPipeline('sd3-dual'), folder, { recursive: true });
   const places = {
@@ -55,7 +55,7 @@ const EXTRA: StoredTensor[] = [
   return { name, dtype, shape, bytes: new Uint8Array(count * (dtype === 'I64' ? 8 : 4)) } as StoredTensor;
 });
 
-it('draws from one file with CLIP, T5 in FP8 and the autoencoder', async () => {
+it('Stable Diffusion 3 draws from one file with CLIP, T5 in FP8 and the autoencoder', async () => {
   let t5: StoredTensor[] = [];
   const pipeline = tinySD3({
     name: 'sd3-whole',

@@ -32,7 +32,7 @@ const word = (text: string, rows: number): EmbeddedWord => ({
   rows: { rows, columns: 4, values: new Float32Array(4 * rows) },
 });
 
-describe('ids', () => {
+describe('ids of words in a prompt', () => {
   const words = new ClipWords(
     [word('Cat', 2), word('<cat-toy>', 1), word('cat.2', 3)],
     'text_encoder',
@@ -53,7 +53,7 @@ describe('ids', () => {
   ])('of "%s"', (text, ids) => expect(words.encode(text, letters)).toEqual(ids));
 });
 
-describe('files', () => {
+describe('files with embeddings of words', () => {
   it.each<[string, StoredTensor[], string, number[]]>([
     ['learned_embeds.safetensors', [rowsOf('<toy>', 8)], '<toy>', [1, 8]],
     ['a style.safetensors', [rowsOf('emb_params', 3, 8)], 'a style', [3, 8]],

@@ -32,7 +32,7 @@ async function fixture(config: object, others: Record<string, string> = {}) {
   return { hub, platform };
 }
 
-describe('before its weights are fetched, a model is refused', () => {
+describe('a model that is refused before its weights are fetched', () => {
   it.each([
     [{ architectures: ['MambaForCausalLM'] }, {}, /^acme\/tiny: the architecture is MambaForCausalLM/],
     [{ ...LLAMA, quantization_config: { quant_method: 'awq' } }, {}, /quantized with awq/],
@@ -50,13 +50,13 @@ describe('before its weights are fetched, a model is refused', () => {
     [LLAMA, { 'modules.json': '[]' }, /makes embeddings \(by its modules.json\)/],
     [LLAMA, { 'tokenizer.model': 'x' }, /tokenizer only as tokenizer\.model/],
     [LLAMA, {}, /has no tokenizer/],
-  ])('%j with %j', async (config, others, message) => {
+  ])('has %j with %j', async (config, others, message) => {
     const { hub, platform } = await fixture(config, others);
     await expect(openInline(TEXT, platform, { model: ID })).rejects.toThrow(message);
     expect(hub.seenOf(WEIGHTS)).toEqual([]);
   });
 
-  it('that is a GGUF file, by its header alone', async () => {
+  it('is a GGUF file, by its header alone', async () => {
     const tensors = [
       { name: 'output.weight', type: 16, shape: [4000, 256], bytes: new Uint8Array(4000 * 66).fill(7) },
     ];
@@ -72,7 +72,7 @@ describe('before its weights are fetched, a model is refused', () => {
     expect(hub.seenOf('tiny-IQ2_XXS.gguf').map(({ range }) => range)).toEqual(['bytes=0-262143']);
   });
 
-  it('for embeddings', async () => {
+  it('is asked for embeddings, which it does not make', async () => {
     const { hub, platform } = await fixture({ architectures: ['T5EncoderModel'] });
     await expect(openInline(EMBEDDING, platform, { model: ID })).rejects.toThrow(
       /architecture is T5EncoderModel/,
@@ -81,7 +81,7 @@ describe('before its weights are fetched, a model is refused', () => {
   });
 });
 
-it('what was refused is not taken for whole: fetched again, it has its weights', async () => {
+it('a model that was refused by its settings counts as incomplete, and can be fetched', async () => {
   const { hub, home, resolve, env } = await hubFixture();
   const refuse = async () => {
     throw new Error('no');

@@ -48,8 +48,8 @@ function plan(
   return planOnPaper(openMemo, 'Memo', { model: 'memo', memoryBudget }, { memory } as PlanPlace);
 }
 
-describe('a model', () => {
-  it('that fits needs no change, and what its kind does not tell is left empty', async () => {
+describe('a model that is opened on paper', () => {
+  it('needs no change if it fits, and values that its kind does not state are empty', async () => {
     const planned = await plan(1512);
     expect(planned).toMatchObject({ fits: true, opens: true, change: null, architecture: 'Memo' });
     expect(planned).toMatchObject({ wrapper: null, media: [], cache: null, components: [], budget: 1512 });
@@ -57,29 +57,29 @@ describe('a model', () => {
     expect(planned.choices.map(({ contextLength }) => contextLength)).toEqual([CONTEXT, CONTEXT, CONTEXT]);
   });
 
-  it('that opens with a shorter context is given that one rather than smaller weights', async () => {
+  it('is given a shorter context rather than smaller weights', async () => {
     const { fits, opens, change } = await plan(1256);
     expect([fits, opens, change]).toEqual([false, true, { contextLength: 4096 }]);
   });
 
-  it('that does not open is given smaller weights, with a shorter context where they need one', async () => {
+  it('is given smaller weights, with a shorter context if they need one', async () => {
     expect((await plan(1012)).change).toEqual({ quantization: 'int8' });
     expect((await plan(756)).change).toEqual({ quantization: 'int8', contextLength: 4096 });
   });
 
-  it('whose layers may be in host memory has them there where no weights are small enough', async () => {
+  it('has layers in host memory if no weights are small enough', async () => {
     const large = { quantizations: ['none'] as const };
     expect((await plan(800, { ...large, mayStream: true })).change).toEqual({ layerwiseOffload: true });
     expect((await plan(800, large)).change).toEqual({ memoryBudget: 1512 });
   });
 
-  it('that nothing else makes fit is given a budget of the machine, or else the least useful one', async () => {
+  it('is given a budget of the machine if nothing else makes it fit, or else the least useful one', async () => {
     expect((await plan(50)).change).toEqual({ memoryBudget: 1512 });
     const small = { quantization: 'int4', contextLength: 4096, memoryBudget: 506 };
     expect((await plan(50, { memory: 1000 })).change).toEqual(small);
   });
 
-  it('whose least budget is estimated too low is tried with larger ones', async () => {
+  it('is tried with larger budgets if its least budget is estimated too low', async () => {
     const least = async (): Promise<number> => 1500;
     expect((await plan(50, { least })).change).toEqual({ memoryBudget: 1512 });
     const never = async (): Promise<number> => 100;

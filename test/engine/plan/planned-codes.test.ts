@@ -26,14 +26,14 @@ function dtypes(settings: Record<string, unknown>, listed: readonly string[] | n
 const PLAIN = { 'embed.weight': 'BF16', 'norm.weight': 'BF16', 'lm_head.weight': 'BF16' };
 const NAMES = [...Object.keys(PLAIN), 'a.weight', 'b.weight'];
 
-it('without an index all matrices but the head are codes', () => {
+it('a checkpoint without an index has codes in all matrices but the head', () => {
   const four = { load_in_4bit: true, bnb_4bit_quant_type: 'nf4' };
   expect(dtypes(four, null)).toEqual({ ...PLAIN, 'a.weight': 'NF4_64', 'b.weight': 'NF4_32' });
   expect(dtypes({ load_in_4bit: true }, null)).toMatchObject({ 'a.weight': 'FP4_64' });
   expect(dtypes({ load_in_8bit: true }, null)).toMatchObject({ 'a.weight': 'I8_32' });
 });
 
-it('an index says which are, and its names of scales are no weights', () => {
+it('an index lists which matrices are codes, and its names of scales are no weights', () => {
   const parts = ['absmax', 'nested_absmax', 'nested_quant_map', 'quant_map', 'quant_state.bitsandbytes__nf4'];
   const listed = [...NAMES, ...parts.map((part) => `a.weight.${part}`)];
   expect(dtypes({ load_in_4bit: true }, listed)).toEqual({
@@ -49,6 +49,6 @@ it('an index says which are, and its names of scales are no weights', () => {
   });
 });
 
-it('other methods are left as they are', () => {
+it('methods of other quantizations are left as they are', () => {
   expect(dtypes({ quant_method: 'fp8' }, null)).toMatchObject({ 'a.weight': 'BF16' });
 });

@@ -16,7 +16,7 @@ it('an allocation that fails arrives as out_of_memory with its remedy', () => {
   });
 });
 
-it('other range errors stay what they are', () => {
+it('range errors of other causes stay what they are', () => {
   const error = fromWire(toWire(new RangeError('offset is out of bounds')));
   expect(error).not.toHaveProperty('code');
   expect(error.message).toContain('offset is out of bounds');

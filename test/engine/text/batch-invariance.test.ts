@@ -62,14 +62,14 @@ beforeAll(async () => {
   model = await open({ config, batchInvariance: false, maxRunningRequests: 32, prefixCache: false });
 }, 120_000);
 
-it('steps of many requests have the products of prompts, and attention of their own', async () => {
+it('batch invariance multiplies many requests as prompts are, with attention of its own', async () => {
   const { ids, steps } = await replies(model, COMPANY);
   expect([...steps.get(COMPANY)!]).toEqual(expect.arrayContaining(['gemm.wgsl', 'attention-decode.wgsl']));
   expect([...steps.get(COMPANY)!]).not.toContain('matvec.wgsl');
   for (const reply of ids) expect(reply).toEqual(golden!.tokens.slice(0, 12));
 });
 
-it('steps of few requests have the kernels of decode rows', async () => {
+it('batch invariance multiplies few requests with the kernels of decode rows', async () => {
   const { ids, steps } = await replies(model, 3);
   expect([...steps.keys()]).toContain(3);
   for (const names of steps.values()) {
@@ -79,14 +79,14 @@ it('steps of few requests have the kernels of decode rows', async () => {
   for (const reply of ids) expect(reply).toEqual(golden!.tokens.slice(0, 12));
 });
 
-it('is on where the option is left out: all decode steps have the kernels of decode rows', async () => {
+it('batch invariance is the default, and all decode steps have the kernels of decode rows', async () => {
   const usual = await open({ config, maxRunningRequests: 32, prefixCache: false });
   const { steps } = await replies(usual, COMPANY);
   expect([...steps.keys()]).toContain(COMPANY);
   for (const names of steps.values()) expect([...names]).not.toContain('gemm.wgsl');
 });
 
-it('changes nothing on a software adapter, which a note tells', async () => {
+it('batch invariance changes nothing on a software adapter, which a note states', async () => {
   const folder = goldenModel('qwen3', config);
   const notes: string[] = [];
   const options = {
@@ -106,7 +106,7 @@ it('changes nothing on a software adapter, which a note tells', async () => {
   expect((await collect(cpu.generate(REQUEST))).ids[0]).toEqual(golden!.tokens.slice(0, 12));
 });
 
-it('a note tells from how many requests on it has an effect', () => {
+it('a note states from how many requests on batch invariance has an effect', () => {
   const profile = PROFILES.find(({ name }) => name === 'discrete')!;
   const notes = (slots: number, given = {}) =>
     batchNotes({ batchInvariance: false, ...given }, { profile }, slots);

@@ -45,7 +45,7 @@ async function askAll(model: TextModel): Promise<number[][][]> {
   return (await Promise.all(requests().map((request) => ask(model, request)))).map(({ ids }) => ids);
 }
 
-describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('%s', (name) => {
+describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('prefix caching of %s changes no token', (name) => {
   let expected: number[][][];
   beforeAll(async () => {
     const model = await openGolden(name, { prefixCache: false });
@@ -69,7 +69,7 @@ describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('%s', (name) => {
     await model.close();
   });
 
-  test('on so few pages that they are dropped and requests retracted', async () => {
+  test('on so few pages that prefixes are dropped and requests retracted', async () => {
     const model = await openGolden(name, { maxTotalTokens: 224 });
     for (let round = 0; round < 2; round++) expect(await askAll(model)).toEqual(expected);
     const { cache, retractions } = await model.metrics();
@@ -82,7 +82,7 @@ describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('%s', (name) => {
 describe('rotary frequencies that depend on the length', () => {
   const rope = { rope_theta: 10000, factor: 4, original_max_position_embeddings: 48 };
   test.each(['dynamic', 'longrope'])(
-    '%s: pages are shared only where they are the same',
+    'share pages only where the rotations are the same: %s',
     async (rope_type) => {
       const factors = (value: number): number[] => Array.from({ length: 8 }, () => value);
       const rope_scaling = { ...rope, rope_type, short_factor: factors(1), long_factor: factors(3) };
@@ -115,7 +115,7 @@ describe('rotary frequencies that depend on the length', () => {
   );
 });
 
-describe('beyond the device', () => {
+describe('the slower tiers of the cache', () => {
   const hostCache = 2 ** 20;
   let expected: number[][][];
   beforeAll(async () => {
@@ -124,7 +124,7 @@ describe('beyond the device', () => {
     await model.close();
   });
 
-  test('few pages, host memory and files, over a restart', async () => {
+  test('change no token on few pages, with host memory and files, over a restart', async () => {
     const folder = mkdtempSync(join(CACHE, 'pages-'));
     for (const life of [0, 1]) {
       const model = await openGolden('qwen3', { maxTotalTokens: 224, hostCache, storageCache: folder });
@@ -139,7 +139,7 @@ describe('beyond the device', () => {
     }
   });
 
-  test('pages of other weights, formats and settings are none', async () => {
+  test('have no pages of other weights, formats and settings', async () => {
     const folder = mkdtempSync(join(CACHE, 'pages-'));
     const request = requests()[0]!;
     const others: Parameters<typeof openGolden>[] = [
@@ -165,14 +165,14 @@ describe('beyond the device', () => {
   });
 });
 
-describe('salts', () => {
+describe('cache salts', () => {
   let model: TextModel;
   beforeAll(async () => {
     model = await openGolden('qwen3');
   });
   afterAll(() => model.close());
 
-  test('only requests with the same one share', async () => {
+  test('share pages among requests with the same one', async () => {
     const request = { prompt: { ids: prompt(70, 5) }, maxTokens: 4, temperature: 0 };
     const found: (number | undefined)[] = [];
     for (const cacheSalt of ['a', 'b', 'a', undefined, undefined])
@@ -182,7 +182,7 @@ describe('salts', () => {
     expect(found).toEqual([0, 0, 64, 0, 64]);
   });
 
-  test('the text of a choice counts as cached once: with its request', async () => {
+  test('count the text of a choice as cached once: with its request', async () => {
     const before = await model.metrics();
     const { ids } = await collect(
       model.generate({ prompt: { ids: prompt(90, 6) }, maxTokens: 3, temperature: 1, seed: 4, n: 8 }),

@@ -54,7 +54,7 @@ const SCHEMA = {
   maxProperties: 3,
 };
 
-describe('svc-chat-mini at temperature 1.5', () => {
+describe('svc-chat-mini under a constraint, at temperature 1.5', () => {
   it('matches a regular expression', async () => {
     const pattern = '(?:[A-Z][a-z]{2,8} ){1,3}was founded in (?:1[0-9]{3}|20[01]\\d)\\.';
     for (const { text, ended } of await texts({ type: 'regex', pattern })) {
@@ -109,7 +109,7 @@ describe('svc-chat-mini at temperature 1.5', () => {
     expect(all.some(({ ended }) => ended === 'stop')).toBe(true);
   });
 
-  it('says the same with log probabilities and without', async () => {
+  it('has the same text with log probabilities and without', async () => {
     const idsOf = async (asked: { logprobs?: number }): Promise<number[]> => {
       const ids: number[] = [];
       const request = {

@@ -104,7 +104,7 @@ test('a loss while no request runs is not counted against the next request', asy
   await model.close();
 });
 
-test('where no device comes back every request ends with device_lost, and the process lives', async () => {
+test('every request ends with device_lost if no device comes back, and the process lives', async () => {
   const model = await openGolden('qwen3', { maxRunningRequests: 4 });
   const streams = requests.map(async (request) =>
     collect(model.generate(request)).catch((error: unknown) => error),
@@ -118,7 +118,7 @@ test('where no device comes back every request ends with device_lost, and the pr
   await model.close();
 });
 
-test('what host memory has of a prompt outlives the device', async () => {
+test('the pages of a prompt in host memory outlive the device', async () => {
   const model = await openGolden('qwen3', { hostCache: 2 ** 20 });
   const request = greedy(
     Array.from({ length: 100 }, (_, k) => (k * 37) % 250),
@@ -133,7 +133,7 @@ test('what host memory has of a prompt outlives the device', async () => {
   await model.close();
 });
 
-test('adapters come back with it: named by options, loaded later, unloaded under a request that runs', async () => {
+test('LoRAs survive the loss of the device: of options, loaded later, unloaded under a request', async () => {
   const { cases } = JSON.parse(readFileSync(`${GOLDEN}lora.json`, 'utf8')) as {
     cases: { name: string; greedy: { prompt_ids: number[]; tokens: number[] } }[];
   };
@@ -163,7 +163,7 @@ test('adapters come back with it: named by options, loaded later, unloaded under
   await model.close();
 });
 
-test('an adapter whose folder is gone ends its requests, and no others', async () => {
+test('a LoRA whose folder is gone ends its requests, and no others', async () => {
   const home = mkdtempSync(join(tmpdir(), 'svc-lora-gone-'));
   cpSync(loraOf('llama-some'), join(home, 'some'), { recursive: true });
   const model = await openGolden('llama', { loraPaths: [loraOf('llama-all'), join(home, 'some')] });
@@ -184,7 +184,7 @@ test('an adapter whose folder is gone ends its requests, and no others', async (
   await model.close();
 });
 
-test('an adapter that is gone ends a request that was not let in yet', async () => {
+test('a LoRA that is gone ends a request that was not admitted yet', async () => {
   const home = mkdtempSync(join(tmpdir(), 'svc-lora-gone-'));
   cpSync(loraOf('llama-some'), join(home, 'some'), { recursive: true });
   const place = nodePlatform as Platform & Record<'openPageStore', NonNullable<Platform['openPageStore']>>;
@@ -213,7 +213,7 @@ test('an adapter that is gone ends a request that was not let in yet', async () 
   rmSync(home, { recursive: true });
 });
 
-test('a device that comes back with room for fewer pages is none: the schedule knows those there were', async () => {
+test('a device with room for fewer pages does not replace the lost one', async () => {
   const model = await openGolden('qwen3', { maxRunningRequests: 4 });
   const { weights, kv, arena } = model.info.memory;
   const run = (request: (typeof requests)[number]) => collect(model.generate(request));

@@ -25,7 +25,7 @@ describe.each(NAMES)('%s', (name) => {
   });
 });
 
-describe('batching', () => {
+describe('batching of requests', () => {
   let model: TextModel;
   beforeAll(async () => {
     model = await openGolden('qwen3', { prefillChunk: 32 });
@@ -100,7 +100,7 @@ describe('batching', () => {
   });
 });
 
-test('chunk size changes no token', async () => {
+test('the chunk size changes no token', async () => {
   const request = greedy(prompt(90, 2), 20);
   const outputs = [];
   for (const prefillChunk of [16, 48, 128]) {
@@ -132,7 +132,7 @@ test('running out of pages retracts requests and changes no token', async () => 
   expect(actual).toEqual(expected);
 });
 
-test('two models and two devices work in one process', async () => {
+test('two models on two devices work in one process', async () => {
   const [a, b] = await Promise.all([openGolden('llama'), openGolden('qwen2')]);
   const [first, second] = [goldenCases('llama')[0]!.greedy!, goldenCases('qwen2')[0]!.greedy!];
   const [x, y] = await Promise.all([

@@ -30,8 +30,8 @@ async function untilGenerating(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-describe('ids', () => {
-  test('one that is in use is refused by its name, and free again afterwards', async () => {
+describe('ids of requests', () => {
+  test('are refused by name while in use, and free again afterwards', async () => {
     const running = follow({ ...long, id: 'mine' });
     await untilGenerating();
     await expect(collect(model.generate({ ...long, id: 'mine' }))).rejects.toMatchObject({
@@ -46,7 +46,7 @@ describe('ids', () => {
     expect((await collect(model.generate({ ...greedy([1], 2), id: 'mine' }))).ids[0]).toHaveLength(2);
   });
 
-  test('their beginnings end all that share them, running or waiting; all ends all', async () => {
+  test('are matched by their beginning in abort(), running or waiting; all matches all', async () => {
     const ids = ['a-1', 'a-2', 'b-1', undefined];
     const streams = ids.map((id) => follow({ ...long, ...(id === undefined ? {} : { id }) }));
     await untilGenerating();
@@ -61,7 +61,7 @@ describe('ids', () => {
   });
 });
 
-describe('time-outs', () => {
+describe('time-outs of requests', () => {
   test('one that waited too long ends with the reason, and never ran', async () => {
     const running = follow({ ...long, id: 'x' });
     await untilGenerating();
@@ -82,7 +82,7 @@ describe('time-outs', () => {
     await running;
   });
 
-  test('one that took too long keeps what it has', async () => {
+  test('of a running request keep the tokens it has', async () => {
     let kept = 0;
     // A busy machine may need longer for its first token.
     for (const total of [60, 120, 240, 480]) {
@@ -106,7 +106,7 @@ describe('time-outs', () => {
   });
 });
 
-test('a reader who falls behind holds nobody up, and loses nothing', async () => {
+test('a reader who falls behind delays no other request, and loses nothing', async () => {
   const slow = model.generate({ ...greedy([5, 6], 80), n: 2 });
   await slow.next();
   expect((await collect(model.generate(greedy([7], 10)))).ids[0]).toHaveLength(10);

@@ -51,7 +51,7 @@ const readConfig = (name: string): object =>
 const ids = async (model: TextModel, prompt: number[], lora: string | null, count = 32): Promise<number[]> =>
   (await collect(model.generate({ ...greedy(prompt, count), ...(lora !== null && { lora }) }))).ids[0]!;
 
-test('a model that has slept has the adapters it had, and no others', { timeout: 240_000 }, async () => {
+test('a model that has slept has the LoRAs it had, and no others', { timeout: 240_000 }, async () => {
   const folder = goldenModel('llama');
   const model = await openTextModel({
     model: folder.path,
@@ -71,7 +71,7 @@ test('a model that has slept has the adapters it had, and no others', { timeout:
   folder.remove();
 });
 
-describe('named by the options', () => {
+describe('LoRAs named by the options', () => {
   let model: TextModel;
   beforeAll(async () => {
     model = await openGolden('llama', {
@@ -82,7 +82,7 @@ describe('named by the options', () => {
   }, 240_000);
   afterAll(() => model.close());
 
-  test('tokens are those of the merged weights, and of the model alone without one', async () => {
+  test('give the tokens of the merged weights, and a request without one those of the model alone', async () => {
     const all = wanted('llama-all.stored');
     const some = wanted('llama-some.stored');
     expect(await ids(model, all.prompt_ids, 'all')).toEqual(all.tokens);
@@ -95,7 +95,7 @@ describe('named by the options', () => {
     await plain.close();
   });
 
-  test('a batch of several and of none equals singles', async () => {
+  test('give the tokens of single requests in a batch of several and none', async () => {
     const loras = ['all', null, 'llama-some', 'all', null, 'llama-some'];
     const prompt = (i: number) => Array.from({ length: 5 + 7 * i }, (_, k) => (k * k * 31 + i * 13) % 250);
     const single = [];
@@ -107,7 +107,7 @@ describe('named by the options', () => {
     expect(before.adapters).toEqual({ loaded: 2, most: 8 });
   });
 
-  test('they come and go while requests run', async () => {
+  test('come and go while requests run', async () => {
     const { prompt_ids: prompt, tokens } = wanted('llama-all.stored');
     await model.loadAdapter('again', folderOf('llama-all'));
     expect((await model.loadedAdapters()).map(({ name, rank }) => [name, rank])).toContainEqual([
@@ -144,7 +144,7 @@ describe('named by the options', () => {
   });
 });
 
-describe('named by requests', () => {
+describe('LoRAs named by requests', () => {
   const home = mkdtempSync(join(tmpdir(), 'svc-loras-'));
   const allowed = join(home, 'allowed');
   let model: TextModel;
@@ -168,7 +168,7 @@ describe('named by requests', () => {
     rmSync(home, { recursive: true });
   });
 
-  test('a folder that is allowed is loaded, and makes room for the next', async () => {
+  test('are loaded from a folder that is allowed, and make room for the next', async () => {
     const { prompt_ids: prompt, tokens } = wanted('llama-some.stored');
     for (const name of ['one', join(allowed, 'two'), 'three', 'one'])
       expect(await ids(model, prompt, name)).toEqual(tokens);
@@ -183,7 +183,7 @@ describe('named by requests', () => {
     ['/nowhere', 'bad_request', '`loraDir`'],
     ['bare', 'model_not_found', 'no adapter_config.json'],
     ['foreign', 'bad_request', 'trained on another model'],
-  ])('%s is %s', async (lora, code, message) => {
+  ])('are refused: %s is %s', async (lora, code, message) => {
     await expect(ids(model, [5, 6], lora)).rejects.toMatchObject({
       code,
       param: 'lora',
@@ -191,11 +191,11 @@ describe('named by requests', () => {
     });
   });
 
-  test('a rank above the option is refused by its name', async () => {
+  test('are refused with a rank above the option', async () => {
     await expect(model.loadAdapter('all', folderOf('llama-all'))).rejects.toThrow(/rank 33.*`maxLoraRank`/);
   });
 
-  test('what was trained on another model is refused', async () => {
+  test('are refused if they were trained on another model', async () => {
     await expect(model.loadAdapter('other', folderOf('qwen3-all'))).rejects.toMatchObject({
       code: 'bad_checkpoint',
       param: 'path',
@@ -205,7 +205,7 @@ describe('named by requests', () => {
   });
 });
 
-test('an adapter with NaN in a factor is refused by tensor and count, and is not loaded', async () => {
+test('a LoRA with NaN in a factor is refused by tensor and count, and is not loaded', async () => {
   const path = mkdtempSync(join(tmpdir(), 'svc-lora-'));
   cpSync(folderOf('llama-some'), path, { recursive: true });
   const tensor = 'base_model.model.model.layers.0.self_attn.v_proj.lora_A.weight';
@@ -223,7 +223,7 @@ test('an adapter with NaN in a factor is refused by tensor and count, and is not
   rmSync(path, { recursive: true });
 });
 
-test('a folder for adapters that is not there is refused as the model opens', async () => {
+test('a folder for LoRAs that is not there is refused as the model opens', async () => {
   await expect(openGolden('llama', { loraDir: '/nowhere/at/all' })).rejects.toMatchObject({
     code: 'model_not_found',
     param: 'loraDir',
@@ -231,7 +231,7 @@ test('a folder for adapters that is not there is refused as the model opens', as
   });
 });
 
-test('without folders a path is refused by the options that allow some', async () => {
+test('a path of a LoRA is refused without the options that allow folders, which are named', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 1 });
   await expect(ids(model, [5, 6], '/some/folder')).rejects.toMatchObject({
     code: 'bad_request',
@@ -242,7 +242,7 @@ test('without folders a path is refused by the options that allow some', async (
   await model.close();
 });
 
-test('the head has the adapter of the row that is sampled, whichever rows stand before it', async () => {
+test('the head has the LoRA of the row that is sampled, whichever rows stand before it', async () => {
   const path = mkdtempSync(join(tmpdir(), 'svc-lora-head-'));
   writeHeadAdapter(path);
   const model = await openGolden('llama', { loraPaths: [`head=${path}`], prefillChunk: 64 });

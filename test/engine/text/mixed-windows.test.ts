@@ -55,7 +55,7 @@ async function run(on: TextModel, ids: readonly number[], tokens: number, n = 1)
   return (await collect(on.generate({ ...greedy([...ids], tokens), n }))).ids;
 }
 
-describe('tokens', () => {
+describe('tokens of a model with mixed windows', () => {
   it('are those of the computation in f64: alone, together, from the prefix cache, and with several choices', async () => {
     const prompts = [promptOf(300, 3), promptOf(45, 11), promptOf(130, 7)];
     const together = await Promise.all(prompts.map((prompt) => run(model, prompt, 40)));
@@ -80,7 +80,7 @@ describe('tokens', () => {
     await tight.close();
   });
 
-  it('stay after the device is lost', async () => {
+  it('stay after the loss of the device', async () => {
     const prompts = [promptOf(200, 21), promptOf(90, 22)];
     const own = await open();
     const streams = prompts.map((prompt) => run(own, prompt, 80));
@@ -105,7 +105,7 @@ describe('tokens', () => {
   });
 });
 
-describe('the scheduler', () => {
+describe('the scheduler with mixed windows', () => {
   const limits = { slots: 8, rows: 16 };
   /** A page of two groups takes half of the bytes of one that both share. */
   const [shared, grouped] = [

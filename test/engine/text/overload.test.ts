@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
 
-test('of a burst as many requests are taken as may run and wait, and the others are told to come later', async () => {
+test('a burst of requests fills the running and waiting places, and the others are refused', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 2, maxQueuedRequests: 3 });
   for (let round = 0; round < 2; round++) {
     const outcomes = await Promise.all(
@@ -21,7 +21,7 @@ test('of a burst as many requests are taken as may run and wait, and the others 
   await model.close();
 });
 
-test('where the queue is full, one of a higher priority takes the place of the lowest that came last', async () => {
+test('a request of higher priority replaces the latest of the lowest priority in a full queue', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 1, maxQueuedRequests: 3 });
   const long = model.generate(greedy([1], 200));
   while ((await long.next()).value?.type !== 'delta');
@@ -41,7 +41,7 @@ test('where the queue is full, one of a higher priority takes the place of the l
   await model.close();
 });
 
-test('no queue at all still fills every slot', async () => {
+test('a model without a queue fills every slot', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 4, maxQueuedRequests: 0 });
   const outcomes = await Promise.all(
     [1, 2, 3, 4, 5].map((id) =>

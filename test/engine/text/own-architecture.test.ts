@@ -39,11 +39,11 @@ function expected(prompt: readonly number[], tokens: number): number[] {
   return ids.slice(prompt.length);
 }
 
-it('is known by its declaration', () => {
+it('a registered architecture is known by its declaration', () => {
   expect(model.info).toMatchObject({ architecture: 'SketchForCausalLM', vocabSize: 320, contextLength: 512 });
 });
 
-it('computes its own tokens: prompts in chunks, in company, and choices that share a prompt', async () => {
+it('a registered architecture computes its own tokens in chunks, in batches, and for several choices', async () => {
   const prompts = [promptOf(3, 5), promptOf(45, 11), promptOf(70, 3), promptOf(1, 200)];
   const wanted = prompts.map((prompt) => expected(prompt, 12));
   const together = await Promise.all(
@@ -55,7 +55,7 @@ it('computes its own tokens: prompts in chunks, in company, and choices that sha
     expect((await collect(model.generate(greedy(ids, 12)))).ids).toEqual([wanted[i]]);
 });
 
-it('goes on after its pages were taken away', async () => {
+it('a registered architecture continues after its pages were taken away', async () => {
   const small = await openTextModel({ ...options, model: checkpoint.path, maxTotalTokens: 128 });
   const prompts = [promptOf(40, 1), promptOf(42, 2), promptOf(38, 9)];
   const found = await Promise.all(prompts.map((ids) => collect(small.generate(greedy(ids, 40)))));
@@ -64,7 +64,7 @@ it('goes on after its pages were taken away', async () => {
   expect(found.map(({ ids }) => ids)).toEqual(alone.map(({ ids }) => ids));
 });
 
-it('a class is registered once, and unknown without that', async () => {
+it('a class is registered once, and unknown before that', async () => {
   expect(() => registerTextArchitecture(SKETCH)).toThrow('SketchForCausalLM is registered already');
   unregister();
   try {

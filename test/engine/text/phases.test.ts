@@ -45,7 +45,7 @@ beforeAll(async () => {
 }, 240_000);
 
 test.each(['qwen3', 'qwen3-moe', 'qwen3-next'] as const)(
-  '%s: the tokens are those of transformers',
+  'the tokens of %s with phases apart are those of transformers',
   async (name) => {
     const { config, greedy: golden } = goldenCases(name).find(
       ({ greedy: tokens, weights, rope }) => tokens && weights === 'stored' && rope.rule !== 'static',
@@ -63,7 +63,7 @@ test('twenty requests together equal each alone, in steps of one phase', async (
   expect(together).toEqual(single);
 });
 
-test('prompts in small chunks, and few pages, so that requests are retracted', async () => {
+test('phases apart change no token of prompts in small chunks, on few pages, with retracted requests', async () => {
   const small = await open({ prefillChunk: 16, maxTotalTokens: 256, maxRunningRequests: 8 });
   const together = await Promise.all(
     REQUESTS.map(async (request) => (await collect(small.generate(request))).ids[0]),
@@ -72,7 +72,7 @@ test('prompts in small chunks, and few pages, so that requests are retracted', a
   expect((await small.metrics()).retractions).toBeGreaterThan(0);
 });
 
-test('deterministic: a prompt computed at once gives the same as its tokens one by one', async () => {
+test('a deterministic prompt computed at once gives the same as its tokens one by one', async () => {
   const own = await open({ deterministic: true, prefixCache: false });
   const scored = async (by: TextModel, ids: number[], count: number): Promise<[number, number][]> => {
     const found: [number, number][] = [];

@@ -63,7 +63,7 @@ async function open(
   return openRunner(device, checkpoint, declaration, options, { onProgress: () => {}, onNote: () => {} });
 }
 
-it.each([4096, 16384, CONTEXT])('%d tokens of context take the KV bytes that are planned', async (tokens) => {
+it.each([4096, 16384, CONTEXT])('a context of %d tokens takes the planned KV bytes', async (tokens) => {
   const planned = await plan({ contextLength: tokens });
   const { bytes } = planned.cache!.lengths.at(-1)!;
   const { device, layout, pages } = await open(AMPLE, tokens, 1);
@@ -75,7 +75,7 @@ it.each([4096, 16384, CONTEXT])('%d tokens of context take the KV bytes that are
   expect(bytes).toBeLessThan(0.45 * tokens * planned.cache!.tokenBytes);
 });
 
-it('a budget gives the context that is planned, nearly three times as long as without releasing pages', async () => {
+it('a budget gives the planned context, nearly three times as long as without releasing pages', async () => {
   const ample = await plan({});
   const { weights, scratch } = ample.choices[0]!;
   const { layout } = await open(AMPLE, CONTEXT, 1);
@@ -90,7 +90,7 @@ it('a budget gives the context that is planned, nearly three times as long as wi
   expect(runner.contextLength / whole).toBeGreaterThan(2.5);
 });
 
-it('a device that replaces another keeps the page layout that sequences were placed by', async () => {
+it('a device that replaces another keeps the page layout of running sequences', async () => {
   const { layout, rows } = await open(AMPLE, 64, 1);
   expect(layout.windows).toEqual([null]);
   const kept = { layout, rows, pages: layout.pagesOf(CONTEXT) };
@@ -100,7 +100,7 @@ it('a device that replaces another keeps the page layout that sequences were pla
   expect((await open(AMPLE, CONTEXT, 1)).layout.windows).toEqual([null, 8, 8]);
 });
 
-it('a device that cannot have the pages of the lost one is refused', async () => {
+it('a device that has no room for the pages of the lost one is refused', async () => {
   const { layout, rows } = await open(AMPLE, 64, 1);
   const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
   await checkpoint.close();

@@ -29,7 +29,7 @@ function cached(sequence: PaperSequence): unknown {
 }
 
 describe('a second request with the same beginning', () => {
-  it('takes its full pages, what was generated included, and computes the last token in any case', async () => {
+  it('takes its full pages, generated ones included, and always computes the last token', async () => {
     const engine = createPaperEngine(LIMITS);
     const first = engine.start(paperSequence(prompt(100), 60));
     await allFinished([first]);
@@ -42,7 +42,7 @@ describe('a second request with the same beginning', () => {
     expect(engine.scheduler.lookups).toEqual({ tokens: 100 + 96 + 163, device: 192, host: 0, storage: 0 });
   });
 
-  it('tells of a prompt that was found whole, where the reply has begun already', async () => {
+  it('reports a prompt that was found whole if the reply has begun already', async () => {
     const engine = createPaperEngine(LIMITS);
     const first = engine.start(paperSequence(prompt(64), 40));
     await allFinished([first]);
@@ -75,7 +75,7 @@ describe('a second request with the same beginning', () => {
     expect(engine.loop.counters.promptTokens).toBe(129 + 1 + 1);
   });
 
-  it('goes on by itself where the first is given up', async () => {
+  it('computes the rest itself if the first is given up', async () => {
     const engine = createPaperEngine(LIMITS);
     const all = [0, 1].map((i) => engine.start(paperSequence([...prompt(200), i], 3)));
     await until(() => engine.runner.steps.length > 0);
@@ -103,7 +103,7 @@ describe('choices of one request', () => {
     expect(others.flatMap(({ events }) => events).filter(({ type }) => type === 'prefill')).toEqual([]);
   });
 
-  it('go on where the first has ended, or never ran', async () => {
+  it('continue if the first has ended, or never ran', async () => {
     const engine = createPaperEngine({ pages: 16, slots: 1, rows: 64 });
     const first = paperSequence(prompt(50), 1);
     const second = paperSequence(prompt(50), 4, { seed: 3, leader: first });
@@ -117,7 +117,7 @@ describe('choices of one request', () => {
   });
 });
 
-describe('who is next', () => {
+describe('the next request that runs', () => {
   const order = (engine: PaperEngine, all: PaperSequence[]): Promise<number[]> =>
     new Promise((resolve) => {
       const begun: number[] = [];
@@ -131,7 +131,7 @@ describe('who is next', () => {
       engine.loop.wake();
     });
 
-  it('the longest prefix in the cache, then the first to come', async () => {
+  it('has the longest prefix in the cache, or came first', async () => {
     const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
     await allFinished([engine.start(paperSequence(prompt(140), 1))]);
     const lengths = [0, 40, 100, 40, 130];
@@ -141,7 +141,7 @@ describe('who is next', () => {
     expect(await order(engine, all)).toEqual([4, 2, 1, 3, 0]);
   });
 
-  it('the highest priority before that', async () => {
+  it('has the highest priority before that', async () => {
     const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
     await allFinished([engine.start(paperSequence(prompt(140), 1))]);
     const all = [0, 1, -1, 1].map((priority, i) =>
@@ -150,7 +150,7 @@ describe('who is next', () => {
     expect(await order(engine, all)).toEqual([1, 3, 0, 2]);
   });
 
-  it('nobody is passed for ever', async () => {
+  it('is one that waited, after a bounded number of others', async () => {
     const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
     await allFinished([engine.start(paperSequence(prompt(140), 1))]);
     const all = [paperSequence(prompt(20, 9), 1)];
@@ -158,7 +158,7 @@ describe('who is next', () => {
     expect((await order(engine, all)).indexOf(0)).toBe(16);
   });
 
-  it('a much higher priority takes the place of what runs, which goes on later', async () => {
+  it('takes the place of a running one if its priority is much higher, which resumes later', async () => {
     const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
     const low = engine.start(paperSequence(prompt(40), 80));
     await until(() => generated(low).length > 5);
@@ -172,7 +172,7 @@ describe('who is next', () => {
   });
 });
 
-it('flushes when nothing runs, and only then', async () => {
+it('a flush of the prefix cache works only while no request runs', async () => {
   const engine = createPaperEngine(LIMITS);
   const first = engine.start(paperSequence(prompt(100), 20));
   await until(() => generated(first).length > 2);
@@ -184,7 +184,7 @@ it('flushes when nothing runs, and only then', async () => {
   expect(engine.scheduler.pages.pool.free).toBe(LIMITS.pages);
 });
 
-it('what was spoilt is forgotten', async () => {
+it('pages that a discarded sequence spoilt are not found again', async () => {
   const engine = createPaperEngine(LIMITS);
   const [first, second] = [paperSequence(prompt(100), 100), paperSequence(prompt(100), 40)];
   [first, second].forEach(engine.start);

@@ -35,7 +35,7 @@ function logSoftmax(values: Float32Array): number[] {
   return [...values].map((value) => value - largest - total);
 }
 
-describe('log probabilities', () => {
+describe('log probabilities of a reply', () => {
   const golden = goldenLogits('llama');
   const [{ input_ids: input, positions }] = golden.cases as [(typeof golden.cases)[number]];
 
@@ -76,12 +76,12 @@ describe('log probabilities', () => {
     }
   });
 
-  test('are not there where nobody asks', async () => {
+  test('are left out of a request that does not ask for them', async () => {
     const { ids, logprobs } = await logprobsOf(greedy(prompt(9, 2), 6));
     expect([ids.length, logprobs]).toEqual([6, []]);
   });
 
-  test('are of what is sampled from where the model is opened so', async () => {
+  test('are of the distribution that is sampled from if the model is opened so', async () => {
     const rows = await golden.logits('default');
     const processed = await openGolden('llama', { logprobsMode: 'processed' });
     const at = positions.length - 1;
@@ -103,7 +103,7 @@ describe('log probabilities', () => {
   });
 });
 
-describe('penalties', () => {
+describe('penalties of a request', () => {
   const request = { ...greedy(prompt(20, 4), 40) };
   const repeats = (ids: number[]): number => ids.length - new Set(ids).size;
 
@@ -133,7 +133,7 @@ describe('penalties', () => {
   });
 });
 
-test('minTokens keeps every end token away, of the model and of the request', async () => {
+test('minTokens excludes every end token, of the model and of the request', async () => {
   const free = await collect(model.generate({ ...greedy(prompt(7, 1), 20) }));
   const stopTokenIds = free.ids[0]!.slice(0, 6);
   const early = await collect(model.generate({ ...greedy(prompt(7, 1), 20), stopTokenIds }));

@@ -8,7 +8,7 @@ import { openInline } from '../../../src/host/open.ts';
 import { REPLIES, REPLY_TOKENS } from '../../shipped.ts';
 import { collect } from '../fixture.ts';
 
-it('answers with the recorded tokens', { timeout: 120_000 }, async () => {
+it('svc-chat-mini answers with the recorded tokens', { timeout: 120_000 }, async () => {
   const path = fileURLToPath(new URL('../../../models/svc-chat-mini', import.meta.url));
   await using model = await openInline(TEXT, nodePlatform, { model: path, memoryBudget: 2 ** 29 });
   for (const { question, ids } of REPLIES) {

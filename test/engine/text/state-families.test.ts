@@ -17,7 +17,7 @@ async function reply(model: TextModel, prompt: number[], n = 1): Promise<number[
   return (await collect(model.generate({ ...greedy(prompt, 8), n }))).ids;
 }
 
-describe.each(['lfm2', 'qwen3-next'] as const)('%s', (name) => {
+describe.each(['lfm2', 'qwen3-next'] as const)('the family %s', (name) => {
   const family = goldenModel(name, { max_position_embeddings: 1024 });
   const own = { ...options, model: family.path };
   let alone: TextModel;
@@ -46,7 +46,7 @@ describe.each(['lfm2', 'qwen3-next'] as const)('%s', (name) => {
     await model.close();
   });
 
-  it('goes on from the copies in its files after it slept', async () => {
+  it('continues from the copies in its files after it slept', async () => {
     const storageCache = await folders({});
     const model = await openTextModel({ ...own, storageCache, sleepAfter: 50 });
     const prompt = ids.slice(0, 150);
@@ -59,7 +59,7 @@ describe.each(['lfm2', 'qwen3-next'] as const)('%s', (name) => {
   });
 });
 
-it.each([0.5, 1, 2, 64])('a plan agrees with opening within %d MiB', async (mebibytes) => {
+it.each([0.5, 1, 2, 64])('a plan with states agrees with opening within %d MiB', async (mebibytes) => {
   const memoryBudget = mebibytes * 2 ** 20;
   const plan = await planModel({ model: golden.path, memoryBudget });
   const opened = await openTextModel({ ...options, memoryBudget }).catch(() => null);
@@ -74,7 +74,7 @@ it.each([0.5, 1, 2, 64])('a plan agrees with opening within %d MiB', async (mebi
   await opened.close();
 });
 
-it('host memory that holds no copy of the states is noted', async () => {
+it('a note reports host memory that holds no copy of the states', async () => {
   const noted: string[] = [];
   const note = (event: OpenEvent): void => void (event.type === 'note' && noted.push(event.message));
   await (await openTextModel({ ...options, hostCache: 1000 }, note)).close();

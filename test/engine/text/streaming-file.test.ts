@@ -130,8 +130,8 @@ async function begun(model: TextModel): Promise<void> {
   while ((await model.metrics()).generatedTokens < 4) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-describe.each(PLACES)('while layers come from %s', (_, hostBudget) => {
-  it('an interrupt ends one request, and the others go on', async () => {
+describe.each(PLACES)('requests with layers from %s', (_, hostBudget) => {
+  it('go on if another one is interrupted', async () => {
     const { model } = await open(streamed, hostBudget);
     const abort = new AbortController();
     const interrupted = (async () => {
@@ -150,10 +150,10 @@ describe.each(PLACES)('while layers come from %s', (_, hostBudget) => {
   });
 });
 
-describe('requests go on, token for token,', () => {
+describe('requests go on, token for token', () => {
   beforeAll(useOwnDevices);
 
-  it.each(PLACES)('where the device is lost while layers come from %s', async (_, hostBudget) => {
+  it.each(PLACES)('if the device is lost while layers come from %s', async (_, hostBudget) => {
     const { model, devices } = await open(streamed, hostBudget);
     const streams = requests.map((request) => run(model, request));
     await begun(model);
@@ -164,7 +164,7 @@ describe('requests go on, token for token,', () => {
     await model.close();
   });
 
-  it('where the file is cut short, and packed anew', async () => {
+  it('if the file is cut short, and packed anew', async () => {
     const { model, notes, packed } = await open(streamed, HOST);
     const streams = requests.map((request) => run(model, request));
     await begun(model);

@@ -34,7 +34,7 @@ async function giveUp(model: TextModel, request: TextRequest, milliseconds: numb
   });
 }
 
-test('requests on few pages, some given up, say what they say alone', async () => {
+test('requests on few pages, some given up, have the text they have alone', async () => {
   const random = randomInteger(11);
   const requests = Array.from({ length: 30 }, () => randomRequest(random));
   const roomy = await openGolden('qwen3');

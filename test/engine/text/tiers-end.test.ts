@@ -9,7 +9,7 @@ import type { PrefixTree } from '../../../src/engine/text/cache/prefix-tree.ts';
 import { paperSequence } from './paper-sequence.ts';
 import { folders, prompt, startTiered } from './tiered-engine.ts';
 
-it('grow no further with each copy that is made in time', async () => {
+it('cache tiers do not grow with each copy that is made in time', async () => {
   let watcher!: Parameters<PrefixTree['watch']>[0];
   const tree = { watch: (one: typeof watcher) => void (watcher = one), keep() {} };
   const runner = { pageBytes: 1, readPages: async () => [new Uint8Array(1)] };
@@ -40,7 +40,7 @@ it('grow no further with each copy that is made in time', async () => {
   expect(tiers.counters.backedUp).toBeGreaterThan(0);
 });
 
-it('wait for a write that hangs no longer than for others as they close', async () => {
+it('cache tiers wait for a write that hangs no longer than for others as they close', async () => {
   const engine = await startTiered({ folder: await folders({}) });
   const storage = engine.tiers.storage!;
   const close = storage.close.bind(storage);

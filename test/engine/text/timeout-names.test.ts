@@ -7,7 +7,7 @@ import { LiveRequests } from '../../../src/engine/text/run/live-requests.ts';
 it.each([
   [{ total: 1 }, undefined, { field: 'timeouts.total' }],
   [undefined, 1, { option: 'totalTimeout' }],
-])('limits of the request %j and of the model %j', async (timeouts, totalTimeout, named) => {
+])('errors name the limits of the request %j and of the model %j', async (timeouts, totalTimeout, named) => {
   const error = await new Promise<EngineError>((resolve) => {
     const live = new LiveRequests({
       queueTimeout: undefined,

@@ -10,7 +10,7 @@ import { openModelTestDevice } from '../../gpu/test-device.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-it('times the products of the steps, and keeps the fastest for devices that are opened later', async ({
+it('tuneModel() times the products of the steps, and keeps the fastest for devices that are opened later', async ({
   skip,
 }) => {
   let kept: TunedVariants = {};
@@ -43,7 +43,7 @@ it('times the products of the steps, and keeps the fastest for devices that are 
   expect(asked).toEqual(expect.arrayContaining(found));
 });
 
-it('is refused where the adapter has no timestamps', async () => {
+it('tuneModel() is refused if the adapter has no timestamps', async () => {
   const device = await openModelTestDevice();
   device.capabilities.timestamps = false;
   const platform = { ...nodePlatform, openDevice: () => Promise.resolve(device) };

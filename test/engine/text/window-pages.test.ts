@@ -49,7 +49,7 @@ it('a long context takes the pages of its window, and has the same tokens', asyn
   expect(again.ids).toEqual(wanted[2]!.ids);
 });
 
-describe('the scheduler', () => {
+describe('the scheduler with windows', () => {
   const limits = { pages: 16, slots: 2, rows: ROWS, windows: [WINDOW] };
 
   it.each([true, false])('holds no more pages than the window and a step take; shared %s', (isShared) => {
@@ -103,7 +103,7 @@ describe('the scheduler', () => {
   });
 });
 
-it('one layer that sees all tokens keeps all pages', () => {
+it('the widest window of layers of which one sees all tokens is all tokens', () => {
   const layer = { kind: 'kv', kvHeads: 1, dims: 16 } as const;
   expect(
     widestWindow([

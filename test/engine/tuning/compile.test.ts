@@ -12,7 +12,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-it('compiles each kernel of the tapes once, and runs none', async () => {
+it('compiling a list of tapes compiles each kernel once, and runs none', async () => {
   const x = device.tensor('step', 'x', [1, 4], new Float32Array(4).fill(3));
   const tapes = [2, 5].map((factor) => {
     const tape = new Tape(device, {});

@@ -24,7 +24,7 @@ function rounded(ms: number, rounds: number, random: () => number): number[] {
   });
 }
 
-describe('exact times', () => {
+describe('exact times of variants', () => {
   it('the shortest time decides, and a gain of less than a twentieth counts as noise', () => {
     const first = { variant: { rows: 8 }, times: [10, 12] };
     const choose = (...times: number[]) =>
@@ -35,7 +35,7 @@ describe('exact times', () => {
   });
 });
 
-describe('rounded times', () => {
+describe('rounded times of variants', () => {
   const ROUNDED = { step: 0.1, dispatches: 10 };
 
   it('differences below the error of the rounding choose the default', () => {
@@ -55,7 +55,7 @@ describe('rounded times', () => {
   });
 });
 
-it('the step of the rounding is the greatest common divisor of all durations', () => {
+it('the step of rounded times is the greatest common divisor of all durations', () => {
   expect(roundingStep([0.1, 0.3, 0, 0.2])).toBeCloseTo(0.1);
   expect(roundingStep([0.065536, 0.131072])).toBeCloseTo(0.065536);
   expect(roundingStep([0.012345, 0.3])).toBe(0);

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { SearchTime } from '../../../src/engine/tuning/search-time.ts';
 
-it('counts searches together, and nothing between them', () => {
+it('the search time counts searches together, and nothing between them', () => {
   let now = 0;
   const time = new SearchTime(30, () => now);
   time.begin();

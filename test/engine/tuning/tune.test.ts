@@ -39,7 +39,7 @@ async function productsOf(): Promise<string[]> {
   return times.flatMap(({ step }) => step.tuned ?? []);
 }
 
-it('times every variant of every product once, and asks no second time', async ({ skip }) => {
+it('tune() times every variant of every product once, and does not ask twice', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   let compiled = 0;
   const told: [number, number][] = [];
@@ -62,7 +62,7 @@ it('times every variant of every product once, and asks no second time', async (
   expect(device.takeError()).toBeNull();
 });
 
-it('ends where its listener does, and leaves the choice as it was', async ({ skip }) => {
+it('tune() ends if its listener throws, and leaves the choice as it was', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   const other = await openTestDevice();
   const matrix = allocateMatrix(other, FORMATS.f32, 64, stacked([{ name: 'w', rows: 96 }]));
@@ -76,7 +76,7 @@ it('ends where its listener does, and leaves the choice as it was', async ({ ski
   other.destroy();
 });
 
-it('one variant of each product is timed once, and that is all of the search', async ({ skip }) => {
+it('tune() times one variant of each product once, if there is one', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   const other = await openTestDevice();
   const matrix = allocateMatrix(other, FORMATS.f32, 64, stacked([{ name: 'w', rows: 96 }]));
@@ -148,7 +148,7 @@ describe('a search whose time is over', () => {
     expect(other.takeError()).toBeNull();
   });
 
-  it('learns nothing if only the default was timed, so that a later search begins anew', async () => {
+  it('keeps nothing if only the default was timed, so that a later search begins anew', async () => {
     const found = await tune(other, one, { time: new SearchTime(0, () => 0) });
     expect(found).toMatchObject({ variants: {}, changed: 0, trials: { done: 1 } });
     expect((await tune(other, one))!.trials.done).toBe(found!.trials.total);

@@ -158,7 +158,7 @@ function changeOf(form: keyof typeof FORMS, scale: number): WeightChange {
   return { module: form, delta, magnitude: null, firstRow: 0, scale };
 }
 
-describe('factors beside codes compute what they would compute in numbers:', () => {
+describe('LoRA factors beside codes compute the sums of weights in numbers:', () => {
   it.each(Object.keys(FORMS))('%s', async (form) => {
     await expectBeside(LAYERS, FC, new Map([['fc.weight', [changeOf(form, 0.75)]]]));
     await expectBeside(LAYERS, PROJ, new Map([['proj.weight', [changeOf(form, -0.75)]]]));
@@ -183,7 +183,7 @@ function low(name: string, rows: number, columns: number, rank: number): WeightC
   return { module: name, delta, magnitude: null, firstRow: 0, scale: 0.5 };
 }
 
-describe('factors beside codes reach', () => {
+describe('LoRA factors beside codes reach', () => {
   const qkv = { q: [40, 128], k: [24, 128], v: [24, 128], out: [8, 128] };
 
   it('some parts of a fused matrix, by modules of their own and by one of all', async () => {
@@ -218,7 +218,7 @@ describe('factors beside codes reach', () => {
   });
 });
 
-it('factors beside codes are filled in pieces where they exceed a binding', async () => {
+it('LoRA factors beside codes are filled in pieces where they exceed a binding', async () => {
   const { codes } = coded({ w: [600, 128] });
   const build = (table: WeightTable): Matrix => table.matrix('w', 600, 128);
   const run: Run = { build, columns: 128, layers: (matrix, x) => linear(x, matrix) };
@@ -227,7 +227,7 @@ it('factors beside codes are filled in pieces where they exceed a binding', asyn
   expect(pieces).toEqual(await computed(codes, run, changes));
 });
 
-it('factors beside codes come and go without reading the codes again, and leave their bits', async () => {
+it('LoRA factors beside codes come and go without reading the codes again, and leave their bits', async () => {
   const { codes } = coded(LAYERS);
   const weights = openWeights(device, codes, FC.build, { format: null, plain: true });
   await weights.load();
@@ -247,7 +247,7 @@ it('factors beside codes come and go without reading the codes again, and leave 
   weights.free();
 });
 
-it('an embedding in codes takes none: its rows are read one by one', async () => {
+it('an embedding in codes takes no LoRA factors, as its rows are read one by one', async () => {
   const { codes } = coded({ table: [64, 128] });
   const build = (table: WeightTable): Matrix => table.embedding('table', 64, 128);
   const weights = openWeights(device, codes, build, { format: null, plain: true });

@@ -29,7 +29,7 @@ async function load(stored: Map<string, TensorEntry>, rows: number, k: number): 
   return page.page;
 }
 
-describe('values are those of bitsandbytes', () => {
+describe('values of bitsandbytes weights', () => {
   it.each([
     ['nf4', 'nf4_64'],
     ['nf4nested', 'nf4_64'],
@@ -50,7 +50,7 @@ describe('values are those of bitsandbytes', () => {
   });
 });
 
-it('codes may be stored as numbers of another type, whose bytes they are', async () => {
+it('codes of bitsandbytes may be stored as numbers of another type, whose bytes they are', async () => {
   const { tensors, values, rows, k } = caseOf('nf4');
   const matrix = await load(changed(tensors, 'w.weight', { dtype: 'BF16', shape: [2048, 1] }), rows, k);
   const found = (await columnsOf(device, matrix)).flatMap((column) => [...column]);
@@ -74,8 +74,8 @@ it.each(['nf4', 'nf4nested', 'nf4across', 'nf4acrossnested'])(
 
 const { tensors: nf4 } = caseOf('nf4');
 
-describe('damaged weights are refused when they are read', () => {
-  it('another table', async () => {
+describe('damaged bitsandbytes weights are refused when they are read', () => {
+  it('with another table', async () => {
     const map = new Uint8Array(new Float32Array(16).fill(0.5).buffer);
     const tensors = changed(nf4, 'w.weight.quant_map', { data: map });
     await expect(load(tensors, 32, 256)).rejects.toThrow(
@@ -83,7 +83,7 @@ describe('damaged weights are refused when they are read', () => {
     );
   });
 
-  it('a scale that is not finite', async () => {
+  it('with a scale that is not finite', async () => {
     const scales = new Float32Array(128).fill(1);
     scales[77] = Infinity;
     const tensors = changed(nf4, 'w.weight.absmax', { data: new Uint8Array(scales.buffer) });

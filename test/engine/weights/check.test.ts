@@ -46,12 +46,12 @@ describe('weights that are quantized although nothing declares it', () => {
   it.each<[string, Record<string, [Dtype, number[]]>]>([
     ['with scales', { 'a.weight': ['F8_E4M3', [128, 128]], 'a.weight_scale_inv': ['F32', [1, 1]] }],
     ['with its own scale', { 'a.weight': ['F8_E4M3', [128, 128]], 'a.weight_scale': ['F32', [1]] }],
-  ])('but not those in FP8 that are read as they are, %s', (_, stored) => {
+  ])('are not those in FP8 that are read as they are, %s', (_, stored) => {
     const page = (weights: WeightTable) => [weights.matrix('a.weight', 128, 128), weights.vector('b', 4)];
     expect(() => check(stored, page)).toThrow(/tensor b is missing/);
   });
 
-  it('or left over', () => {
+  it('may be those with a scale that is left over', () => {
     const stored: Record<string, [Dtype, number[]]> = {
       'a.weight': ['F16', [4, 4]],
       'a.weight_scale': ['F32', [1]],

@@ -44,7 +44,7 @@ function expectNear(value: number, wanted: number): void {
   expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2 ** -23 * Math.abs(wanted));
 }
 
-describe('values are those of the methods themselves', () => {
+describe('values of coded weights are those of the methods themselves', () => {
   it.each([
     ['gptq4', 'u4_32'],
     ['gptq4v2', 'u4_128'],
@@ -78,7 +78,7 @@ async function throughMatmul(matrix: Matrix, k: number): Promise<Float32Array[]>
   });
 }
 
-describe('inputs in another order (g_idx)', () => {
+describe('inputs of coded weights in another order (g_idx)', () => {
   it.each(['gptq4order', 'gptq8order', 'packed4order'])('%s', async (name) => {
     const { tensors, values } = await caseOf(name);
     const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
@@ -118,7 +118,7 @@ describe('zero points in bytes', () => {
   });
 });
 
-it('two halves of one tensor alternate, and experts follow one another', async () => {
+it('two halves of one coded tensor alternate, and experts follow one another', async () => {
   const { tensors, values } = await caseOf('gptq4');
   const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
   const halves = await load(tensors, (weights) => weights.halves('w.weight', rows / 2, k));
@@ -148,7 +148,7 @@ async function repeatedOutputs(stored: Tensors, times: number): Promise<Tensors>
   return new Map(await Promise.all(entries));
 }
 
-it('chunks of a tensor that two parts read end where words of inputs as packed do', async () => {
+it('chunks of a tensor that two parts read end at words of inputs', async () => {
   const { tensors: stored, values, rows: once, k } = unfolded('awq');
   const tensors = await readCoded(await repeatedOutputs(stored, 3), settingsOf('awq'));
   const rows = 3 * once;
@@ -162,7 +162,7 @@ it('chunks of a tensor that two parts read end where words of inputs as packed d
   }
 });
 
-describe('parts whose inputs are in different orders', () => {
+describe('coded parts whose inputs are in different orders', () => {
   const sources = ['gptq4order', 'packed4order', 'gptq4v2'];
   const [rows, k] = [64, 256];
 
@@ -226,7 +226,7 @@ describe('parts whose inputs are in different orders', () => {
     ['a group below 0', (groups) => void (groups[0] = -1), 'puts input 0 into group -1'],
     ['groups of other sizes', (groups) => void (groups[0] = 1), 'puts more inputs into group 1 than the 64'],
   ];
-  it.each(cases)('%s is damaged', async (_, change, message) => {
+  it.each(cases)('coded weights with %s are damaged', async (_, change, message) => {
     const groups = Int32Array.from({ length: k }, (_group, i) => i % 4);
     change(groups);
     const data = new Uint8Array(groups.buffer);

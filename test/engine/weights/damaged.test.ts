@@ -43,7 +43,7 @@ describe('a checkpoint with values that no weight has', () => {
     expect(message).toContain(`tensor ${name} of model.safetensors has 3 values that are NaN or infinite`);
   });
 
-  it.each(['int8', 'int4'] as const)('so is infinity where weights become %s', async (quantization) => {
+  it.each(['int8', 'int4'] as const)('infinity is refused where weights become %s', async (quantization) => {
     const name = 'model.layers.1.mlp.down_proj.weight';
     spoilTensor(folder.path, name, MINUS_INFINITY, [100]);
     for (let time = 0; time < 2; time++) {
@@ -53,7 +53,7 @@ describe('a checkpoint with values that no weight has', () => {
     }
   });
 
-  it('so are magnitudes that no sum of squares holds', async () => {
+  it('magnitudes that no sum of squares holds are refused, too', async () => {
     const [name, other] = ['model.layers.0.mlp.gate_proj.weight', 'model.layers.1.mlp.gate_proj.weight'];
     const number = { F32: 0x7f610000, F16: 0x7bff, BF16: 0x7f61 }; // 3e38
     for (const spoiled of [name, other]) spoilTensor(folder.path, spoiled, number, [3, 4]);

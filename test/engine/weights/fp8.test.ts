@@ -44,7 +44,7 @@ async function load(tensors: Tensors, page: (weights: WeightTable) => Matrix): P
   return weights.page;
 }
 
-it('values of all codes are those of torch', async () => {
+it('values of all FP8 codes are those of torch', async () => {
   const file = readFileSync(new URL('../../golden/stored-blocks.safetensors', import.meta.url));
   const { tensors } = await readSafetensors(memorySource('golden', file));
   const bytes = (name: string): Uint8Array => {
@@ -66,7 +66,7 @@ it('values of all codes are those of torch', async () => {
   );
 });
 
-describe('matmuls with scales', () => {
+describe('matmuls with FP8 scales', () => {
   const [rows, k] = [160, 256];
   const cases = [
     { of: 'the whole matrix', suffix: '_scale', shape: [], dtype: 'F32', tile: () => 0 },
@@ -129,7 +129,7 @@ describe('matmuls with scales', () => {
   });
 });
 
-it('parts in fp8 beside one in bf16 keep both', async () => {
+it('parts in FP8 beside one in bf16 keep both', async () => {
   const random = new Random(9);
   const tensors: Tensors = new Map([
     ['q.weight', entry('q.weight', 'F8_E4M3', [64, 128], randomCodes(64 * 128, random))],
@@ -146,7 +146,7 @@ it('parts in fp8 beside one in bf16 keep both', async () => {
   expect(columns[64]![5]).toBe(0.74609375); // 0x3f3f
 });
 
-it('scales of a text model are found among its own names, where another class wraps it', () => {
+it('scales of an FP8 text model are found among its own names if another class wraps it', () => {
   const stored = (name: string, dtype: TensorEntry['dtype'], shape: number[]) =>
     [`model.${name}`, { name: `model.language_model.${name}`, dtype, shape }] as const;
   const tensors = new Map([
@@ -158,7 +158,7 @@ it('scales of a text model are found among its own names, where another class wr
   expect(scales).toMatchObject({ name: `${name}_scale_inv`, tiles: { rows: 128, blocks: 1 } });
 });
 
-describe('refused', () => {
+describe('FP8 weights are refused', () => {
   const codes = (shape: number[]): TensorEntry =>
     entry('w.weight', 'F8_E4M3', shape, randomCodes(shape[0]! * (shape[1] ?? 1), new Random(1)));
   const scale = (shape: number[], values: number[]): TensorEntry =>
@@ -176,7 +176,7 @@ describe('refused', () => {
     );
   });
 
-  it('rows that are no whole blocks, vectors, and a code that is NaN', async () => {
+  it('with rows that are no whole blocks, vectors, and a code that is NaN', async () => {
     expect(() => open([codes([4, 96]), scale([], [1])], matrix(96))).toThrow(/rows of 96 values/);
     const table = (weights: WeightTable) => weights.table('w.weight', 4, 128);
     expect(() => open([codes([4, 128]), scale([], [1])], table)).toThrow(/FP8, and only matrices/);

@@ -44,7 +44,7 @@ const names = Array.from({ length: EXPERTS }, (_, i) => `mlp.experts.${i}.gate_u
 const columnOf = (expert: number, row: number, columns: number): number =>
   columns * expert + 4 * Math.floor(row / 4) + [0, 2, 1, 3][row % 4]!;
 
-describe('codes of MXFP4', () => {
+describe('fused experts in codes of MXFP4', () => {
   const file = readFileSync(new URL('../../golden/mxfp4-experts.safetensors', import.meta.url));
   const bytes = async (name: string): Promise<Uint8Array> => {
     const { offset, bytes: size } = (await readSafetensors(memorySource('golden', file))).tensors.get(name)!;
@@ -57,7 +57,7 @@ describe('codes of MXFP4', () => {
     );
   const page = (weights: WeightTable): Matrix => weights.expertTurns(names, ROWS / 2, K);
 
-  it('values are those of transformers, bit for bit, but for scales below the smallest normal f32, which are zero', async () => {
+  it('have the values of transformers, but for scales below the smallest normal f32, which are zero', async () => {
     const scales = await bytes('scales');
     const values = new Float32Array((await bytes('values')).buffer);
     const matrix = await load(splitExperts(fused(await bytes('blocks'), scales), 'columns'), page);
@@ -101,7 +101,7 @@ describe('codes of MXFP4', () => {
   });
 });
 
-describe('numbers, [experts, k, rows]', () => {
+describe('fused experts in numbers, [experts, k, rows]', () => {
   const random = new Random(3);
   // k is no multiple of 32, and a matrix takes four chunks of 16 KiB.
   const [rows, k] = [72, 100];
@@ -152,7 +152,7 @@ it.each([
   ['by columns', [3, 12, 40], [3, 20, 12], [40, 12], [12, 20]],
   ['by columns, as many inputs as rows of gate and up', [3, 40, 40], [3, 20, 40], [40, 40], [40, 20]],
   ['by rows, as many inputs as rows of gate and up', [3, 40, 40], [3, 40, 20], [40, 40], [40, 20]],
-])('the shapes of a layer tell the order of its experts: %s', (_, gateUp, down, ...wanted) => {
+])('the shapes of a layer determine the order of its experts: %s', (_, gateUp, down, ...wanted) => {
   const stored = (name: string, shape: number[]) =>
     entry(`mlp.experts.${name}`, 'F16', shape, new Uint8Array(2 * shape.reduce((a, b) => a * b, 1)));
   const split = splitExperts(tensorsOf(stored('gate_up_proj', gateUp), stored('down_proj', down)), 'shapes');

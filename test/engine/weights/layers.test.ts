@@ -29,6 +29,6 @@ it.each<[number, number, number[]]>([
   [0, 0, [...all]],
   // Others have no room, and the file that has them is made for the last one.
   [16, 5, [COUNT - 1]],
-])('room for %d of them beside %d others', (matrices, others, expected) => {
+])('host memory with room for %d matrices beside %d others', (matrices, others, expected) => {
   expect(storedWith(matrices, others)).toEqual(expected);
 });

@@ -102,8 +102,8 @@ const cases = await stored('expected').then((all) => [
   ...new Set([...all.keys()].map((name) => name.split('/')[0]!)),
 ]);
 
-describe('adapters merged into weights', () => {
-  it.each(cases)('%s equals what its program merges', async (label) => {
+describe('LoRAs merged into weights', () => {
+  it.each(cases)('of %s equal what its program merges', async (label) => {
     const [name, strength] = label.split('@') as [string, string];
     const adapters: [string, number][] =
       name === 'both'
@@ -127,7 +127,7 @@ describe('adapters merged into weights', () => {
   });
 
   it.each(['bf16', 'f16', 'int8', 'int4'] as const)(
-    '%s packs the sum like weights of f32',
+    'in %s are packed like weights of f32',
     async (format) => {
       const layers = layersIn(format);
       const wanted = layersIn(format, await merged('diff@1.0'));
@@ -139,7 +139,7 @@ describe('adapters merged into weights', () => {
     },
   );
 
-  it("reaches convolutions in Winograd's form, in which their taps are sums", async () => {
+  it("reach convolutions in Winograd's form, in which their taps are sums", async () => {
     const wide = (table: WeightTable): Record<string, Matrix> => ({
       conv: table.conv('conv.weight', 32, 32, 3),
     });
@@ -168,7 +168,7 @@ describe('adapters merged into weights', () => {
   it.each([
     ['rows', [200, 1], 0],
     ['inputs', [1, 64], 1e-6],
-  ])('is the same in small pieces, with lengths of %s', async (_, shape, tolerance) => {
+  ])('are the same in small pieces, with lengths of %s', async (_, shape, tolerance) => {
     const low = { b: entry('up', [200, 4]), a: entry('down', [4, 64]), mid: null, isTransposed: false };
     const delta = { kind: 'sum', factors: [low], scale: 0.5 } as const;
     const magnitude = entry('m.dora_scale', shape);
@@ -188,7 +188,7 @@ describe('adapters merged into weights', () => {
     expect(Math.max(...whole.map((value, i) => Math.abs(value - pieces[i]!)))).toBeLessThanOrEqual(tolerance);
   });
 
-  it('leaves no trace after the tensors are read without it', async () => {
+  it('leave no trace after the tensors are read without them', async () => {
     const layers = layersIn('bf16');
     await layers.load();
     const before = await bytesOf(layers);
@@ -203,7 +203,7 @@ describe('adapters merged into weights', () => {
     layers.free();
   });
 
-  it('refuses factors that are not finite, by name', async () => {
+  it('are refused by name with factors that are not finite', async () => {
     const changes = await changesOf([['lora', 1]]);
     const [change] = changes.get('fc.weight')!;
     const { a } = change!.delta.factors[0] as ProductFactor;

@@ -32,7 +32,7 @@ async function load(
   return weights.page;
 }
 
-describe('values are those of MLX', () => {
+describe('values of MLX weights', () => {
   it.each([
     ['a4', 4, 64, 'affine4_64_bf16'],
     ['a4half', 4, 64, 'affine4_64_f16'],
@@ -76,7 +76,7 @@ async function stack(block: string, projections: readonly string[]): Promise<Map
   return stacked;
 }
 
-describe('stacked experts', () => {
+describe('stacked experts of MLX', () => {
   it.each([
     ['mlp', ['gate_proj', 'down_proj'], ['gate_proj', 'down_proj']],
     ['block_sparse_moe', ['gate_proj', 'up_proj', 'down_proj'], ['w1', 'w3', 'w2']],

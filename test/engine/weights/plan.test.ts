@@ -58,7 +58,7 @@ const PAGES: Record<string, { weights: string; page: (weights: WeightTable) => u
   },
 };
 
-describe.each(Object.entries(PAGES))('%s', (_, { weights: path, page }) => {
+describe.each(Object.entries(PAGES))('the plan of weights of %s', (_, { weights: path, page }) => {
   it.each([
     ['none', {}],
     ['int8', {}],

@@ -27,7 +27,7 @@ const tensors = new Map(
 );
 const open = (memoryBudget: number) => openPaperDevice({ shaders: readShader, memoryBudget });
 
-describe('auto', () => {
+describe('quantization auto', () => {
   const bytesIn = weightBytesIn(open(0), tensors, page);
 
   it('counts the bytes that are allocated, routers as they are stored', () => {
@@ -62,7 +62,7 @@ describe('auto', () => {
   });
 });
 
-it('options offer the formats that weights are quantised to', () => {
+it('the options offer the formats that weights are quantized to', () => {
   expect(QUANTIZED_FORMATS).toEqual(['int8', 'int4']);
   for (const [name, format] of Object.entries(FORMATS)) expect(format.name).toBe(name);
   const { kind } = LOADING.quantization;

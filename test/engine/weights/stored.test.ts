@@ -176,7 +176,7 @@ it('vectors and tables are f32 of the codes', async () => {
   );
 });
 
-describe('refused', () => {
+describe('stored codes are refused', () => {
   const page = (weights: WeightTable): Matrix => weights.matrix('w.weight', 4, K);
   const tensors = (): Tensors => checkpoint([['w.weight', 'q4_k', 4]]);
 

@@ -203,7 +203,7 @@ describe('a convolution', () => {
   });
 });
 
-it('GEGLU’s halves of one tensor stand in turns of two, so do their biases', async () => {
+it('the halves of GEGLU in one tensor stand in turns of two, and so do their biases', async () => {
   const [rows, k] = [67, 33];
   const shapes = { 'proj.weight': [2 * rows, k], 'proj.bias': [2 * rows] };
   const { asked, of } = await loaded(device, shapes, (weights) =>
@@ -219,7 +219,7 @@ it('GEGLU’s halves of one tensor stand in turns of two, so do their biases', a
   }
 });
 
-it('a table keeps its rows apart', async () => {
+it('a table of the weight table keeps its rows apart', async () => {
   const { asked, of } = await loaded(device, { table: [77, 37] }, (weights) =>
     weights.table('table', 77, 37),
   );
@@ -232,7 +232,7 @@ it('a table keeps its rows apart', async () => {
   }
 });
 
-it('a tensor asked for twice is there twice', async () => {
+it('a tensor asked for twice is loaded twice', async () => {
   const { asked, of } = await loaded(
     device,
     { w: [4, 3] },
@@ -242,7 +242,7 @@ it('a tensor asked for twice is there twice', async () => {
   expect((await floats(asked[1]))[32 + 2]).toBe(of('w')[5]);
 });
 
-it('knows what the checkpoint holds, and gives all bytes back', async () => {
+it('a weight table knows the tensors of the checkpoint, and frees all bytes', async () => {
   const before = device.memory().weights;
   const shapes = { 'a.weight': [40, 40], 'a.bias': [40], b: [40], t: [3, 4], g: [8, 5] };
   const { weights } = await loaded(device, shapes, (table) => {
@@ -258,7 +258,7 @@ it('knows what the checkpoint holds, and gives all bytes back', async () => {
   expect(device.memory().weights).toBe(before);
 });
 
-it('requests are read again into the bytes of others, as streaming layers through slots does', async () => {
+it('the weights of a layer are read again into the bytes of others, as streaming layers does', async () => {
   const [rows, k] = [70, 40];
   const { tensors, values } = checkpoint({ 'layers.0': [rows, k], 'layers.1': [rows, k] });
   const page = (weights: WeightTable): Matrix[] =>

@@ -100,7 +100,7 @@ describe('a model that does not run here', () => {
     folder = goldenModel('qwen3');
   });
 
-  it('has an architecture nobody built: the message says where those that run are listed', async () => {
+  it('has an architecture that is not built: the message says where those that run are listed', async () => {
     editConfig({ architectures: ['MambaForCausalLM'] });
     const { code, message } = await refusal();
     expect(code).toBe('unsupported');
@@ -192,7 +192,7 @@ it('a cache that cannot be written is a note, not an end', async () => {
   }
 });
 
-describe('memory', () => {
+describe('the memory budget of a text model', () => {
   // 12.6 M weights: 24 MiB as stored, 13.5 as int8, 7.5 as int4.
   const SIZE = { hidden: 512, layers: 4, heads: 8, kvHeads: 8, ffn: 1024, vocabulary: 4096, context: 65536 };
   const MiB = 2 ** 20;
@@ -205,7 +205,7 @@ describe('memory', () => {
     ['none', 40],
     ['int8', 27],
     ['int4', 16],
-  ] as const)('--quantization auto takes %s in %d MiB, and says so', async (quantization, budget) => {
+  ] as const)('with --quantization auto takes %s in %d MiB, with a note', async (quantization, budget) => {
     const { info, notes } = await open({ quantization: 'auto', memoryBudget: budget * MiB });
     expect(info.quantization).toBe(quantization);
     expect(notes[0]).toContain(`auto: ${quantization}`);
@@ -214,13 +214,13 @@ describe('memory', () => {
     expect(weights + kv + arena).toBeLessThanOrEqual(budget * MiB);
   });
 
-  it('--quantization auto refuses a budget that nothing fits', async () => {
+  it('with --quantization auto refuses a model that does not fit', async () => {
     const { code, message } = await refusal({ quantization: 'auto', memoryBudget: 8 * MiB });
     expect(code).toBe('out_of_memory');
     expect(message).toMatch(/7\.5 MiB.* 8 MiB.*`memoryBudget`/);
   });
 
-  it('says what was asked for, what is free and what to change', async () => {
+  it('that is too small is refused with what was asked for, what is free and what to change', async () => {
     const { code, message } = await refusal({ memoryBudget: 12 * MiB });
     expect(code).toBe('out_of_memory');
     expect(message).toMatch(
@@ -228,7 +228,7 @@ describe('memory', () => {
     );
   });
 
-  it('shortens the context to what fits, and says so', async () => {
+  it('shortens the context to what fits, which a note states', async () => {
     const { info, notes, pages } = await open({ memoryBudget: 64 * MiB });
     expect(info.modelContextLength).toBe(65536);
     expect(info.contextLength).toBeLessThan(65536);
@@ -245,7 +245,7 @@ describe('memory', () => {
   });
 });
 
-test('a context longer than the model was made for is not given, and said', async () => {
+test('a context longer than the model was made for is shortened, which a note states', async () => {
   folder = goldenModel('qwen3');
   const { info, notes } = await open({ contextLength: 4096 });
   expect(info.contextLength).toBe(128);

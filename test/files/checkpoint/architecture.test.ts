@@ -57,7 +57,7 @@ describe('the class that computes a checkpoint', () => {
   });
 });
 
-describe('code of the repository', () => {
+describe('code in the repository of a model', () => {
   const withMap = (target: string, changes = {}) => ({
     ...whole,
     'config.json': { ...config, auto_map: { AutoModelForCausalLM: target }, ...changes },

@@ -170,7 +170,7 @@ describe('other kinds of folder', () => {
   });
 });
 
-describe('the tokenizer', () => {
+describe('the tokenizer of a checkpoint', () => {
   const { tokenizerJson, tokenizerConfig } = byteLevel();
   it('is read from tokenizer.json, once', async () => {
     const checkpoint = await open({
@@ -218,7 +218,7 @@ describe('the tokenizer', () => {
   });
 });
 
-describe('the chat template', () => {
+describe('the chat template of a checkpoint', () => {
   const inConfig = { 'tokenizer_config.json': { chat_template: 'from config' } };
   const inJson = { 'chat_template.json': { chat_template: 'from json' } };
   it.each<[string, Record<string, Content>, unknown]>([

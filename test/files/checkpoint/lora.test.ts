@@ -23,7 +23,7 @@ async function changed(config: Record<string, unknown>, names?: string[]): Promi
   };
 }
 
-it('factors, ranks and scales by module', async () => {
+it('a LoRA folder gives factors, ranks and scales by module', async () => {
   const file = await openLora(await openDiskFolder(golden('llama-all')));
   const of = (module: string) => {
     const { rank, scale, a, b } = file.modules.find(({ name }) => name.endsWith(module))!;
@@ -38,7 +38,7 @@ it('factors, ranks and scales by module', async () => {
   await file.close();
 });
 
-it('rank-stabilised scales, and an identity that follows the weights and the settings', async () => {
+it('a LoRA folder has rank-stabilized scales, and an identity that follows its weights and settings', async () => {
   const file = await openLora(await openDiskFolder(golden('llama-some')));
   expect(file.modules[0]!.scale).toBe(3);
   const same = await openLora(await openDiskFolder(golden('llama-some')));
@@ -56,14 +56,14 @@ it.each([
   [{ modules_to_save: ['lm_head'] }, 'modules_to_save'],
   [{ target_parameters: ['experts.gate_up_proj'] }, 'target_parameters'],
   [{ init_lora_weights: 'pissa_niter_16' }, 'init_lora_weights'],
-])('%j is refused by name', async (config, param) => {
+])('a LoRA folder with %j is refused by name', async (config, param) => {
   await expect(openLora(await changed(config))).rejects.toMatchObject({ code: 'unsupported', param });
 });
 
 it.each([
   [{ r: 5 }, /asks for rank 5/],
   [{ rank_pattern: { up_proj: 9 } }, /up_proj has factors of .* asks for rank 9/],
-])('%j does not fit the tensors', async (config, message) => {
+])('a LoRA folder whose settings %j do not fit the tensors is refused', async (config, message) => {
   await expect(openLora(await changed(config))).rejects.toThrow(message);
 });
 
@@ -85,7 +85,7 @@ it.each([
     /may take too long to match/,
   ]),
 ] as [Record<string, unknown>, string, RegExp][])(
-  '%j is refused by its key',
+  'a LoRA folder with %j is refused by its key',
   async (config, param, message) => {
     await expect(openLora(await changed(config))).rejects.toMatchObject({
       code: 'bad_checkpoint',
@@ -95,7 +95,7 @@ it.each([
   },
 );
 
-it('patterns are regular expressions of the ends of names', async () => {
+it('patterns of modules in a LoRA folder match the ends of names', async () => {
   const patterns = ['v_proj', String.raw`layers\.(0|1)\.self_attn\.v_proj`, '.*v_proj'];
   for (const pattern of patterns) {
     const file = await openLora(await changed({ alpha_pattern: { q_proj: 1, [pattern]: 3 } }));
@@ -105,7 +105,7 @@ it('patterns are regular expressions of the ends of names', async () => {
   }
 });
 
-it('pickles and folders without settings or weights say what is missing', async () => {
+it('pickles, and LoRA folders without settings or weights, are refused with what is missing', async () => {
   const names = ['adapter_config.json', 'adapter_model.bin'];
   await expect(openLora(await changed({}, names))).rejects.toThrow(/only adapter_model.bin, a Python pickle/);
   await expect(openLora(await changed({}, names.slice(0, 1)))).rejects.toMatchObject({

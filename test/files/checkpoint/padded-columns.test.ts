@@ -16,7 +16,7 @@ const entry: TensorEntry = {
   bytes: 12,
 };
 
-it('reads any range of the rows with their zeros', async () => {
+it('a padded matrix reads any range of its rows with their zeros', async () => {
   const wide = withColumns(entry, 5);
   expect(wide).toMatchObject({ shape: [3, 5], offset: 0, bytes: 30 });
   const zeros = [0, 0, 0, 0, 0, 0];
@@ -31,6 +31,6 @@ it('reads any range of the rows with their zeros', async () => {
   await expect(wide.source.read(20, 11)).rejects.toThrow('asked for 11 bytes at 20');
 });
 
-it('returns a matrix that is as wide already unchanged', () => {
+it('a matrix that is as wide already is returned unchanged', () => {
   expect(withColumns(entry, 2)).toBe(entry);
 });

@@ -41,7 +41,7 @@ function* entries(): Generator<PackedEntry> {
 
 const left = async (key: PackedKey) => (await readdir(dirname(key.file))).toSorted();
 
-describe('what was packed', () => {
+describe('packed weights in the cache', () => {
   it('is read back, tensor by tensor, and is a sound safetensors file', async () => {
     const key = await keyOf();
     expect(await readPacked(key)).toBeNull();
@@ -92,7 +92,7 @@ describe('what was packed', () => {
   });
 });
 
-describe('a key', () => {
+describe('a key of the cache', () => {
   it('changes with path, size, time, quantization and layout, and with nothing else', async () => {
     const first = await keyOf();
     expect(await keyOf()).toEqual(first);
@@ -111,7 +111,7 @@ describe('a key', () => {
   });
 });
 
-describe('a file that is not what was written', () => {
+describe('a cache file that differs from what was written', () => {
   /** Writes a file, damages it, and returns the result of reading it. */
   async function afterDamage(damage: (file: string) => Promise<void>): Promise<unknown> {
     const key = await keyOf();
@@ -149,16 +149,16 @@ describe('a file that is not what was written', () => {
     ['cut short', async (file) => writeFile(file, (await readFile(file)).subarray(0, -4))],
     ['longer', async (file) => writeFile(file, 'xxxx', { flag: 'a' })],
     ['empty', (file) => writeFile(file, '')],
-  ])('is a miss and goes: %s', async (_, damage) => {
+  ])('is a miss and is removed: %s', async (_, damage) => {
     expect(await afterDamage(damage)).toBeNull();
   });
 
-  it('but an untouched one stays', async () => {
+  it('does not include an untouched one, which stays', async () => {
     expect(await afterDamage(async () => {})).not.toBeNull();
   });
 });
 
-describe('writing', () => {
+describe('writing to the cache', () => {
   it('that fails leaves nothing, and the error is the source’s own', async () => {
     const key = await keyOf();
     const failure = new Error('device lost');

@@ -28,7 +28,7 @@ it.each([
       ...TOWER,
     ],
   ],
-])('%s: all tensors by the names that pages know', (_, names) => {
+])('tensors %s have the names that pages know', (_, names) => {
   const found = wrappedTensors(entries(names));
   expect([...found.keys()]).toEqual([...ALONE, ...TOWER]);
   expect([...found.values()]).toEqual(names);
@@ -39,7 +39,7 @@ it('tensors of other models keep their names', () => {
   expect([...wrappedTensors(entries(names)).keys()]).toEqual(names);
 });
 
-it('the text model alone leaves the tower out', () => {
+it('textTensors() leaves the tower out', () => {
   const { tensors, left, leftTensors } = textTensors(
     entries(['model.language_model.norm.weight', 'model.visual.merger.ln_q.weight', 'lm_head.weight']),
   );

@@ -13,7 +13,7 @@ const { tensors: nf4 } = caseOf('nf4');
 const { tensors: nested } = caseOf('nf4nested');
 const { tensors: int8 } = caseOf('int8');
 
-describe('damaged weights are refused with what is wrong', () => {
+describe('damaged settings of bitsandbytes are refused:', () => {
   it.each([
     ['no scales', without(nf4, 'w.weight.absmax'), /w\.weight\.absmax is missing/],
     ['no table', without(nf4, 'w.weight.quant_map'), /w\.weight\.quant_map is missing/],

@@ -24,7 +24,7 @@ it('the group of config_groups that names a module comes before the one of its c
   expect(fold(channel, both)).toMatchObject({ dtype: 'U8_128', shape: [96, 128], coded: { zeros: 128 } });
 });
 
-it('a target that is no expression is refused', () => {
+it('a target of config_groups that is no expression is refused', () => {
   const other = { targets: ['re:(?P<layer>w'], weights: { type: 'int', num_bits: 4, group_size: 64 } };
   const settings = { ...packed, config_groups: { group_0: other } };
   refusedWith('unsupported', 'config_groups has the target "re:(?P<layer>w"', () => fold(PACKED, settings));
@@ -44,7 +44,7 @@ const cases: [Shapes, string][] = [
   [{ weight_g_idx: ['I32', [128]] }, 'w.weight_g_idx has the shape [128]'],
   [{ weight_packed: ['I8', [96, 32]] }, 'w.weight_packed is I8'],
 ];
-it.each(cases)('%j is damaged', (change, message) => {
+it.each(cases)('a compressed-tensors configuration of %j is damaged', (change, message) => {
   refusedWith('bad_checkpoint', message, () => fold({ ...PACKED, ...change }, packed));
 });
 
@@ -66,7 +66,7 @@ it.each([
   ['float-quantized', { type: 'float', num_bits: 8 }, true],
   ['nvfp4-pack-quantized', { type: 'float', num_bits: 4 }, false],
   ['marlin-24', { type: 'int', num_bits: 4 }, false],
-])('%s of %j: read %s', (format, weights, read) => {
+])('compressed-tensors of %s with %j: read %s', (format, weights, read) => {
   const settings = {
     quant_method: 'compressed-tensors',
     format,

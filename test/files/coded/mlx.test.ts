@@ -11,7 +11,7 @@ const caseOf = await openCodedGolden('mlx-weights');
 const fold = (tensors: Map<string, TensorEntry>, settings: Record<string, unknown>) =>
   foldCoded(tensors, { method: 'MLX', settings });
 
-it('a short convolution has its channels where transformers has them', () => {
+it('a short convolution of MLX has its channels where transformers has them', () => {
   const entry: TensorEntry = {
     ...{ name: 'l.conv.conv.weight', dtype: 'F32', shape: [6, 3, 1], offset: 0, bytes: 72 },
     source: memorySource('conv', new Uint8Array(72)),
@@ -23,7 +23,7 @@ it('a short convolution has its channels where transformers has them', () => {
 const { tensors: a4 } = caseOf('a4');
 const FOUR = { bits: 4, group_size: 64 };
 
-describe('damaged weights are refused with what is wrong', () => {
+describe('damaged weights of MLX are refused:', () => {
   it.each([
     ['no scales', without(a4, 'w.scales'), FOUR, /w\.scales is missing/],
     ['no offsets', without(a4, 'w.biases'), FOUR, /w\.biases is missing/],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { config, open, refusal, whole } from '../checkpoint/memory-checkpoint.ts';
 
-describe('weights packed elsewhere', () => {
+describe('quantized weights of other programs', () => {
   it.each([
     [{ quant_method: 'gptq', bits: 3, group_size: 128 }, 'gptq to 3 bits', 4],
     [{ quant_method: 'gptq', bits: 4, checkpoint_format: 'marlin' }, 'gptq to 4 bits', 4],
@@ -151,13 +151,13 @@ describe('weights packed elsewhere', () => {
     expect((await open({ ...whole, ...files })).tensors.size).toBe(2);
   });
 
-  it('are none where the settings are empty', async () => {
+  it('are not found where the settings are empty', async () => {
     const plain = { ...config, quantization_config: null, quantization: {} };
     expect((await open({ ...whole, 'config.json': plain })).tensors.size).toBe(2);
     expect((await open({ ...whole, 'hf_quant_config.json': {} })).tensors.size).toBe(2);
   });
 
-  it('are not claimed of a broken file', async () => {
+  it('are not reported for a broken file', async () => {
     expect(await refusal({ ...whole, 'hf_quant_config.json': 'damaged' })).toMatchObject({
       code: 'bad_checkpoint',
       message: expect.stringMatching(/^hf_quant_config\.json in \S+ is not JSON/) as string,

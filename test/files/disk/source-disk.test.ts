@@ -14,7 +14,7 @@ beforeEach(async () => void (root = await mkdtemp(join(tmpdir(), 'svc-source-'))
 afterEach(() => rm(root, { recursive: true }));
 
 it.each(['model.ckpt', 'clip.pt', 'control.pth', 'ip-adapter.BIN'])(
-  'a pickle is no folder: %s',
+  'a pickle is refused as a folder: %s',
   async (name) => {
     await writeFile(join(root, name), 'code');
     await expect(openDiskFolder(join(root, name))).rejects.toMatchObject({
@@ -64,7 +64,7 @@ it('a file that is written to while it is read is refused: its parts would be of
   await source.close();
 });
 
-describe('a folder', () => {
+describe('a folder on the disk', () => {
   it('names its files, follows links, and names a dangling one', async () => {
     await writeFile(join(root, 'blob'), '{"a":1}');
     await symlink('blob', join(root, 'config.json'));
@@ -103,7 +103,7 @@ describe('a folder', () => {
     await source.close();
   });
 
-  it('is no GGUF file without the ending, and no other file with it', async () => {
+  it('is not a GGUF file without the ending, and no other file with it', async () => {
     await writeFile(join(root, 'weights.bin'), 'GGUF\x03\0\0\0');
     await expect(openDiskFolder(join(root, 'weights.bin'))).rejects.toMatchObject({
       code: 'unsupported',
@@ -117,7 +117,7 @@ describe('a folder', () => {
   });
 });
 
-describe('text and JSON', () => {
+describe('text and JSON files', () => {
   const folderOf = (bytes: Uint8Array) => ({
     path: '/m',
     names: async () => ['f'],
@@ -136,7 +136,7 @@ describe('text and JSON', () => {
   });
 });
 
-describe('what is not a regular file', () => {
+describe('a path that is not a readable file', () => {
   const refused = (name: string) => openDiskSource(join(root, name)).catch((error: unknown) => error);
   const message = (text: RegExp) => ({ code: 'bad_checkpoint', message: expect.stringMatching(text) });
 
@@ -155,7 +155,7 @@ describe('what is not a regular file', () => {
     server.close();
   });
 
-  it('cannot be read for a reason that is named', async () => {
+  it('is refused with the reason', async () => {
     await symlink('loop', join(root, 'loop'));
     await writeFile(join(root, 'file'), '');
     expect(await refused('loop')).toMatchObject(
@@ -169,7 +169,7 @@ describe('what is not a regular file', () => {
   });
 
   it.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
-    'or may not be read, is told with its permissions',
+    'is refused with its permissions if it may not be read',
     async () => {
       await writeFile(join(root, 'config.json'), '{}', { mode: 0 });
       expect(await refused('config.json')).toMatchObject(message(/\(EACCES\): you may not read it/));
@@ -179,7 +179,7 @@ describe('what is not a regular file', () => {
     },
   );
 
-  it('and a text beyond the bound is not read', async () => {
+  it('is not read if it is a text beyond the bound', async () => {
     const folder = {
       path: '/m',
       names: async () => [],

@@ -18,7 +18,7 @@ afterEach(() => {
 
 const folder = (): string => join(cache, 'svc-engine', 'tuned');
 
-it('keeps what was found by adapter and driver, and adds to it', async () => {
+it('the file of tuned variants keeps them by adapter and driver, and is added to', async () => {
   expect(await readTuned(ADAPTER)).toEqual({});
   await addTuned(ADAPTER, { matmul: { rows: 16 }, conv2d: { rows: 24 } });
   await addTuned(ADAPTER, { conv2d: { rows: 32 } });
@@ -28,7 +28,7 @@ it('keeps what was found by adapter and driver, and adds to it', async () => {
 });
 
 it.each(['', '{"matmul":', '[]', '{"matmul":{"rows":"16"}}', '{"matmul":null}'])(
-  'takes %j for no file, and writes a new one',
+  'a damaged file of tuned variants, %j, is replaced by a new one',
   async (text) => {
     await addTuned(ADAPTER, { matmul: { rows: 16 } });
     writeFileSync(join(folder(), readdirSync(folder())[0]!), text);
@@ -38,7 +38,7 @@ it.each(['', '{"matmul":', '[]', '{"matmul":{"rows":"16"}}', '{"matmul":null}'])
   },
 );
 
-it('does without a cache that cannot be written', async () => {
+it('tuned variants are not kept in a cache that cannot be written', async () => {
   mkdirSync(join(cache, 'svc-engine'));
   writeFileSync(folder(), 'a file');
   await addTuned(ADAPTER, { matmul: { rows: 16 } });

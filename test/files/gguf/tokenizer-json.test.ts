@@ -20,8 +20,8 @@ function keysOf(values: Record<string, GgufValue>): GgufKeys {
 
 const problemOf = (values: Record<string, GgufValue>): string | null => endTokenProblem(keysOf(values));
 
-describe('an end token', () => {
-  it('within the vocabulary, or not stated, is no problem', () => {
+describe('the end token of a GGUF file', () => {
+  it('within the vocabulary, or not stated, has no note', () => {
     expect(problemOf({ ...LLAMA, eos_token_id: 3 })).toBeNull();
     expect(problemOf(LLAMA)).toBeNull();
   });

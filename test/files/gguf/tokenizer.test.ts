@@ -73,7 +73,7 @@ function expectEqual(found: Tokenizer, json: Json, addSpecialTokens: boolean): v
 const open = (metadata: Record<string, GgufValue>): Tokenizer =>
   openTokenizer(tokenizerFiles(keysOf(own(metadata))));
 
-describe('a tokenizer from metadata', () => {
+describe('a tokenizer from GGUF metadata', () => {
   for (const [name, pre] of [
     ['gpt2', 'gpt-2'],
     ['llama3', 'llama-bpe'],

@@ -70,7 +70,7 @@ describe('the file of a tower', () => {
   });
 });
 
-describe('a language model', () => {
+describe('a GGUF language model', () => {
   it('is opened by its file or its folder with the tower beside it', async () => {
     for (const path of [GEMMA, `${GOLDEN}/gemma3`]) {
       const { wrapper, towerNote, shards } = await opened(path);
@@ -118,7 +118,7 @@ describe('a language model', () => {
   });
 });
 
-describe('a tower that is named', () => {
+describe('a GGUF tower that the user names', () => {
   it('stands in place of that beside the model', async () => {
     const folder = folderOf(GEMMA);
     withProjector(folder, 'gemma9');
@@ -148,7 +148,7 @@ describe('a tower that is named', () => {
   });
 });
 
-it('knows matrices whose names the first converters exchanged', () => {
+it('matrices whose names the first converters of towers exchanged are told by their shapes', () => {
   const names = { layer: 'l.#.', modules: { ffn_up: 'up.', ffn_down: 'down.' }, outer: {} };
   const shapes: Record<string, number[]> = {
     'v.blk.0.ln1.weight': [8],
@@ -165,7 +165,7 @@ it('knows matrices whose names the first converters exchanged', () => {
   ]);
 });
 
-it('every kind of tower makes a class that reads media', () => {
+it('every kind of GGUF tower makes a class that reads media', () => {
   for (const { classNames } of GGUF_TOWERS)
     for (const name of classNames) expect(mediaFamily(name), name).not.toBe(null);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { resolveModel } from '../../../src/files/hub/hub.ts';
 import { hubFixture, IMPATIENT } from './mock-hub-fixture.ts';
 
-test('the token goes to the hub and to no other origin', async () => {
+test('the token is sent to the hub and to no other origin', async () => {
   const { resolve, env, hub } = await hubFixture();
   hub.token = 'hf_secret';
   await resolve({ env: { ...env, HF_TOKEN: 'hf_secret' } });
@@ -24,7 +24,7 @@ test('a gated model names HF_TOKEN and the page with the terms', async () => {
   expect(wrong.message).not.toContain('other');
 });
 
-test('files may be refused where the list is not', async () => {
+test('files may be refused although their list is not', async () => {
   const { resolve, hub } = await hubFixture();
   hub.fault = (path) =>
     path === 'config.json' ? { status: 403, headers: { 'x-error-code': 'GatedRepo' } } : undefined;
@@ -53,7 +53,7 @@ test('an unknown id is named, with the closest cached one', async () => {
   });
 });
 
-test('an endpoint that is no hub is named', async () => {
+test('an endpoint that is not a hub is named', async () => {
   const { resolve, hub } = await hubFixture();
   hub.editListing = (listing) => delete listing.siblings;
   await expect(resolve()).rejects.toMatchObject({

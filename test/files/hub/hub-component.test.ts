@@ -25,7 +25,7 @@ const PIPELINE = new Map([
   ['vae/diffusion_pytorch_model.safetensors', Buffer.alloc(64, 3)],
 ]);
 
-test('comes alone, in half precision where it is there, and others beside it later', async () => {
+test('a component is fetched alone, in half precision where the hub has it, and others beside it later', async () => {
   const fixture = await hubFixture(PIPELINE);
   const { resolve, env } = fixture;
   const { path } = await resolve({ component: 'unet' });
@@ -42,7 +42,7 @@ test('comes alone, in half precision where it is there, and others beside it lat
   expect((await listModels({ env }))[0]).toMatchObject({ complete: false });
 });
 
-test('is refused where its weights are pickled, whatever the others are', async () => {
+test('a component is refused if its weights are pickled, whatever the others are', async () => {
   const { resolve } = await hubFixture(PIPELINE);
   const words = expect.stringContaining('pickle') as string;
   await expect(resolve({ component: 'text_encoder' })).rejects.toMatchObject({
@@ -52,13 +52,13 @@ test('is refused where its weights are pickled, whatever the others are', async 
   await expect(resolve({ component: 'vae' })).resolves.toBeDefined();
 });
 
-test('that a pipeline does not have leaves what it is told by', async () => {
+test('a component that the pipeline lacks fetches the index only', async () => {
   const { resolve } = await hubFixture(PIPELINE);
   const { path } = await resolve({ component: 'transformer' });
   expect(await readdir(path)).toEqual(['model_index.json']);
 });
 
-test('of a repository that is no pipeline all is fetched', async () => {
+test('a component of a repository that is no pipeline fetches all files', async () => {
   const { resolve } = await hubFixture();
   const { path } = await resolve({ component: 'unet' });
   expect(await readdir(path)).toContain('model.safetensors');

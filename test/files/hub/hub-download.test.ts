@@ -18,7 +18,7 @@ import {
   writePartial,
 } from './mock-hub-fixture.ts';
 
-test('a large file comes in parts over several connections, the hub asked for it once', async () => {
+test('a large file is fetched in parts over several connections, after one request to the hub', async () => {
   const weights = noise(1_000_000, 4);
   const fixture = await hubFixture(tinyModel(weights));
   let arrived = 0;
@@ -41,7 +41,7 @@ test('a large file comes in parts over several connections, the hub asked for it
   expect(fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'hub').length).toBe(1);
 });
 
-test('several files come at once', async () => {
+test('several files are fetched at once', async () => {
   const files = tinyModel();
   for (let i = 0; i < 6; i++) files.set(`model-0000${i}-of-00006.safetensors`, noise(60_000, 10 + i));
   const fixture = await hubFixture(files);
@@ -60,7 +60,7 @@ test('several files come at once', async () => {
   expect(most).toBe(4);
 });
 
-test('what is on disk is not fetched again, and the events say how much that is', async () => {
+test('bytes on the disk are not fetched again, and the events count them', async () => {
   const fixture = await hubFixture();
   await writePartial(fixture, weightsOf().subarray(0, 120_000));
   const { path } = await fixture.resolve();
@@ -131,7 +131,7 @@ test('faults in some of the parts leave the others alone', async () => {
   expect(fetched).toBe(1_000_000 + 5021);
 });
 
-test('Retry-After is obeyed, unless it asks for too long', async () => {
+test('Retry-After is obeyed unless its time is too long', async () => {
   const fixture = await hubFixture();
   fixture.hub.fault = firstly({ status: 429, headers: { 'retry-after': '1' } });
   const began = Date.now();
@@ -147,7 +147,7 @@ test('Retry-After is obeyed, unless it asks for too long', async () => {
   });
 });
 
-test('a server that stays broken is given up after six tries without progress, what came is kept', async () => {
+test('a server that stays broken is given up after six tries without progress, the partial file stays', async () => {
   const fixture = await hubFixture();
   fixture.hub.fault = (path, count) => {
     if (path !== WEIGHTS) return undefined;
@@ -184,7 +184,7 @@ test('a server that ignores Range still delivers, also the rest of a partial fil
   expect(reasons(second)).toEqual([]);
 });
 
-test('cancelling keeps what has arrived', async () => {
+test('a cancelled download keeps its partial file', async () => {
   const fixture = await hubFixture();
   fixture.hub.fault = (path) => (path === WEIGHTS ? { pauseMs: 10 } : undefined);
   const controller = new AbortController();

@@ -16,7 +16,7 @@ test.each([
   [{ HF_HOME: '', HF_HUB_CACHE: '', HOME: '/h' }, '/h/.cache/huggingface/hub'],
   [{ SVC_USE_MODELHUB: '1', HOME: '/h' }, '/h/.cache/modelscope/svc-engine'],
   [{ SVC_USE_MODELHUB: '1', MODELSCOPE_CACHE: '/m', HF_HOME: '/hf' }, '/m/svc-engine'],
-])('%j keeps models in %s', async (env, cache) => {
+])('the environment %j keeps models in %s', async (env, cache) => {
   expect((await openHub(env)).cache).toBe(cache);
 });
 
@@ -37,7 +37,7 @@ test('the token comes from the environment, else from the file beside the cache'
   expect(second.credentials).toEqual({});
 });
 
-test('endpoints, offline and default revisions', async () => {
+test('the environment sets endpoints, offline mode and default revisions', async () => {
   expect(await openHub({})).toMatchObject({
     endpoint: 'https://huggingface.co',
     defaultRevision: 'main',

@@ -123,8 +123,8 @@ describe('a quantization behind the id', () => {
   });
 });
 
-describe('without a quantization', () => {
-  test('Q4_K_M is fetched, with a note', async () => {
+describe('an id of GGUF files without a quantization', () => {
+  test('fetches Q4_K_M, with a note', async () => {
     const found = await fixture();
     expect((await found.open(ID)).path).toBe(found.path('tiny-Q4_K_M.gguf'));
     expect(eventsOf(found, 'chosen').map(({ message }) => message)).toEqual([
@@ -143,13 +143,13 @@ describe('without a quantization', () => {
     [files(['Q4_K_M', 2000], ['Q8_0', 3000]), 10, 'Q4_K_M', /the budget leaves 10 B for weights/],
     [files(['Q8_0', 3000], ['IQ2_XXS', 5]), 10, 'Q8_0', /Q8_0 is taken/],
     [files(['Q5_K_M', 3], ['Q8_0', 4], ['Q4_0', 2]), Infinity, 'Q4_0', /Q4_0 is taken; name/],
-  ])('of %j the closest that fits into %d bytes is taken', (given, mostBytes, tag, note) => {
+  ])('fetches of %j the closest that fits into %d bytes', (given, mostBytes, tag, note) => {
     const chosen = chooseGguf('a/b', given, null, mostBytes)!;
     expect(chosen.set.tag).toBe(tag);
     expect(chosen.note).toMatch(note);
   });
 
-  test('the only one is taken without a note', () => {
+  test('fetches the only one without a note', () => {
     expect(chooseGguf('a/b', files(['Q8_0', 1]), null)).toMatchObject({ set: { tag: 'Q8_0' }, note: null });
     expect(chooseGguf('a/b', [{ path: 'README.md', size: 1 }], null)).toBeNull();
   });

@@ -8,7 +8,7 @@ import { hubFixture } from './mock-hub-fixture.ts';
 
 const TOTAL = 305_021;
 
-test('a file of a model is not removed, nor the model in its place', async () => {
+test('removeModel() refuses a path to a file of a model', async () => {
   const { env, resolve } = await hubFixture();
   await resolve();
   await expect(removeModel(`${ID}:model.safetensors`, { env })).rejects.toMatchObject({
@@ -18,7 +18,7 @@ test('a file of a model is not removed, nor the model in its place', async () =>
   expect(await listModels({ env })).toMatchObject([{ id: ID, complete: true }]);
 });
 
-test('lists what is cached, with its revisions and whether it can be used', async () => {
+test('listModels() returns cached models with their revisions and whether they are complete', async () => {
   const { env, resolve, hub, repo } = await hubFixture();
   expect(await listModels({ env })).toEqual([]);
   await resolve();
@@ -110,7 +110,7 @@ test.each(['../snapshots', '..', '.', ''])('removing the revision %j is refused'
   expect((await readdir(join(repo, 'blobs'))).length).toBe(3);
 });
 
-test('links are taken away, not what they lead to', async () => {
+test('removing a model removes its links, not their targets', async () => {
   const { env, resolve, home, repo } = await hubFixture();
   await resolve();
   await mkdir(join(home, 'precious'));

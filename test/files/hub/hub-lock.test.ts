@@ -13,7 +13,7 @@ async function place(): Promise<{ path: string; patience: AbortSignal }> {
   return { path: join(folder, 'blob.svc.lock'), patience: AbortSignal.timeout(350) };
 }
 
-it('leaves alone what is there but names no holder yet', async () => {
+it('acquireLock() leaves a file alone that names no holder yet', async () => {
   const { path, patience } = await place();
   // A lock that vanishes between two checks: creating it fails, and reading it finds nothing.
   await symlink(`${path}.nowhere`, path);
@@ -23,7 +23,7 @@ it('leaves alone what is there but names no holder yet', async () => {
   expect(onWait).not.toHaveBeenCalled();
 });
 
-it('takes the lock once it has gone', async () => {
+it('acquireLock() takes the lock once its holder has released it', async () => {
   const { path } = await place();
   const holder = await acquireLock(path, undefined, () => {});
   const lock = await acquireLock(path, undefined, () => holder.release());
@@ -32,7 +32,7 @@ it('takes the lock once it has gone', async () => {
   expect(await readdir(join(path, '..'))).toEqual([]);
 });
 
-it('pauses between tries where the lock of a dead holder cannot be cleared away', async () => {
+it('acquireLock() pauses between tries if the lock of a dead holder cannot be removed', async () => {
   const { path, patience } = await place();
   await writeFile(path, JSON.stringify({ pid: 999_999_999, host: hostname() }));
   // A folder with the target's name makes the rename fail, also for the superuser.
@@ -44,7 +44,7 @@ it('pauses between tries where the lock of a dead holder cannot be cleared away'
   expect(looks.mock.calls.length).toBeLessThanOrEqual(5);
 });
 
-it('is content where another process has put the same blob in place', async () => {
+it('a download accepts the same blob from another process', async () => {
   const fixture = await hubFixture();
   const blob = join(fixture.repo, 'blobs', sha256(weightsOf()));
   fixture.hub.fault = async (path, count) => {

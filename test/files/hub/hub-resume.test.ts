@@ -63,7 +63,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
   },
 );
 
-test('two processes at the same model fetch it once', async () => {
+test('two processes that want the same model fetch it once', async () => {
   const fixture = await hubFixture(tinyModel(weights));
   let oneWaits = (): void => {};
   const waiting = new Promise<void>((resolve) => (oneWaits = resolve));
@@ -84,7 +84,7 @@ test('two processes at the same model fetch it once', async () => {
   expect(sha256(await readFile(join(fixture.repo, 'blobs', blob)))).toBe(blob);
 });
 
-test('one that dies while another waits is replaced by it', async () => {
+test('a process that dies while another waits is replaced by it', async () => {
   const fixture = await hubFixture(tinyModel(weights));
   fixture.hub.fault = (path, count) =>
     path === WEIGHTS && count < 4 ? { after: 20_000, finish: 'stall' } : undefined;

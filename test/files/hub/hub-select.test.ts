@@ -12,7 +12,7 @@ const select = (paths: string[], allow?: (path: string) => boolean): string[] =>
     .map(({ path }) => path)
     .sort();
 
-test('configuration, tokenizer, template and safetensors, nothing else', () => {
+test('the files of a model are configuration, tokenizer, template and safetensors, nothing else', () => {
   const wanted = [
     'chat_template.jinja',
     'config.json',
@@ -43,7 +43,7 @@ test('configuration, tokenizer, template and safetensors, nothing else', () => {
   expect(select([...wanted, ...others])).toEqual(wanted.sort());
 });
 
-test('shards come with their index, a second copy of the weights does not', () => {
+test('shards are fetched with their index, without a second copy of the weights', () => {
   const shards = [
     'model-00001-of-00002.safetensors',
     'model-00002-of-00002.safetensors',
@@ -63,7 +63,7 @@ test('shards come with their index, a second copy of the weights does not', () =
   expect(select(['model.fp16.safetensors'])).toEqual(['model.fp16.safetensors']);
 });
 
-test('a pipeline comes with the folders of its components, without single-file copies, each weight in half precision where it is there', () => {
+test('a pipeline is fetched as folders of components, each weight in half precision where the hub has it', () => {
   const wanted = [
     'model_index.json',
     'scheduler/scheduler_config.json',
@@ -95,7 +95,7 @@ test('a pipeline comes with the folders of its components, without single-file c
   expect(select([...wanted, ...others])).toEqual(wanted.sort());
 });
 
-test('a component comes without its copy for other programs', () => {
+test('a component is fetched without its copy for other programs', () => {
   const wanted = ['config.json', 'diffusion_pytorch_model.safetensors'];
   expect(select([...wanted, 'sdxl_vae.safetensors', 'diffusion_pytorch_model.bin'])).toEqual(wanted);
   const half = ['config.json', 'diffusion_pytorch_model.fp16.safetensors'];
@@ -121,7 +121,7 @@ test('a pipeline with a component that is pickled alone is refused before anythi
   ]);
 });
 
-test('allow replaces the rules', () => {
+test('the option allow replaces the rules', () => {
   expect(select(['a.gguf', 'b.safetensors'], (path) => path.endsWith('.gguf'))).toEqual(['a.gguf']);
   expect(() => select(['a.gguf'], () => false)).toThrow('none of the files asked for; it holds 1 .gguf');
 });
@@ -140,7 +140,7 @@ test.each([
   ],
   [['onnx/model.safetensors', 'Makefile'], null, /1 \.safetensors, 1 Makefile; name a repository/],
   [[], null, /it holds no files/],
-])('a repository of %j says what it holds instead', (paths, base, words) => {
+])('a repository of %j is refused with what it holds instead', (paths, base, words) => {
   const files = paths.map((path) => ({ path }));
   expect(() => selectFiles('a/b', { files, baseModel: base }, { pipelines: pipelineFolders() })).toThrow(
     words,

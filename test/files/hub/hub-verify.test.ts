@@ -17,14 +17,14 @@ import {
   writePartial,
 } from './mock-hub-fixture.ts';
 
-test('a partial file of other bytes is found out and given up for a fresh one', async () => {
+test('a partial file of other bytes is detected and replaced by a fresh one', async () => {
   const fixture = await hubFixture();
   await writePartial(fixture, noise(100_000, 77));
   await expectWeights(fixture, (await fixture.resolve()).path);
   expect(reasons(fixture)[0]).toContain('sha256');
 });
 
-test('a partial file longer than the file is not even tried', async () => {
+test('a partial file longer than the file is not continued', async () => {
   const fixture = await hubFixture();
   await writePartial(fixture, noise(300_001, 77));
   await expectWeights(fixture, (await fixture.resolve()).path);

@@ -6,7 +6,7 @@ import { resolveModel } from '../../../src/files/hub/hub.ts';
 import { blobOf, commitOf, ID, noise, sha256, tinyModel } from './mock-hub.ts';
 import { eventsOf, hubFixture, IMPATIENT } from './mock-hub-fixture.ts';
 
-describe('paths', () => {
+describe('paths and ids of models', () => {
   test('an existing file or folder is taken as it is, also one named like an id', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'hub-test-'));
     onTestFinished(() => rm(dir, { recursive: true }));
@@ -60,7 +60,7 @@ describe('paths', () => {
   );
 });
 
-describe('cache', () => {
+describe('the cache of the hub', () => {
   test('holds blobs by digest, refs by branch and relative links in snapshots', async () => {
     const files = tinyModel();
     files.set('sub/deep/extra.json', Buffer.from('{"a":1}'));
@@ -193,7 +193,7 @@ describe('cache', () => {
   });
 });
 
-describe('without the network', () => {
+describe('a machine without the network', () => {
   test('the error of an id whose owner is a folder here names both readings', async () => {
     const { resolve, env } = await hubFixture();
     const offline = { ...env, HF_HUB_OFFLINE: '1' };
@@ -270,7 +270,7 @@ describe('without the network', () => {
   test.each([
     ['http://127.0.0.1:9', '127.0.0.1:9 cannot be reached (bad port)'],
     ['http://no-such-host.invalid', 'no-such-host.invalid cannot be reached (E'],
-  ])('a hub that is not there, %s, is given up after a second try, with what to do', async (hub, words) => {
+  ])('gives up a hub that is not there, %s, after a second try, with the remedy', async (hub, words) => {
     const { resolve, env, events } = await hubFixture();
     const error = await resolve({ env: { ...env, HF_ENDPOINT: hub } }).catch((e) => e);
     expect(error).toMatchObject({ code: 'network', param: 'endpoint' });
@@ -280,7 +280,7 @@ describe('without the network', () => {
     expect(error.message).not.toContain('PROXY');
   });
 
-  test('where a proxy is named, how Node comes to heed it is told', async () => {
+  test('is told how Node takes a proxy, if one is named', async () => {
     const { resolve, env } = await hubFixture();
     const proxied = { ...env, HF_ENDPOINT: 'http://127.0.0.1:9', https_proxy: 'http://proxy:3128' };
     await expect(resolve({ env: proxied })).rejects.toThrow(

@@ -44,7 +44,7 @@ test('the second hub fills a cache of its own, master by default, every file che
   expect(hub.seen.map((request) => request.path)).toEqual(['list']);
 });
 
-test('its snapshots are named by content: a changed branch gets a new one', async () => {
+test('snapshots of the second hub are named by content: a changed branch gets a new one', async () => {
   const { resolve, hub } = await secondHub();
   const first = await resolve();
   hub.revisions.set('dev', { commit: commitOf('x'), files: new Map([...tinyModel()].toReversed()) });
@@ -60,7 +60,7 @@ test('its snapshots are named by content: a changed branch gets a new one', asyn
   });
 });
 
-test('its token travels as header and cookie, to the hub alone, and is named when missing', async () => {
+test('the token of the second hub is a header and a cookie, sent to it alone, and named when missing', async () => {
   const { resolve, hub, env } = await secondHub();
   hub.token = 'ms-1';
   await expect(resolve()).rejects.toMatchObject({
@@ -76,7 +76,7 @@ test('its token travels as header and cookie, to the hub alone, and is named whe
   expect(new Set(hub.seen.map(({ origin }) => origin))).toEqual(new Set(['hub', 'store']));
 });
 
-test('its files are resumed, and refused when corrupt', async () => {
+test('files of the second hub are resumed, and refused when corrupt', async () => {
   const { resolve, hub } = await secondHub();
   hub.fault = (path, count) =>
     path === 'model.safetensors' && count === 0 ? { after: 40_000, finish: 'drop' } : undefined;
@@ -86,7 +86,7 @@ test('its files are resumed, and refused when corrupt', async () => {
   await expect(broken.resolve()).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'tokenizer.json' });
 });
 
-test('an id it does not know is named', async () => {
+test('an id that the second hub does not know is named', async () => {
   const { env } = await secondHub();
   await expect(resolveModel('acme/none', { env })).rejects.toMatchObject({
     code: 'model_not_found',

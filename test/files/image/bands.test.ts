@@ -56,7 +56,7 @@ describe('an image that is converted in bands', () => {
   });
 });
 
-it('picks channels in any order, and copies nothing where it picks all', () => {
+it('pickChannels() returns channels in any order, and copies nothing where it takes all', () => {
   const pixels = { width: 2, height: 1, data: Uint8Array.of(1, 2, 3, 4, 5, 6) };
   expect([...pickChannels(pixels, [2, 0])]).toEqual([3, 1, 6, 4]);
   expect(pickChannels(pixels, [0, 1, 2])).toBe(pixels.data);

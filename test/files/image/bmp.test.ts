@@ -34,7 +34,7 @@ function changed(name: string, changes: Readonly<Record<number, number[]>>): Uin
   return file;
 }
 
-describe('as PIL decodes them', () => {
+describe('BMP files have the pixels of PIL', () => {
   it.each(cases)('$name', async ({ name, size, rgb, over_white }) => {
     const file = bytesOf(name);
     const image = await readImage(file, 'image', { bounds });
@@ -47,7 +47,7 @@ describe('as PIL decodes them', () => {
   });
 });
 
-describe('as images to start from', () => {
+describe('BMP files as images to start from', () => {
   it.each(['4', '24-top-down', '32-alpha', 'runs-8'])('%s, in Node and in a page', async (name) => {
     const file = bytesOf(name);
     const expected = flatten(await rgbaOf(file), 255);
@@ -55,7 +55,7 @@ describe('as images to start from', () => {
     expect(await decodeInPage(file, 'image')).toEqual(expected);
   });
 
-  it('as masks: their alpha, or the white of what has none', async () => {
+  it('have masks of their alpha, or of the white if they have none', async () => {
     const translucent = bytesOf('32-alpha');
     expect(await decodeAlphaMask(translucent, 'mask')).toEqual(transparency(await rgbaOf(translucent)));
     const opaque = bytesOf('24-top-down');
@@ -64,7 +64,7 @@ describe('as images to start from', () => {
     expect(await decodeMask(opaque, 'mask')).toEqual(grey);
   });
 
-  it('refuses sizes before it decodes', async () => {
+  it('are refused by their size before they are decoded', async () => {
     const file = bytesOf('24-top-down');
     const refuse = () => {
       throw new Error('too wide');
@@ -78,7 +78,7 @@ describe('as images to start from', () => {
   });
 });
 
-it('odd counts of values of 4 bits use their last half byte', async () => {
+it('BMP rows of odd counts of values of 4 bits use their last half byte', async () => {
   // PIL reads one byte too few of them.
   const whole = bytesOf('runs-4');
   const { start } = bmpHeader(whole);
@@ -90,7 +90,7 @@ it('odd counts of values of 4 bits use their last half byte', async () => {
     expect([...bottom.subarray(4 * x, 4 * x + 3)]).toEqual([...palette.subarray(3 * index, 3 * index + 3)]);
 });
 
-it('runs and values beyond the end of a row are dropped, however many a file states', async () => {
+it('runs and values beyond the end of a BMP row are dropped, however many a file states', async () => {
   const whole = bytesOf('runs-8');
   const { start, width, height, palette } = bmpHeader(whole);
   const long = Array.from({ length: 20 }, () => [255, 2]).flat();
@@ -117,7 +117,7 @@ it('runs and values beyond the end of a row are dropped, however many a file sta
   expect(row(height - 3).slice(0, 4)).toEqual(colour(4));
 });
 
-it('other work runs while a large one is decoded, and a signal ends it', async () => {
+it('other work runs while a large BMP file is decoded, and a signal ends decoding', async () => {
   const width = 2048;
   const height = (2 * BAND_PIXELS) / width + 1;
   const raw = await sharp({ create: { width, height, channels: 3, background: '#123456' } })
@@ -136,7 +136,7 @@ it('other work runs while a large one is decoded, and a signal ends it', async (
   expect([...data.subarray(-3)]).toEqual([0x56, 0x34, 0x12]);
 });
 
-describe('what is no whole BMP', () => {
+describe('a damaged BMP file', () => {
   it.each<[string, Uint8Array, string]>([
     ['nothing but two letters', Uint8Array.from(Buffer.from('BM')), 'no known format'],
     ['a text', Uint8Array.from(Buffer.from('BMW and others are makers of cars')), 'no known format'],
@@ -170,7 +170,7 @@ describe('what is no whole BMP', () => {
     await expect(decodeInPage(file, 'image')).rejects.toThrow(message);
   });
 
-  it('never makes more of random bytes than an error', async () => {
+  it('is an error in random bytes, too', async () => {
     for (let seed = 1; seed < 300; seed++) {
       const { name } = cases[seed % cases.length]!;
       const file = bytesOf(name);

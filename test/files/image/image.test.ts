@@ -26,7 +26,7 @@ const pixel = (image: Pixels, x: number, y: number) => [
   ...image.data.subarray(3 * (y * image.width + x), 3 * (y * image.width + x) + 3),
 ];
 
-describe('encoding and decoding', () => {
+describe('encoding and decoding an image', () => {
   it.each(IMAGE_FORMATS.map((format) => [format, format === 'png' ? 0 : 12] as const))(
     '%s keeps the image within %d of 255',
     async (format, tolerance) => {
@@ -187,7 +187,7 @@ describe('encoding and decoding', () => {
   });
 });
 
-describe('parameters', () => {
+describe('generation parameters in an image file', () => {
   const parameters = {
     prompt: 'a red balloon, "big"\nсолнце 🎈',
     negativePrompt: 'blurry',
@@ -196,7 +196,7 @@ describe('parameters', () => {
   };
   const text = parametersText(parameters);
 
-  it('read as A1111 writes them', () => {
+  it('are read as A1111 writes them', () => {
     const lines = text.split('\n');
     expect(lines.slice(0, 3)).toEqual(['a red balloon, "big"', 'солнце 🎈', 'Negative prompt: blurry']);
     expect(lines[3]).toMatch(

@@ -18,7 +18,7 @@ it.each([
   [2500, 2500, 33, 47, false],
   [900, 1200, 10, 7, true],
   [40, 30, 90, 700, false],
-])('%d × %d to %d × %d, rows first: %s', (width, height, toWidth, toHeight, rowsFirst) => {
+])('a resample of %d × %d to %d × %d, rows first: %s', (width, height, toWidth, toHeight, rowsFirst) => {
   const image = pixelsOf(width, height);
   const options = { filter: 'bicubic', rowsFirst } as const;
   const whole = resample(image, toWidth, toHeight, options);
@@ -30,7 +30,7 @@ it.each([
   expect(turns > 0).toBe(width * height > 2 ** 19);
 });
 
-it('bands of any rows in any order are those of the whole', () => {
+it('bands of any rows in any order are those of the whole image', () => {
   const image = pixelsOf(90, 60);
   const whole = resample(image, 12, 20, { rowsFirst: true });
   const resampling = new Resampling(image, 12, 20, { rowsFirst: true });

@@ -27,7 +27,7 @@ function colours(width: number, height: number): Pixels {
   return { width, height, data };
 }
 
-describe('transparency', () => {
+describe('transparency of an image', () => {
   it.each([
     [0, '#000000'],
     [255, '#ffffff'],
@@ -46,7 +46,7 @@ describe('transparency', () => {
   });
 });
 
-it('greyscale has the values of libvips', async () => {
+it('a greyscale image has the values of libvips', async () => {
   const image = colours(300, 200);
   const expected = await raw(image.data, 300, 200, 3).greyscale().raw().toBuffer();
   const { data } = greyscale(image);
@@ -97,7 +97,7 @@ it('fill bytes between the segments of a JPEG are skipped', async () => {
   expect(readHeader(filled)).toMatchObject({ width, height, orientation: 6 });
 });
 
-it('the header of other files is their format, or nothing', async () => {
+it('the header of other files gives their format, or nothing', async () => {
   const image = raw(colours(9, 40).data, 9, 40, 3);
   for (const format of ['gif', 'tiff'] as const)
     expect(readHeader(await image.clone().toFormat(format).toBuffer())).toBe(format);

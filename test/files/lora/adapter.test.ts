@@ -39,7 +39,7 @@ describe('the alpha of LoKr whose factors are both whole has no effect', () => {
     ['F32', F32],
     ['BF16', BF16],
     ['F16', F16],
-  ])('as 9999999999 in %s', async (dtype, alpha) => {
+  ])('the alpha of %s may be 9999999999, which has no effect', async (dtype, alpha) => {
     const file = await withAlphas('lokr-whole', dtype, [], alpha);
     expect(scalesOf(file)).toEqual([1, 1, 1]);
     await file.close();
@@ -51,7 +51,7 @@ it.each<[string, string, Dtype, number[], Uint8Array, string]>([
   ['LoKr with one factor of two parts', 'lokr', 'F16', [], F16, 'is Infinity'],
   ['LoRA', 'lora', 'F16', [], littleEndian(0x7e00), 'is NaN'],
   ['whole LoKr', 'lokr-whole', 'F16', [2], littleEndian(1, 1), 'is of the shape [2]'],
-])('%s is refused by an alpha that is no scale (%s, %s)', async (_, golden, dtype, shape, alpha, problem) => {
+])('a LoRA %s is refused by a wrong alpha (%s, %s)', async (_, golden, dtype, shape, alpha, problem) => {
   await expect(withAlphas(golden, dtype, shape, alpha)).rejects.toMatchObject({
     code: 'bad_checkpoint',
     message: expect.stringMatching(

@@ -15,7 +15,7 @@ async function refusal(file: Uint8Array): Promise<EngineError> {
   return error as EngineError;
 }
 
-it('reads all of a FLAC file of tiny frames, whose headers may stand anywhere', async () => {
+it('the FLAC reader reads all of a file of tiny frames, whose headers may stand anywhere', async () => {
   const [frames, block] = [2000, 256];
   const sound = await read(flacOfSilence(frames, block));
   expect(sound.samples.length).toBe(frames * block);
@@ -104,7 +104,7 @@ describe('damage within a FLAC file', () => {
   });
 });
 
-it('decodes few samples of a FLAC file at once, however small its frames are', async () => {
+it('the FLAC reader decodes few samples at once, however small the frames are', async () => {
   let length = 0;
   for await (const { channels } of soundPieces(flacOfSilence(200, 60_000), 'FLAC')!) {
     const samples = channels[0]?.length ?? 0;

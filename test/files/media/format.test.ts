@@ -21,13 +21,13 @@ function told(start: string, kind: MediaKind): string {
 /** Runs a function that is stopped, even within a regular expression, when it takes a hundred times as long as it should. */
 const withinSeconds = <T>(run: () => T): T => runInNewContext('run()', { run }, { timeout: 5000 }) as T;
 
-describe('SVG', () => {
+describe('SVG files', () => {
   it.each([
     ['<svg xmlns="http://www.w3.org/2000/svg">'],
     [
       ' \n<?xml version="1.0"?>\n<!-- a -- comment > --> <!----><!-- b --->\n<!DOCTYPE svg PUBLIC "a" "b">\n<svg>',
     ],
-  ])('is refused by name %#', (start) => {
+  ])('are refused by name %#', (start) => {
     expect(told(start, 'image')).toContain('(SVG)');
     expect(readHeader(latin1Bytes(start))).toBe('svg');
   });
@@ -40,13 +40,13 @@ describe('SVG', () => {
     ['an ended comment and many that are not', `<!---->${'<!-- '.repeat(10_000)}`],
     ['spaces', ' '.repeat(10_000)],
     ['comments within a declaration', `<?xml ${'<!---->'.repeat(10_000)}`],
-  ])('costs one pass over what is none: %s', (_, start) => {
+  ])('are told from other files in one pass: %s', (_, start) => {
     expect(withinSeconds(() => told(start, 'image'))).toMatch(/no known format|HTML or XML/);
     expect(withinSeconds(() => readHeader(latin1Bytes(start)))).toBeNull();
   });
 });
 
-describe('sounds', () => {
+describe('sound files', () => {
   const frame = (second: number, third: number) => String.fromCharCode(0xff, second, third, 0);
 
   it.each([
@@ -71,7 +71,7 @@ describe('sounds', () => {
     [`${tag(0)}\x89PNG\r\n\x1a\n`, 'MP3'],
     [tag(0).slice(0, 100), 'MP3'],
     ['ID3', 'MP3'],
-  ])('behind a tag %#', (start, name) => expect(mediaFormat(latin1Bytes(start))?.name).toBe(name));
+  ])('are known behind a tag %#', (start, name) => expect(mediaFormat(latin1Bytes(start))?.name).toBe(name));
 
   it('of Ogg are sounds, unless the first page is of Theora', () => {
     const page = (packet: string) => latin1Bytes(`OggS\0\x02${'\0'.repeat(20)}\x01\x2a${packet}`);

@@ -21,7 +21,7 @@ const clipOf = (count: number, side: number) => ({
 });
 const SOUND = { samples: new Float32Array(2000), rate: 1000 };
 
-describe('passes', () => {
+describe('checkGiven() accepts', () => {
   it.each<[MediaKind, unknown]>([
     ['image', new Uint8Array(3)],
     ['image', pixels(4, 3)],
@@ -32,7 +32,7 @@ describe('passes', () => {
   ])('%s %#', (kind, given) => expect(check(kind, given)).not.toThrow());
 });
 
-describe('refuses', () => {
+describe('checkGiven() refuses', () => {
   it.each<[MediaKind, unknown, RegExp, maxImagePixels?: number]>([
     ['image', 'data:image/png;base64,AA', /^it is string: give the bytes of a file/],
     ['image', null, /^it is object/],
@@ -68,7 +68,7 @@ describe('refuses', () => {
   });
 });
 
-it('alpha is laid over white, or dropped', () => {
+it('alpha of a given image is laid over white, or dropped', () => {
   const image = { width: 2, height: 1, data: Uint8ClampedArray.of(10, 20, 30, 255, 100, 100, 100, 51) };
   expect([...coloursOf(image, 'white').data]).toEqual([10, 20, 30, 224, 224, 224]);
   expect([...coloursOf(image, 'dropped').data]).toEqual([10, 20, 30, 100, 100, 100]);

@@ -46,14 +46,14 @@ const bounds = { maxImagePixels: 80, maxVideoPixels: 12, maxVideoFrames: 9, maxM
 const read = (limits: object, signal?: AbortSignal) =>
   readContainer(new Uint8Array(1), { name: 'video', format: 'MP4' }, { ...bounds, ...limits }, {}, signal);
 
-it('refuses them before their pixels are copied, and closes each frame', async () => {
+it('frames larger than their track states are refused before their pixels are copied, and closed', async () => {
   await expect(read({})).rejects.toThrow('video has a frame of 9 × 9 pixels');
   await expect(read({ maxImagePixels: 81 })).rejects.toThrow('video has frames of 89 pixels to decode');
   expect(closed.splice(0)).toEqual([0, 1, 2, 0, 1, 2]);
   expect((await read({ maxImagePixels: 81, maxVideoPixels: 89 })).frames).toHaveLength(3);
 });
 
-it('closes the frame at which a request leaves', async () => {
+it('the frame at which a request leaves is closed', async () => {
   closed.length = 0;
   const leaving = new AbortController();
   const reading = read({}, leaving.signal);

@@ -74,7 +74,7 @@ describe('images as PIL decodes them', () => {
   });
 });
 
-describe('channels behind the colours', () => {
+describe('channels behind the colours of an image', () => {
   const { grey, rgb, cmyk } = PHOTOMETRIC;
   const { alpha, nothing } = EXTRA;
   // CMYK 10, 20, 30, 40 is RGB 207, 198, 190; half of each colour and half of white is what lies over white.
@@ -129,7 +129,7 @@ describe('a large image', () => {
   });
 });
 
-describe('refusals', () => {
+describe('refusals of images', () => {
   it('names the size of a bomb, the limit and its option, before pixels are decoded', async () => {
     const header = Buffer.alloc(13);
     header.writeUInt32BE(12_000, 0);

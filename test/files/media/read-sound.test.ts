@@ -31,7 +31,7 @@ function likeness(found: Float32Array, wanted: Float32Array): number {
   return 10 * Math.log10(energy / error);
 }
 
-describe('sounds', () => {
+describe('sound files', () => {
   it.each(goldens)('$name has the samples that load_audio reads', async ({ file, samples }) => {
     const sound = await read(file);
     expect(sound.rate).toBe(RATE);
@@ -46,7 +46,7 @@ describe('sounds', () => {
     expect(higher.samples.length).toBe(Math.ceil(0.27 * 24_000));
   });
 
-  it('is read alike where there is no Node', async () => {
+  it('are read alike without Node', async () => {
     const { file, samples } = golden('flac');
     const all = { maxImagePixels: 1, maxVideoPixels: 1, maxVideoFrames: 1, maxMediaSeconds: 60 };
     const sound = await PAGE_DECODERS.audio(file, 'sound', { bounds: all, rate: RATE });
@@ -61,7 +61,7 @@ describe('a sound is resampled while it is decoded', () => {
   const reader = (pieces: () => AsyncGenerator<SoundPiece, void>) =>
     soundReader(async () => pieces())(mp4, 'sound', { bounds, rate: RATE });
 
-  it('and its pieces are not kept', async () => {
+  it('and the pieces are not kept', async () => {
     const sound = await reader(async function* () {
       // Each piece lies where the one before it was.
       const piece = new Float32Array(length);
@@ -76,7 +76,7 @@ describe('a sound is resampled while it is decoded', () => {
     expect(sound).toEqual(wanted);
   });
 
-  it('and a sample that is no number ends it', async () => {
+  it('and a sample that is no number ends the sound', async () => {
     let given = 0;
     const reading = reader(async function* () {
       for (; given < count; given++)
@@ -137,7 +137,7 @@ it('a FLAC file is read between tags', async () => {
   for (const one of [tagged, both]) expect(likeness((await read(one)).samples, samples)).toBeGreaterThan(60);
 });
 
-describe('refusals', () => {
+describe('refusals of sounds', () => {
   it('refuses a FLAC file by the length that it states, before it is decoded', async () => {
     const head = Uint8Array.from(golden('flac').file.subarray(0, 42));
     new DataView(head.buffer).setUint32(22, 2 ** 31);
@@ -159,7 +159,7 @@ describe('refusals', () => {
     expect(message).toMatch(/damaged or cut off/);
   });
 
-  it('what is no sound, what has no samples, and rates that nobody hears', async () => {
+  it('name files that are no sound, have no samples, or a rate that is not heard', async () => {
     const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
     expect((await refusal(png)).message).toContain('is a PNG file, an image and not a sound');
     expect((await refusal(Buffer.from('hello there'))).message).toContain('no known format');

@@ -46,7 +46,7 @@ it('frames that are larger than their file states are counted when they are deco
   expect(() => count({ width: 10, height: 10 })).toThrow('video has frames of 300 pixels to decode');
 });
 
-describe('animations', () => {
+describe('animations as videos', () => {
   it.each(animations)('$name has the frames that PIL decodes', async ({ file, size, frames }) => {
     const clip = await read(file);
     expect([clip.source.width, clip.source.height]).toEqual(size);
@@ -123,7 +123,7 @@ describe.runIf(!isInstalled)('containers without @mediabunny/server', () => {
   });
 });
 
-describe.runIf(isInstalled)('containers', () => {
+describe.runIf(isInstalled)('video containers', () => {
   it.each(videos)('$name has the frames that were encoded', async ({ file, rotation }) => {
     const clip = await read(file, { frames: () => [0, 5, 19] });
     const [width, height] = rotation === 90 ? [38, 50] : [50, 38];

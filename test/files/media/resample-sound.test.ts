@@ -18,7 +18,7 @@ function resampled(samples: Float32Array, from: number, to: number, step = sampl
   return Float32Array.from(made.flatMap((some) => [...some]));
 }
 
-describe('resampling', () => {
+describe('resampling a sound', () => {
   const tone = (rate: number, hertz: number) =>
     Float32Array.from({ length: rate / 2 }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate));
   const level = (samples: Float32Array) => {

@@ -26,13 +26,13 @@ const cases = Object.entries(golden.cases);
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-it.each(cases)('%s: planes become the colours of FFmpeg', (_, { planes, matrix, full_range, frames }) => {
+it.each(cases)('planes of %s become the colours of FFmpeg', (_, { planes, matrix, full_range, frames }) => {
   const colours = { matrix, fullRange: full_range };
   const { data } = rgbOfPlanes(bytesOf(planes), { width, height }, planeFormat('I420', colours)!, colours);
   expect(digest(data)).toBe(frames[0]);
 });
 
-it('values of more bits are rounded to eight', () => {
+it('values of more than eight bits are rounded to eight', () => {
   const [, { planes, frames, matrix }] = cases[0]!;
   const colours = { matrix, fullRange: false };
   const wide = Uint16Array.from(bytesOf(planes), (value) => (value << 2) + 1);
@@ -45,7 +45,7 @@ it('values of more bits are rounded to eight', () => {
   expect(planeFormat(null, colours)).toBeNull();
 });
 
-it('rates are those that the clock of a container hides', () => {
+it('frame rates are those that the clock of a container hides', () => {
   const stamps = (rate: number, count: number, clock = 1e-3) =>
     Array.from({ length: count }, (_, i) => Math.round(i / rate / clock) * clock + 0.2);
   for (const rate of [1, 7.5, 12, 12.5, 15, 25, 30, 60])
@@ -62,7 +62,7 @@ const isInstalled = (await loadMediabunny()) !== null;
 if (!isInstalled)
   console.log('NOT RUN: tests of colours of containers, since @mediabunny/server is not installed');
 
-describe.runIf(isInstalled)('containers', () => {
+describe.runIf(isInstalled)('colours of containers', () => {
   it.each(cases)('%s has the frames and the rate of FFmpeg', async (_, { file, fps, frames }) => {
     const bounds = { maxImagePixels: 1e6, maxVideoPixels: 1e8, maxVideoFrames: 100, maxMediaSeconds: 60 };
     const clip = await readVideo(bytesOf(file), 'video', { bounds });

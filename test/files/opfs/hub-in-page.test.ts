@@ -17,7 +17,7 @@ const fetchedOf = ({ events }: Tab): number => {
   return done?.type === 'done' ? done.fetched : -1;
 };
 
-test('a model is stored by its digests, and read by folder and name', async () => {
+test('a model in a page is stored by its digests, and read by folder and name', async () => {
   const { hub, storage, tab } = await originFixture();
   const page = tab();
   const { path, revision } = await page.resolve();
@@ -95,7 +95,7 @@ test('a page that is closed during a download leaves what arrived, and nothing l
   expect((await second.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
 });
 
-test('writes of the browser may be short', async () => {
+test('short writes of the browser are continued', async () => {
   const { storage, tab } = await originFixture();
   storage.mostPerWrite = 1000;
   const page = tab();
@@ -103,7 +103,7 @@ test('writes of the browser may be short', async () => {
   expect((await page.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
 });
 
-test('one file of a repository is a folder with that file, and is not removed alone', async () => {
+test('a single file of a repository is a folder with that file, and is not removed alone', async () => {
   const { tab } = await originFixture();
   const page = tab();
   const { path } = await page.resolve({}, `${ID}:${WEIGHTS}`);
@@ -146,7 +146,7 @@ test('a tab goes on for another one that ends', async () => {
   expect((await second.read((await opening).path, WEIGHTS)).equals(weightsOf())).toBe(true);
 });
 
-test('without the hub the stored model opens, with the event that says so', async () => {
+test('the stored model opens without the hub, with the event that says so', async () => {
   const { hub, tab } = await originFixture();
   await tab().resolve();
   await hub.close();
@@ -235,7 +235,7 @@ test('components of pipelines are folders', async () => {
   });
 });
 
-test('the errors of settings name the options of a page', async () => {
+test('errors of settings name the options of a page', async () => {
   const { hub, tab } = await originFixture();
   hub.token = 'hf_other';
   await expect(tab().resolve()).rejects.toMatchObject({
@@ -244,7 +244,7 @@ test('the errors of settings name the options of a page', async () => {
   });
 });
 
-test('a page without a private file system is told so', async () => {
+test('a page without a private file system is refused with the reason', async () => {
   const { storage, tab } = await originFixture();
   storage.isRefused = true;
   await expect(tab().resolve()).rejects.toMatchObject({

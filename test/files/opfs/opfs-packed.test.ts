@@ -22,7 +22,7 @@ function originOf(): { storage: MemoryStorage; tab: MemoryTab; stores: PageStore
   return { storage, tab, stores: new PageStores(tab) };
 }
 
-test('what was packed is read back, tensor by tensor', async () => {
+test('packed weights are read back, tensor by tensor', async () => {
   const { storage, stores } = originOf();
   expect(await stores.packed.read(VERSION)).toBeNull();
   await stores.packed.write(VERSION, entries());
@@ -51,7 +51,7 @@ test('packed weights that were read in place can be replaced once they are close
   expect(packedIn(storage)).toHaveLength(1);
 });
 
-test('another version is a miss and replaces the older one; another quantization stands beside it', async () => {
+test('another version of packed weights replaces the older one; another quantization stands beside it', async () => {
   const { storage, stores } = originOf();
   await stores.packed.write(VERSION, entries());
   expect(await stores.packed.read({ ...VERSION, identity: 'two' })).toBeNull();
@@ -62,7 +62,7 @@ test('another version is a miss and replaces the older one; another quantization
   await (await stores.packed.read({ ...VERSION, identity: 'two' }))!.close();
 });
 
-test('a file that differs from its checksum is removed', async () => {
+test('a packed file that differs from its checksum is removed', async () => {
   const { storage, stores } = originOf();
   await stores.packed.write(VERSION, entries());
   storage.content(packedIn(storage)[0]!).bytes[2 ** 20 + 100]! ^= 1;
@@ -70,7 +70,7 @@ test('a file that differs from its checksum is removed', async () => {
   expect(packedIn(storage)).toEqual([]);
 });
 
-test('a file that a tab reads is not replaced under it', async () => {
+test('a packed file that a tab reads is not replaced', async () => {
   const { storage, stores } = originOf();
   await stores.packed.write(VERSION, entries());
   const other = new PageStores(storage.tab());

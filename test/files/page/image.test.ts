@@ -26,7 +26,7 @@ const inNode: typeof inPage = face;
 
 const image: face.Pixels = { width: 2, height: 1, data: Uint8Array.of(1, 2, 3, 250, 251, 252) };
 
-it('both faces export the same names', () => {
+it('both faces of svc-engine/image export the same names', () => {
   for (const name of NAMES) expect(typeof inPage[name]).toBe(typeof inNode[name]);
 });
 
@@ -45,7 +45,7 @@ it.each([
     async () =>
       Buffer.from('<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
   ],
-])('%s is refused in the words of Node', async (_, make) => {
+])('the image %s is refused in the words of Node', async (_, make) => {
   const file = await make();
   const expected: unknown = await face.decodeImage(file, 'start.png').catch((error: unknown) => error);
   const error: unknown = await decodeImage(file, 'start.png').catch((error: unknown) => error);
@@ -60,7 +60,7 @@ it('an image of 8192 × 8193 pixels is refused before it is decoded', async () =
   await expect(decodeImage(file, 'start.png')).rejects.toThrow(/\(more than 8192 × 8192 pixels\)/);
 });
 
-it('a quality that is none of 1 to 100 is refused in both', async () => {
+it('a quality that is not within 1 to 100 is refused in both', async () => {
   for (const quality of [0, 101, 50.5, Number.NaN]) {
     const error = {
       code: 'bad_request',
@@ -81,7 +81,7 @@ it('a PNG file of a page has the pixels and the parameters of one of Node', asyn
   expect(text(file)).toEqual(new Uint8Array(text(fromNode)));
 });
 
-it('a medium is held against its bound by its header, and not decoded for a request that has left', async () => {
+it('a medium is checked against its bound by its header, and not decoded for a request that has left', async () => {
   const file = await encodeImage(image, { format: 'png' });
   const bounds = { maxImagePixels: 1, maxVideoPixels: 1, maxVideoFrames: 1, maxMediaSeconds: 1 };
   const read = PAGE_DECODERS.image(file, 'image', { bounds, alpha: 'white' });

@@ -34,7 +34,7 @@ async function bytesOf(posted: PostedFiles, folder: string, name: string): Promi
   return [...(await source.read(0, source.size))];
 }
 
-it('reads of several folders at once get the bytes of their own files', async () => {
+it('concurrent reads of several folders get the bytes of their own files', async () => {
   const model = openPosted(
     'page:m',
     posted([readable('a/x.bin', [1, 2, 3]), readable('b/x.bin', [4, 5, 6])]),
@@ -59,7 +59,7 @@ it('a further worker reads the files over a port of its own', async () => {
   ]);
 });
 
-it('an error of the page names the file', async () => {
+it('an error of the page names the file that was read', async () => {
   const broken: ReadableFile = {
     name: 'a.bin',
     size: 2,

@@ -11,22 +11,22 @@ const none = new Set<string>();
 const kept = (of: Map<string, ChainedPage>, most: number, coming = none): string =>
   [...keptPages(of, most, coming)].sort().join('');
 
-it('keeps what the latest used needs, however long ago that was used itself', () => {
+it('evicting pages keeps what the latest used page needs, however long ago that was used itself', () => {
   const all = pages(['a', null], ['x', null], ['y', 'x'], ['b', 'a'], ['c', 'b']);
   expect([5, 4, 3, 2, 1, 0].map((most) => kept(all, most))).toEqual(['abcxy', 'abcx', 'abc', 'ab', 'a', '']);
   expect(kept(pages(['a', null], ['b', 'a', 3], ['c', 'b']), 4)).toBe('ab');
 });
 
-it('keeps nothing that hangs on nothing, on itself or in a circle', () => {
+it('evicting pages keeps no page that hangs on a missing page, on itself or in a circle', () => {
   const all = pages(['a', null], ['d', 'gone'], ['e', 'd'], ['s', 's'], ['p', 'q'], ['q', 'p'], ['r', 'p']);
   expect(kept(all, 100)).toBe('a');
 });
 
-it('keeps what hangs on a page that is just being written', () => {
+it('evicting pages keeps what hangs on a page that is just being written', () => {
   expect(kept(pages(['d', 'c'], ['e', 'd']), 100, new Set(['c']))).toBe('de');
 });
 
-it('of any forest keeps whole chains, and no leaf that is used less recently than one that goes', () => {
+it('evicting pages of any forest keeps whole chains, and evicts the least recently used leaves', () => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = randomInteger(seed);
     const names = Array.from({ length: 30 }, (_, i) => String.fromCharCode(97 + i));

@@ -21,7 +21,7 @@ afterEach(async () => {
   await redis.stop();
 });
 
-it('keeps pages beyond a connection, with a time to live', async () => {
+it('the Redis store keeps pages beyond a connection, with a time to live', async () => {
   await Promise.all([1, 2].map((i) => store.write(name(`p${i}`), null, page(i))));
   const again = await openRedisStore(redis.url, () => {});
   expect(await again.leading(['p1', 'p2', 'p3'].map(name))).toBe(2);
@@ -31,7 +31,7 @@ it('keeps pages beyond a connection, with a time to live', async () => {
   expect(again).toMatchObject({ backend: 'redis', used: null });
 });
 
-it('renews the time of all pages up to one that is used, the first last, once a minute', async () => {
+it('the Redis store renews the time of all pages up to one that is used, the first last, once a minute', async () => {
   const pages = ['p1', 'p2', 'p3'].map(name);
   for (const again of [1, 2]) {
     store.touch(pages);
@@ -41,7 +41,7 @@ it('renews the time of all pages up to one that is used, the first last, once a 
   }
 });
 
-it('finds none in a damaged value', async () => {
+it('the Redis store finds no page in a damaged value', async () => {
   await store.write(name('a'), null, page(1));
   const [key] = [...redis.values.keys()];
   redis.values.get(key!)![1000]! ^= 1;
@@ -50,7 +50,7 @@ it('finds none in a damaged value', async () => {
   expect(await store.read(name('a'))).toBeNull();
 });
 
-it('that goes away costs pages, and says so once, without the password', async () => {
+it('the Redis store loses pages when Redis goes away, and says so once, without the password', async () => {
   await store.write(name('a'), null, page(1));
   await redis.stop();
   expect(await store.read(name('a'))).toBeNull();
@@ -61,7 +61,7 @@ it('that goes away costs pages, and says so once, without the password', async (
   expect(troubles[0]).not.toContain('secret');
 });
 
-it('that is not there is refused', async () => {
+it('a Redis store that is not there is refused', async () => {
   await redis.stop();
   await expect(openRedisStore(redis.url, () => {})).rejects.toMatchObject({
     code: 'network',

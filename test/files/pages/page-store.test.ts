@@ -56,7 +56,7 @@ function allFiles(folder: string): string[] {
   return readdirSync(folder).flatMap((part) => readdirSync(join(folder, part)));
 }
 
-describe('names', () => {
+describe('names of stored pages', () => {
   it('differ by everything that decides what a page holds', () => {
     const names = [
       pageName('model', null, 'scope', 'tokens'),
@@ -115,7 +115,7 @@ describe('the folder of pages', () => {
         writeFileSync(file, bytes);
       },
     ],
-  ])('finds none in a file that is %s, and takes a new one', async (_, damage) => {
+  ])('finds no page in a file that is %s, and takes a new one', async (_, damage) => {
     const folder = await temporaryFolder();
     await (await open(folder)).write(name('a'), null, page(1));
     damage(fileOf(folder, name('a')));
@@ -126,7 +126,7 @@ describe('the folder of pages', () => {
     expect(await store.read(name('a'))).toEqual(page(1));
   });
 
-  it("finds none in another's file, nor where a file has gone", async () => {
+  it("finds no page in another's file, nor where a file has gone", async () => {
     const folder = await temporaryFolder();
     const store = await open(folder);
     await store.write(name('a'), null, page(1));
@@ -278,7 +278,7 @@ describe('the folder of pages', () => {
   });
 });
 
-it('weights are known by their bytes, wherever they lie', async () => {
+it('weights of stored pages are identified by their bytes, wherever they lie', async () => {
   const [a, b] = [await temporaryFolder(), await temporaryFolder()];
   const bytes = Buffer.from(page(5, 100_000));
   for (const folder of [a, b]) {

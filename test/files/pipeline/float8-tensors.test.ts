@@ -39,7 +39,7 @@ const e5m2 = (code: number): number => {
   return code > 127 ? -magnitude : magnitude;
 };
 
-describe('tensors without scales that are no matrices of whole blocks', () => {
+describe('FP8 tensors without scales that are no matrices of whole blocks', () => {
   it.each([
     ['F8_E4M3', e4m3],
     ['F8_E5M2', e5m2],
@@ -70,7 +70,7 @@ describe('tensors without scales that are no matrices of whole blocks', () => {
 });
 
 it.each(['scale_weight', 'weight_scale', 'weight_scale_inv'])(
-  'a matrix keeps its codes with the scale of %s',
+  'an FP8 matrix keeps its codes with the scale of %s',
   async (name) => {
     const tensors = map(
       entry('x.weight', 'F8_E4M3', [2, 128], CODES),
@@ -85,12 +85,12 @@ it.each(['scale_weight', 'weight_scale', 'weight_scale_inv'])(
   },
 );
 
-it('a matrix that was cast has the scale 1', async () => {
+it('an FP8 matrix that was cast has the scale 1', async () => {
   const read = withScales(readFloat8(map(entry('x.weight', 'F8_E4M3', [2, 128], CODES))));
   expect(await numbersOf(read.get('x.weight_scale')!)).toEqual([1]);
 });
 
-it('a convolution with a scale becomes f32', async () => {
+it('an FP8 convolution with a scale becomes f32', async () => {
   const conv = entry('x.weight', 'F8_E4M3', [2, 128, 1, 1], CODES);
   const read = readFloat8(map(conv, scalar('x.scale_weight', 0.5))).get('x.weight')!;
   expect(read).toMatchObject({ dtype: 'F32', bytes: 1024 });
@@ -103,7 +103,7 @@ it('a convolution with a scale becomes f32', async () => {
   );
 });
 
-it('parts of a fused matrix have its scale, or those of their rows', async () => {
+it('parts of a fused FP8 matrix have its scale, or those of their rows', async () => {
   const codes = entry('qkv.weight', 'F8_E4M3', [6, 128], new Uint8Array(768).fill(1));
   const rename = (name: string, shape: readonly number[]) =>
     equalRows(['q.weight', 'k.weight', 'v.weight'], name ? shape : []);

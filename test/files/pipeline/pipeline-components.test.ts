@@ -10,7 +10,7 @@ import { INDEX, PIPELINE, refusal } from './tiny-index.ts';
 
 const folderOf = temporaryFolders();
 
-describe('components', () => {
+describe('components of a pipeline', () => {
   it.each([
     [null, null],
     ['diffusers', 'StableDiffusionSafetyChecker'],
@@ -20,7 +20,7 @@ describe('components', () => {
     expect((await openPipeline(path, openDiskFolder, knownPipelines())).unused).toEqual({});
   });
 
-  it('that the class has no use for are named, and not read', async () => {
+  it('are named, and not read, if the class has no use for them', async () => {
     const controlnet = ['diffusers', 'ControlNetModel'];
     const path = await folderOf({ ...PIPELINE, 'model_index.json': { ...INDEX, controlnet } });
     const { unused, components } = await openPipeline(path, openDiskFolder, knownPipelines());
@@ -56,7 +56,7 @@ describe('components', () => {
   });
 });
 
-describe('is refused:', () => {
+describe('a pipeline component is refused:', () => {
   it.each<[string, Files, Files, string, RegExp]>([
     [
       'a component its class needs',

@@ -113,7 +113,7 @@ describe('a pipeline', () => {
   ])('the id %s is of %s', (id, expected) => expect(knownPipelines().classOfModelId(id)).toBe(expected));
 });
 
-describe('is refused:', () => {
+describe('a pipeline index is refused:', () => {
   const LANGUAGE = {
     'config.json': { architectures: ['Qwen3ForCausalLM'], model_type: 'qwen3' },
     'model.safetensors': '',

@@ -87,7 +87,7 @@ describe('a checkpoint whose template renders harmony', () => {
   });
 });
 
-it('a template with an identity of its own is used as it is', () => {
+it('a harmony template with an identity of its own is used as it is', () => {
   const own = open('You are Tim.');
   expect(() => own.render({ messages: CALLED, kwargs: { reasoning_effort: 'low' } })).toThrow('not both');
 });

@@ -39,7 +39,7 @@ describe.each([
   ['v11', 35],
   ['v13', 40],
   ['v15', 40],
-])('version %s', (version, least) => {
+])('the Mistral template of version %s', (version, least) => {
   const template = templateOf(version);
 
   it('renders conversations as mistral-common does', () => {
@@ -53,7 +53,7 @@ describe.each([
     }
   });
 
-  it('tells the formats of replies', () => {
+  it('states the formats of replies', () => {
     expect(template.problem).toBeNull();
     expect(template.reads('tools')).toBe(true);
     expect(template.reads('reasoning_effort')).toBe(version === 'v15');
@@ -65,7 +65,7 @@ describe.each([
   });
 });
 
-describe('beside what mistral-common takes', () => {
+describe('the Mistral template beside what mistral-common takes', () => {
   const user = (content: string): TemplateMessage => ({ role: 'user', content });
 
   it('renders sounds beside a system message', () => {

@@ -13,7 +13,7 @@ const render = (source: string, rendering: ChatRendering): string =>
 
 const hi = [{ role: 'user', content: 'Hi' }];
 
-describe('messages', () => {
+describe('messages for a template', () => {
   const traits = { roles: new Set<string>(), takesText: true, takesParts: false };
   const call = (args: string | Record<string, unknown>) => [
     {
@@ -74,7 +74,7 @@ describe('messages', () => {
       '{{ messages[0].content }}{% for c in messages[-1].tool_calls or [] %}{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}{% endif %}{% endfor %}';
     expect(render(source, { messages: [...hi, ...call('{"a":[1]}')] })).toBe('Hi{"a":[1]}');
   });
-  it.each(['{"a":', '[1]', '"x"', 'null'])('leave %j as what the model wrote for arguments', (args) => {
+  it.each(['{"a":', '[1]', '"x"', 'null'])('keep %j as the text of the model for arguments', (args) => {
     for (const argumentsAsText of [false, true])
       expect(prepareMessages(call(args), { ...traits, argumentsAsText })).toMatchObject([
         { tool_calls: [{ function: { name: 'f', arguments: args } }] },

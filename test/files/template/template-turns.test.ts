@@ -44,7 +44,7 @@ const called = (...ids: (string | undefined)[]) => ({
 });
 const result = (content: string, id?: string) => ({ role: 'tool', content, ...(id && { tool_call_id: id }) });
 
-describe('ids of calls', () => {
+describe('ids of calls in a template', () => {
   const ids = (text: string) => [...text.matchAll(/(?:\}|\bone|\btwo)([a-z0-9]{9})/gi)].map(([, id]) => id);
 
   it('are shortened for a template that wants them short, call and result alike', () => {

@@ -26,7 +26,7 @@ function thrown(action: () => unknown): EngineError {
 
 const hi = [{ role: 'user', content: 'Hi' }];
 
-describe('rendering', () => {
+describe('rendering a chat template', () => {
   it('gives the template messages, special tokens and the generation prompt', () => {
     const source =
       "{{ bos_token }}{{ messages[0]['content'] + eos_token }}{% if add_generation_prompt %}>{% endif %}";
@@ -89,7 +89,7 @@ describe('rendering', () => {
   });
 });
 
-describe('roles', () => {
+describe('roles that a template knows', () => {
   const roles = (source: string) => [...namedRoles(new JinjaTemplate(source, 'roles').syntax)].toSorted();
 
   it('are read where a role is compared, in any spelling', () => {
@@ -124,7 +124,7 @@ describe('roles', () => {
   });
 });
 
-describe('content', () => {
+describe('content of messages in a template', () => {
   const parts = [
     { type: 'text', text: 'one' },
     { type: 'text', text: 'two' },
@@ -179,7 +179,7 @@ describe('content', () => {
   });
 });
 
-describe('calls and reasoning in the history', () => {
+describe('calls and reasoning in earlier messages', () => {
   const messages = [
     ...hi,
     {

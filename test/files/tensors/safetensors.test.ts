@@ -18,7 +18,7 @@ const f32 = (shape: unknown, begin: number, end: number) => ({
   data_offsets: [begin, end],
 });
 
-describe('reading', () => {
+describe('reading a safetensors file', () => {
   it('finds each tensor at its place', async () => {
     const source = file({ __metadata__: { format: 'pt' }, b: f32([3], 8, 20), a: f32([2, 1], 0, 8) }, 20);
     const { tensors, metadata } = await readSafetensors(source);
@@ -149,7 +149,7 @@ describe('duplicateKey', () => {
   });
 });
 
-describe('writing', () => {
+describe('writing a safetensors file', () => {
   const specs = [
     { name: 'ä"\\', dtype: 'U8' as const, shape: [3] },
     { name: 'w', dtype: 'F32' as const, shape: [2] },

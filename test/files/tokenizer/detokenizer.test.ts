@@ -23,7 +23,7 @@ function streamed(tokenizer: Tokenizer, ids: number[], skipSpecialTokens: boolea
   return [...ids.map((id) => stream.push(id)), stream.flush()];
 }
 
-describe.each(families)('%s', (_, tokenizer) => {
+describe.each(families)('the detokenizer of %s', (_, tokenizer) => {
   it('streams random ids to the text of the whole', () => {
     const random = randoms(7);
     for (let round = 0; round < 500; round++) {
@@ -49,7 +49,7 @@ describe.each(families)('%s', (_, tokenizer) => {
   });
 });
 
-describe('bytes', () => {
+describe('bytes of a detokenizer', () => {
   const [, tokenizer] = families[0] ?? [];
   if (tokenizer === undefined) throw new Error('no tokenizer');
   const bytesOf = (text: string) => [...new TextEncoder().encode(text)];
@@ -82,7 +82,7 @@ describe('bytes', () => {
   });
 });
 
-describe('the leading space', () => {
+describe('the leading space of a detokenizer', () => {
   const [, tokenizer] = families[1] ?? [];
   if (tokenizer === undefined) throw new Error('no tokenizer');
   const id = (piece: string) => tokenizer.tokenToId(piece) ?? -1;
@@ -100,7 +100,7 @@ describe('the leading space', () => {
   });
 });
 
-describe.each(families)('%s behind another text', (name, tokenizer) => {
+describe.each(families)('the detokenizer of %s behind another text', (name, tokenizer) => {
   it('is what decoding both leaves behind the first', () => {
     const random = randoms(11);
     const some = (most: number) =>

@@ -21,7 +21,7 @@ const golden = JSON.parse(
   readFileSync(new URL('../../golden/tokenizers.json', import.meta.url), 'utf8'),
 ) as Golden;
 
-describe.each(golden.cases)('$name', ({ json, ids }) => {
+describe.each(golden.cases)('the tokenizer $name', ({ json, ids }) => {
   it('gives the ids of the Python library', () => {
     const tokenizer = openTokenizer({ tokenizerJson: json });
     golden.texts.forEach((text, at) => {
@@ -32,7 +32,7 @@ describe.each(golden.cases)('$name', ({ json, ids }) => {
 
 describe('vocab.json with merges.txt', () => {
   const { plain, ended, texts, cases } = golden.pairs;
-  it.each(cases)('by $config', ({ config, ids }) => {
+  it.each(cases)('gives the ids of the Python library by $config', ({ config, ids }) => {
     const isClip = config['tokenizer_class'] === 'CLIPTokenizer';
     const vocab = Object.fromEntries((isClip ? ended : plain).map((token, id) => [token, id]));
     const merges = isClip ? 'h i</w>\n' : 'h i\nĠ hi\n1 2\n';
@@ -41,7 +41,7 @@ describe('vocab.json with merges.txt', () => {
   });
 });
 
-describe('texts that nothing cuts', () => {
+describe('long texts without spaces', () => {
   const SECONDS = 20;
   it.each(golden.cases)(
     'take time in proportion: $name',

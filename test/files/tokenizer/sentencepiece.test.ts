@@ -29,7 +29,7 @@ const folder: Folder = {
   open: (name) => Promise.resolve(memorySource(name, model)),
 };
 
-it.each(golden.cases)('gives the ids of the Python class with $config', async ({ config, size, ids }) => {
+it.each(golden.cases)('SentencePiece gives the ids of Python with $config', async ({ config, size, ids }) => {
   const tokenizer = await readFolderTokenizer(folder, config);
   expect(tokenizer.vocabSize).toBe(size);
   golden.texts.forEach((text, at) => {
@@ -39,7 +39,7 @@ it.each(golden.cases)('gives the ids of the Python class with $config', async ({
   expect(tokenizer.tokenToId('<pad>')).toBe(0);
 });
 
-describe('is refused', () => {
+describe('a SentencePiece tokenizer is refused', () => {
   it.each([
     [
       { tokenizer_class: 'AlbertTokenizer' },
@@ -61,7 +61,7 @@ describe('is refused', () => {
     expect(() => open(Uint8Array.from(bytes))).toThrow(message);
   });
 
-  it('or read, whichever byte is changed', () => {
+  it('or reads texts, whichever byte is changed', () => {
     let refused = 0;
     for (let at = 0; at < model.length; at += 5) {
       const damaged = Uint8Array.from(model);

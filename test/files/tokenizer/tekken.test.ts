@@ -26,7 +26,7 @@ const folderOf = (files: Record<string, unknown>): Folder => ({
 });
 const open = (json: unknown, config = {}) => readFolderTokenizer(folderOf({ 'tekken.json': json }), config);
 
-it('gives the ids of mistral-common, and texts back', async () => {
+it('tekken.json gives the ids of mistral-common, and texts back', async () => {
   const tokenizer = await open(file);
   expect(tokenizer.vocabSize).toBe(SPECIALS + RANKS);
   expect(tokenizer.highestId).toBe(SPECIALS + RANKS - 1);
@@ -37,7 +37,7 @@ it('gives the ids of mistral-common, and texts back', async () => {
   expect(texts.length).toBeGreaterThan(200);
 });
 
-it('knows its special tokens', async () => {
+it('tekken.json has its special tokens', async () => {
   const tokenizer = await open(file, { eos_token: '[/INST]' });
   expect(tokenizer.specials).toEqual({
     bos_token: '<s>',
@@ -53,19 +53,19 @@ it('knows its special tokens', async () => {
   expect(tokenizer.chat).toMatchObject({ version: 'v11', efforts: null });
 });
 
-it('of a version before 11 may leave them out', async () => {
+it('tekken.json of a version before 11 may leave its special tokens out', async () => {
   const { special_tokens: _, ...older } = { ...file, config: { ...file.config, version: 'v3' } };
   const tokenizer = await open(older);
   expect(tokenizer.encode('[IMG][TOOL_CONTENT]<SPECIAL_20>')).toEqual([1, 10, 19, 20]);
 });
 
-it('is second to tokenizer.json', async () => {
+it('tekken.json is read if there is no tokenizer.json', async () => {
   const words = { model: { type: 'WordLevel', vocab: { a: 0 }, unk_token: 'a' } };
   const tokenizer = await readFolderTokenizer(folderOf({ 'tekken.json': file, 'tokenizer.json': words }), {});
   expect([tokenizer.vocabSize, tokenizer.chat]).toEqual([1, null]);
 });
 
-it('stands for the files of processors where there are none', async () => {
+it('tekken.json stands for the files of processors if there are none', async () => {
   const files = { 'tekken.json': { ...file, image: undefined, multimodal: file['image'] } };
   expect(await readProcessors(folderOf(files), Object.keys(files))).toEqual({
     'preprocessor_config.json': {
@@ -87,7 +87,7 @@ it('stands for the files of processors where there are none', async () => {
   });
 });
 
-describe('is refused', () => {
+describe('tekken.json is refused', () => {
   const { config, vocab, special_tokens: specials } = file;
   const exchanged = [...vocab.slice(0, 400), vocab[401]!, vocab[400]!, ...vocab.slice(402)];
   const repeated = vocab.map((token, at) =>
@@ -132,7 +132,7 @@ describe('is refused', () => {
     });
   });
 
-  it('where it is no tokenizer at all', () => {
+  it('if it is no tokenizer at all', () => {
     expect(() => tekkenFiles({})).toThrow(/tekken\.json: config\.pattern is left out/);
   });
 });

@@ -81,7 +81,7 @@ it('ids around each text lie within the embedding as well', () => {
   expect(() => checkVocabularySize(around, 5001)).not.toThrow();
 });
 
-it('a kind of tokenizer that is not built in is not called damage', () => {
+it('a kind of tokenizer that is not built in is refused as unsupported, not as damaged', () => {
   const { tokenizerJson } = byteLevel();
   const unknown = { ...tokenizerJson, pre_tokenizer: { type: 'Telepathy' } };
   expect(() => openTokenizer({ tokenizerJson: unknown })).toThrow(

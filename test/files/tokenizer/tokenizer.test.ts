@@ -69,12 +69,12 @@ describe('a Metaspace tokenizer', () => {
   });
 });
 
-describe('against the library that encodes', () => {
+describe('the tokenizers against the library that encodes', () => {
   it.each([
     ['byte-level', byteLevel()],
     ['byte-fallback', byteFallback()],
     ['metaspace', metaspace()],
-  ])('%s decodes random valid text alike', (_, files) => {
+  ])('decode random valid text alike: %s', (_, files) => {
     const tokenizer = openTokenizer(files);
     const reference = new Reference(files.tokenizerJson, files.tokenizerConfig);
     const words = ['hi', ' hi', '  ', '.', ',', '中', '文', '😀', 'é', '\n', " n't"];
@@ -92,8 +92,8 @@ describe('against the library that encodes', () => {
   });
 });
 
-describe('added tokens', () => {
-  it('of tokenizer_config.json add to those of tokenizer.json and overrule their flags', () => {
+describe('added tokens of a tokenizer', () => {
+  it('are read from both tokenizer files, and tokenizer_config.json decides their flags', () => {
     const { tokenizerJson, tokenizerConfig } = byteLevel();
     const tokenizer = openTokenizer({
       tokenizerJson,
@@ -177,7 +177,7 @@ describe('vocab.json with merges.txt', () => {
   });
 });
 
-describe('refusals', () => {
+describe('refusals of a tokenizer', () => {
   it('name the file and the reason', () => {
     expect(() => openTokenizer({})).toThrow(/needs tokenizer\.json/);
     expect(() => openTokenizer({ tokenizerJson: {} })).toThrow(/cannot be built/);

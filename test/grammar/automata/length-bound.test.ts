@@ -28,7 +28,7 @@ function* pairs(a: Lexeme, b: Lexeme): Generator<[number, number], void, void> {
   }
 }
 
-describe.each(['plain', 'string', 'name'] as const)('%s', (kind) => {
+describe.each(['plain', 'string', 'name'] as const)('the length bound of %s', (kind) => {
   const cases = PATTERNS.flatMap((pattern) => [0, 1, 3, 7, 40].map((longest) => ({ pattern, longest })));
   test.each(cases)('$pattern, $longest characters', ({ pattern, longest }) => {
     const dfa = regexDfa(pattern, { whole: true });
@@ -66,7 +66,7 @@ describe.each(['plain', 'string', 'name'] as const)('%s', (kind) => {
   });
 });
 
-describe('what is counted', () => {
+describe('the count of a length bound', () => {
   const email = regexDfa('[a-z]{1,60}@(?:[a-z]{1,60}\\.)+[a-z]{2,60}', { whole: true });
 
   it('is what would make a large automaton, and what a reply can reach', () => {
@@ -86,7 +86,7 @@ describe('what is counted', () => {
   });
 });
 
-describe('schemas', () => {
+describe('schemas with a length bound', () => {
   const url = (length: number): string => JSON.stringify(`https://example.com/${'a'.repeat(length - 20)}`);
 
   it('bound the length of formats, as pydantic writes them', () => {

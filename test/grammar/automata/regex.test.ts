@@ -127,7 +127,7 @@ describe('regular expressions', () => {
   });
 });
 
-describe('automata', () => {
+describe('automata of regular expressions', () => {
   test('intersection, union, difference and complement agree with membership', () => {
     const next = random(2);
     for (let i = 0; i < 60; i++) {
@@ -143,7 +143,7 @@ describe('automata', () => {
     }
   });
 
-  test('a length counts characters, not code units', () => {
+  test('count characters, not code units', () => {
     expect(accepts(lengthBetween(2, 3), '😀😀😀')).toBe(true);
     expect(accepts(lengthBetween(2, 3), '😀')).toBe(false);
     expect(accepts(lengthBetween(0, 0), '')).toBe(true);
@@ -154,7 +154,7 @@ describe('automata', () => {
     for (const text of SHORT) expect(accepts(both, text)).toBe(/^[ab]{2,3}$/.test(text));
   });
 
-  test('automata are minimal', () => {
+  test('are minimal', () => {
     expect(states(regexDfa('(a|b)*abb', { whole: true }))).toBe(4);
     expect(states(regexDfa('a{0,5}', { whole: true }))).toBe(6);
     expect(equal(regexDfa('(a|b)*', { whole: true }), regexDfa('(a*b*)*', { whole: true }))).toBe(true);

@@ -5,7 +5,7 @@ import { pairs } from '../../../src/grammar/automata/code-points.ts';
 import { unicodeProperty } from '../../../src/grammar/automata/unicode.ts';
 
 test.each(['L', 'Cn', 'Co', 'Any', 'Noncharacter_Code_Point', 'Default_Ignorable_Code_Point', 'Script=Han'])(
-  '%s',
+  'the Unicode property %s',
   (name) => {
     const one = new RegExp(`\\p{${name}}`, 'u');
     const ranges = pairs(unicodeProperty(name)!);
@@ -21,7 +21,7 @@ test.each(['L', 'Cn', 'Co', 'Any', 'Noncharacter_Code_Point', 'Default_Ignorable
   },
 );
 
-test('a name that is none', () => {
+test('an unknown Unicode property is null', () => {
   expect(unicodeProperty('Nothing')).toBeNull();
   expect(unicodeProperty('}')).toBeNull();
 });

@@ -19,7 +19,7 @@ function stepsOf(source: TextConstraint): number[] {
   return seen;
 }
 
-describe.each([SUBSETS, NAMES])('a compilation', (source) => {
+describe.each([SUBSETS, NAMES])('the work of a compilation', (source) => {
   it('takes the same steps whatever the time', () => {
     const first = stepsOf(source);
     let now = 0;
@@ -37,7 +37,7 @@ describe.each([SUBSETS, NAMES])('a compilation', (source) => {
     compileConstraint(source, available, { most: last + STEP_INTERVAL });
   });
 
-  it('ends where it is told to', () => {
+  it('ends where a signal ends it', () => {
     let calls = 0;
     const end = (): boolean => ++calls < 3;
     expect(() => compileConstraint(source, available, { onSteps: end })).toThrow(
@@ -47,7 +47,7 @@ describe.each([SUBSETS, NAMES])('a compilation', (source) => {
   });
 });
 
-it('a refusal is the same where other grammars are compiled meanwhile', () => {
+it('a refusal is the same if other grammars are compiled meanwhile', () => {
   const refusal = (onSteps: () => boolean): unknown => {
     try {
       return compileConstraint(SUBSETS, available, { most: 150_000, onSteps });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LruCache } from '../../../src/grammar/bounds/lru-cache.ts';
 
-it('evicts the entries that were not used for longest', () => {
+it('an LRU cache evicts the least recently used entries', () => {
   const cache = new LruCache<string, number>({ maxSize: 3 });
   for (const key of ['a', 'b', 'c']) cache.set(key, key.charCodeAt(0));
   expect(cache.get('a')).toBe(97);
@@ -10,7 +10,7 @@ it('evicts the entries that were not used for longest', () => {
   expect(cache.size).toBe(3);
 });
 
-it('bounds the sum of the sizes', () => {
+it('an LRU cache bounds the sum of the sizes', () => {
   const cache = new LruCache<number, string>({ maxSize: 10, sizeOf: ({ length }) => length });
   cache.set(1, 'four');
   cache.set(2, 'five!');

@@ -13,14 +13,14 @@ const tooMuch = expect.objectContaining({
   message: expect.stringContaining('too many ways to go on'),
 });
 
-it('counts of counts of what may be empty are refused before a text begins', () => {
+it('nested counts of what may be empty are refused before a text begins', () => {
   const nested = 'root ::= (((("a" | b){0,100}){0,100}){0,100}){0,100}\nb ::= "(" root ")"';
   const begun = performance.now();
   expect(() => grammarOf(nested)).toThrow(tooMuch);
   expect(performance.now() - begun).toBeLessThan(5000); // it took minutes
 });
 
-it('a text that may mean too much is refused where it comes to that, the same way each time', () => {
+it('a text with too many meanings is refused where it exceeds the budget, the same way each time', () => {
   const texts = [0, 1].map(() => {
     const text = grammarOf(
       'root ::= (s "x"?){0,60}\ns ::= ("a" t?){0,50}\nt ::= (root){0,40} | "(" root ")"',
@@ -40,7 +40,7 @@ it('a text that may mean too much is refused where it comes to that, the same wa
   expect(texts[0]).toBe(texts[1]);
 });
 
-it('what is only large is not', () => {
+it('a large grammar without ambiguity is not refused', () => {
   const text = grammarOf(
     `root ::= ("(" root ")" | ${Array.from({ length: 500 }, (_, i) => `"a${i}" root?`).join(' | ')})+`,
   ).start();

@@ -47,7 +47,7 @@ it.each([
   ],
   ['start: N C\n%import common.NEWLINE -> N\n%import common.CNAME\nC: CNAME', ['\r\n\na_1'], ['a']],
   ['start: "a" #b\n', ['a'], ['a #b']],
-])('%j', (grammar, taken, refused) => {
+])('the Lark grammar %j', (grammar, taken, refused) => {
   expect(taken.map((text) => fits(grammar, text))).toEqual(taken.map(() => true));
   expect(refused.map((text) => fits(grammar, text))).toEqual(refused.map(() => false));
 });
@@ -77,7 +77,7 @@ it.each([
     ),
     'is longer than 50000 characters once its rules are written out',
   ],
-])('%j is refused', (grammar, message) => {
+])('the Lark grammar %j is refused', (grammar, message) => {
   const refused = () => larkToRegex(grammar, 'tools.0.format.definition');
   expect(refused).toThrow(`tools.0.format.definition ${message}`);
   expect(refused).toThrow(
@@ -97,7 +97,7 @@ it.each([
     `start: ${'A '.repeat(12_000)}\nA: "${'x'.repeat(49_000)}"`,
     'is longer than 50000 characters',
   ],
-])('%s without end are refused', (_, grammar, message) => {
+])('Lark grammars with endless %s are refused', (_, grammar, message) => {
   expect(() => larkToRegex(grammar, 'g')).toThrow(`g ${message}`);
 });
 
@@ -112,13 +112,13 @@ it.each([
   ['a|b', '(?:a|b)'],
   ['.{,3}', '(?:[^\\n]{0,3})'],
   ['(?=.*\\d).{8}', '(?=[^\\n]*\\d)[^\\n]{8}'],
-])('regular expression %s between ^ and $ is %s', (pattern, wanted) => {
+])('the regular expression %s between ^ and $ is %s', (pattern, wanted) => {
   expect(regexToRegex(pattern, 'g')).toBe(wanted);
 });
 
 it.each([
   ['a(?=b)', 'has look-ahead inside the pattern at character 2'],
   ['.(a', 'has a group that is not closed at character 2'],
-])('regular expression %s is refused as it was written', (pattern, problem) => {
+])('the regular expression %s is refused as it was written', (pattern, problem) => {
   expect(() => regexToRegex(pattern, 'g')).toThrow(`g: the regular expression "${pattern}" ${problem}`);
 });

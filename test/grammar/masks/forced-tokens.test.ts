@@ -103,7 +103,7 @@ it.each([
   ['(hi|ho)hi', []],
   ['a hihi', [without(HI)]],
   ['hihi', [{ name: 'no_repeat_ngram', size: 1 } as const]],
-])('%s is the same with a forward pass for each token', (pattern, processors: LogitProcessor[]) => {
+])('a forced run of %s equals one with a pass for each token', (pattern, processors: LogitProcessor[]) => {
   const free = say(pattern, { processors });
   const each = say(pattern, { processors, logprobs: 0 });
   expect(each.ids).toEqual(free.ids);

@@ -59,7 +59,7 @@ function after(lexeme: Lexeme, from: number, text: Uint8Array): number {
   return state;
 }
 
-test('walks take the tokens that a lexeme takes byte by byte', () => {
+test('walks of a lexeme mask take the tokens that a lexeme takes byte by byte', () => {
   const texts = tokens();
   const size = texts.length;
   const ids = texts.map((_, id) => id).filter((id) => texts[id]!.length > 0);
@@ -101,7 +101,7 @@ test('walks take the tokens that a lexeme takes byte by byte', () => {
   }
 });
 
-test('states are alike where no text of a length tells them apart', () => {
+test('states of a lexeme mask are alike if no text of a length tells them apart', () => {
   const lengths = [1, 2, 8, 24, 64];
   for (const [name, [dfa, kind]] of Object.entries(LEXEMES)) {
     const lexeme = createLexeme(dfa, kind, EVERY_BYTE, limits());

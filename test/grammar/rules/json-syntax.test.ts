@@ -9,7 +9,7 @@ import { Grammar } from '../../../src/grammar/grammar.ts';
 import { idsOf, random, smallVocabulary } from '../small-vocabulary.ts';
 import { grammarFor, grammarOf, takes, walk } from '../texts.ts';
 
-describe('JSON', () => {
+describe('the grammar of JSON', () => {
   const grammar = grammarFor({ type: 'json_object' });
 
   test.each([

@@ -12,7 +12,7 @@ test('each condition needs a name of its own, a kind of values that meets severa
   expect(new OpenNames([[0b001], [0b110]], []).canMeet(0b111, free)).toBe(true);
 });
 
-test('names that are passed or used do not meet any', () => {
+test('passed and used names do not meet a condition', () => {
   const names = new OpenNames([[0b01], [0b01], [0b10]], []);
   expect(names.canMeet(0b11, free, { from: 1 })).toBe(true);
   expect(names.canMeet(0b11, free, { from: 2 })).toBe(false);
@@ -28,7 +28,7 @@ test('names of a group meet as many conditions as there are names left', () => {
   expect(new OpenNames([], [{ kinds: [0], left: Infinity }]).canMeet(1, free)).toBe(false);
 });
 
-test('a long search is counted, so that it can be ended', () => {
+test('a long search for names is counted, so that it can be ended', () => {
   // Twelve conditions that only eleven names meet, beside names that could meet more than there are.
   const first = Array.from({ length: 11 }, () => Array.from({ length: 12 }, (_, i) => 1 << i));
   const names = new OpenNames([...first, [0b111 << 12], [0b111 << 12]], []);

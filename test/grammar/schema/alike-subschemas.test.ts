@@ -13,7 +13,7 @@ function nodesOf(a: unknown, b: unknown) {
   return { first: first!, of: [alike.firstOf(first!), alike.firstOf(second!)] };
 }
 
-test('equal ones are the first of them', () => {
+test('equal subschemas are replaced by the first of them', () => {
   const { first, of } = nodesOf(NAME, { ...NAME });
   expect(of).toEqual([first, first]);
   expect(of[1]).toBe(first);
@@ -23,12 +23,12 @@ test.each([
   ['they differ', NAME, { ...NAME, maxLength: 11 }],
   ['references name one', { ...NAME, $anchor: 'x' }, { ...NAME, $anchor: 'y' }],
   ['they are long', { enum: Array(1000).fill('name') }, { enum: Array(1000).fill('name') }],
-])('they are not where %s', (_, a, b) => {
+])('equal subschemas are not shared if %s', (_, a, b) => {
   const { of } = nodesOf(a, b);
   expect(of[1]).not.toBe(of[0]);
 });
 
-test('long ones are not read to their end', () => {
+test('long subschemas are not read to their end', () => {
   let reads = 0;
   const end = Object.defineProperty({}, 'x', { enumerable: true, get: () => ++reads });
   const { keywords, ...node } = nodesOf({ const: 'name '.repeat(1000) }, NAME).first;

@@ -28,7 +28,7 @@ function expectSameAsAjv(schema: object, values: readonly unknown[]): void {
 const integers = (...names: string[]): object =>
   Object.fromEntries(names.map((name) => [name, { type: 'integer' }]));
 
-test('branches of oneOf that share objects, with many properties each', () => {
+test('oneOf takes branches that share objects, with many properties each', () => {
   const branch = (i: number): object => ({
     properties: { own: { const: i }, ...integers(...Array.from({ length: 8 }, (_, j) => `p${i}${j}`)) },
   });
@@ -36,7 +36,7 @@ test('branches of oneOf that share objects, with many properties each', () => {
   expectSameAsAjv(schema, objectsOf(['own', 'p00', 'p13', 'p47'], [0, 1, 'x']));
 });
 
-test('properties of no known name that break a rule', () => {
+test('conditions take properties of no known name that break a rule', () => {
   const schema = {
     type: 'object',
     oneOf: [
@@ -50,7 +50,7 @@ test('properties of no known name that break a rule', () => {
   expectSameAsAjv(schema, objectsOf(['a', 'b', 'c', 'd'], [1, 'x', 'long', null]));
 });
 
-test('constants that tell branches apart where they occur', () => {
+test('constants that tell branches apart are taken where they occur', () => {
   const branch = (kind: string, property: string): object => ({
     properties: {
       kind: { const: kind },
@@ -65,7 +65,7 @@ test('constants that tell branches apart where they occur', () => {
   ]);
 });
 
-test('a condition beside a bound on the number of properties', () => {
+test('a condition holds beside a bound on the number of properties', () => {
   const not = { properties: { a: { type: 'integer' }, b: { type: 'string' } }, required: ['c'] };
   expectSameAsAjv({ type: 'object', maxProperties: 2, not }, objectsOf(['a', 'b', 'c'], [1, 'x']));
   expectSameAsAjv({ type: 'object', minProperties: 2, not }, objectsOf(['a', 'b', 'c'], [1, 'x']));
@@ -74,7 +74,7 @@ test('a condition beside a bound on the number of properties', () => {
   expectSameAsAjv({ type: 'object', ...few, not: some }, objectsOf(['a', 'b', 'c'], [1, 'x']));
 });
 
-test('a condition on names that a pattern counts in thousands', () => {
+test('a condition holds on names that a pattern counts in thousands', () => {
   const schema = {
     type: 'object',
     patternProperties: { '^[a-z]{3}$': { type: 'integer' } },
@@ -94,7 +94,7 @@ const permuted = (count: number, numbers: number): object => ({
   })),
 });
 
-test('conditions that leave no name free', () => {
+test('conditions that leave no name free hold', () => {
   const grammar = grammarOf(permuted(12, 12));
   const object = (values: readonly unknown[]): string =>
     JSON.stringify(Object.fromEntries(values.map((value, i) => [`p${i}`, value])));
@@ -104,14 +104,14 @@ test('conditions that leave no name free', () => {
   expect(accepts(grammar, object(['x']))).toBe(false);
 });
 
-test('nothing is outside a condition that every object meets', () => {
+test('a condition that every object meets leaves no object outside', () => {
   const any = { properties: { a: { anyOf: [{ type: 'string' }, { not: { type: 'string' } }] } } };
   const not = { anyOf: [{ not: { anyOf: [{ not: any }, { const: 5 }] } }, { const: 6 }] };
   expect(() => grammarOf({ type: 'object', not })).toThrow('no value fulfils it');
   expect(accepts(grammarOf({ type: ['object', 'number'], not }), '{}')).toBe(false);
 });
 
-test('more conditions than names', () => {
+test('more conditions than names hold', () => {
   expect(() => grammarOf(permuted(2, 3))).toThrow('no value fulfils it');
   const few = { type: 'object', patternProperties: { '^x[ab]$': {} }, additionalProperties: false };
   const allOf = [1, 2, 3].map((value) => ({
@@ -143,7 +143,7 @@ test('an object is not closed before its conditions are met, and can always be c
   );
 });
 
-test('objects of thousands of properties', () => {
+test('objects of thousands of properties hold', () => {
   const names = Array.from({ length: 5_000 }, (_, i) => `property_${i}`);
   const schema = { type: 'object', properties: integers(...names), additionalProperties: false };
   const grammar = grammarOf(schema);

@@ -22,7 +22,7 @@ test('declared properties may be left out, and all others follow', () => {
   );
 });
 
-test('what a condition declares comes before what its branch declares', () => {
+test('properties of a condition come before those of its branch', () => {
   const schema = JSON.parse(`{
     "type": "object",
     "if": { "properties": { "kind": { "const": 1 } }, "required": ["kind"] },
@@ -35,7 +35,7 @@ test('what a condition declares comes before what its branch declares', () => {
   });
 });
 
-test('an object of enum is written as it stands there', () => {
+test('an object of enum keeps its order', () => {
   expectTexts(
     { enum: [{ b: 1, a: 2 }] },
     { allowed: ['{"b":1,"a":2}'], refused: ['{"a":2,"b":1}', '{"b":1,"a":2,"c":3}'] },

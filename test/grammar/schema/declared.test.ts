@@ -39,7 +39,7 @@ test('properties come in declared order, and optional ones may be left out', () 
   });
 });
 
-test('what the schema says about other properties holds', () => {
+test('additionalProperties and patternProperties hold for other properties', () => {
   const properties = { a: number };
   const other = { a: 1, x: 'y' };
   expectVerdicts(
@@ -139,7 +139,7 @@ test('subschemas that apply to the same object declare its properties together',
   expectVerdicts(choice, { allowed: [{ a: 1 }, { b: '' }], refused: [{ a: 1, c: 1 }, {}] });
 });
 
-test('names that are only required follow the declared ones', () => {
+test('required names without a declaration follow the declared ones', () => {
   const merged = {
     required: ['b', 'z', 'a'],
     allOf: [{ properties: { a: number } }, { properties: { b: number } }],
@@ -179,7 +179,7 @@ test('a schema that repeats itself without end in declared properties allows oth
   });
 });
 
-test('names that bring others with them keep the order, and bring undeclared ones', () => {
+test('dependentRequired names keep the order, and bring undeclared ones', () => {
   const properties = { a: number, b: number, c: number };
   const schema = { type: 'object', properties, dependentRequired: { c: ['a'], a: ['b'] }, maxProperties: 2 };
   expectVerdicts(schema, {
@@ -260,7 +260,7 @@ test('random objects of few names: those in order are allowed, and no name is of
   expect(restricted).toBeGreaterThan(30);
 });
 
-test('any order is a reading of its own', () => {
+test('any_order is a reading of its own', () => {
   const schema = { type: 'object', properties: { a: number, b: number } };
   expectVerdicts(
     schema,

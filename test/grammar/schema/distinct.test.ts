@@ -92,7 +92,7 @@ test.each<[name: string, schema: object, right: string[], wrong: string[]]>([
     ['["a","b","ab"]', `["${'é'.repeat(200)}","${'é'.repeat(199)}"]`],
     ['["a","b","a"]', `["a","${'b'.repeat(2001)}"]`],
   ],
-])('%s', (_name, schema, right, wrong) => {
+])('unique items of %s', (_name, schema, right, wrong) => {
   const grammar = grammarOf(schema);
   for (const text of right) expect([text, accepts(grammar, text)]).toEqual([text, true]);
   for (const text of wrong) expect([text, accepts(grammar, text)]).toEqual([text, false]);
@@ -105,7 +105,7 @@ function after(grammar: Grammar, text: string): (string | null)[] {
   return nextBytes(constraint).map((byte) => (byte === null ? null : String.fromCharCode(byte)));
 }
 
-describe('where values run out', () => {
+describe('an array whose unique values run out', () => {
   const six = [
     '{"a":true}',
     '{"a":true,"b":"x"}',
@@ -114,7 +114,7 @@ describe('where values run out', () => {
     '{"a":false,"b":"x"}',
   ];
 
-  test('the last value is the only one that may be begun, and then the array ends', () => {
+  test('begins the last value only, and then ends', () => {
     const grammar = grammarOf(distinct(pair, { minItems: 6 }), DECLARED);
     const five = `[${six.join()}`;
     expect(after(grammar, five)).not.toContain(']');
@@ -127,7 +127,7 @@ describe('where values run out', () => {
     expect(after(grammar, `${all}]`)).toEqual([null]);
   });
 
-  test('a number that is used goes on only to another one', () => {
+  test('continues a used number only to another one', () => {
     const grammar = grammarOf(distinct({ type: ['integer', 'array'], minimum: 1, maximum: 12, maxItems: 0 }));
     expect(after(grammar, '[1,1')).toEqual(expect.arrayContaining(['0', '1', '2']));
     expect(after(grammar, '[1,1')).not.toContain(',');
@@ -136,7 +136,7 @@ describe('where values run out', () => {
     expect(after(grammar, '[2,')).not.toContain('2');
   });
 
-  test('a number whose double is written in other digits is left before its last digit', () => {
+  test('leaves a number whose double is written in other digits before its last digit', () => {
     const grammar = grammarOf(distinct({ type: 'integer' }), DECLARED);
     const nines = '9'.repeat(20);
     // Each digit makes it the number that is read as 1e21.
@@ -144,7 +144,7 @@ describe('where values run out', () => {
     expect(after(grammar, `[5,1,4`)).toEqual(expect.arrayContaining([',', '9']));
   });
 
-  test('a string of the greatest length that is used is left before its last character', () => {
+  test('leaves a used string of the greatest length before its last character', () => {
     const grammar = grammarOf(distinct({ type: 'string', pattern: '^a*$', maxLength: 1500 }));
     const most = 'a'.repeat(1500);
     expect(after(grammar, `["${most}","${'a'.repeat(1499)}`)).toEqual(['"']);
@@ -161,7 +161,7 @@ describe('where values run out', () => {
     [distinct(undefined, { prefixItems: [flag, flag, flag], minItems: 3 }), /3 different elements/],
     [distinct({ type: 'object' }, { contains: { required: ['a'] } }), /beside contains/],
     [{ not: distinct({ type: 'object' }) }, /equal elements/],
-  ])('more than there are cannot be asked for: %j', (schema, why) => {
+  ])('is refused if it asks for more than there are: %j', (schema, why) => {
     expect(() => grammarOf(schema)).toThrow(why);
   });
 });
@@ -188,7 +188,7 @@ const vocabulary = smallVocabulary(TOKENS);
 /** Ends texts and numbers, and other bytes that the schemas below need. */
 const USEFUL = new Set(Array.from('[]{}",:0123tfnaxyb', (one) => one.charCodeAt(0)));
 
-describe('walks through masks', () => {
+describe('walks through masks of unique items', () => {
   const isInteger = { type: 'integer' };
   test.each<[name: string, schema: object]>([
     ['few objects, all of them', distinct(pair, { minItems: 6 })],

@@ -104,18 +104,18 @@ const CASES: Record<string, { yes: string[]; no: string[] }> = {
   },
 };
 
-test.each(Object.entries(CASES))('%s', (format, { yes, no }) => {
+test.each(Object.entries(CASES))('the format %s', (format, { yes, no }) => {
   const dfa = formatDfa(format, limits())!;
   for (const text of yes) expect(accepts(dfa, text), text).toBe(true);
   for (const text of no) expect(accepts(dfa, text), text).toBe(false);
 });
 
-test('a format that is not known says nothing', () => {
+test('an unknown format allows any string', () => {
   expect(formatDfa('colour', limits())).toBeNull();
   expect(formatDfa('toString', limits())).toBeNull();
 });
 
-test('regular expressions are those of JavaScript, with its flag u and without', () => {
+test('patterns are regular expressions of JavaScript, with its flag u and without', () => {
   const regex = formatDfa('regex', limits())!;
   const yes = String.raw`([abc])+\s+$ ^[a-z0-9_-]{3,16}$ (?<=a)b|(?!c) a{2,5}? ^\d{4}-\d{2}(?:-\d{2})?$ [^\]]* [-a] é+ \p{Lu}\u00e9 (a|(b|(c))*)+ [!-~] c{10,20} \/[1-5]`;
   for (const text of yes.split(' ')) expect(accepts(regex, text), text).toBe(true);

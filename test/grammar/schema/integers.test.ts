@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { DECLARED } from '../../../src/grammar/schema/schema-rule.ts';
 import { accepts, grammarOf } from './judge.ts';
 
-test('integers are written in digits alone, and only the whole reading has other spellings', () => {
+test('integers are written in digits alone, and the whole reading allows other spellings', () => {
   const schemas: object[] = [
     { type: 'integer' },
     { type: 'integer', minimum: -5, maximum: 1e25 },

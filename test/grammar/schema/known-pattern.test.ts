@@ -20,7 +20,7 @@ test.each([
     z.regexes.iban,
     () => `DE${pick(next, ['00', '01', '02', '55', '98', '99'])}${among(['A', '11', 'B2C3D4'], 12)}`,
   ],
-])('%s', (_name, regex, make) => {
+])('the pattern of zod for %s', (_name, regex, make) => {
   const readable = readablePattern(regex.source);
   expect(readable).not.toBe(regex.source);
   const dfa = regexDfa(readable, { whole: false });
@@ -31,7 +31,7 @@ test.each([
   expect(matched.length).toBeGreaterThan(50);
 });
 
-test('zod schemas with them', () => {
+test('zod schemas with known patterns', () => {
   const grammar = grammarOf(z.toJSONSchema(z.object({ lasts: z.iso.duration() })));
   expect(
     ['P1Y2M', 'PT5M', 'P', 'PT', 'P1M2Y'].map((lasts) => accepts(grammar, JSON.stringify({ lasts }))),

@@ -26,7 +26,7 @@ const between = (min: number, max: number): NumberSet =>
 const BOUNDS = [-1000, -121, -100, -5, -1.5, -1, -0.25, 0, 0.001, 0.5, 1, 1.5, 9, 10, 99.9, 120, 1024];
 const STEPS = [-1, -0.5, -0.001, 0, 0.001, 0.5, 1];
 
-test('every range of integers and of numbers, at its bounds', () => {
+test('ranges of integers and of numbers hold at their bounds', () => {
   for (const min of BOUNDS) {
     for (const max of BOUNDS.filter((bound) => bound >= min)) {
       const numbers = spells(between(min, max));
@@ -88,7 +88,7 @@ test('multiples are exact decimals', () => {
   }
 });
 
-test('sets are closed under complement and union', () => {
+test('sets of numbers are closed under complement and union', () => {
   const set = uniteNumbers(between(1, 3), oneOfNumbers([7]));
   const [inside, outside] = [spells(set), spells(complementNumbers(set))];
   for (const text of ['0', '1', '2.5', '3', '3.1', '6.999', '7', '7.0001', '-3', '1e+21']) {
@@ -99,7 +99,7 @@ test('sets are closed under complement and union', () => {
   expect(intersectNumbers(between(0.2, 0.8), INTEGERS)).toEqual([]);
 });
 
-test('spellings: JSON, and all that JSON.stringify writes of numbers without bounds', () => {
+test('spellings of numbers are those of JSON, and all that JSON.stringify writes without bounds', () => {
   const any = spells(ALL_NUMBERS);
   const integer = spells(INTEGERS);
   const written = [
@@ -129,7 +129,7 @@ test('spellings: JSON, and all that JSON.stringify writes of numbers without bou
   ]);
 });
 
-test('steps of many remainders, with and without bounds', () => {
+test('multipleOf with many remainders holds, with and without bounds', () => {
   for (const [step, places] of [
     [7919, 0],
     [9973, 0],
@@ -150,7 +150,7 @@ test('steps of many remainders, with and without bounds', () => {
   }
 });
 
-test('digits that are counted are no more than those that are not', () => {
+test('counted digits are no more than uncounted ones', () => {
   const multiples = spells(multiplesOf(7919));
   const digits = (count: number): string => {
     const first = 10n ** BigInt(count - 1);

@@ -9,7 +9,7 @@ import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, smallVocabulary } from '../small-vocabulary.ts';
 import { accepts, grammarOf } from './judge.ts';
 
-test('no token ends a name as one that is there already', () => {
+test('a token does not complete a name that is there already', () => {
   const tokens = ['"', '""', 'b"', 'ab"', '"ab"', '":', 'b":1', ',"ab"'];
   const vocabulary = smallVocabulary(tokens);
   const rule = ruleOfSchema({ type: 'object' }, { path: 'schema' });
@@ -29,7 +29,7 @@ test('no token ends a name as one that is there already', () => {
   expect(allowedAfter('{"":1,"')).toEqual(['b"', 'ab"', 'b":1']);
 });
 
-test('elements that must differ', () => {
+test('unique elements of an array differ', () => {
   const strings = grammarOf({
     type: 'array',
     items: { type: ['string', 'null'] },
@@ -60,7 +60,7 @@ test('elements that must differ', () => {
   expect(accepts(few, '["y",1,false,2,1]')).toBe(false);
 });
 
-test('order and spacing are free', () => {
+test('order and spacing of an object are free', () => {
   const grammar = grammarOf({
     type: 'object',
     properties: { a: { type: 'integer' }, b: { type: 'string', maxLength: 2 } },
@@ -84,7 +84,7 @@ test('order and spacing are free', () => {
   for (const each of wrong) expect([each, accepts(grammar, each)]).toEqual([each, false]);
 });
 
-test('a schema stands anywhere in another grammar', () => {
+test('a schema may stand anywhere in another grammar', () => {
   const rule = sequence(
     text('<call>'),
     ruleOfSchema({ enum: [1, 'a'] }, { path: 'tools[0]' }),
@@ -96,7 +96,7 @@ test('a schema stands anywhere in another grammar', () => {
   expect(constraint.ended).toBe(true);
 });
 
-test('the subset that OpenAI names for structured outputs', () => {
+test('the subset of JSON Schema that OpenAI names for structured outputs is enforced', () => {
   const grammar = grammarOf({
     type: 'object',
     properties: {

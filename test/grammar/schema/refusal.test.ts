@@ -20,7 +20,7 @@ function refusal(schema: unknown): string {
 
 const inFoo = (schema: unknown): unknown => ({ type: 'object', properties: { foo: schema } });
 
-describe('refused by place', () => {
+describe('a schema is refused with the place', () => {
   const cases: [name: string, schema: unknown, message: RegExp][] = [
     [
       'remote reference',
@@ -129,7 +129,7 @@ test('a cycle of objects in memory is refused', () => {
   expect(refusal(schema)).toMatch(/nest deeper/);
 });
 
-test('annotations, unknown names and unknown formats say nothing', () => {
+test('annotations, unknown names and unknown formats have no effect', () => {
   const grammar = grammarOf({
     ...{
       $id: 'https://example.com/a',
@@ -145,7 +145,7 @@ test('annotations, unknown names and unknown formats say nothing', () => {
   expect(accepts(grammar, '3')).toBe(false);
 });
 
-test('tuples and dependencies of earlier drafts', () => {
+test('tuples and dependencies of earlier drafts are enforced', () => {
   const tuple = grammarOf({ items: [{ type: 'string' }, { type: 'integer' }], additionalItems: false });
   expect(['["a",1]', '["a"]', '["a",1,2]', '[1]'].map((text) => accepts(tuple, text))).toEqual([
     true,
@@ -158,7 +158,7 @@ test('tuples and dependencies of earlier drafts', () => {
   expect(texts.map((text) => accepts(dependent, text))).toEqual([true, true, false, false, true]);
 });
 
-describe('each draft has its own keywords', () => {
+describe('the keywords of each draft', () => {
   const draft = (name: string, schema: object): object => ({
     $schema: `http://json-schema.org/${name}/schema#`,
     ...schema,

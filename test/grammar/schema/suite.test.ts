@@ -104,7 +104,7 @@ describe.each([
   { draft: 'draft2020-12', known: REFUSED, least: 0.93, undeclared: UNDECLARED },
   // Tests that are not in the suite for 2020-12 word for word.
   { draft: 'draft7', known: REFUSED_OF_DRAFT_7, least: 0.9, undeclared: UNDECLARED_OF_DRAFT_7 },
-])('$draft', ({ draft, known, least, undeclared }) => {
+])('the JSON Schema test suite, $draft', ({ draft, known, least, undeclared }) => {
   const file = new URL(`../../golden/json-schema/${draft}.json`, import.meta.url);
   const suite = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Group[]>;
   const valid: Allowed = { allowed: 0, all: 0, others: [] };
@@ -129,7 +129,7 @@ describe.each([
     });
   }
 
-  test('the share enforced', () => {
+  test('has this share enforced', () => {
     const share = enforced / all;
     console.log(
       `JSON-Schema-Test-Suite, ${draft}: ${enforced} of ${all} tests enforced, ${(100 * share).toFixed(1)} %`,

@@ -193,7 +193,7 @@ function completed(
   return null;
 }
 
-describe('tokens', () => {
+describe('tokens of a grammar', () => {
   test('special tokens are allowed where the grammar names them, and nowhere else', () => {
     const vocabulary = smallVocabulary(['ab', '<special 0>'], { specials: 1 });
     const grammar = grammarOf(

@@ -154,7 +154,7 @@ test('a request that sees a second loss ends with device_lost, and the next one 
   await model.close();
 });
 
-test('a worker that cannot be started again is told with the reason of the loss', async () => {
+test('a worker that cannot be started again ends its model with the reason of the loss', async () => {
   const model = await open();
   engine.start = () => Promise.reject(new Error('no window'));
   const failing = stepsOf(model, { 2: () => workers[0]!.lose('crashed') });

@@ -28,7 +28,7 @@ test('the scheme of the engine stays beside those of the app', () => {
   expect(electron.schemes.map(({ scheme }) => scheme)).toEqual(['svc-engine', 'app']);
 });
 
-test('the hidden window keeps to the sandbox and is told to have ended once', async () => {
+test('the hidden window keeps to the sandbox, and its end is reported once', async () => {
   const page = await open();
   expect(electron.windows.at(-1)!.options).toMatchObject({
     show: false,

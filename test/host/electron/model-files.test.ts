@@ -23,7 +23,7 @@ const served = new ServedFiles(pathToFileURL(`${root}/`));
 const textOf = async (url: string): Promise<string> =>
   (await served.answer(new Request(`svc-engine://engine/${url}`))).text();
 
-test('opens the files of the model that was resolved, and closes them with it', async () => {
+test('ModelFiles opens the files of the resolved model, and closes them with it', async () => {
   const files = new ModelFiles(served);
   const { answers } = files;
   await expect(answers.openFolder(join(root, 'model'))).rejects.toThrow(/belongs to none of the folders/);
@@ -40,7 +40,7 @@ test('opens the files of the model that was resolved, and closes them with it', 
   await expect(answers.openFile(inner.folder, 'config.json')).rejects.toThrow();
 });
 
-test('refuses other folders and names that lead out of a folder', async () => {
+test('ModelFiles refuses other folders, and names that lead out of a folder', async () => {
   const files = new ModelFiles(served);
   const { answers } = files;
   await answers.resolveModel(0, join(root, 'model'), { inspects: false });
@@ -59,7 +59,7 @@ test('refuses other folders and names that lead out of a folder', async () => {
   await files.close();
 });
 
-test('opens folders that options name', async () => {
+test('ModelFiles opens folders that options name', async () => {
   const files = new ModelFiles(served);
   files.allow({ model: 'x', loraPaths: [`style=${join(root, 'lora')}`], loraDir: '' });
   const { folder } = await files.answers.openFolder(join(root, 'lora'));
@@ -90,7 +90,7 @@ test('the version of weights changes with their files, and within an archive wit
   await expect(files.answers.weightsOrigin(join(root, 'private'), ['a'])).rejects.toThrow(/belongs to none/);
 });
 
-test('errors keep their code on the way to the worker', async () => {
+test('errors of ModelFiles keep their code on the way to the worker', async () => {
   const files = new ModelFiles(served);
   const { near, far } = portPair();
   files.worker = new Calls<WorkerAnswers>(near, files.answers);

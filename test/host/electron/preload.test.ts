@@ -16,7 +16,7 @@ vi.mock('electron', () => ({
   contextBridge: { executeInMainWorld: (given: { args: unknown[] }) => exposed.push(given) },
 }));
 
-test('a window of an app that does not import the main face is told so', async () => {
+test('a window of an app that does not import the main face gets an error that says so', async () => {
   await import('../../../src/host/electron/preload.ts');
   const engine = exposed[0]!.args[0] as WindowCalls;
   const error = {

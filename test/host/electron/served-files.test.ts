@@ -24,7 +24,7 @@ async function openModel(): Promise<string> {
   return served.add(await openDiskSource(join(folder, 'model.bin')));
 }
 
-test('ranges have the status and the headers of RFC 9110', async () => {
+test('ranges of a served file have the status and the headers of RFC 9110', async () => {
   const url = await openModel();
   const size = bytes.length;
   const cases: [string | null, number, string | null, number, number][] = [
@@ -58,7 +58,7 @@ test('ranges have the status and the headers of RFC 9110', async () => {
   await served.close(url);
 });
 
-test('a file is read in pieces while its reader takes them', async () => {
+test('a served file is read in pieces while its reader takes them', async () => {
   const source = await openDiskSource(join(folder, 'model.bin'));
   const lengths: number[] = [];
   const url = served.add({

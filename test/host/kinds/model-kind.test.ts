@@ -181,7 +181,7 @@ describe.each(['in place', 'behind a port'] as const)('a model %s', (place) => {
     await expect.poll(() => devices.last.destroyed).toBe(1);
   });
 
-  it('whose device is lost while it is loaded says so', async () => {
+  it('whose device is lost while it is loaded fails with device_lost', async () => {
     const devices = new PaperDevices();
     devices.onLoad = (device) => device.lose('unplugged');
     await expect(open(place, { devices })).rejects.toMatchObject({ code: 'device_lost' });
@@ -221,7 +221,7 @@ describe.each(['in place', 'behind a port'] as const)('a model %s', (place) => {
     await model.close();
   });
 
-  it('sleeps, and is woken by a request; those that find its queue full are refused', async () => {
+  it('sleeps, and is woken by a request; requests beyond its queue are refused', async () => {
     const { model, devices, notes } = await open(place, { sleepAfter: 20 });
     await vi.waitFor(() => expect(model.asleep).toBe(true));
     expect(await model.where()).toBe(0);
@@ -234,7 +234,7 @@ describe.each(['in place', 'behind a port'] as const)('a model %s', (place) => {
     expect(devices.opened.map(({ destroyed }) => destroyed)).toEqual([1, 1]);
   });
 
-  it('loses its device as it is woken: the request is told, the next one wakes it', async () => {
+  it('fails a request with device_lost if its device is lost as it wakes, and the next one wakes it', async () => {
     const { model, devices } = await open(place, { sleepAfter: 20 });
     await vi.waitFor(() => expect(model.asleep).toBe(true));
     devices.onLoad = (device) => device.lose('unplugged');

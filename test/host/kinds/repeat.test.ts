@@ -19,13 +19,13 @@ function passAll(repeat: TextRepeat, events: readonly TextEvent[]): TextEvent[] 
   return events.flatMap((event) => repeat.pass(event) ?? []);
 }
 
-test('a request without a seed gets one, which stays', () => {
+test('a repeated request without a seed gets one, which stays', () => {
   const { request } = new TextRepeat(REQUEST);
   expect(request.seed).toBeGreaterThanOrEqual(0);
   expect(new TextRepeat({ ...REQUEST, seed: 5 }).request.seed).toBe(5);
 });
 
-test('limits on time go on counting, and a place that a request had is kept', () => {
+test('time limits of a repeated request go on counting, and its place is kept', () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(1000);
   onTestFinished(() => now.mockRestore());
   const repeat = new TextRepeat({ ...REQUEST, timeouts: { queue: 50, total: 900, waited: 10 } });
@@ -59,7 +59,7 @@ test('a second run continues within a merged event', () => {
   ]);
 });
 
-test('log probabilities stay with their tokens', () => {
+test('log probabilities of a repeated request stay with their tokens', () => {
   const repeat = new TextRepeat(REQUEST);
   const logprob = (id: number) => ({ id, bytes: [id], logprob: -id, top: [] });
   repeat.pass({ type: 'delta', choice: 0, text: 'a', ids: [1], logprobs: [logprob(1)] });
@@ -97,7 +97,7 @@ test('a second run with other tokens is refused', () => {
   expect(repeat.pass(done(1, 'abort'))).toEqual(done(2, 'abort'));
 });
 
-test('events of an image are passed once', () => {
+test('events of a repeated image are passed once', () => {
   const repeat = new PlainRepeat({});
   const step = (sample: number, at: number) => ({
     type: 'step',

@@ -20,7 +20,7 @@ test.each([
   ['openImageModel', () => openImageModel({ model: 'svc-scenes-mini' })],
   ['adapters', () => adapters()],
   ['probeAdapter', () => probeAdapter()],
-])('inside Electron %s names the import to use', async (_name, use) => {
+])('the error of %s inside Electron names the import to use', async (_name, use) => {
   await expect(use()).rejects.toMatchObject({
     code: 'unsupported',
     message: expect.stringMatching(

@@ -23,7 +23,7 @@ it.each([
   [{ model, memoryBudget: -1 }, 'memoryBudget', /^memoryBudget is -1, it must be/],
   [{ model, contextLength: 0 }, 'contextLength', /^contextLength is 0, it must be/],
   [{ model, bogus: 1 }, 'bogus', /^bogus is unknown to planModel/],
-])('%j is a bad_request on %s', async (given, param, message) => {
+])('the plan option %j is a bad_request on %s', async (given, param, message) => {
   const refusal = planModel(given as Parameters<typeof planModel>[0]);
   await expect(refusal).rejects.toMatchObject({ code: 'bad_request', param });
   await expect(refusal).rejects.toThrow(message);
@@ -59,7 +59,7 @@ it('a plan within a budget names what fits', async () => {
   expect(plan.choices.map(({ quantization }) => quantization)).toEqual(['none', 'int8', 'int4']);
 });
 
-it('a context beyond the model and the choice of auto are told as opening tells them', async () => {
+it('a context beyond the model and the choice of auto have the notes of opening', async () => {
   const asked = { model, contextLength: 10_000, quantization: 'auto', memoryBudget: 24 * 2 ** 20 } as const;
   const { notes, opens } = await planModel(asked);
   const told: string[] = [];
@@ -75,13 +75,13 @@ it('a context beyond the model and the choice of auto are told as opening tells 
 it.each([
   ['deterministic', { deterministic: true }],
   ['layerwiseOffload', { layerwiseOffload: true }],
-])('%s is refused for image models', async (param, given) => {
+])('the plan option %s is refused for image models', async (param, given) => {
   const refusal = planModel({ model: shippedImageModelPath(), ...given });
   await expect(refusal).rejects.toMatchObject({ code: 'bad_request', param });
   await expect(refusal).rejects.toThrow(/^\S+ is for language models, which .* is not: leave it out/);
 });
 
-it('auto without room for any weights does not open, and the change names a quantization', async () => {
+it('quantization auto without room for any weights does not open, and the change names a quantization', async () => {
   const plan = await planModel({ model, quantization: 'auto', memoryBudget: 2 ** 20 });
   expect([plan.opens, plan.change!.quantization]).toEqual([false, 'int4']);
   expect(plan.notes[0]!.message).toMatch(/^the weights need .* even as int4/);
@@ -100,7 +100,7 @@ it.each([
   }
 });
 
-it('is cancelled by its signal', async () => {
+it('planModel() is cancelled by its signal', async () => {
   const signal = AbortSignal.abort();
   await expect(planModel({ model }, signal)).rejects.toMatchObject({ code: 'cancelled' });
   const late = new AbortController();

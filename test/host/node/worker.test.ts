@@ -53,7 +53,7 @@ describe('a model in its thread', () => {
     expect(await model.metrics()).toMatchObject({ running: 0, waiting: 0, pages: { used: 0 } });
   });
 
-  it('tells how its opening goes', () => {
+  it('reports the progress of its opening', () => {
     expect(events.some(({ type }) => type === 'load')).toBe(true);
     const warmup = events.filter((event) => event.type === 'warmup');
     expect(warmup.length).toBeGreaterThan(2);
@@ -75,7 +75,7 @@ describe('a model in its thread', () => {
     expect((await generating).ids[0]).toHaveLength(100);
   });
 
-  it('stops when the signal aborts, and says so', async () => {
+  it('stops when the signal aborts, and ends with abort', async () => {
     const controller = new AbortController();
     let tokens = 0;
     let end: unknown;
@@ -101,7 +101,7 @@ describe('a model in its thread', () => {
     ['context_length_exceeded', { prompt: { ids: Array(200).fill(1) as number[] } }, 'prompt'],
     ['bad_request', { prompt: { ids: [1] }, temperature: 9 }, 'temperature'],
     ['bad_request', { prompt: { ids: [99_999] } }, 'prompt'],
-  ])('an error crosses as it is: %s', async (code, request, param) => {
+  ])('passes an error as it is: %s', async (code, request, param) => {
     const error = await collect(model.generate(request)).catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(EngineError);
     expect(error).toMatchObject({ code, param });
@@ -144,7 +144,7 @@ it('two models live side by side', async () => {
   await models[1].close();
 });
 
-it('a checkpoint without a chat template opens, and says so', async () => {
+it('a checkpoint without a chat template opens, and has a note', async () => {
   const folder = goldenModel('qwen3');
   const file = join(folder.path, 'tokenizer_config.json');
   const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
@@ -160,7 +160,7 @@ it('a checkpoint without a chat template opens, and says so', async () => {
   expect((await model.renderPrompt({ text: 'hi' })).ids.length).toBeGreaterThan(0);
 });
 
-it('a conversation whose template does not end holds nobody up, and ends with its client', async () => {
+it('a conversation whose template does not end delays no other request, and ends with its client', async () => {
   const folder = goldenModel('qwen3');
   const slow =
     '{% if m.content == "slow" %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% endif %}';
@@ -181,7 +181,7 @@ it('a conversation whose template does not end holds nobody up, and ends with it
   folder.remove();
 });
 
-describe('opening fails', () => {
+describe('opening a model in a thread fails', () => {
   it('with the code of what went wrong, and the thread ends', async () => {
     const folder = goldenModel('qwen3', { architectures: ['OtherForCausalLM'] });
     const ended = new Promise((resolve) => setTimeout(() => threads.at(-1)!.once('exit', resolve), 0));
@@ -200,8 +200,8 @@ describe('opening fails', () => {
   });
 });
 
-describe('at the end', () => {
-  it('closing ends what runs, twice is once, and nothing works afterwards', async () => {
+describe('a model in its thread at the end', () => {
+  it('ends what runs as it is closed, and closing twice is closing once', async () => {
     const model = await open('qwen3');
     const thread = threads.at(-1)!;
     const running = collect(model.generate(greedy([1], 120)));
@@ -214,7 +214,7 @@ describe('at the end', () => {
     await expect(model.metrics()).rejects.toMatchObject({ code: 'cancelled' });
   });
 
-  it('a thread that ended is said to have', async () => {
+  it('reports that its thread has ended', async () => {
     const model = await open('qwen3');
     await threads.at(-1)!.terminate();
     await expect(model.metrics()).rejects.toThrow('open the model again');
@@ -222,7 +222,7 @@ describe('at the end', () => {
     await model.close();
   });
 
-  it('an error nobody caught ends the thread and what waits on it, and nothing else', async () => {
+  it('ends with an uncaught error of its thread, and so do requests that wait', async () => {
     const model = await open('qwen3');
     const thread = threads.at(-1)!;
     const failed = new Promise((resolve) => thread.once('error', resolve));
@@ -235,7 +235,7 @@ describe('at the end', () => {
     await model.close();
   });
 
-  it.each(['opening', 'generating'])('a program may exit while %s', { timeout: 30_000 }, async (when) => {
+  it.each(['opening', 'generating'])('lets a program exit while %s', { timeout: 30_000 }, async (when) => {
     const script = new URL('leave-early.ts', import.meta.url);
     const child = spawn(process.execPath, nodeArgs(script, folders.qwen3.path, when), {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -245,7 +245,7 @@ describe('at the end', () => {
     expect(await once(child, 'exit'), errors).toEqual([7, null]);
   });
 
-  it('a program that never closes its model ends all the same', { timeout: 30_000 }, async () => {
+  it('lets a program end that never closes its model', { timeout: 30_000 }, async () => {
     const script = new URL('open-and-forget.ts', import.meta.url);
     const child = spawn(process.execPath, nodeArgs(script, folders.qwen3.path), {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -258,7 +258,7 @@ describe('at the end', () => {
     expect(heard).toMatch(/^accepted\n(.*\n)*done\n$/);
   });
 
-  it('opening is given up where the signal aborts', async () => {
+  it('gives opening up if the signal aborts', async () => {
     const controller = new AbortController();
     const onEvent = ({ type }: OpenEvent) => void (type === 'warmup' && controller.abort());
     for (const inline of [false, true]) {
@@ -268,7 +268,7 @@ describe('at the end', () => {
     await expect.poll(() => threads.at(-1)!.threadId, { timeout: 10_000 }).toBe(-1);
   });
 
-  it('an inline model refuses too', async () => {
+  it('refuses calls after its end if it is inline, too', async () => {
     const model = await openTextModel({ ...options('qwen3'), inline: true });
     await Promise.all([model.close(), model.close()]);
     await expect(collect(model.generate(greedy([1], 1)))).rejects.toMatchObject({ code: 'cancelled' });

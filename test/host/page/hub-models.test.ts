@@ -29,7 +29,7 @@ async function isKept(stores: PageStores, files: PostedFiles, path = 'page:chat'
   return file !== null;
 }
 
-test('files of a page are known by name, size, time of change and their end', async () => {
+test('files of a page are identified by name, size, time of change and their end', async () => {
   const stores = new PageStores(new MemoryStorage().tab());
   const cache = packedCache(stores, { 'page:chat': posted('weights', 5) });
   await (await cache.slot({ path: 'page:chat', shards: ['model.safetensors'], ...PACKING })).write(ENTRIES);
@@ -54,7 +54,7 @@ test('files that the page reads itself have no identity and are never kept', asy
   expect(storage.files()).toEqual({});
 });
 
-test('models of the hub are known by the digests of their weights', async () => {
+test('models of the hub are identified by the digests of their weights', async () => {
   const { hub, tab } = await originFixture();
   const page = tab();
   const slotOf = (path: string) => packedCache(page.stores, {}).slot({ path, shards: [WEIGHTS], ...PACKING });
@@ -68,7 +68,7 @@ test('models of the hub are known by the digests of their weights', async () => 
   expect(await (await slotOf((await page.resolve({ revision: 'other' })).path)).read()).toBeNull();
 });
 
-test('names of the models that ship with the package are refused with what to do', async () => {
+test('names of shipped models are refused with the remedy', async () => {
   const { tab } = await originFixture();
   for (const name of ['svc-chat-mini', 'clip-tokenizer'])
     await expect(tab().resolve({}, name)).rejects.toMatchObject({
@@ -78,7 +78,7 @@ test('names of the models that ship with the package are refused with what to do
     });
 });
 
-test('without a private file system weights are packed each time', async () => {
+test('weights are packed each time without a private file system', async () => {
   const storage = new MemoryStorage();
   storage.isRefused = true;
   const stores = new PageStores(storage.tab());

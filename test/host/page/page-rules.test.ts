@@ -16,7 +16,7 @@ function thrownBy(check: () => void): EngineError {
   throw new Error('nothing was thrown');
 }
 
-describe('model', () => {
+describe('the option model', () => {
   const readable = (name: string) => ({ name, size: 1, read: () => new Uint8Array(1) });
 
   it('is an id, files, or a folder', () => {
@@ -59,10 +59,10 @@ describe('model', () => {
   });
 });
 
-describe('loraPaths', () => {
+describe('the option loraPaths', () => {
   const files = [new File(['{}'], 'adapter_config.json')];
 
-  it('are ids, and names with files', () => {
+  it('takes ids, and names with files', () => {
     checkLoras(['style=org/name', 'org/other', { name: 'own', files }]);
   });
 
@@ -82,7 +82,7 @@ describe('loraPaths', () => {
     });
   });
 
-  it('get paths in place of files, as models do', () => {
+  it('gets paths in place of files, as models do', () => {
     const given = { model: files, loraPaths: ['style=org/name', { name: 'own', files }], sleepAfter: 5 };
     expect(withPaths(given)).toEqual({
       options: {
@@ -101,10 +101,10 @@ describe('loraPaths', () => {
   });
 });
 
-describe('componentPaths and transformerWeightsPath', () => {
+describe('the options componentPaths and transformerWeightsPath', () => {
   const files = [new File(['{}'], 'config.json')];
 
-  it('are ids or files, which get paths', () => {
+  it('take ids or files, which get paths', () => {
     const given = {
       model: 'org/a',
       componentPaths: { vae: files, unet: 'org/b' },
@@ -118,7 +118,7 @@ describe('componentPaths and transformerWeightsPath', () => {
     });
   });
 
-  it('are adapters of an image model in a list', () => {
+  it('take LoRAs of an image model in a list', () => {
     const path = 'page:/adapter 2';
     expect(withPaths({ model: 'org/a', loraPath: ['org/b:c.safetensors', files] })).toEqual({
       options: { model: 'org/a', loraPath: ['org/b:c.safetensors', path] },
@@ -150,7 +150,7 @@ describe('componentPaths and transformerWeightsPath', () => {
   );
 });
 
-describe('options', () => {
+describe('options of a page', () => {
   it('that exist in Node only are refused with what to use instead', () => {
     for (const [name, value] of Object.entries({
       inline: true,
@@ -167,7 +167,7 @@ describe('options', () => {
   });
 });
 
-describe('hub', () => {
+describe('the option hub', () => {
   it('takes an address and a token', () => {
     checkHub(undefined);
     checkHub({ endpoint: 'http://127.0.0.1:8080/', token: 'hf_x' });

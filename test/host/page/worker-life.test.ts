@@ -33,7 +33,7 @@ test('the starter waits as long as the worker lives', async () => {
   await waiting;
 });
 
-test('a worker without locks works without telling', async () => {
+test('a worker without locks works, and announces no lock', async () => {
   const refused = {
     request: vi.fn(async () => Promise.reject(new DOMException('sandboxed', 'SecurityError'))),
   };

@@ -7,7 +7,7 @@ import { openPaperSession, partsOn, type PaperDevice } from '../paper-session.ts
 
 const itself = <T>(session: T): T => session;
 
-describe('opening', () => {
+describe('opening a device session', () => {
   it('that fails gives back the device, and what was opened before it', async () => {
     const devices: PaperDevice[] = [];
     const log: string[] = [];
@@ -64,7 +64,7 @@ describe('opening', () => {
     expect((await session.ready()).paper.nth).toBe(2);
   });
 
-  it('under which the device is lost says so', async () => {
+  it('if the device is lost meanwhile fails with device_lost', async () => {
     const opening = openPaperSession(
       {
         async load(device) {
@@ -81,8 +81,8 @@ describe('opening', () => {
   });
 });
 
-describe('a device that is lost', () => {
-  it('while idle is replaced by the next request, with a note', async () => {
+describe('a lost device', () => {
+  it('is replaced by the next request if it was idle, with a note', async () => {
     const notes: string[] = [];
     const onEvent = (event: OpenEvent): void => void (event.type === 'note' && notes.push(event.message));
     const { result: session, devices, log } = await openPaperSession({ onEvent }, itself);
@@ -93,7 +93,7 @@ describe('a device that is lost', () => {
     expect([log, devices[0]!.destroyed]).toEqual([['parts 1'], 1]);
   });
 
-  it('under a request is known after its failure, and one that works is not replaced', async () => {
+  it('under a request is known after the failure, and one that works is not replaced', async () => {
     const { result: session, devices } = await openPaperSession({}, itself);
     expect([await session.loss(), session.state]).toEqual([null, 'ready']);
     devices[0]!.lose('unplugged');
@@ -102,7 +102,7 @@ describe('a device that is lost', () => {
     expect(await session.loss()).toBeNull();
   });
 
-  it('twice is replaced twice; what replaces it gets what was there before', async () => {
+  it('is replaced each time; its replacement gets what was there before', async () => {
     const before: (number | null)[] = [];
     const { result: session, devices } = await openPaperSession(
       {
@@ -120,7 +120,7 @@ describe('a device that is lost', () => {
     expect([before, session.restarts]).toEqual([[null, 1, 2], 2]);
   });
 
-  it('while it is being replaced ends that opening; the next request tries again', async () => {
+  it('ends an opening that replaces it if it is lost again; the next request tries again', async () => {
     let breaks = false;
     const { result: session, devices } = await openPaperSession(
       {
@@ -145,7 +145,7 @@ describe('a device that is lost', () => {
     expect([session.restarts, devices.map(({ destroyed }) => destroyed)]).toEqual([1, [1, 1, 0]]);
   });
 
-  it('the moment it is loaded is noticed', async () => {
+  it('is replaced at once if it is lost as it is loaded', async () => {
     let breaks = true;
     const { result: session } = await openPaperSession(
       {
@@ -161,8 +161,8 @@ describe('a device that is lost', () => {
   });
 });
 
-describe('closing', () => {
-  it('gives back what was opened, the latest first, even where some of it fails', async () => {
+describe('closing a device session', () => {
+  it('frees what was opened, the latest first, even if some of it fails', async () => {
     const above: string[] = [];
     const {
       result: session,

@@ -39,8 +39,8 @@ function start({ hold = false, failClose = false } = {}) {
 
 const CLOSED = { code: 'cancelled', message: 'the model is closed: open it again' };
 
-describe('opening', () => {
-  it('happens once for all who ask, at first and again', async () => {
+describe('opening a session', () => {
+  it('happens once for all callers, at first and again', async () => {
     const { session, log } = start();
     expect(session.state).toBe('opening');
     const [one, two] = await Promise.all([session.ready(), session.ready()]);
@@ -78,7 +78,7 @@ describe('opening', () => {
   );
 });
 
-it('a lost resource is kept until it is replaced, one that sleeps is given back at once', async () => {
+it('a lost resource is kept until it is replaced, one that sleeps is freed at once', async () => {
   const { session, log } = start();
   await session.ready();
   session.lose();
@@ -92,7 +92,7 @@ it('a lost resource is kept until it is replaced, one that sleeps is given back 
   expect(session.state).toBe('asleep');
 });
 
-it('an error of giving back a resource that sleeps or is lost is nobody’s', async () => {
+it('an error of freeing a resource that sleeps or is lost is dropped', async () => {
   const { session } = start({ failClose: true });
   await session.ready();
   session.sleep();
@@ -103,12 +103,12 @@ it('an error of giving back a resource that sleeps or is lost is nobody’s', as
   expect(await session.ended).toMatchObject(CLOSED);
 });
 
-describe('closing', () => {
+describe('closing a session', () => {
   it.each([
     ['ready', ['close 1']],
     ['lost', ['close 1']],
     ['asleep', ['close 1']],
-  ] as const)('%s: gives everything back once', async (state, given) => {
+  ] as const)('frees all once: %s', async (state, given) => {
     const { session, log } = start();
     await session.ready();
     if (state === 'lost') session.lose();
@@ -121,7 +121,7 @@ describe('closing', () => {
     expect(() => session.assertOpen()).toThrow(CLOSED.message);
   });
 
-  it('as an opening begins opens nothing', async () => {
+  it('as an opening begins prevents it', async () => {
     const { session, log } = start();
     await session.ready();
     session.lose();
@@ -132,13 +132,13 @@ describe('closing', () => {
     expect(log.slice(1)).toEqual(['close 1']);
   });
 
-  it('before anything was opened opens nothing', async () => {
+  it('before anything was opened prevents opening', async () => {
     const { session, log } = start();
     await session.close();
     expect(log).toEqual([]);
   });
 
-  it('while it is opened, at first or again: the opening is told, and its resource given back', async () => {
+  it('during an opening ends that, at first or again, and frees its resource', async () => {
     for (const again of [false, true]) {
       const { session, log, opened } = start({ hold: true });
       let waiting = session.ready();

@@ -78,8 +78,8 @@ async function all(events: AsyncGenerator<string, void, void>): Promise<string> 
 
 const asleep = (model: Paper): Promise<void> => vi.waitFor(() => expect(model.asleep).toBe(true));
 
-describe('a model that nobody asks', () => {
-  it('sleeps, tells what it told last, and is opened again by the next request', async () => {
+describe('an idle model', () => {
+  it('sleeps, reports its last info, and is opened again by the next request', async () => {
     const { model, log, open } = start();
     expect([model.asleep, model.info.nth, await model.count()]).toEqual([false, 1, 10]);
     await asleep(model);
@@ -91,7 +91,7 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
-  it('is opened once for all who wait', async () => {
+  it('is opened once for all requests that wait', async () => {
     const { model, open } = start();
     await asleep(model);
     const said = await Promise.all([
@@ -112,7 +112,7 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
-  it('is not kept awake by being looked at', async () => {
+  it('is not kept awake by reading its info', async () => {
     const { model } = start();
     const looking = setInterval(() => void model.count(), 5);
     await asleep(model);
@@ -120,7 +120,7 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
-  it('asked just as it falls asleep, answers', async () => {
+  it('answers a request that comes just as it falls asleep', async () => {
     const asked: Promise<string>[] = [];
     const { model } = start({
       rest: async () => {
@@ -134,7 +134,7 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
-  it('is not waited for by who leaves while it is opened, and sleeps again', async () => {
+  it('does not delay a request that leaves while it is opened, and sleeps again', async () => {
     const log: string[] = [];
     const { promise: opened, resolve } = withResolvers<void>();
     const open = vi.fn(() => opened.then(() => paper(2, log)));
@@ -166,7 +166,7 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
-  it('says why it cannot be opened, and is tried again', async () => {
+  it('reports why it cannot be opened, and is tried again', async () => {
     const log: string[] = [];
     let fails = true;
     const { model } = start({
@@ -183,7 +183,7 @@ describe('a model that nobody asks', () => {
   });
 });
 
-it('one that cannot be brought to where it was is not left open', async () => {
+it('a model whose state cannot be restored is closed again', async () => {
   const restore = vi.fn().mockRejectedValueOnce(new Error('no file')).mockResolvedValue(undefined);
   const { model, log } = start({ rest: async () => ({ answers: {}, restore }) });
   await asleep(model);
@@ -193,8 +193,8 @@ it('one that cannot be brought to where it was is not left open', async () => {
   await model.close();
 });
 
-describe('its end', () => {
-  it('is told where it crashed, not where it sleeps', async () => {
+describe('the end of a sleeping model', () => {
+  it('is reported where it crashed, not where it sleeps', async () => {
     const { model, made } = start();
     const ended = vi.fn();
     void model.ended.then(ended);

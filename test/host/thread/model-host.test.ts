@@ -27,7 +27,7 @@ const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await setImmediate();
 };
 
-it('leaves only after what the device still owes has settled', async () => {
+it('the host leaves only after the pending work of the device has settled', async () => {
   const { near, order, settled } = hosted();
   near.post({ type: 'open', options: {} });
   await turns();
@@ -39,7 +39,7 @@ it('leaves only after what the device still owes has settled', async () => {
   expect(order).toEqual(['opened', 'release', 'close', 'settle', 'left']);
 });
 
-it('is closed only after that, too', async () => {
+it('the host closes its model only after the pending work of the device has settled', async () => {
   const { near, order, settled } = hosted();
   near.post({ type: 'open', options: {} });
   await turns();
@@ -51,7 +51,7 @@ it('is closed only after that, too', async () => {
   expect(order).toEqual(['opened', 'close', 'settle', 'result']);
 });
 
-it('that does not answer in time is told apart from one that has left', () => {
+it('a host that does not answer in time is told apart from one that has left', () => {
   const silent = { post() {}, onMessage() {}, onLost() {} };
   expect(waitUntilReleased(silent, 1)).toBe(false);
   const quick = {

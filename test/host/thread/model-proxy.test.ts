@@ -38,8 +38,8 @@ async function connect() {
   return { model, fake, ports, host, closed: () => closed };
 }
 
-describe('over a port', () => {
-  it('a model looks as it is', async () => {
+describe('a model proxy over a port', () => {
+  it('has the members of its model', async () => {
     const { model } = await connect();
     expect(model.info).toEqual(fakeInfo);
     expect(await model.tokenize('ab')).toEqual([1, 97, 98]);
@@ -51,7 +51,7 @@ describe('over a port', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('events of many requests find their own reader', async () => {
+  it('passes events of many requests to their own readers', async () => {
     const { model } = await connect();
     const texts = Array.from({ length: 20 }, (_, i) => `request number ${i} of many`);
     const results = await Promise.all(texts.map((text) => collect(model.generate(ask(text)))));
@@ -61,7 +61,7 @@ describe('over a port', () => {
   it.each([
     ['refuse overloaded', 'overloaded', 0],
     ['fail out_of_memory', 'out_of_memory', 1],
-  ])('%s arrives as an EngineError, after what came before it', async (content, code, deltas) => {
+  ])('passes %s as an EngineError, after the events before it', async (content, code, deltas) => {
     const { model } = await connect();
     const seen: string[] = [];
     const reading = (async () => {
@@ -72,14 +72,14 @@ describe('over a port', () => {
     expect(seen.filter((type) => type === 'delta')).toHaveLength(deltas);
   });
 
-  it('what nobody foresaw arrives as no error of ours, with where it came from', async () => {
+  it('passes an unforeseen error as another error, with its origin', async () => {
     const { model } = await connect();
     const error: unknown = await collect(model.generate(ask('crash now'))).catch((cause: unknown) => cause);
     expect(error).not.toBeInstanceOf(EngineError);
     expect((error as Error).message).toMatch(/secret detail[^]*fake-model/);
   });
 
-  it('a reader that leaves aborts the request on the far side', async () => {
+  it('aborts the request on the far side if its reader leaves', async () => {
     const { model, fake } = await connect();
     for await (const event of model.generate(ask('hang here'))) if (event.type === 'delta') break;
     while (fake.running > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -108,7 +108,7 @@ describe('the signal of a call', () => {
   });
 });
 
-describe('the process', () => {
+describe('the process of a model proxy', () => {
   it('is kept alive only while something waits on the far side', async () => {
     const ports = portPair();
     const held: boolean[] = [];
@@ -133,8 +133,8 @@ describe('the process', () => {
   });
 });
 
-describe('a signal', () => {
-  it('gives an opening up: the far side lets go before its thread ends', async () => {
+describe('a signal for opening a model proxy', () => {
+  it('ends the opening: the far side frees its model before its thread ends', async () => {
     const ports = portPair();
     const log: string[] = [];
     const open = (_: unknown, _onEvent: unknown, signal: AbortSignal): Promise<TextModel> =>
@@ -156,7 +156,7 @@ describe('a signal', () => {
     await expect.poll(() => log).toEqual(['far side aborts', 'released', 'closed']);
   });
 
-  it('ends a thread that does not answer after the time that it has to leave', async () => {
+  it('ends a thread that does not answer in its time to leave', async () => {
     const ports = portPair();
     let closed = 0;
     const signal = AbortSignal.abort();
@@ -178,7 +178,7 @@ describe('a signal', () => {
   });
 });
 
-it('a model closes at the end of its block', async () => {
+it('a model proxy closes at the end of its block', async () => {
   const { model, fake } = await connect();
   {
     await using used = model;
@@ -187,7 +187,7 @@ it('a model closes at the end of its block', async () => {
   expect(fake.closed).toBe(true);
 });
 
-describe('an opening that fails', () => {
+describe('an opening of a model proxy that fails', () => {
   it('rejects with the far side’s error and lets the thread go', async () => {
     const ports = portPair();
     let closed = 0;
@@ -207,8 +207,8 @@ describe('an opening that fails', () => {
   });
 });
 
-describe('a far side that is lost', () => {
-  it('fails everything that waits on it, and what comes later', async () => {
+describe('a lost far side of a model proxy', () => {
+  it('fails all waiting calls, and later ones', async () => {
     const { model, ports, closed } = await connect();
     const stream = model.generate(ask('hang here'));
     const seen = [await stream.next(), await stream.next(), await stream.next()];
@@ -223,7 +223,7 @@ describe('a far side that is lost', () => {
     expect(closed()).toBe(0);
   });
 
-  it('ends by itself, or is ended where that hangs', async () => {
+  it('ends by itself, or is ended if it hangs', async () => {
     vi.useFakeTimers();
     for (const endsItself of [true, false]) {
       const { model, fake, ports, closed, host } = await connect();
@@ -245,7 +245,7 @@ describe('a far side that is lost', () => {
   });
 });
 
-it('closing that fails ends the thread all the same', async () => {
+it('closing a model proxy that fails ends the thread all the same', async () => {
   const { model, fake, closed } = await connect();
   fake.close = () => Promise.reject(new EngineError('internal', 'the disk is gone'));
   await expect(model.close()).rejects.toThrow('the disk is gone');
@@ -253,7 +253,7 @@ it('closing that fails ends the thread all the same', async () => {
   await model.close();
 });
 
-it('closing twice, at once or later, closes once', async () => {
+it('closing a model proxy twice, at once or later, closes once', async () => {
   const { model, fake, closed } = await connect();
   const stream = model.generate(ask('hang here'));
   await stream.next();

@@ -30,7 +30,7 @@ it.each(soundGoldens())(
   },
 );
 
-it('mirrors a sound that fills its window', () => {
+it('a sound that fills its window is mirrored', () => {
   const spectrum = melSpectrum({ rate: RATE, window: 400, hop: 160, mels: 20 });
   const even = Float32Array.from({ length: 1600 }, (_, i) => Math.cos((Math.PI * i * 100) / 1599));
   const features = finished(spectrum(even, 10, 10));

@@ -37,7 +37,7 @@ describeGoldens(['chroma'], async (golden, device, run) => {
   expectAgreement(values[0]!, golden.outputs.get('sample')!);
 });
 
-describe('configurations', () => {
+describe('configurations of Chroma', () => {
   it.each([
     [
       { approximator_num_channels: 60 },

@@ -36,7 +36,7 @@ describeGoldens(['flux', 'flux-references'], async (golden, device, run) => {
   expectAgreement(values[0]!, golden.outputs.get('sample')!);
 });
 
-describe('configurations', () => {
+describe('configurations of FLUX.1', () => {
   it.each([
     [{ patch_size: 2 }, 'unsupported', 'patch_size 2 is not built; choose a checkpoint that has 1'],
     [{ in_channels: 66, out_channels: 64 }, 'bad_checkpoint', 'in_channels is 66, a multiple of 4 is needed'],

@@ -35,7 +35,7 @@ describeGoldens(['flux2', 'flux2-guidance'], async (golden, device, run) => {
   expectAgreement(values[0]!, golden.outputs.get('sample')!);
 });
 
-describe('configurations', () => {
+describe('configurations of FLUX.2', () => {
   it.each([
     [{ patch_size: 2 }, 'unsupported', 'patch_size 2 is not built; choose a checkpoint that has 1'],
     [

@@ -43,7 +43,7 @@ describeGoldens(['pixart', 'pixart-alpha'], async (golden, device, run) => {
   expectAgreement(found.values[0]!, channelsLast(golden.outputs.get('sample')!));
 });
 
-describe('configurations', () => {
+describe('configurations of PixArt', () => {
   it('that of PixArt-Σ in 1024 pixels is read', () => {
     const json = { caption_channels: 4096, sample_size: 128, interpolation_scale: 2 };
     expect(readPixArtConfig({ ...json, use_additional_conditions: false })).toMatchObject({

@@ -50,7 +50,7 @@ describeGoldens(['qwen-image', 'qwen-image-references'], async (golden, device, 
   expectAgreement(values[0]!, golden.outputs.get('sample')!);
 });
 
-describe('configurations', () => {
+describe('configurations of Qwen-Image', () => {
   it.each([
     [{ guidance_embeds: true }, 'guidance_embeds true is not built; choose a checkpoint that has false'],
     [{ use_layer3d_rope: true }, 'use_layer3d_rope true is not built; choose a checkpoint that has false'],

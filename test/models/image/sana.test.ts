@@ -39,7 +39,7 @@ describeGoldens(['sana', 'sana-placed', 'sana-patched', 'sana-sprint'], async (g
   expectAgreement(values[0]!, channelsLast(golden.outputs.get('sample')!));
 });
 
-describe('configurations', () => {
+describe('configurations of Sana', () => {
   it('that of the 1.6 B model is read', () => {
     const json = { qk_norm: null, caption_channels: 2304, mlp_ratio: 2.5, interpolation_scale: null };
     expect(readSanaConfig(json)).toMatchObject({

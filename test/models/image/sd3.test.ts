@@ -39,14 +39,14 @@ describeGoldens(['sd3', 'sd3-dual', 'sd3-inpaint'], async (golden, device, run) 
   expectAgreement(found, golden.outputs.get('sample')!);
 });
 
-describe('places', () => {
+describe('positions of Stable Diffusion 3', () => {
   it('are those in the middle of the table', () => {
     expect([...sd3PlaceIds({ places: 5 }, { rows: 2, columns: 3 })]).toEqual([6, 7, 8, 11, 12, 13]);
     expect([...sd3PlaceIds({ places: 3 }, { rows: 3, columns: 3 })]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 });
 
-describe('configurations', () => {
+describe('configurations of Stable Diffusion 3', () => {
   it.each([
     [{ patch_size: 4 }, 'unsupported', 'patch_size 4 is not built; choose a checkpoint that has 2'],
     [

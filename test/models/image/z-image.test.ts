@@ -75,7 +75,7 @@ it('two pictures at once are two pictures, bit for bit', async () => {
   }
 });
 
-describe('the text encoder', () => {
+describe('the text encoder of Z-Image', () => {
   it.each([false, true])('stops a layer before the last (plain: %s)', async (plain) => {
     const golden = await openModuleGolden('qwen3-hidden');
     const ids = [...golden.inputs.get('input_ids')!.values];
@@ -92,7 +92,7 @@ describe('the text encoder', () => {
   });
 });
 
-describe('configurations', () => {
+describe('configurations of Z-Image', () => {
   it.each([
     [
       { all_patch_size: [2, 4] },

@@ -21,7 +21,7 @@ async function opened(name: string): Promise<Checkpoint> {
   return checkpoint;
 }
 
-it.each(FILES)('%s: each number and each list of the configuration has a name of the file', async (name) => {
+it.each(FILES)('the GGUF file of %s names each number and each list of the configuration', async (name) => {
   const { config, configSource } = await opened(name);
   const architecture = configSource.metadata!;
   const known = metadataKeys(architecture, ggufClasses().get(architecture)?.keys);
@@ -39,7 +39,7 @@ it.each([
   ['gemma4-e', { hidden_size_per_layer_input: 6 }, 'gemma4.embedding_length_per_layer_input 6 is not built'],
   ['gemma4', { layer_types: ['mamba'] }, 'gemma4.attention.sliding_window_pattern is '],
   ['lfm2', { conv_L_cache: 0 }, 'lfm2.shortconv.l_cache is 0'],
-])('%s of %j is refused by the name in the file', async (name, change, message) => {
+])('the metadata key of %s for %j is named in a refusal', async (name, change, message) => {
   const { config, architecture, configSource } = await opened(name);
   expect(() => readText({ ...config, ...change }, architecture, configSource)).toThrow(
     `model.gguf: ${message}`,

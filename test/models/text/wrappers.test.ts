@@ -43,7 +43,7 @@ const MODELS: [name: string, opened: string, left: readonly string[]][] = [
   ['smolvlm', 'LlamaForCausalLM', ['model.connector', 'model.vision_model']],
 ];
 
-it.each(MODELS)('%s gives the logits of its class', async (name, opened, left) => {
+it.each(MODELS)('the wrapper %s gives the logits of its class', async (name, opened, left) => {
   const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + name), TEXT_CLASSES);
   expect(checkpoint.architecture).toBe(opened);
   expect(checkpoint.wrapper?.left).toEqual(left);
@@ -65,7 +65,7 @@ it.each(MODELS)('%s gives the logits of its class', async (name, opened, left) =
   expect(worst).toBeLessThan(1e-4);
 });
 
-describe('InternVLChatModel', () => {
+describe('the class InternVLChatModel', () => {
   const INTERNVL = fileURLToPath(new URL('../../golden/internvl/', import.meta.url));
 
   /** The folder as published: with the Python code that auto_map names. */

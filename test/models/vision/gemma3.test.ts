@@ -75,7 +75,7 @@ function seenOf({ inputs, parts }: PreparedMedium): SeenImage {
   };
 }
 
-describe.each(['whole', 'scan'] as const)('%s', (name) => {
+describe.each(['whole', 'scan'] as const)('Gemma 3, %s images', (name) => {
   const golden = readJson(`${FOLDER}/${name}.json`) as unknown as Record<
     'images' | 'media_images',
     Record<string, SeenImage | null>
@@ -129,7 +129,7 @@ it.each([
   ['another tower', { vision_config: { model_type: 'clip_vision_model' } }, {}, {}, 'unsupported'],
   ['rows that do not divide the patches', { mm_tokens_per_image: 9 }, {}, {}, 'bad_checkpoint'],
   ['texts for another number of rows', {}, {}, { image_seq_length: 24 }, 'bad_checkpoint'],
-])('refuses %s', (_, config, changes, outer, code) => {
+])('a configuration of Gemma 3 is refused with %s', (_, config, changes, outer, code) => {
   expect(() => openModel('whole', config, changes, outer)).toThrow(expect.objectContaining({ code }));
 });
 

@@ -63,7 +63,7 @@ function digestOf({ inputs }: PreparedMedium): { tiles: number; sha256: string }
   return { tiles, sha256: createHash('sha256').update(made).digest('hex') };
 }
 
-describe.each(NAMES)('%s', (name) => {
+describe.each(NAMES)('the processor of %s', (name) => {
   it('cuts odd images into the tiles of transformers', async () => {
     const { alpha, prepare } = readerWith(name);
     const golden = goldenOf(name);

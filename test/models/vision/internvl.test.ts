@@ -54,7 +54,7 @@ const grey = (width: number, height: number): Pixels => ({
 });
 
 it.each(['qwen2', 'qwen2-original'])(
-  '%s cuts odd images into the tiles of transformers',
+  'the InternVL class %s cuts odd images into the tiles of transformers',
   async (checkpoint) => {
     const { image } = open(checkpoint).readers;
     const tensors = await readTensors('images.safetensors');
@@ -150,7 +150,7 @@ it('frames of videos are chosen as transformers and the original program do', ()
   expect(chosen('qwen2-original', 999).slice(0, 4)).toEqual([15, 46, 77, 109]);
 });
 
-it.each(['qwen2', 'qwen2-original'])('%s: each frame has its text and one tile', async (checkpoint) => {
+it.each(['qwen2', 'qwen2-original'])('each frame has its text and one tile in %s', async (checkpoint) => {
   const { video } = open(checkpoint).readers;
   const clip = await clipOf('video');
   const prepared = finished(video!.prepare(clip, {}));
@@ -228,7 +228,7 @@ it.each([
   expect(found.get('mlp1.1.weight')).toEqual([896, 4 * vision_config.hidden_size]);
 });
 
-it('what is not built is refused by its key', () => {
+it('settings of InternVL that are not built are refused by their keys', () => {
   const refusals: [string, object, string][] = [
     [
       'qwen2-original',

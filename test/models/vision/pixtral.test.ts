@@ -83,7 +83,7 @@ function seenOf({ inputs, layout, parts }: PreparedMedium, patch: number): SeenI
   };
 }
 
-describe.each(['pixtral', 'mistral3'] as const)('%s', (name) => {
+describe.each(['pixtral', 'mistral3'] as const)('the processor of %s', (name) => {
   const golden = readJson(`${FOLDER}/${name}.json`) as unknown as Golden;
 
   it('sees odd images as transformers does', async () => {
@@ -126,7 +126,7 @@ it.each([
   ['another filter', { resample: 1 }, {}, {}, 'unsupported'],
   ['texts for other patches', {}, {}, { patch_size: 8 }, 'bad_checkpoint'],
   ['texts for cells', {}, {}, { spatial_merge_size: 2 }, 'bad_checkpoint'],
-])('refuses %s', (_, changes, config, outer, code) => {
+])('a configuration of Pixtral is refused with %s', (_, changes, config, outer, code) => {
   expect(() => openModel('pixtral', config, changes, outer)).toThrow(expect.objectContaining({ code }));
 });
 

@@ -73,7 +73,7 @@ it.each([
   ['qwen2-5-vl', 'small'],
   ['qwen3-vl', 'qwen3'],
   ['qwen3-5', 'small'],
-])('%s sees odd images as transformers does, with settings %s', async (name, key) => {
+])('the processor of %s sees odd images as transformers does, with settings %s', async (name, key) => {
   const { settings, images: listed } = golden.processors[key]!;
   const { alpha, prepare } = readerOf(name, settings);
   let compared = 0;

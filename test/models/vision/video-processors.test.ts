@@ -116,7 +116,7 @@ function distances(valueAt: Values, wanted: NonNullable<Seen>, { image_mean, ima
   return [Math.max(...errors), errors.reduce((sum, error) => sum + error, 0) / errors.length] as const;
 }
 
-describe.each(Object.entries(golden.processors))('%s', (_, { checkpoint, settings, clips }) => {
+describe.each(Object.entries(golden.processors))('processor %s', (_, { checkpoint, settings, clips }) => {
   const side = settings.max_image_size?.longest_edge;
   const image = checkpoint.startsWith('idefics3')
     ? { max_image_size: { longest_edge: side }, size: { longest_edge: 67 } }
@@ -160,7 +160,7 @@ it.each([
   ['qwen3-vl', 'media/qwen3-vl', { fps: 2 }],
   ['internvl', 'internvl/qwen2', { num_frames: 32, size: { height: 24, width: 24 } }],
   ['smolvlm', 'idefics3/smolvlm', { fps: 1, num_frames: 64, max_image_size: { longest_edge: 24 } }],
-] as const)('%s chooses the frames of many clips', (name, checkpoint, settings) => {
+] as const)('the processor %s chooses the frames of many clips', (name, checkpoint, settings) => {
   const image = checkpoint.startsWith('idefics3')
     ? { max_image_size: { longest_edge: 24 } }
     : { size: { height: 24, width: 24 } };

@@ -72,10 +72,10 @@ describe('/abort_request', () => {
   });
 });
 
-describe('LoRA adapters', () => {
+describe('routes of LoRA adapters', () => {
   const poet = { name: 'poet', path: '/adapters/poet', rank: 8, requests: 0 };
 
-  it('are loaded and unloaded, and those that there are told', async () => {
+  it('load and unload adapters, and list the loaded ones', async () => {
     const { post, model, other } = await startAdmin();
     const asked: string[][] = [];
     model.loadAdapter = async (name, path) => (asked.push([name, path]), [poet]);
@@ -91,7 +91,7 @@ describe('LoRA adapters', () => {
     expect(asked).toEqual([['poet', '/adapters/poet'], ['poet']]);
   });
 
-  it('are among the models, under the model they belong to', async () => {
+  it('add them to the list of models, under their model', async () => {
     const { url, model } = await startAdmin();
     model.adapters = [poet];
     const { data } = (await (await fetch(`${url}/v1/models`)).json()) as {
@@ -109,7 +109,7 @@ describe('LoRA adapters', () => {
     ['/load_lora_adapter', { lora_path: 'x' }, 'lora_name'],
     ['/load_lora_adapter', { lora_name: 'x' }, 'lora_path'],
     ['/unload_lora_adapter', {}, 'lora_name'],
-  ])('%s with %j is refused', async (path, body, param) => {
+  ])('refuse the call of %s with %j', async (path, body, param) => {
     const { post } = await startAdmin();
     expect((await post(path, body)).body).toMatchObject({
       error: { code: 'missing_required_parameter', param },
@@ -122,7 +122,7 @@ describe('LoRA adapters', () => {
     ['bad_request', 'name', 400, 'invalid_value', 'lora_name'],
     ['device_lost', undefined, 503, 'device_lost', null],
   ] as const)(
-    '%s about %s is the caller’s where the field is',
+    'pass on %s about %s, which is the caller’s fault if the field is',
     async (thrown, about, status, code, param) => {
       const { post, model } = await startAdmin();
       const error = new EngineError(thrown, 'what it says', about === undefined ? {} : { param: about });
@@ -204,7 +204,7 @@ describe('/load_lora_adapter', () => {
   });
 });
 
-describe('the key', () => {
+describe('the admin key', () => {
   it.each([
     [{}, undefined, 200],
     [{ apiKey: 'k' }, undefined, 401],

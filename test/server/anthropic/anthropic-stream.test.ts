@@ -21,7 +21,7 @@ async function stream(of: Script): Promise<Event[]> {
   });
 }
 
-describe('a stream', () => {
+describe('a message stream', () => {
   it('says each block from its start to its stop', async () => {
     const events = await stream(EVERYTHING);
     const names = events.map(({ type, index }) =>
@@ -98,7 +98,7 @@ it.each([
   ['guided_json', {}],
   ['guided_choice', []],
   ['regex', 'a'],
-])('%s is refused: the text would not be held to it', async (name, value) => {
+])('the field %s is refused, as the text would not be held to it', async (name, value) => {
   const { post, model } = await startMessages(HELLO);
   const { status, body } = await post({
     messages: [{ role: 'user', content: 'Hi' }],

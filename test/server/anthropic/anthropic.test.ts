@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { EVERYTHING, HELLO, startMessages } from './anthropic-harness.ts';
 
-describe('a message', () => {
+describe('a message of the Anthropic interface', () => {
   it('of a text', async () => {
     const { post, model } = await startMessages(HELLO);
     const { status, body } = await post({ messages: [{ role: 'user', content: 'Hi' }], system: 'Be kind.' });
@@ -63,7 +63,7 @@ describe('a message', () => {
   });
 });
 
-describe('a conversation', () => {
+describe('a conversation in the Anthropic interface', () => {
   const blocks = [
     { role: 'user', content: [{ type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } }] },
     {
@@ -136,7 +136,7 @@ describe('a conversation', () => {
   });
 });
 
-describe('fields', () => {
+describe('fields of a message request', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
   const tools = [{ name: 'f', description: 'does', input_schema: schema }];
 
@@ -242,7 +242,7 @@ describe('fields', () => {
   });
 });
 
-describe('errors', () => {
+describe('errors of the Anthropic interface', () => {
   const messages = [{ role: 'user', content: 'Hi' }];
 
   it.each([

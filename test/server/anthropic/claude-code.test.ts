@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { HELLO, startMessages } from './anthropic-harness.ts';
 
-it('begins as the request before: what is for its billing is no instruction', async () => {
+it('the billing header of Claude Code is left out of the system message', async () => {
   const { post, model } = await startMessages(HELLO);
   const messages = [{ role: 'user', content: 'Hi' }];
   const billed = (cch: string) => ({
@@ -19,7 +19,7 @@ it('begins as the request before: what is for its billing is no instruction', as
   ]);
 });
 
-it('takes what it sends to any model', async () => {
+it('requests of Claude Code pass to any model', async () => {
   const { post, model } = await startMessages(HELLO);
   const found = [{ type: 'tool_reference', tool_name: 'f' }];
   const request = {
@@ -48,7 +48,7 @@ it('takes what it sends to any model', async () => {
   });
 });
 
-it('is told of an image so that it finds it, and goes on without it', async () => {
+it('an image that is refused has its place in the error, as Claude Code reads it', async () => {
   const { post } = await startMessages(HELLO);
   const content = [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } }];
   const { status, body } = await post({

@@ -16,7 +16,7 @@ function counted() {
 
 const issuesOf = (schema: z.ZodType, value: unknown) => schema.safeParse(value).error?.issues ?? [];
 
-describe('a list', () => {
+describe('a bounded list', () => {
   it('is not looked into where it is too long', () => {
     const { seen, schema } = counted();
     const issues = issuesOf(list(schema, 10), Array(11).fill('right'));
@@ -62,7 +62,7 @@ describe('a list', () => {
   });
 });
 
-describe('a record', () => {
+describe('a bounded record', () => {
   it('is not looked into where it has too many entries', () => {
     const { seen, schema } = counted();
     const issues = issuesOf(record(schema, { most: 2 }), { a: 1, b: 2, c: 3 });

@@ -25,7 +25,7 @@ function endless(headers: Record<string, string> = {}) {
 it.each([
   ['at once by its length', { 'content-length': String(65 * MEBIBYTE) }, 20],
   ['after 64 MiB without one', {}, 90],
-])('too large a body is refused %s', async (_, headers, most) => {
+])('a body that is too large is refused %s', async (_, headers, most) => {
   const { asked, request } = endless(headers);
   await expect(readBytes(request)).rejects.toMatchObject({ code: 'request_too_large' });
   expect(asked.pieces).toBeLessThan(most);
@@ -35,7 +35,7 @@ it.each([
   expect(asked.pieces).toBeLessThan(330);
 });
 
-it('gives what came in pieces', async () => {
+it('a body that comes in pieces is joined', async () => {
   const body = new ReadableStream({
     start(controller) {
       for (const text of ['{"a"', ':1', '}']) controller.enqueue(Buffer.from(text));

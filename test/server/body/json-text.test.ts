@@ -18,7 +18,7 @@ const many = (count: number, one: string): string => `[${Array(count).fill(one).
 const members = (count: number): string =>
   `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(',')}}`;
 
-describe('what a text would become is counted before it is parsed', () => {
+describe('the values of a JSON text are counted before it is parsed', () => {
   // None of these is valid JSON, so an attempt to parse them would give a different message.
   it.each([
     ['values', `${many(MOST_VALUES + 1, '1')}!`, `more than ${MOST_VALUES} values`],
@@ -52,7 +52,7 @@ describe('what a text would become is counted before it is parsed', () => {
   });
 });
 
-describe('a text that no tokenizer has', () => {
+describe('a JSON text that no tokenizer has', () => {
   it.each([[[0xff, 0xfe]], [[0xed, 0xa0, 0x80]], [[0xc3]], [[0xc0, 0x80]]])(
     'bytes %j are no UTF-8',
     (bytes) => {

@@ -25,7 +25,7 @@ async function refused(
   return typeof error === 'string' ? { message: error } : error;
 }
 
-describe.each([false, true])('stream %s', (stream) => {
+describe.each([false, true])('large bodies, stream %s', (stream) => {
   const chat = (rest: string) =>
     `{"model":"default","stream":${stream},"messages":[{"role":"user","content":"hi"}],${rest}}`;
   const bare = (rest: string) => `{"model":"default","stream":${stream},${rest}}`;
@@ -123,18 +123,18 @@ it.each([
   ['/detokenize', `{"tokens":${many(4097, '7')}}`, /tokens has 4097 token ids, and the context holds 4096/],
   ['/detokenize', `{"tokens":[[1],${many(4097, '7')}]}`, /tokens\.1 has 4097 token ids/],
   ['/tokenize', Buffer.from('{"prompt":"\xff\xfe"}', 'latin1'), /not valid UTF-8/],
-])('%s (%$)', async (path, body, message) => {
+])('the body of %s (%$) has a bound', async (path, body, message) => {
   expect((await refused(path, body)).message).toMatch(message);
 });
 
-it('a body of more fields than there are', async () => {
+it('a body of more fields than there are is refused', async () => {
   const fields = Object.fromEntries(Array.from({ length: 1025 }, (_, at) => [`k${at}`, 1]));
   expect((await refused('/v1/chat/completions', JSON.stringify(fields))).message).toBe(
     'the body has 1025 fields; send at most 1024',
   );
 });
 
-it('a form of more parts than there are fields', async () => {
+it('a form of more parts than there are fields is refused', async () => {
   const form = new FormData();
   for (let at = 0; at < 257; at += 1) form.append('prompt', 'x');
   expect(await refused('/v1/images/edits', form, {})).toMatchObject({
@@ -143,7 +143,7 @@ it('a form of more parts than there are fields', async () => {
   });
 });
 
-describe('what nobody knows is listed', () => {
+describe('unknown names of a large body are listed', () => {
   it('under a name that every object has, too', async () => {
     const { post } = await start();
     const response = await post(JSON.stringify(ask('hi')).replace('{', '{"__proto__":{"a":1},"toString":1,'));

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/index.ts';
 import { ask, parts, plain, start, streamed } from '../harness.ts';
 
-describe('what was asked for beside the text', () => {
-  it('token ids of prompt and answer', async () => {
+describe('extra outputs of a chat completion', () => {
+  it('are token ids of prompt and answer', async () => {
     const harness = await start();
     const wish = { return_token_ids: true, return_prompt_token_ids: true };
     const { choices } = await plain(harness, 'one two', wish);
@@ -21,7 +21,7 @@ describe('what was asked for beside the text', () => {
     ]);
   });
 
-  it('hidden states, in a chunk of their own after the end', async () => {
+  it('are hidden states, in a chunk of their own after the end', async () => {
     const harness = await start();
     const states = async (wish: unknown) => {
       const { choices } = await plain(harness, 'one two', { return_hidden_states: wish, n: 2 });
@@ -54,7 +54,7 @@ describe('what was asked for beside the text', () => {
     }
   });
 
-  it('routed experts and cached tokens, in svcext', async () => {
+  it('are routed experts and cached tokens, in svcext', async () => {
     const harness = await start();
     const wish = { return_routed_experts: true, return_cached_tokens_details: true };
     const { svcext } = await plain(harness, 'one two', wish);
@@ -74,7 +74,7 @@ describe('what was asked for beside the text', () => {
     );
   });
 
-  it('how far the prompt is read, in chunks before the text', async () => {
+  it('are chunks before the text with the progress of the prompt', async () => {
     const harness = await start();
     harness.model.events = [
       { type: 'prefill', processed: 2, promptTokens: 3, cachedTokens: 1 },
@@ -95,7 +95,7 @@ describe('what was asked for beside the text', () => {
     expect(told(await streamed(harness, 'a b c'))).toEqual([null, null, null]);
   });
 
-  it('nothing of it where it was not asked for', async () => {
+  it('are left out of a request that does not ask for them', async () => {
     const harness = await start();
     const reply = await plain(harness, 'one');
     expect(Object.keys(reply)).not.toContain('svcext');
@@ -110,7 +110,7 @@ describe('what was asked for beside the text', () => {
     expect(chunks.filter((chunk) => 'svcext' in chunk || chunk.choices.length === 0)).toEqual([]);
   });
 
-  it('is counted for the device where the engine does not tell', async () => {
+  it('count cached tokens on the device if the engine does not say where', async () => {
     const harness = await start();
     harness.model.events = [
       { type: 'prefill', processed: 3, promptTokens: 3, cachedTokens: 2 },
@@ -121,7 +121,7 @@ describe('what was asked for beside the text', () => {
     expect(svcext).toMatchObject({ cached_tokens_details: { device: 2, host: 0, storage: 0 } });
   });
 
-  it('has the id that the client gave', async () => {
+  it('have the id that the client gave', async () => {
     const harness = await start();
     expect(await plain(harness, 'one', { rid: 'mine' })).toMatchObject({ id: 'mine' });
     expect((await streamed(harness, 'one', { rid: 'mine' })).every(({ id }) => id === 'mine')).toBe(true);

@@ -5,7 +5,7 @@ import { deltas, parts, plain, start, streamed } from '../harness.ts';
 
 const tool = { type: 'function', function: { name: 'weather' } };
 
-describe('reasoning', () => {
+describe('reasoning in a chat completion', () => {
   it('stands beside the content, and is counted in both places', async () => {
     const harness = await start();
     const { choices, usage } = await plain(harness, 'think let us see');
@@ -47,7 +47,7 @@ describe('reasoning', () => {
   });
 });
 
-describe('a tool call', () => {
+describe('a tool call in a chat completion', () => {
   const content = 'call weather {"city":"Rome"}';
 
   it('is whole in a plain reply', async () => {
@@ -159,7 +159,7 @@ describe('a tool call', () => {
   });
 });
 
-describe('log probabilities', () => {
+describe('log probabilities in a chat completion', () => {
   const wish = { logprobs: true, top_logprobs: 2 };
 
   it('stand for every token, those of reasoning and of calls too', async () => {

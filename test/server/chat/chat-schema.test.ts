@@ -58,7 +58,7 @@ it('a number that was rounded when it was read is not shown', () => {
   expect(() => validateChat(ask('hi', { n: 500 }), true)).toThrow(/, got 500$/);
 });
 
-describe('messages', () => {
+describe('messages of a chat request', () => {
   it('may have roles in any case', () => {
     const messages = [
       { role: 'System', content: 'a' },
@@ -167,7 +167,7 @@ describe('messages', () => {
   });
 });
 
-describe('names nobody knows', () => {
+describe('unknown names in a chat request', () => {
   const body = {
     ...ask('hi', { stream: true, stream_options: { pace: 1 }, wibble: 1, __proto__: null }),
     messages: [{ role: 'user', content: 'hi', mood: 'good' }],
@@ -192,13 +192,13 @@ it.each([null, [], 'x', 5])('a body of %j is refused', (body) => {
   expect(refusal(body)).toMatchObject({ code: 'invalid_type', param: null });
 });
 
-it.each(['model', 'messages'])('%s is required', (name) => {
+it.each(['model', 'messages'])('the field %s is required', (name) => {
   expect(refusal({ ...ask('hi'), [name]: undefined })).toMatchObject({
     code: 'missing_required_parameter',
     param: name,
   });
 });
 
-it('says what to send as a model', () => {
+it('a missing model is refused with the name to send', () => {
   expect(refusal({ messages: [{ role: 'user', content: 'hi' }] }).message).toContain('"default"');
 });

@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { ask, type Chunk, readChunks, start } from '../harness.ts';
 
-describe('a plain reply', () => {
+describe('a plain chat reply', () => {
   it('has every member of the contract', async () => {
     const { post } = await start();
     const response = await post(ask('one two three'));
@@ -129,7 +129,7 @@ describe('a plain reply', () => {
   });
 });
 
-describe('a stream', () => {
+describe('a chat stream', () => {
   it('starts with the role, ends with the reason, and keeps its id', async () => {
     const { post } = await start();
     const response = await post(ask('one two three', { stream: true, max_tokens: 2 }));

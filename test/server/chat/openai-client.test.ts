@@ -27,7 +27,7 @@ const weather = {
   },
 };
 
-it('calls a tool, and hears its result', async () => {
+it('the openai client calls a tool, and reads its result', async () => {
   const { client, model } = await connect();
   const request = { ...say('call weather {"city":"Rome"}'), tools: [weather] };
   const { choices } = await client.chat.completions.create(request);
@@ -43,7 +43,7 @@ it('calls a tool, and hears its result', async () => {
   });
 });
 
-it('puts a streamed tool call together', async () => {
+it('the openai client joins a streamed tool call', async () => {
   const { client } = await connect();
   const stream = client.chat.completions.stream({
     ...say('call weather {"city":"Rome"}'),
@@ -61,7 +61,7 @@ it('puts a streamed tool call together', async () => {
   expect(usage?.completion_tokens).toBe(5);
 });
 
-it('runs tools until the model has no more calls', async () => {
+it('the openai client runs tools until the model has no more calls', async () => {
   const { client, model } = await connect();
   const asked: unknown[] = [];
   const runner = client.chat.completions.runTools({
@@ -87,7 +87,7 @@ it('runs tools until the model has no more calls', async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-it('parses a structured output', async () => {
+it('the openai client parses a structured output', async () => {
   const { client, model } = await connect();
   const City = z.object({ name: z.string(), people: z.int() });
   const { choices } = await client.chat.completions.parse({
@@ -101,7 +101,7 @@ it('parses a structured output', async () => {
   });
 });
 
-it('says where a reply was too short to parse', async () => {
+it('the openai client reports a reply that was too short to parse', async () => {
   const { client } = await connect();
   const cut = client.chat.completions.parse({
     ...say('one two three'),
@@ -111,7 +111,7 @@ it('says where a reply was too short to parse', async () => {
   await expect(cut).rejects.toThrow('length limit');
 });
 
-it('reads log probabilities', async () => {
+it('the openai client reads log probabilities', async () => {
   const { client } = await connect();
   const { choices } = await client.chat.completions.create({ ...say('hé'), logprobs: true, top_logprobs: 1 });
   expect(choices[0]?.logprobs?.content?.[0]).toMatchObject({ token: 'hé', bytes: [104, 195, 169] });
@@ -127,7 +127,7 @@ it.each([
     400,
     'missing_required_parameter',
   ],
-] as const)('reads the refusal of %j', async (more, param, status, code) => {
+] as const)('the openai client reads the refusal of %j', async (more, param, status, code) => {
   const { client } = await connect();
   const body = { ...say('hi'), ...more } as OpenAI.ChatCompletionCreateParamsNonStreaming;
   await expect(client.chat.completions.create(body)).rejects.toMatchObject({ status, param, code });
@@ -135,7 +135,7 @@ it.each([
   await expect(stream).rejects.toMatchObject({ status, param, code });
 });
 
-it('throws in the middle of a stream what the server failed with', async () => {
+it('the openai client throws in the middle of a stream the error of the server', async () => {
   const { client } = await connect();
   const stream = client.chat.completions.stream(say('cut device_lost'));
   await expect(stream.finalChatCompletion()).rejects.toThrow('cut with device_lost');

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { ask, eventually, type Harness, readChunks, start } from '../harness.ts';
 
-it('sends headers and the role at once, and comments while nothing else is sent', async () => {
+it('a stream has its headers and the role at once, and comments while nothing else is sent', async () => {
   const { post } = await start({ keepAlive: 40 });
   const response = await post(ask('wait 1000', { stream: true }));
   const reader = response.body?.getReader();
@@ -19,7 +19,7 @@ it('sends headers and the role at once, and comments while nothing else is sent'
   expect(readChunks(first + rest).at(-1)?.choices[0]?.finish_reason).toBe('stop');
 });
 
-it('sends no comment while text flows', async () => {
+it('a stream has no comment while text flows', async () => {
   const { post } = await start({ keepAlive: 2000 });
   expect(await (await post(ask('one two three', { stream: true }))).text()).not.toContain(': ping');
 });
@@ -38,7 +38,7 @@ it.each([
   ['timed_out', 503],
   ['preempted', 503],
   ['disk_full', 507],
-])('answers %s before acceptance with status %d, streaming or not', async (code, status) => {
+])('an error %s before acceptance has status %d, streaming or not', async (code, status) => {
   // Errors found by the server and by the engine look the same to a client.
   const said = code === 'bad_request' ? 'invalid_value' : code;
   const { post } = await start();
@@ -53,7 +53,7 @@ it.each([
   }
 });
 
-it('sends a later error as an event, then the end', async () => {
+it('a stream has a later error as an event, then the end', async () => {
   const { post } = await start();
   const response = await post(ask('fail out_of_memory', { stream: true }));
   expect(response.status).toBe(200);
@@ -75,7 +75,7 @@ it('sends a later error as an event, then the end', async () => {
   });
 });
 
-it.each([false, true])('keeps the text of an unforeseen error for the log (stream: %s)', async (stream) => {
+it.each([false, true])('the text of an unforeseen error is in the log only (stream: %s)', async (stream) => {
   const { post, lines } = await start();
   const response = await post(ask('crash now', { stream }));
   expect(response.status).toBe(stream ? 200 : 500);
@@ -85,7 +85,7 @@ it.each([false, true])('keeps the text of an unforeseen error for the log (strea
   expect(lines.some((line) => line.startsWith('error') && line.includes('secret detail'))).toBe(true);
 });
 
-it('keeps the text of an internal error for the log as well, whatever it carries', async () => {
+it('the text of an internal error is in the log only, whatever it carries', async () => {
   const { post, lines } = await start();
   const response = await post(ask('refuse internal'));
   expect(response.status).toBe(500);
@@ -100,7 +100,7 @@ it('keeps the text of an internal error for the log as well, whatever it carries
   expect(lines.some((line) => line.startsWith('error') && line.includes('refused with internal'))).toBe(true);
 });
 
-it.each([true, false])('ends the engine request when the client leaves (stream: %s)', async (stream) => {
+it.each([true, false])('the engine request ends when the client leaves (stream: %s)', async (stream) => {
   const { post, model, lines, server } = await start();
   const abort = new AbortController();
   const answer = post(ask('hang here', { stream }), { signal: abort.signal }).then((response) =>
@@ -114,7 +114,7 @@ it.each([true, false])('ends the engine request when the client leaves (stream: 
   await eventually(() => lines.some((line) => line.includes('client left')), 'the log says so');
 });
 
-it('loses no request over 200 streams that are left', async () => {
+it('the server loses no request over 200 streams that are left', async () => {
   const { post, model, server } = await start();
   const leave = async (round: number) => {
     const abort = new AbortController();
@@ -147,7 +147,7 @@ async function sendWithoutReading({ url }: Harness, body: object) {
   return socket;
 }
 
-it('never holds the engine up for a slow reader, and merges what that reader missed', async () => {
+it('a slow reader does not delay the engine, and gets what it missed merged', async () => {
   const harness = await start();
   const words = 30_000;
   const socket = await sendWithoutReading(
@@ -168,7 +168,7 @@ it('never holds the engine up for a slow reader, and merges what that reader mis
   expect(received).toContain('[DONE]');
 });
 
-it('says in the log what ended a stream whose status was good', async () => {
+it('the log has what ended a stream whose status was good', async () => {
   const { post, lines } = await start();
   await (await post(ask('fail device_lost', { stream: true }))).text();
   await expect.poll(() => lines.some((line) => line.includes(' 200 device_lost · '))).toBe(true);

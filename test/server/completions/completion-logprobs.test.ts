@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startCompleting, textsOf } from './completion-harness.ts';
 import { script } from '../scripted.ts';
 
-describe('logprobs', () => {
+describe('logprobs of a completion', () => {
   const wanted = {
     tokens: ['<a>', ' two', ' three'],
     token_logprobs: [-0.25, -0.25, -0.25],

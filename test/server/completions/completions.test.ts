@@ -6,7 +6,7 @@ import { startCompleting, textsOf } from './completion-harness.ts';
 import { start } from '../harness.ts';
 import { script } from '../scripted.ts';
 
-describe('prompt', () => {
+describe('the prompt of a completion', () => {
   it.each([
     ['a text', 'ab', [{ text: 'ab' }], ['<ab> two three']],
     ['token ids', [97, 98], [{ ids: [97, 98] }], ['<ids 2> two three']],
@@ -69,7 +69,7 @@ describe('prompt', () => {
   });
 });
 
-it('n choices of each of several prompts are counted through', async () => {
+it('choices of several prompts are counted through', async () => {
   const { post, stream, model } = await startCompleting();
   const fields = { prompt: ['a', 'b'], n: 2, rid: 'mine' };
   const { body } = await post(fields);
@@ -81,7 +81,7 @@ it('n choices of each of several prompts are counted through', async () => {
   expect(textsOf(await stream(fields))).toEqual(wanted);
 });
 
-describe('echo', () => {
+describe('echo of a completion', () => {
   it.each([
     ['text', 'ab', ['ab<ab> two three']],
     ['token ids', [97, 98], ['ab<ids 2> two three']],
@@ -93,7 +93,7 @@ describe('echo', () => {
   });
 });
 
-describe('suffix', () => {
+describe('the suffix of a completion', () => {
   it('that is empty, as at the end of a file, is none', async () => {
     const { post, model } = await startCompleting();
     expect((await post({ prompt: 'a', suffix: '' })).status).toBe(200);
@@ -113,7 +113,7 @@ describe('suffix', () => {
   });
 });
 
-it('fields that all routes share reach the engine', async () => {
+it('fields that all routes share reach the engine from a completion', async () => {
   const { post, model } = await startCompleting();
   await post({
     prompt: 'a',
@@ -139,7 +139,7 @@ it('fields that all routes share reach the engine', async () => {
   });
 });
 
-it('token ids, of prompt and text', async () => {
+it('token ids of prompt and text come with a completion', async () => {
   const { post, stream } = await startCompleting();
   const fields = { prompt: 'a', return_token_ids: true, return_prompt_token_ids: true };
   const [choice] = (await post(fields)).body.choices;
@@ -151,7 +151,7 @@ it('token ids, of prompt and text', async () => {
   ]);
 });
 
-describe('streams', () => {
+describe('streams of a completion', () => {
   it('tell usage where it is asked for', async () => {
     const { stream } = await startCompleting();
     const last = (await stream({ prompt: ['a', 'b'], stream_options: { include_usage: true } })).at(-1)!;
@@ -188,7 +188,7 @@ describe('streams', () => {
   });
 });
 
-it('a reply that is cut short has the error, its status, and what was said', async () => {
+it('a completion that is cut short has the error, its status, and its text', async () => {
   const { post, model } = await startCompleting();
   const error = { code: 'device_lost' as const, message: 'gone' };
   script(model, ({ prompt }) =>
@@ -223,7 +223,7 @@ it.each([false, true])(
   },
 );
 
-it('answers the openai client, streaming and not', async () => {
+it('the openai client reads completions, streaming and not', async () => {
   const { url } = await startCompleting();
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
   const whole = await client.completions.create({ model: 'default', prompt: 'a' });

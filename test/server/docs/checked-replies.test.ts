@@ -15,7 +15,7 @@ async function received(more: object = {}): Promise<Received> {
 
 const error = { message: 'no', type: 'server_error', param: null, code: 'internal' };
 
-describe('a reply is as its route says', () => {
+describe('a checked reply is as its route declares', () => {
   it('to the last member', async () => {
     const reply = await received();
     const wrong = (from: string, to: string): string =>

@@ -41,7 +41,7 @@ async function read(): Promise<Document> {
 const bodyOf = (operation: Operation, type = 'application/json'): Schema =>
   operation.requestBody!.content[type]!.schema;
 
-describe('/openapi.json', () => {
+describe('the route /openapi.json', () => {
   it('has every route and no other, by its own name', async () => {
     const { openapi, info, paths } = await read();
     expect([openapi, info.version]).toEqual(['3.1.0', '1.2.3']);
@@ -107,7 +107,7 @@ describe('/openapi.json', () => {
   });
 });
 
-describe('replies', () => {
+describe('replies in the API page', () => {
   it('have schemas with members, which all lead somewhere', async () => {
     const { paths, components } = await read();
     const named = (reference: Reference | undefined) =>
@@ -154,7 +154,7 @@ describe('replies', () => {
   });
 });
 
-it('what can be read comes as what it is said to be, with models of every kind', async () => {
+it('each GET route returns what the API page declares, with models of every kind', async () => {
   const { url, server } = await start();
   server.addModel({ kind: MODEL_KINDS.embedding }).ready(createFakeEmbeddingModel());
   server.addModel({ kind: MODEL_KINDS.image }).ready(await openFakeImageModel());
@@ -173,8 +173,8 @@ it('what can be read comes as what it is said to be, with models of every kind',
   }
 });
 
-describe('/', () => {
-  it('sends a browser to /docs and tells others what is here, without a key', async () => {
+describe('the route /', () => {
+  it('sends a browser to /docs and lists to others what is here, without a key', async () => {
     const { url } = await start({ apiKey: 'k', version: '1.2.3' });
     const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
     const page = await fetch(url, { headers, redirect: 'manual' });
@@ -186,7 +186,7 @@ describe('/', () => {
   });
 });
 
-describe('/docs', () => {
+describe('the route /docs', () => {
   it('is one page that loads nothing', async () => {
     const { url } = await start({ apiKey: 'k', version: '1.2.3' });
     const response = await fetch(`${url}/docs`);

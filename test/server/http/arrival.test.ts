@@ -49,7 +49,7 @@ const head = (path: string, length: number): string =>
 const statuses = (answer: string): string[] =>
   [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status!);
 
-describe('requests that trickle', () => {
+describe('requests that arrive slowly', () => {
   it.each([
     ['a chat completion', '/v1/chat/completions', (message: string) => ({ error: { message } })],
     [
@@ -95,7 +95,7 @@ describe('requests that trickle', () => {
   });
 });
 
-it('a body is not cut while what has come extends its time', async () => {
+it('a body is not cut while its bytes extend its time', async () => {
   const { url, model } = await start({ receiveTime: TIME });
   const json = JSON.stringify(ask('hi'));
   // A quarter of a mebibyte gives 16 seconds.
@@ -112,7 +112,7 @@ it('a body is not cut while what has come extends its time', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-it('a request that has arrived takes its time', async () => {
+it('a request that has arrived may take any time', async () => {
   const { url } = await start({ receiveTime: TIME });
   const json = JSON.stringify(ask(`wait ${2 * TIME} then`));
   const { hostname, port } = new URL(url);

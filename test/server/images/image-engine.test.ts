@@ -38,7 +38,7 @@ afterAll(async () => {
 /** Additional fields beside OpenAI's. */
 const more = (fields: object): object => ({ num_inference_steps: 3, seed: 5, ...fields });
 
-it('draws the same image for the same seed, alone and as one of two', async () => {
+it('the image server draws the same image for the same seed, alone and as one of two', async () => {
   const ask = { model: 'sd1', prompt: 'a red house', size: SIZE } as const;
   const alone = await client.images.generate({ ...ask, ...more({ seed: 6 }) });
   const two = await client.images.generate({ ...ask, n: 2, ...more({}) });
@@ -47,7 +47,7 @@ it('draws the same image for the same seed, alone and as one of two', async () =
   expect(await look(alone.data?.[0]?.b64_json)).toMatchObject({ format: 'png', width: 56, height: 40 });
 });
 
-it('streams previews that come closer, then the image', async () => {
+it('the image server streams previews that come closer, then the image', async () => {
   const body = { prompt: 'a boat', size: SIZE, partial_images: 2, stream: true } as const;
   const stream = await client.images.generate({ ...body, ...more({}) });
   const events = [];
@@ -62,7 +62,7 @@ it('streams previews that come closer, then the image', async () => {
   for (const { b64_json } of events) expect(await look(b64_json)).toMatchObject({ width: 56, height: 40 });
 });
 
-it('draws a part of an image anew', async () => {
+it('the image server draws a masked part of an image anew', async () => {
   const image = await toFile(await pngFile(56, 40, '#20a040'));
   const mask = await toFile(await pngFile(56, 40, '#ffffff'));
   const kept = await toFile(await pngFile(56, 40, '#000000'));
@@ -73,7 +73,7 @@ it('draws a part of an image anew', async () => {
   expect(drawn.data?.[0]?.b64_json).not.toBe(same.data?.[0]?.b64_json);
 });
 
-it('ends within a step where the client leaves', async () => {
+it('the image server ends a request within a step if the client leaves', async () => {
   const leave = new AbortController();
   const body = {
     prompt: 'a boat',
@@ -94,7 +94,7 @@ it('ends within a step where the client leaves', async () => {
   await expect.poll(() => server.running(), { timeout: 5000 }).toBe(0);
 });
 
-it('says what is wrong in the terms of the interface', async () => {
+it('the image server reports errors in the terms of the interface', async () => {
   await expect(client.images.generate({ prompt: 'x', size: '57x40' })).rejects.toMatchObject({
     status: 400,
     param: 'size',
@@ -116,7 +116,7 @@ it('says what is wrong in the terms of the interface', async () => {
   );
 });
 
-it('draws with adapters of the folder that the server allows, by name, and with no others', async () => {
+it('the image server draws with LoRAs of the folder that it allows, by name, and with no others', async () => {
   const ask = { prompt: 'a red house', size: SIZE } as const;
   const drawn = async (fields: object, prompt: string = ask.prompt): Promise<string | undefined> =>
     (await client.images.generate({ ...ask, prompt, ...more({ num_inference_steps: 1, ...fields }) }))

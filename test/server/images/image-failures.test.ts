@@ -8,7 +8,7 @@ it.each([
   ['device_lost', 503],
   ['disk_full', 507],
   ['out_of_memory', 503],
-])('%s has the status %d', async (code, status) => {
+])('the error %s has the status %d', async (code, status) => {
   const { generate, model } = await startImages();
   const failed = await generate({ prompt: `fail ${code}` });
   expect(failed.status).toBe(status);

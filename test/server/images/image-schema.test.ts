@@ -11,7 +11,7 @@ function refusal(body: object, operation: 'generation' | 'edit' = 'generation') 
   return expect.fail(`accepted ${JSON.stringify(body)}`);
 }
 
-describe('what cannot be done is refused under its name', () => {
+describe('an invalid image request is refused under the name of its field', () => {
   it.each<[object, string, string, RegExp]>([
     [{ prompt: null }, 'prompt', 'missing_required_parameter', /say what to draw/],
     [{ prompt: 3 }, 'prompt', 'invalid_type', /must be a string, got 3/],
@@ -69,7 +69,7 @@ describe('what cannot be done is refused under its name', () => {
     expect(refusal(body, 'edit')).toMatchObject({ param, code, message: expect.stringMatching(message) });
   });
 
-  it('and every neutral value passes', () => {
+  it('and passes with every neutral value', () => {
     for (const [name, field] of Object.entries({ ...IMAGE_FIELDS, ...EDIT_FIELDS })) {
       if (field.status === 'honoured') continue;
       const operation = name in EDIT_FIELDS ? 'edit' : 'generation';
@@ -81,7 +81,7 @@ describe('what cannot be done is refused under its name', () => {
   });
 });
 
-describe('what only the model knows is wrong comes under the client’s name', () => {
+describe('an error that only the model finds has the client’s name of the field', () => {
   it.each<[object, string, string]>([
     [{ size: '33x24' }, 'size', 'the nearest are 32 and 40'],
     [{ width: 33 }, 'width', 'the nearest are 32 and 40'],

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const image = (length: number) => ({ bytes: new Uint8Array(length), type: 'image/png' });
 
-it('drops the oldest where images grow too many, and never the newest', () => {
+it('the image store drops the oldest where images grow too many, and never the newest', () => {
   const store = createImageStore(100);
   for (const id of ['a', 'b', 'c']) store.keep(id, image(40));
   expect(['a', 'b', 'c'].map((id) => store.find(id) !== null)).toEqual([false, true, true]);
@@ -16,7 +16,7 @@ it('drops the oldest where images grow too many, and never the newest', () => {
   expect(['d', 'e'].map((id) => store.find(id) !== null)).toEqual([false, true]);
 });
 
-it('drops images after their time', () => {
+it('the image store drops images after their time', () => {
   const store = createImageStore(100, 1000);
   store.keep('a', image(60));
   vi.advanceTimersByTime(600);

@@ -14,7 +14,7 @@ const completed = {
   usage: expect.objectContaining({ input_tokens: 2, output_tokens: 12 }),
 };
 
-describe('a stream', () => {
+describe('an image stream', () => {
   it('sends previews, then the image, and tells each step in a comment', async () => {
     const { generate } = await startImages();
     const response = await generate({ stream: true, partial_images: 2, num_inference_steps: 6, seed: 8 });

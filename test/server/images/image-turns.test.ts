@@ -5,7 +5,7 @@ import type { Pixels } from '../../../src/index.ts';
 import { eventually } from '../harness.ts';
 import { formOf, type ImageHarness, pngFile, readReply, startImages } from './image-harness.ts';
 
-describe('requests wait for their turn', () => {
+describe('image requests wait for their turn', () => {
   it('in order, up to a bound, then 429', async () => {
     const { generate, model, server } = await startImages({ maxQueuedImages: 1 });
     const leave = new AbortController();

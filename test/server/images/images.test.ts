@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../harness.ts';
 import { formOf, look, pngFile, readReply, startImages } from './image-harness.ts';
 
-describe('POST /v1/images/generations', () => {
+describe('the route POST /v1/images/generations', () => {
   it('draws what is asked for, by the model’s own values where nothing is said', async () => {
     const { generate, model } = await startImages();
     const response = await generate({ seed: 7 });
@@ -198,7 +198,7 @@ describe('POST /v1/images/generations', () => {
   });
 });
 
-describe('POST /v1/images/edits', () => {
+describe('the route POST /v1/images/edits', () => {
   it('starts from the image, in its proportions and at most the model’s own pixels', async () => {
     const { edit, model } = await startImages();
     const image = await pngFile(400, 200, '#0a0000');
@@ -287,7 +287,7 @@ describe('POST /v1/images/edits', () => {
   });
 });
 
-it('ends what is drawn where the server stops', async () => {
+it('stopping the server ends an image that is drawn', async () => {
   const { generate, model, server } = await startImages({ drainTime: 50 });
   const reply = generate({ prompt: 'hang' });
   await eventually(() => model.running === 1, 'it is drawn');

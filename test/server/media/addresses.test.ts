@@ -2,7 +2,7 @@ import type { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { allowsPublic, isPublic } from '../../../src/server/media/addresses.ts';
 
-describe('addresses', () => {
+describe('addresses of hosts', () => {
   it.each([
     '8.8.8.8',
     '1.1.1.1',

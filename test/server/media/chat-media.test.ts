@@ -21,7 +21,7 @@ import {
 
 const files = serveFiles();
 
-describe('chat completions', () => {
+describe('media of chat completions', () => {
   it('take images, videos and sounds by URL, and sounds and files as base64', async () => {
     const { send, model } = await open();
     const { status, body } = await send('/v1/chat/completions', {
@@ -190,7 +190,7 @@ describe('chat completions', () => {
   });
 });
 
-describe('a model that does not take the kind', () => {
+describe('a model that does not take the kind of a medium', () => {
   const image = { type: 'image_url', image_url: { url: 'http://unknown.invalid/' } };
 
   it('refuses without fetching, and says so where no other takes it', async () => {

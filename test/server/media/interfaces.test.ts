@@ -16,7 +16,7 @@ import {
 
 const files = serveFiles();
 
-describe('responses', () => {
+describe('media of responses', () => {
   const input = (content: unknown) => ({ model: 'default', input: [{ role: 'user', content }] });
 
   it('take images, files and sounds, also in the outputs of calls', async () => {
@@ -102,7 +102,7 @@ describe('responses', () => {
   });
 });
 
-describe("Anthropic's messages", () => {
+describe("media of Anthropic's messages", () => {
   const image = (source: object) => ({ type: 'image', source });
   const base64 = { type: 'base64', media_type: 'image/png', data: IMAGE.toString('base64') };
   const messages = (content: unknown) => ({ ...user(content), max_tokens: 9 });
@@ -188,7 +188,7 @@ describe("Anthropic's messages", () => {
   });
 });
 
-describe("Ollama's routes", () => {
+describe("media of Ollama's routes", () => {
   const encoded = IMAGE.toString('base64');
 
   it('take images in messages and beside a prompt', async () => {

@@ -27,11 +27,11 @@ const read = (url: string, signal = new AbortController().signal): Promise<Uint8
   });
 const urlOf = (...path: string[]): string => pathToFileURL(join(folder, 'allowed', ...path)).href;
 
-it('reads files below the allowed folder', async () => {
+it('a file: URL reads a file below the allowed folder', async () => {
   expect(Buffer.from(await read(urlOf('below', 'a b.png')))).toEqual(PIXELS);
 });
 
-it('reads a file of several pieces to its end, unless the signal aborts', async () => {
+it('a file: URL reads a file of several pieces to its end, unless the signal aborts', async () => {
   const bytes = Buffer.alloc(2 ** 22 + 12_345, 'a piece of a file');
   await writeFile(join(folder, 'allowed', 'large'), bytes);
   expect(Buffer.compare(await read(urlOf('large')), bytes)).toBe(0);
@@ -44,23 +44,23 @@ it.each([
   'allowed/../allowed-not/secret',
   'allowed/missing',
   'allowed',
-])('refuses the file %s, which is not below the allowed folder', async (path) => {
+])('a file: URL is refused for %s, which is not below the allowed folder', async (path) => {
   await expect(read(`${pathToFileURL(folder).href}/${path}`)).rejects.toThrow(
     'media.0 names no file below the folder of --allowed-media-path; send one of those, or a data: URI',
   );
 });
 
-it('refuses a file of another host, which is not contacted', async () => {
+it('a file: URL of another host is refused, and the host is not contacted', async () => {
   await expect(read('file://host.test/share/a.png')).rejects.toThrow(
     'media.0 names the host host.test, of which no files are read; send file:///<path>',
   );
 });
 
-it('refuses a folder in place of a file', async () => {
+it('a file: URL of a folder is refused', async () => {
   await expect(read(urlOf('below'))).rejects.toThrow('is not a regular file');
 });
 
-it('judges a file by its first bytes before it counts or reads the rest', async () => {
+it('a file: URL is judged by the first bytes before the rest is counted or read', async () => {
   const path = join(folder, 'allowed', 'wrong');
   await writeFile(path, 'no image');
   // Larger than the budget, and than what is read in any time.
@@ -81,7 +81,7 @@ it('judges a file by its first bytes before it counts or reads the rest', async 
   expect(heads).toEqual(['no image']);
 });
 
-describe('a path that was resolved', () => {
+describe('a path of a file: URL that was resolved', () => {
   const source = new MediaSource('image', 'file:///x', 'media.0');
   const openAt = async (...path: string[]): Promise<boolean> => {
     const file = await openReal(join(await realpath(folder), ...path), source);

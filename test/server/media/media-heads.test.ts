@@ -6,7 +6,7 @@ import { open, type Refused, serveFiles, user } from './media-harness.ts';
 
 const files = serveFiles();
 
-describe('requests', () => {
+describe('requests for media', () => {
   it.each([
     [
       'a page as an image',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ByteBudget, HeldBytes, MediaSource } from '../../../src/server/media/media-source.ts';
 
-it('counts the bytes of all requests together until they are released', () => {
+it('the bytes of all requests are counted together until they are released', () => {
   const source = new MediaSource('image', '', 'media.0');
   const held = new HeldBytes();
   const budgets = Array.from({ length: 5 }, () => new ByteBudget(100, held));

@@ -108,7 +108,7 @@ async function refusal(reading: Promise<unknown>): Promise<RequestError> {
   return error as RequestError;
 }
 
-describe('addresses that are read', () => {
+describe('addresses of media that are read', () => {
   it('fetches over HTTP, whatever type the server states, and follows redirects', async () => {
     const [image, other, redirected] = await read(['/image', '/wrong-type', '/to-image'].map(local));
     expect(Buffer.from(image!)).toEqual(PIXELS);
@@ -148,7 +148,7 @@ describe('addresses that are read', () => {
   });
 });
 
-describe('refusals', () => {
+describe('refusals of media addresses', () => {
   const PRIVATE =
     'media.0 leads to this machine or a private network, from which nothing is fetched without --allow-private-media; send a public address or a data: URI';
 

@@ -12,7 +12,7 @@ const details = {
   quantization_level: 'none',
 };
 
-describe('models', () => {
+describe('models in the Ollama interface', () => {
   it('are listed with adapters', async () => {
     const { ask, model } = await startOllama(HELLO);
     model.adapters = [{ name: 'mine', path: '/mine', rank: 8, requests: 0 }];
@@ -87,7 +87,7 @@ describe('models', () => {
   });
 });
 
-describe('embeddings', () => {
+describe('embeddings in the Ollama interface', () => {
   it('of a chat model, and texts of an embedding model, name the routes of this interface', async () => {
     const { ask } = await startOllama(HELLO);
     const { body } = await ask('embed', { model: 'default', input: 'a' });

@@ -28,7 +28,7 @@ function expectTimes(end: Line): void {
   expect(Math.abs(total - parts.reduce((sum, part) => sum + part, 0))).toBeLessThan(10);
 }
 
-describe('a whole reply', () => {
+describe('a whole Ollama reply', () => {
   it('of a conversation', async () => {
     const { chat } = await startOllama(HELLO);
     const { status, body } = await chat();
@@ -69,7 +69,7 @@ describe('a whole reply', () => {
   });
 });
 
-describe('lines', () => {
+describe('lines of an Ollama stream', () => {
   it('say each part, and then the end', async () => {
     const { stream } = await startOllama(HELLO);
     const lines = await stream('chat');
@@ -142,7 +142,7 @@ describe('lines', () => {
   });
 });
 
-describe('log probabilities', () => {
+describe('log probabilities of an Ollama reply', () => {
   it('stand beside their text', async () => {
     const { stream, chat } = await startOllama(HELLO);
     const asked = { logprobs: true, top_logprobs: 1 };
@@ -155,7 +155,7 @@ describe('log probabilities', () => {
   });
 });
 
-describe('what fails', () => {
+describe('an Ollama reply that fails', () => {
   const lost: Script = () => [
     { say: 'a' },
     { end: 'abort', error: { code: 'device_lost', message: 'gone' } },

@@ -8,7 +8,7 @@ const USER = { role: 'user', content: 'Hi' };
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const tools = [{ type: 'function', function: { name: 'f', description: 'does', parameters: schema } }];
 
-describe('a conversation', () => {
+describe('a conversation in the Ollama interface', () => {
   it('with calls, results and thoughts', async () => {
     const { chat, model } = await startOllama(HELLO);
     const { status } = await chat({
@@ -106,7 +106,7 @@ describe('a conversation', () => {
   });
 });
 
-describe('a prompt', () => {
+describe('a prompt in the Ollama interface', () => {
   it('is a message, after a system message', async () => {
     const { generate, model } = await startOllama(HELLO);
     await generate({ system: 'Be kind.', template: '', suffix: '', context: [], images: [] });
@@ -134,7 +134,7 @@ describe('a prompt', () => {
   });
 });
 
-describe('fields', () => {
+describe('fields of an Ollama request', () => {
   it('options reach the engine', async () => {
     const { chat, model } = await startOllama(HELLO);
     const options = {
@@ -222,7 +222,7 @@ describe('fields', () => {
   });
 });
 
-describe('errors', () => {
+describe('errors of the Ollama interface', () => {
   it.each([
     [{ model: null }, 'model is required'],
     [{ messages: [{ role: 'robot', content: 'a' }] }, 'messages.0.role must be one of'],

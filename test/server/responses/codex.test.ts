@@ -11,7 +11,7 @@ const call = (id: string, name: string, given: object) => ({
   function: { name, arguments: JSON.stringify(given) },
 });
 
-it('all that it sends is known, and told to the model', async () => {
+it('requests of Codex have only known fields, which reach the model', async () => {
   const { post, model } = await startResponding(undefined, { strict: true });
   expect((await post(CODEX_REQUEST)).status).toBe(200);
   const { prompt } = model.requests[0]!;
@@ -44,7 +44,7 @@ it('all that it sends is known, and told to the model', async () => {
   ]);
 });
 
-it('its search of the web is taken, and no model is offered it', async () => {
+it('the web search of Codex is accepted, and no model is offered it', async () => {
   const { url, post, model, lines } = await startResponding();
   const body = { ...CODEX_REQUEST, tools: [...CODEX_TOOLS, WEB_SEARCH] };
   const send = () =>
@@ -68,7 +68,7 @@ it('its search of the web is taken, and no model is offered it', async () => {
   expect((await post(wanted)).body.error).toMatchObject({ code: 'invalid_value', param: 'tool_choice' });
 });
 
-it('its search of the web is refused with the remedy where the server is strict', async () => {
+it('the web search of Codex is refused with the remedy if the server is strict', async () => {
   const { post } = await startResponding(undefined, { strict: true });
   const { body } = await post({ input: 'a', tools: [WEB_SEARCH] });
   expect(body.error).toMatchObject({
@@ -78,7 +78,7 @@ it('its search of the web is refused with the remedy where the server is strict'
   });
 });
 
-it('tools come as an item, and agents speak to each other, where it takes the model for one of the newest', async () => {
+it('the newest Codex sends its tools as an item, and agents speak to each other', async () => {
   const { post, model } = await startResponding(() => [
     { call: 'functions__exec', arguments: ['{"input":"text(1)"}'] },
     { end: 'tool_calls' },
@@ -137,7 +137,7 @@ it('tools come as an item, and agents speak to each other, where it takes the mo
   });
 });
 
-it('is sent to plain HTTP where it asks for a WebSocket', async () => {
+it('Codex is sent to plain HTTP if it asks for a WebSocket', async () => {
   const { url } = await startResponding();
   const status = await new Promise((resolve, reject) => {
     const asked = request(`${url}/v1/responses`, {

@@ -8,7 +8,7 @@ function read(parts: readonly string[]): string[] {
   return [...parts.map((part) => reader.read(part)), reader.end()];
 }
 
-it('reads the text wherever its JSON is cut', () => {
+it('the reader of a free-form call reads the text wherever its JSON is cut', () => {
   const escaped = JSON.stringify(TEXT).replace('😀', '\\ud83d\\ude00');
   for (const json of [`{"input":${JSON.stringify(TEXT)}}`, ` { "input" : ${escaped} }`]) {
     expect(read(Array.from({ length: json.length }, (_, at) => json[at]!)).join('')).toBe(TEXT);
@@ -17,7 +17,7 @@ it('reads the text wherever its JSON is cut', () => {
   }
 });
 
-it('tells what is known, and no half characters', () => {
+it('the reader of a free-form call gives the text so far, and no half characters', () => {
   expect(read(['{"input": "ab', '\\', 'nc\\ud83d', '\\ude00d', '"', '}'])).toEqual([
     'ab',
     '',
@@ -29,11 +29,11 @@ it('tells what is known, and no half characters', () => {
   ]);
 });
 
-it('gives what a model wrote in its place as it stands', () => {
+it('the reader of a free-form call gives other arguments as they stand', () => {
   expect(read(['{"patch": ', '"a"}'])).toEqual(['', '', '{"patch": "a"}']);
   expect(read(['{"input": "a\nb\\qc"}']).join('')).toBe('a\nb\\qc');
 });
 
-it('a text that is cut short is what there is of it', () => {
+it('the text of a free-form call that is cut short is the text so far', () => {
   expect(read(['{"input": "ab\\'])).toEqual(['ab', '']);
 });

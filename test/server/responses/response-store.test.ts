@@ -7,7 +7,7 @@ const stored = (id: string, ...items: string[]): StoredResponse => ({
   input: [],
 });
 
-it('an item is there as long as any response that has it', () => {
+it('an item is stored as long as any response that has it', () => {
   const store = createResponseStore();
   store.set(stored('one', 'a'));
   store.set(stored('two', 'a', 'b'));
@@ -20,7 +20,7 @@ it('an item is there as long as any response that has it', () => {
   expect(store.item('a')).toBeUndefined();
 });
 
-it('the items of other responses are not looked at for one', () => {
+it('a response finds its items without a search of other responses', () => {
   const store = createResponseStore();
   let looks = 0;
   const other = stored('one', 'a');

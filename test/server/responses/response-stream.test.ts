@@ -6,7 +6,7 @@ import { eventually } from '../harness.ts';
 import { EVERYTHING, startResponding } from './response-harness.ts';
 import { script } from '../scripted.ts';
 
-describe('a stream', () => {
+describe('a response stream', () => {
   it('says each thing at its place', async () => {
     const { stream } = await startResponding(EVERYTHING);
     const events = await stream({ input: 'Hi' });
@@ -83,8 +83,8 @@ describe('a stream', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('can be asked for, gone on from, and forgotten', async () => {
+describe('a stored response', () => {
+  it('can be read, continued, and deleted', async () => {
     const { post, ask, model } = await startResponding(EVERYTHING);
     const { body: first } = await post({ input: 'One', instructions: 'Only now.' });
     expect((await ask(first.id)).body).toEqual(first);
@@ -124,7 +124,7 @@ describe('what is kept', () => {
     expect((await ask(`${second.id}/cancel`, 'POST')).body.error).toMatchObject({ code: 'invalid_value' });
   });
 
-  it('is nothing where store is false', async () => {
+  it('is missing if store is false', async () => {
     const { post, ask } = await startResponding();
     const { body } = await post({ input: 'One', store: false });
     expect((await ask(body.id)).status).toBe(404);
@@ -152,7 +152,7 @@ describe('what is kept', () => {
       return { ask, id, reader, state };
     }
 
-    it('is there, and can be ended', async () => {
+    it('can be read and ended', async () => {
       const { ask, id, reader, state } = await begin();
       expect((await ask(id)).body.status).toBe('in_progress');
       expect((await ask(`${id}/cancel`, 'POST')).body.status).toBe('cancelled');
@@ -162,7 +162,7 @@ describe('what is kept', () => {
       await reader.cancel();
     });
 
-    it('ends where it is deleted, and is not there again', async () => {
+    it('is ended by deleting it, and is not there again', async () => {
       const { ask, id, reader, state } = await begin();
       expect((await ask(id, 'DELETE')).body.deleted).toBe(true);
       await eventually(() => state.ended, 'the request ends');

@@ -42,19 +42,19 @@ const inputOnly = (input: object) => ({
   additionalProperties: false,
 });
 
-describe('what the model is offered', () => {
+describe('tools that a response offers the model', () => {
   it.each([
     [CUSTOM, { type: 'string' }],
     [{ ...CUSTOM, format: { type: 'text' } }, { type: 'string' }],
     [grammar('regex', 'a.|[.]\\.'), { type: 'string', pattern: '^(?:a[^\\n]|[.]\\.)$' }],
     [grammar('lark', 'start: "a" | "."'), { type: 'string', pattern: '^(?:(?:a|\\.))$' }],
-  ])('%j is a function with one string', async (tool, input) => {
+  ])('are, for %j, a function with one string', async (tool, input) => {
     expect(await offeredFor({ tools: [tool] })).toEqual([
       { name: 'run', description: 'Runs it.', strict: true, parameters: inputOnly(input) },
     ]);
   });
 
-  it('tools of a namespace bear its name, and the first of them says what it is', async () => {
+  it('have the name of their namespace, and the first of them says what it is', async () => {
     const other = { type: 'namespace', name: 'sea', tools: [{ type: 'function', name: 'look' }] };
     expect(await offeredFor({ tools: [NAMESPACE, other, SEARCH] })).toEqual([
       {
@@ -69,7 +69,7 @@ describe('what the model is offered', () => {
     ]);
   });
 
-  it('tools that come in the conversation take the place of their namesakes', async () => {
+  it('are replaced by tools of the same name in the conversation', async () => {
     const newer = { ...WEATHER, description: 'Newer.', strict: false };
     const found = { type: 'tool_search_output', call_id: 'c', tools: [{ ...NAMESPACE, tools: [newer] }] };
     const input = [
@@ -93,7 +93,7 @@ describe('what the model is offered', () => {
     [{ type: 'custom', name: 'run' }, 'run'],
     [{ type: 'function', name: 'look', namespace: 'sky' }, 'sky__look'],
     [{ type: 'function', name: 'look' }, 'sky__look'],
-  ])('tool_choice %j is %s', async (choice, name) => {
+  ])('are chosen by tool_choice %j: %s', async (choice, name) => {
     const { post, model } = await startResponding();
     await post({ input: 'a', tools: [CUSTOM, NAMESPACE], tool_choice: choice });
     const allowed = { type: 'allowed_tools', mode: 'auto', tools: [choice] };
@@ -105,7 +105,7 @@ describe('what the model is offered', () => {
   });
 });
 
-describe('calls', () => {
+describe('calls of a response', () => {
   const tools = [CUSTOM, NAMESPACE, SEARCH];
   const said = calls(
     ['run', '{"input": "a\\', 'n\\"b\\""}'],
@@ -232,7 +232,7 @@ describe('calls', () => {
   });
 });
 
-describe('refusals', () => {
+describe("refusals of a response's tools", () => {
   it.each([
     [[{ type: 'file_search' }], 'unsupported', 'tools.0.type'],
     [[{ type: 'custom' }], 'missing_required_parameter', 'tools.0.name'],
@@ -277,7 +277,7 @@ describe('refusals', () => {
     expect(body.error).toMatchObject({ code, param: expect.stringMatching(/^tool_choice/) });
   });
 
-  it('what the engine finds wrong is said of what the client sent', async () => {
+  it('an error of the engine about tools names the field that the client sent', async () => {
     const { post, model } = await startResponding();
     const refuse = (param: string) =>
       script(model, () => {

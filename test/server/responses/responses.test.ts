@@ -114,7 +114,7 @@ describe('a response', () => {
   });
 });
 
-describe('input', () => {
+describe('the input of a response', () => {
   it('of items becomes a conversation', async () => {
     const { post, model } = await startResponding();
     await post({

@@ -17,7 +17,7 @@ async function scrape(url: string): Promise<Map<string, number>> {
   );
 }
 
-describe('/metrics', () => {
+describe('the route /metrics', () => {
   it('counts tokens and times of requests, streaming and not', async () => {
     const { url, post } = await start({}, { names: ['chat'] });
     await (await post(ask('one two three four', { n: 2 }))).json();
@@ -158,7 +158,7 @@ describe('/metrics', () => {
   });
 });
 
-describe('/server_info', () => {
+describe('the route /server_info', () => {
   it.each(['/server_info', '/get_server_info'])('%s tells settings and models, and no key', async (path) => {
     const { url, server } = await start(
       { apiKey: 'secret', adminApiKey: 'hush', version: '1.2.3' },
@@ -215,7 +215,7 @@ it('a model that sleeps is named so', async () => {
   ]);
 });
 
-describe('/model_info', () => {
+describe('the route /model_info', () => {
   it.each(['/model_info', '/get_model_info'])(
     '%s tells of the first model, or of one by name',
     async (path) => {

@@ -57,7 +57,7 @@ const ERROR = {
 it.each([
   ['the first', 0],
   ['a later', 8],
-])('a reply that is whole is a 400: NaN at %s token', async (_, from) => {
+])('a broken processor makes a whole reply a 400: NaN at %s token', async (_, from) => {
   const response = await complete(from, false);
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ error: ERROR });
@@ -66,7 +66,7 @@ it.each([
 it.each([
   ['the first', 0],
   ['a later', 8],
-])('a stream ends with the error: NaN at %s token', async (_, from) => {
+])('a broken processor ends a stream with the error: NaN at %s token', async (_, from) => {
   const response = await complete(from, true);
   const text = await response.text();
   const events = text.split('\n').flatMap((line) => (line.startsWith('data: {') ? [line.slice(6)] : []));

@@ -44,7 +44,7 @@ function told(parts: [number, Part][], choice: number): string {
   return text;
 }
 
-it('says the same however far the reader is behind', () => {
+it('pending parts hold the same text however far the reader is behind', () => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = randomOf(seed);
     const events = randomEvents(random);
@@ -71,7 +71,7 @@ it('says the same however far the reader is behind', () => {
   }
 });
 
-it('keeps what an event carries from growing under its sender', () => {
+it('pending parts do not change the arrays of an event', () => {
   const held = createPendingParts();
   const ids = [1];
   held.add({ type: 'delta', choice: 0, text: 'a', ids });

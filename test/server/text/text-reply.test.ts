@@ -39,7 +39,7 @@ async function follow(broken: 'part' | 'end' | 'good end' | 'any end') {
   return { text: await new Response(body).text(), logged: error.mock.calls.map(([cause]) => String(cause)) };
 }
 
-describe('where the form fails', () => {
+describe('a reply whose form throws', () => {
   it.each(['part', 'end', 'good end'] as const)('at a %s, the client and the log are told', async (at) => {
     const { text, logged } = await follow(at);
     expect(text).toMatch(/"the server failed on this request; its log says why"\n\ndata: \[DONE\]\n\n$/);

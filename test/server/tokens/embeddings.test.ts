@@ -30,7 +30,7 @@ interface Reply {
   error?: { code: string; param: string | null; message: string };
 }
 
-describe('input', () => {
+describe('the input of an embedding request', () => {
   it.each([
     ['a text', 'ab', ['ab'], 2],
     ['texts', ['ab', 'c'], ['ab', 'c'], 3],
@@ -72,7 +72,7 @@ describe('input', () => {
   });
 });
 
-it('takes so many texts and no more, and a text of more ids', async () => {
+it('an embedding request takes 2,048 texts at most, and one text of more ids', async () => {
   const { post, embedder } = await startEmbedding();
   const { body } = await post({ model: 'default', input: Array<string>(2049).fill('a') });
   expect(body.error).toMatchObject({ code: 'invalid_value', param: 'input' });
@@ -80,14 +80,14 @@ it('takes so many texts and no more, and a text of more ids', async () => {
   expect(embedder.requests[0]!.inputs).toHaveLength(1);
 });
 
-it('dimensions reach the model', async () => {
+it('dimensions of an embedding request reach the model', async () => {
   const { post, embedder } = await startEmbedding();
   const { body } = await post({ model: 'default', input: 'abc', dimensions: 2 });
   expect(embedder.requests).toEqual([{ inputs: ['abc'], dimensions: 2 }]);
   expect(body.data![0]!.embedding).toHaveLength(2);
 });
 
-it('base64 holds the same floats', async () => {
+it('base64 embeddings hold the same floats', async () => {
   const { post } = await startEmbedding();
   const [floats, base64] = await Promise.all(
     ['float', 'base64'].map(async (encoding_format) => {
@@ -99,7 +99,7 @@ it('base64 holds the same floats', async () => {
   expect((floats as number[]).map((_, i) => bytes.readFloatLE(4 * i))).toEqual(floats);
 });
 
-it('user has no effect, and a name nobody knows is listed, or refused where the server is strict', async () => {
+it('the field user has no effect, and an unknown name is listed, or refused if the server is strict', async () => {
   const fields = { model: 'default', input: 'a', user: 'me', wishes: 1 };
   const { post } = await startEmbedding();
   expect((await post(fields)).headers.get('x-svc-ignored')).toBe('wishes');
@@ -123,13 +123,13 @@ it('a chat model is no embedding model, and the other way round', async () => {
   expect(((await response.json()) as Reply).error?.message).toContain('POST /v1/embeddings');
 });
 
-it('stands in the list of models', async () => {
+it('an embedding model stands in the list of models', async () => {
   const { url } = await startEmbedding();
   const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: object[] };
   expect(data[1]).toMatchObject({ id: 'org/vectors', max_model_len: 512, dimensions: 8, pooling: 'mean' });
 });
 
-it('answers the openai client, which asks for base64 by itself', async () => {
+it('the openai client reads embeddings, which it asks for in base64 by itself', async () => {
   const { url } = await startEmbedding();
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
   const { data, usage } = await client.embeddings.create({ model: 'vectors', input: ['ab', 'b'] });

@@ -43,7 +43,7 @@ it.each(['/tokenize', '/v1/messages/count_tokens'])('%s ends when the client lea
   await eventually(() => server.running() === 0, 'the end of the call');
 });
 
-describe.each(['', '/v1'])('%s/tokenize', (prefix) => {
+describe.each(['', '/v1'])('the route %s/tokenize', (prefix) => {
   const path = `${prefix}/tokenize`;
 
   it.each([
@@ -99,7 +99,7 @@ describe.each(['', '/v1'])('%s/tokenize', (prefix) => {
   });
 });
 
-describe.each(['', '/v1'])('%s/detokenize', (prefix) => {
+describe.each(['', '/v1'])('the route %s/detokenize', (prefix) => {
   const path = `${prefix}/detokenize`;
 
   it.each([

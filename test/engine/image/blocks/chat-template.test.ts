@@ -12,7 +12,7 @@ import type { ComponentAccess } from '../../../../src/engine/image/components/co
 import { tinyPipeline } from '../pipeline-golden.ts';
 import { newFolder } from '../tiny-pipelines.ts';
 
-it('that refuses the message is blamed as a file, and not the prompt', async () => {
+it('a chat template that refuses the message is blamed as a file, and not the prompt', async () => {
   const folder = newFolder('template');
   cpSync(tinyPipeline('z-image'), folder, { recursive: true });
   writeFileSync(join(folder, 'tokenizer', 'chat_template.jinja'), "{{ raise_exception('no users') }}");

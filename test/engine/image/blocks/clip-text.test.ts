@@ -46,7 +46,7 @@ async function rowsOf(tensor: Tensor, texts: number): Promise<Rows[]> {
 describe.each([
   { name: 'sd1', xl: false, columns: 64 },
   { name: 'sdxl', xl: true, columns: 128 },
-])('$name', ({ name, xl, columns }) => {
+])('the text encoder of $name', ({ name, xl, columns }) => {
   let parts: OpenedPipeline;
   beforeAll(async () => void (parts = await openTiny(name)));
   afterAll(() => parts.components.close());
@@ -65,11 +65,11 @@ describe.each([
   const idsOf = async (text: string) =>
     (await parts.components.tokenizer('tokenizer')).encode(text, { addSpecialTokens: false });
 
-  it('a weight of 1 is none', async () => {
+  it('has no effect at a weight of 1', async () => {
     expect(await read('a (red:1) house')).toEqual(await read('a red house'));
   });
 
-  it('a weight multiplies the rows of its tokens, and no others', async () => {
+  it('multiplies by a weight the rows of its tokens, and no others', async () => {
     const [plain, weighted] = [await read('a red house'), await read('a (red:1.5) house')];
     expect(await idsOf('a red')).toHaveLength(2);
     const wanted = plain.states[0]!.map((row, at) => (at === 2 ? row.map((value) => 1.5 * value) : row));
@@ -80,7 +80,7 @@ describe.each([
     expect(weighted.pooled).toEqual(plain.pooled);
   });
 
-  it('each section is read alone, its weights too', async () => {
+  it('reads each section alone, its weights too', async () => {
     const both = await read('a house BREAK (snow:0.5) and fog');
     expect(both.states[0]).toEqual([
       ...(await statesOf('a house')),
@@ -89,7 +89,7 @@ describe.each([
     expect(both.pooled).toEqual((await read('a house')).pooled);
   });
 
-  it('what is longer than a window goes on in the next', async () => {
+  it('continues a text that is longer than a window in the next window', async () => {
     const words = (count: number) => Array.from({ length: count }, () => 'sea').join(' ');
     expect(await idsOf(words(80))).toHaveLength(80);
     const long = await read(words(80));
@@ -97,7 +97,7 @@ describe.each([
     expect(long.states[0]).toEqual([...(await statesOf(words(75))), ...(await statesOf(words(5)))]);
   });
 
-  it('what has fewer windows is filled up with those of nothing, wanted or not', async () => {
+  it('fills up the prompt or negative prompt that has fewer windows with those of the empty text', async () => {
     const [unwanted, wanted] = (await read('a house BREAK snow', { negative: '(fog:1.2)' })).states;
     expect(unwanted).toEqual([...(await statesOf('(fog:1.2)')), ...(await statesOf(''))]);
     expect(wanted).toEqual([...(await statesOf('a house')), ...(await statesOf('snow'))]);
@@ -105,7 +105,7 @@ describe.each([
     expect(turned.states[1]).toEqual([...(await statesOf('snow')), ...(await statesOf(''))]);
   });
 
-  it('nothing that is zero is zero in every window', async () => {
+  it('is zero in every window where the empty text is zero', async () => {
     const { states, pooled } = await read('a house BREAK snow', { negative: '', zeroNegative: true });
     expect(states[0]).toHaveLength(2 * WINDOW);
     expect(new Set(states[0]!.flat().map(Math.abs))).toEqual(new Set([0]));
@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-it('each of two encoders reads its own prompt, filled up where the other has more windows', async () => {
+it('two text encoders read their own prompts, and the one with fewer windows is filled up', async () => {
   const parts = await openTiny('sdxl');
   const read = async (prompt: string, prompt2?: string): Promise<Rows> => {
     const text = await encodeClip(parts.components, true, { prompt, prompt2, ...PLAINLY });

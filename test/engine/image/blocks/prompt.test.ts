@@ -20,7 +20,7 @@ const flat = (prompt: string) =>
     section.map(({ text, weight }) => [text, Number(weight.toFixed(4))]),
   );
 
-describe('emphasis', () => {
+describe('emphasis in a prompt', () => {
   it.each<[string, [string, number][][]]>([
     ['a cat', [[['a cat', 1]]]],
     [
@@ -101,7 +101,7 @@ describe('emphasis', () => {
   });
 });
 
-describe('brackets beyond use are refused, in little time', () => {
+describe('prompts with many brackets', () => {
   it.each([
     ['('.repeat(50_000), /more than 128 open brackets/],
     ['(a'.repeat(30_000), /more than 128 open brackets/],
@@ -111,7 +111,7 @@ describe('brackets beyond use are refused, in little time', () => {
       /a prompt emphasizes a piece by 1e\+44: 10000 at most/,
     ],
     [`${'('.repeat(100)}a`, /emphasizes a piece by \d+\.\d+: 10000 at most/],
-  ])('%#', (prompt, message) => {
+  ])('are refused in little time: %#', (prompt, message) => {
     const startedAt = performance.now();
     expect(() => {
       parseEmphasis(prompt);
@@ -121,7 +121,7 @@ describe('brackets beyond use are refused, in little time', () => {
   });
 
   it.each([`(a:${'1'.repeat(90_000)}`, `(a:${' '.repeat(90_000)}`, '(a)'.repeat(30_000), 'a'.repeat(1e6)])(
-    'and prompts of any length are read in little time: %#',
+    'are read in little time up to any length: %#',
     (prompt) => {
       const startedAt = performance.now();
       expect(parseEmphasis(prompt).length).toBe(1);
@@ -129,25 +129,25 @@ describe('brackets beyond use are refused, in little time', () => {
     },
   );
 
-  it('but not many of them one after the other', () => {
+  it('are refused where many follow one after the other', () => {
     expect(parseEmphasis('(a) '.repeat(10_000))[0]).toHaveLength(20_000);
   });
 });
 
-describe('windows', () => {
-  it('puts a short prompt into one', () => {
+describe('windows of a prompt', () => {
+  it('are one for a short prompt', () => {
     expect(promptWindows('a (b:2)', letters)).toEqual([
       { ids: [1, 97, 98, 2, 3, 3, 3, 3], weights: [1, 1, 2, 1, 1, 1, 1, 1] },
     ]);
   });
 
-  it('has one for an empty prompt', () => {
+  it('are one for an empty prompt', () => {
     expect(promptWindows('', letters)).toEqual([
       { ids: [1, 2, 3, 3, 3, 3, 3, 3], weights: [1, 1, 1, 1, 1, 1, 1, 1] },
     ]);
   });
 
-  it('goes on in further windows', () => {
+  it('are several for a long prompt', () => {
     const windows = promptWindows('abcdefgh', letters);
     expect(windows.map(({ ids }) => ids)).toEqual([
       [1, 97, 98, 99, 100, 101, 102, 2],
@@ -155,7 +155,7 @@ describe('windows', () => {
     ]);
   });
 
-  it('takes so many and no more', () => {
+  it('are so many and no more', () => {
     expect(promptWindows('a'.repeat(64 * 6), letters)).toHaveLength(64);
     expect(() => promptWindows('a'.repeat(64 * 6 + 1), letters)).toThrow(
       /takes more than 64 windows of 6 tokens/,
@@ -166,7 +166,7 @@ describe('windows', () => {
     );
   });
 
-  it('begins a new one at BREAK, and adds empty ones to a shorter prompt', () => {
+  it('begin anew at BREAK, and empty ones are added to a shorter prompt', () => {
     const long = promptWindows('ab BREAK c', letters);
     expect(long.map(({ ids }) => ids[1])).toEqual([97, 99]);
     const short = promptWindows('x', letters);

@@ -12,10 +12,10 @@ it.each([
   [256, [480, 512], [240, 256]],
   [2048, [1000, 275], [3712, 1024]],
   [4096, [100, 387], [2048, 7936]],
-])('side %i: %j is drawn in %j', (side, [height, width], [tall, wide]) => {
+])('sizes for side %i: %j is drawn in %j', (side, [height, width], [tall, wide]) => {
   expect(nearestBin({ height: height!, width: width! }, side)).toEqual({ height: tall, width: wide });
 });
 
-it('models of other sizes have none', () => {
+it('models of other sizes have no list of sizes', () => {
   expect(nearestBin({ height: 64, width: 64 }, 384)).toBeNull();
 });

@@ -40,7 +40,7 @@ function folderOf({ config, tensors }: ReturnType<typeof tinyControlNet>, more: 
   return folder;
 }
 
-describe('Stable Diffusion 1', () => {
+describe('Stable Diffusion 1 with ControlNets', () => {
   let model: string;
   let net: ReturnType<typeof tinyControlNet>;
   let folder: string;
@@ -211,14 +211,14 @@ describe('Stable Diffusion 1', () => {
       () => write('other', [named('body.0.weight')]),
     ],
   ];
-  it.each(refused)('refuses one %s', async (_, problem, path) => {
+  it.each(refused)('refuses a ControlNet %s', async (_, problem, path) => {
     await expect(draw({ model, controlnetPath: [path()] })).rejects.toThrow(problem);
   });
 });
 
 const named = (name: string): StoredTensor => ({ name, dtype: 'F32', shape: [1], bytes: new Uint8Array(4) });
 
-it('Stable Diffusion XL is steered by files of both layouts alike', async () => {
+it('Stable Diffusion XL is steered by ControlNet files of both layouts alike', async () => {
   const { folder: model }: TinyPipeline = tinyXL();
   const net = tinyControlNet('sdxl', 26);
   const request = { controlImages: [IMAGE] };
@@ -239,8 +239,8 @@ it('models of other families name the option of a ControlNet that they do not ta
   });
 });
 
-describe('rules', () => {
-  it('stand for all ControlNets, or for one each', () => {
+describe('rules for ControlNets', () => {
+  it('apply to all ControlNets, or to one each', () => {
     expect(controlRules({ controlScale: [0.5, 2], controlEnd: [0.5] }, 2)).toEqual([
       { scale: 0.5, start: 0, end: 0.5 },
       { scale: 2, start: 0, end: 0.5 },
@@ -252,7 +252,7 @@ describe('rules', () => {
     [0.2, 1, [1, 2, 3, 4]],
     [0.3, 0.8, [2, 3]],
     [0, 0.1, []],
-  ])('from %d to %d of five calls', (start, end, calls) => {
+  ])('apply from %d to %d of five calls', (start, end, calls) => {
     const active = [0, 1, 2, 3, 4].filter((call) => activeIn([{ scale: 1, start, end }], call, 5).length > 0);
     expect(active).toEqual(calls);
   });
@@ -265,7 +265,7 @@ describe('rules', () => {
     [{ controlImages: [IMAGE], controlScale: [NaN] }, 1, 'controlScale'],
     [{ controlImages: [IMAGE], controlStart: [1.5] }, 1, 'controlStart'],
     [{ controlImages: [IMAGE], controlStart: [0.5], controlEnd: [0.5] }, 1, 'controlStart'],
-  ])('%# is refused', (request, count, param) => {
+  ])('are refused: %#', (request, count, param) => {
     expect(() =>
       checkControl({ prompt: '', seed: 1, ...request }, { controls: count, seesControl: false }),
     ).toThrow(expect.objectContaining({ code: 'bad_request', param }));
@@ -274,7 +274,7 @@ describe('rules', () => {
   it.each([
     [{}, 'the model draws by one control image, and none is given: give `controlImages`'],
     [{ controlImages: [IMAGE, IMAGE] }, 'the model draws by one control image, and 2 are given'],
-  ])('%# is refused by a model with an input for latents of the image', (request, message) => {
+  ])('are refused by a model with an input for latents of the image: %#', (request, message) => {
     const context = { controls: 1, seesControl: true };
     expect(() => checkControl({ prompt: '', seed: 1, ...request }, context)).toThrow(message);
   });

@@ -44,7 +44,7 @@ it.each([
   for (const { text, ids } of prompts) expect([...tokenizer.encode(text)], text).toEqual(ids);
 });
 
-it('is refused where its files need a class and none is named', async () => {
+it('a tokenizer is refused where its files need a class and none is named', async () => {
   const { 'tokenizer_config.json': _, ...files } = PAIR;
   const config = { tokenizer_class: 'TokenizersBackend' };
   const component = await componentOf(entry, { ...files, 'tokenizer_config.json': config });

@@ -63,7 +63,7 @@ it('weights leave the device with the stage that needs them', async () => {
   for (const weights of inSteps) expect(weights).toBeGreaterThan(0.8 * UNET);
 });
 
-it('the peak is the largest stage, not the sum', async () => {
+it('the peak of memory is the largest stage, not the sum', async () => {
   const [all, one] = [await watch(resident, {}), await watch(moving, {})];
   const more = (stage: StageName): number => all.peaks[stage]! - one.peaks[stage]!;
   expect(Math.abs(more('text-encoding'))).toBeLessThan(0.1 * TEXT);

@@ -70,7 +70,7 @@ async function draw(request: Partial<ImageRequest> = {}): Promise<ImageEvent[]> 
 
 const drawn = (events: readonly ImageEvent[]) => events.find((event) => event.type === 'image')!.image;
 
-it('draws three frames, which differ, through every stage', async () => {
+it('a clip is drawn in three frames, which differ, through every stage', async () => {
   const events = await draw();
   expect(events[0]).toMatchObject({ values: { frames: 3 }, sources: { frames: 'model' } });
   const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
@@ -90,14 +90,14 @@ it('draws three frames, which differ, through every stage', async () => {
   expect([pages, loop]).toEqual([3, 0]);
 });
 
-it('draws as many frames as are asked for, and one is an image', async () => {
+it('a clip has as many frames as are asked for, and one frame is an image', async () => {
   expect(drawn(await draw({ frames: 5 })).frames).toBe(5);
   expect(drawn(await draw({ kwargs: { num_frames: 5 } })).frames).toBe(5);
   const image = drawn(await draw({ frames: 1 }));
   expect([image.frames, image.data.length]).toEqual([undefined, 3 * 32 * 32]);
 });
 
-it('frames that no number of latents gives are refused', async () => {
+it('a clip of a frame count that no number of latents gives is refused', async () => {
   await expect(draw({ frames: 4 })).rejects.toMatchObject({
     code: 'bad_request',
     param: 'frames',
@@ -105,14 +105,14 @@ it('frames that no number of latents gives are refused', async () => {
   });
 });
 
-it('previews have the frames of the clip', async () => {
+it('previews of a clip have its frames', async () => {
   const previews = (await draw({ previews: 1 })).flatMap((event) =>
     event.type === 'preview' ? [event.image] : [],
   );
   expect(previews.map(({ frames, width }) => [frames, width])).toEqual([[3, 32]]);
 });
 
-it('the memory plan counts frames', async () => {
+it('the memory plan of a clip counts frames', async () => {
   const peaks: number[] = [];
   for (const frames of [1, 3, 5]) peaks.push((await model.plan({ prompt: 'a wave', seed: 5, frames })).peak);
   expect(peaks[1]).toBeGreaterThan(peaks[0]!);

@@ -17,7 +17,7 @@ const CLASSES = {
 };
 const XL = pipelineEntry(CLASSES['stable-diffusion-xl']);
 
-describe('a name', () => {
+describe('defaults by the name of a model', () => {
   it.each([
     ['stabilityai/sdxl-turbo', 'stable-diffusion-xl', { steps: 1, guidance: 0, size: 512 }],
     ['stabilityai/sd-turbo', 'stable-diffusion', { steps: 1, guidance: 0, size: 512 }],
@@ -56,7 +56,7 @@ describe('a name', () => {
     },
   );
 
-  it('and a class tell it alike', () => {
+  it('have the same form as those by its class', () => {
     const lcm = defaultsOf(pipelineEntry('LatentConsistencyModelImg2ImgPipeline'), {}, 'a/b');
     expect(lcm).toEqual({
       defaults: { steps: 4, guidance: 8.5 },
@@ -70,10 +70,10 @@ describe('a name', () => {
     ['Qwen/Qwen-Image-Edit-2511', true],
     ['black-forest-labs/FLUX.2-dev', true],
     ['nonsense/x', false],
-  ])('that %s tells something of a model is %s', (name, telling) => expect(isKnownName(name)).toBe(telling));
+  ])('are known for %s: %s', (name, telling) => expect(isKnownName(name)).toBe(telling));
 });
 
-describe('components', () => {
+describe('defaults by the components of a model', () => {
   const unet = (config: object) => ({ className: 'UNet2DConditionModel', config: { ...config } });
   const scheduler = (className: string, config: object = {}) => ({ className, config: { ...config } });
   const euler = 'EulerDiscreteScheduler';
@@ -114,13 +114,13 @@ describe('components', () => {
     expect(defaultsOf(XL, { ...components }, 'a/b').defaults).toEqual(defaults);
   });
 
-  it('that leave the number of steps open give way to a name, and others do not', () => {
+  it('give way to those by its name where the number of steps is open', () => {
     const of = (components: object) => defaultsOf(XL, { ...components }, 'a/sdxl-turbo').defaults;
     expect(of({ unet: small, scheduler: turbo })).toEqual({ steps: 1, guidance: 0, size: 512 });
     expect(of({ scheduler: lcm })).toEqual({ steps: 4, guidance: 1 });
   });
 
-  it('and names say by what they tell it, or leave it to the user', () => {
+  it('state their source, or leave the value to the user', () => {
     const told = (name: string, components: object = {}) => {
       const { defaultsFrom, hint } = defaultsOf(XL, { ...components }, name);
       return { defaultsFrom, ...(hint !== undefined && { hint: textOf(hint) }) };

@@ -41,7 +41,7 @@ async function draw(
   return { events, data: image.data };
 }
 
-it('is known by its own names and defaults', async () => {
+it('a registered family is known by its own names and defaults', async () => {
   expect(model.info).toMatchObject({
     pipeline: 'PebblePipeline',
     denoiser: 'PebbleStone2DModel',
@@ -51,7 +51,7 @@ it('is known by its own names and defaults', async () => {
   expect((await model.resolve({ prompt: 'x', seed: 1 })).sources.steps).toBe('model');
 });
 
-it('draws: each word, the seed and its own call arguments change the image, and nothing else does', async () => {
+it('a registered family draws, and each word, the seed and its call arguments change the image', async () => {
   const { events, data } = await draw();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
   const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
@@ -74,7 +74,7 @@ it('draws: each word, the seed and its own call arguments change the image, and 
     expect((await draw(other)).data, JSON.stringify(other)).not.toEqual(data);
 });
 
-it('starts from an image, by its rule for steps, and fills a mask', async () => {
+it('a registered family starts from an image, by its rule for steps, and fills a mask', async () => {
   const grey = (level: number) => ({ width: 32, height: 32, data: new Uint8Array(3 * 32 * 32).fill(level) });
   const begun = await draw({ image: grey(200), strength: 0.5 });
   // A fraction of a step is rounded up: two of three steps run.
@@ -83,7 +83,7 @@ it('starts from an image, by its rule for steps, and fills a mask', async () => 
   expect((await draw({ image: grey(200), mask: grey(255) })).data).not.toEqual(begun.data);
 });
 
-it('refuses by its declaration', async () => {
+it('a registered family refuses requests by its declaration', async () => {
   const refused = (request: Partial<ImageRequest>) => model.resolve({ prompt: 'x', seed: 1, ...request });
   await expect(refused({ kwargs: { clip_skip: 1 } })).rejects.toMatchObject({
     param: 'kwargs',
@@ -96,7 +96,7 @@ it('refuses by its declaration', async () => {
   await expect(refused({ width: 36 })).rejects.toThrow('36, which is no multiple of 8');
 });
 
-it('has defaults by a word in its name', async () => {
+it('a registered family has defaults by a word in the model name', async () => {
   const swift = await opened({ modelId: 'someone/pebble-swift' });
   expect((await swift.resolve({ prompt: 'x', seed: 1 })).reasons).toMatchObject({
     steps: '"pebble-swift" in its name',
@@ -104,7 +104,7 @@ it('has defaults by a word in its name', async () => {
   await swift.close();
 });
 
-it('is refused where it is not given', async () => {
+it('a family that is not registered is refused', async () => {
   await expect(openInline(IMAGE, nodePlatform, { model: folder })).rejects.toMatchObject({
     code: 'unsupported',
     message: expect.stringContaining('is a PebblePipeline, which is not built in'),

@@ -79,7 +79,7 @@ describe('FLUX.2 and Chroma', () => {
   });
 });
 
-it("T5's encoder in GGUF", () => {
+it('the encoder of T5 in a GGUF file has the names of transformers', () => {
   const wanted = readT5Config({
     d_model: 4096,
     d_ff: 10240,

@@ -149,7 +149,7 @@ describe('text encoders of OpenCLIP', () => {
   });
 });
 
-it('the autoencoder of Qwen-Image', () => {
+it('the autoencoder of Qwen-Image is read by its original names', () => {
   const { latents_mean, latents_std } = QWEN_IMAGE_FILES.configs['vae']!;
   const wanted = readAutoencoderQwenImageConfig({ latents_mean, latents_std });
   const tensors = headersOf(
@@ -175,7 +175,7 @@ it('the autoencoder of Qwen-Image', () => {
   expect(readAutoencoderQwenImageConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
 });
 
-it('the transformer of Qwen-Image', () => {
+it('the transformer of Qwen-Image is read by its original names', () => {
   const wanted = readQwenImageConfig({});
   const headers = headersOf((table) => qwenImage(wanted, table));
   const stored = new Map(
@@ -185,7 +185,7 @@ it('the transformer of Qwen-Image', () => {
   expect(readQwenImageConfig(found!.config)).toEqual(wanted);
 });
 
-it('Z-Image', () => {
+it('the transformer of Z-Image is read by its original names', () => {
   const config = { n_layers: 30, n_refiner_layers: 2, axes_lens: [1536, 512, 512] };
   const wanted = readZImageConfig(config);
   const tensors = headersOf((table) => zImage(wanted, table));

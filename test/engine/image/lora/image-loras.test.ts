@@ -55,7 +55,7 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
 /** Which kernels run is no matter of adapters: one pipeline is drawn by both kinds. */
 const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-z-image', 'generic'] as const];
 
-describe('images with adapters', { timeout: PATIENCE }, () => {
+describe('images with LoRAs', { timeout: PATIENCE }, () => {
   it.each(DRAWN)('%s, %s', async (name, backend) => {
     const { options, request } = await goldenRequest(name);
     const { model, notes } = await open({ ...options, ...adaptersOf(name), backend });
@@ -66,7 +66,7 @@ describe('images with adapters', { timeout: PATIENCE }, () => {
   });
 });
 
-describe('an adapter that widens a model for a control image', { timeout: PATIENCE }, () => {
+describe('a LoRA that widens a model for a control image', { timeout: PATIENCE }, () => {
   const file = `${FOLDER}lora-flux-control/adapter-0.safetensors`;
 
   it('turns the ordinary pipeline into one that takes a control image, and adds nothing at scale 0', async () => {
@@ -111,7 +111,7 @@ async function openTwo(options: Partial<ImageModelOptions> = {}, steps?: number)
   return { model, notes, drawn, prompt: golden.request.prompt };
 }
 
-describe('adapters of a model that stays open', { timeout: PATIENCE }, () => {
+describe('LoRAs of a model that stays open', { timeout: PATIENCE }, () => {
   it('are switched by name in prompts and in requests, and leave nothing behind', async () => {
     const plain = await openTwo({ loraPath: [], loraScale: [], loraNickname: [] }, 1);
     const without = await plain.drawn();
@@ -148,7 +148,7 @@ describe('adapters of a model that stays open', { timeout: PATIENCE }, () => {
   });
 });
 
-describe('adapters for few steps, and files of PEFT', { timeout: PATIENCE }, () => {
+describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => {
   it('set steps, guidance and schedule by their names, with a note', async () => {
     const file = join(scratch, 'lcm-lora-sd1.safetensors');
     cpSync(`${FOLDER}lora-sd1-kohya/adapter-0.safetensors`, file);

@@ -81,7 +81,7 @@ function placesOf({ changes }: Awaited<ReturnType<typeof opened>>): string[] {
   );
 }
 
-describe('an adapter that is opened for a pipeline', () => {
+describe('a LoRA that is opened for a pipeline', () => {
   it.each([
     ['kohya', kohya],
     ['diffusers', (module: string) => `unet.${module}`],
@@ -162,7 +162,7 @@ describe('an adapter that is opened for a pipeline', () => {
   });
 });
 
-it('is refused by the tensor whose type no kernel reads', async () => {
+it('a LoRA is refused by the tensor whose type no kernel reads', async () => {
   const specs = attention(kohya);
   const integers = specs.map((spec, i) => (i === 2 ? { ...spec, dtype: 'I32' as const } : spec));
   await expect(opened(bytesOf(integers).bytes)).rejects.toMatchObject({
@@ -172,7 +172,7 @@ it('is refused by the tensor whose type no kernel reads', async () => {
 });
 
 it(
-  'damaged files are refused, or change what they changed, or say what is left out',
+  'damaged LoRA files are refused, or change what they changed, or list what is left out',
   { timeout: 60_000 },
   async () => {
     const { head, bytes: original } = bytesOf(attention(kohya));
@@ -192,7 +192,7 @@ it(
   },
 );
 
-describe('an adapter for few steps', () => {
+describe('a LoRA for few steps', () => {
   const LIGHTNING = { guidance: 1, scheduler: 'euler-trailing' };
   const HYPER = { guidance: 1, scheduler: 'ddim-trailing' };
   it.each([

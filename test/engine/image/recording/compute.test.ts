@@ -39,7 +39,7 @@ function abortedAfter(times: number): AbortSignal {
   return Object.defineProperty(signal, 'aborted', { get: () => ++asked > times });
 }
 
-it('a run ends where its signal aborts, and another comes to what it would', async () => {
+it('compute() ends if its signal aborts, and the next call has the same result', async () => {
   const encoder = vi.spyOn(device.gpu, 'createCommandEncoder');
   const run = (signal: AbortSignal): Promise<Tensor[]> => compute(device, { plain: false, signal }, doubled);
   freeTensors(device, await run(abortedAfter(100))); // finds its place in the arena

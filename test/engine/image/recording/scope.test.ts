@@ -16,14 +16,14 @@ function filled(): { scope: Scope; freed: string[] } {
   return { scope, freed };
 }
 
-it('frees the latest resource first, once', () => {
+it('a scope frees the latest resource first, once', () => {
   const { scope, freed } = filled();
   scope[Symbol.dispose]();
   scope[Symbol.dispose]();
   expect(freed).toEqual(['recording', 'latents', 'scalars']);
 });
 
-it('frees nothing that was moved or released', () => {
+it('a scope frees no resource that was moved or released', () => {
   const moved = filled();
   const owner = moved.scope.move();
   moved.scope[Symbol.dispose]();

@@ -63,7 +63,7 @@ const wanted = ({ param, message }: { param?: string; message?: RegExp }): objec
   message: expect.stringMatching(message!) as string,
 });
 
-describe('before a local model is opened', () => {
+describe('a request before a local model is opened', () => {
   it.each(WRONG)('%j is refused', async (options, error) => {
     const { platform, opened } = watched();
     const opening = openInline(IMAGE, platform, { model: tinyPipeline('sd1'), ...options });
@@ -102,7 +102,7 @@ async function hubPlatform(files = filesOf(tinyPipeline('sd1'))) {
   return { hub, platform, weights: [...files.keys()].filter((name) => WEIGHTS.test(name)) };
 }
 
-describe('before the weights of a model on a hub are fetched', () => {
+describe('a request before the weights of a model on a hub are fetched', () => {
   it.each(WRONG)('%j is refused', async (options, error) => {
     const { hub, platform, weights } = await hubPlatform();
     await expect(openInline(IMAGE, platform, { model: ID, ...options })).rejects.toMatchObject(wanted(error));

@@ -15,7 +15,7 @@ const SHIPPED = shippedImageModelPath();
 const shipped = (await ownColours(await openDiskFolder(SHIPPED)))!;
 const folderOf = temporaryFolders();
 
-describe('a prompt for the model that ships', () => {
+describe('a prompt for the shipped image model', () => {
   it.each([
     [
       'purple mountains at night',

@@ -17,7 +17,7 @@ const read = async (settings: object) => {
   };
 };
 
-it('is a size, steps, guidance and what is not wanted', async () => {
+it('svc.json of a model holds size, steps, guidance and a negative prompt', async () => {
   const said = { width: 128, height: 64, num_inference_steps: 20, guidance_scale: 0, negative_prompt: '' };
   expect((await read(said)).settings).toEqual({
     defaults: { width: 128, height: 64, steps: 20, guidance: 0, negativePrompt: '' },
@@ -26,7 +26,7 @@ it('is a size, steps, guidance and what is not wanted', async () => {
   });
 });
 
-describe('is refused by its file:', () => {
+describe('svc.json of a model is refused by its file', () => {
   it.each<[object, string, string]>([
     [{ width: 131 }, 'width', 'is 131, which is no multiple of 8; the nearest are 128 and 136'],
     [{ height: 0 }, 'height', 'is 0; it is an integer from 8 to 16384'],
@@ -51,7 +51,7 @@ it.each<[string, string[], Record<string, string>?]>([
   ['snow (a BREAK)', ['break']],
   ['trees, ladies and a box of trees', ['trees', 'ladies'], { trees: 'tree', ladies: 'lady' }],
   ['constructors', ['constructors']],
-])('of "%s" it does not know %j', (prompt, words, known) => {
+])('unknown words of "%s" are %j', (prompt, words, known) => {
   const all = new Set(['a', 'and', 'house', 'snow', 'tree', 'lady', 'box', 'of']);
   expect(unknownWords([prompt], all)).toEqual({ words, ...(known && { known }) });
 });

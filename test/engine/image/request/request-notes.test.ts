@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { promptNotes } from '../../../../src/engine/image/request/request-notes.ts';
 
-describe('a prompt', () => {
+describe('the notes of a prompt', () => {
   const asWords = (what: string, why: string): string => `${what} in the prompt is read as words: ${why}`;
   const ADAPTERS = 'the model was opened without adapters, and prompts name those that it was opened with';
   const STEPS = 'a prompt does not change between steps here';
@@ -23,13 +23,13 @@ describe('a prompt', () => {
     ['a clock (at 10:30)', '"at 10" has the weight 30: beyond 2 images usually fall apart'],
   ])('%s', (prompt, note) => expect(promptNotes(prompt, true)).toEqual([note]));
 
-  it('that names a word with embeddings of its own needs no note', () => {
+  it('leave out a word with embeddings of its own', () => {
     expect(promptNotes('bad, embedding:Easy, embedding:other', true, ['easy'])).toEqual([
       asWords('embedding:other', 'the model was opened without a textual inversion of that name'),
     ]);
   });
 
-  it('of a model without emphasis', () => {
+  it('say that a model reads no emphasis', () => {
     expect(promptNotes('a (red:1.2) house', false)).toEqual([
       asWords('(red:1.2)', 'this model reads no emphasis'),
     ]);
@@ -37,7 +37,7 @@ describe('a prompt', () => {
   });
 
   it.each(['a (red:1.4) house, [grey]', 'a house BREAK a boat', 'SUN AND SEA', 'an ANDROID <3', 'a:b [1:2]'])(
-    'that needs no note: %s',
+    'are none for %s',
     (prompt) => expect(promptNotes(prompt, true)).toEqual([]),
   );
 });

@@ -15,7 +15,7 @@ const prompt = 'a tree';
 
 const check = (given: unknown) => () => checkImageRequest(given as ImageRequest);
 
-describe('a request', () => {
+describe('an image request', () => {
   it.each<[unknown, string, string]>([
     [undefined, 'request', 'request is undefined, it must be an object'],
     ['a tree', 'request', 'request is "a tree", it must be an object'],
@@ -74,7 +74,7 @@ describe('a request', () => {
   });
 });
 
-describe('a completed request', () => {
+describe('a completed image request', () => {
   it('has a seed of its own, another each time', async () => {
     const seeds = new Set<number>();
     for (let i = 0; i < 4; i++) seeds.add((await completeRequest(nodePlatform, { prompt })).seed);
@@ -111,7 +111,7 @@ describe('a completed request', () => {
   });
 });
 
-it('an opened model checks what it is given, and draws the same from a file as from its pixels', async () => {
+it('an opened image model checks its request, and draws the same from a file as from its pixels', async () => {
   const { model } = await open();
   const wrong = { prompt, guidanceScale: 9 } as ImageRequest;
   const refusal = { name: 'EngineError', code: 'bad_request', param: 'guidanceScale' };

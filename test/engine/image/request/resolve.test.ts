@@ -133,12 +133,12 @@ it.each([
   [SD, { timesteps: [999, 500, 20] }, 3],
   [SD, { sigmas: [14, 3, 0] }, 2],
   [XL, { sigmas: [14, 3, 1, 0] }, 3],
-])('%s: a list of steps is their number: %j', (className, kwargs, steps) => {
+])('a list of steps for %s is their number: %j', (className, kwargs, steps) => {
   const { event } = resolved(className, { steps: 20, kwargs: { num_inference_steps: 9, ...kwargs } });
   expect(event).toMatchObject({ values: { steps }, sources: { steps: 'kwargs' } });
 });
 
-it('a size says that it comes from the image to start from, where it does', () => {
+it('the source of a size is the image to start from, if it is taken from there', () => {
   const sizes = (request: Partial<CompleteImageRequest>) => {
     const { width, height } = resolved(SD, request).event.sources;
     return [width, height];
@@ -148,7 +148,7 @@ it('a size says that it comes from the image to start from, where it does', () =
   expect(sizes({})).toEqual(['model', 'model']);
 });
 
-it('a size that is refused says that it comes from the image, where nobody gave it', () => {
+it('a refused size says that it comes from the image, if the request has none', () => {
   const thin = { width: 3000, height: 3, data: new Uint8Array(3 * 9000) };
   expect(() => resolved(SD, { image: thin, height: 64 })).toThrow(
     expect.objectContaining({
@@ -160,7 +160,7 @@ it('a size that is refused says that it comes from the image, where nobody gave 
   expect(() => resolved(SD, { image: thin, width: 64004 })).toThrow(/^width is 64004;/);
 });
 
-it("a model's own steps that were raised say so", () => {
+it("the reason of a model's own steps says that they were raised", () => {
   const of = (request: Partial<CompleteImageRequest>) =>
     resolved(SD, { image, strength: 0.1, ...request }, false, 4).event;
   expect(of({})).toMatchObject({
@@ -172,7 +172,7 @@ it("a model's own steps that were raised say so", () => {
   expect(of({ steps: 20 }).reasons).toEqual({});
 });
 
-it('a mask that a crop goes by has white in it', () => {
+it('a mask that a crop follows has white in it', () => {
   const request = { kwargs: { padding_mask_crop: 8 }, image };
   expect(() => resolved(SD, { ...request, mask: image })).toThrow(
     expect.objectContaining({ code: 'bad_request', param: 'mask', message: expect.stringMatching(/black/) }),
@@ -189,7 +189,7 @@ describe('texts for the second encoder', () => {
     expect(refiner).toThrow(/prompt_2 is for the second of two text encoders, and this model has one/);
   });
 
-  it('what is not wanted is said to both', () => {
+  it('need a negative prompt for both encoders', () => {
     const kwargs = { negative_prompt_2: 'fog' };
     expect(resolved(XL, { kwargs, negativePrompt: 'rain' }).call).toEqual({ negativePrompt2: 'fog' });
     expect(() => resolved(XL, { kwargs })).toThrow(
@@ -198,8 +198,8 @@ describe('texts for the second encoder', () => {
   });
 });
 
-describe('what only models that flow take', () => {
-  it('goes to them, from the request before the call arguments', () => {
+describe('fields that only flow models take', () => {
+  it('reach them, from the request before the call arguments', () => {
     const kwargs = { max_sequence_length: 20 };
     expect(resolved(Z, { kwargs }).request.maxSequenceLength).toBe(20);
     const request = { kwargs, maxSequenceLength: 30, flowShift: 6 };
@@ -211,7 +211,7 @@ describe('what only models that flow take', () => {
     [XL, { maxSequenceLength: 3 }, 'maxSequenceLength', /not for stable-diffusion-xl/],
     [Z, { flowShift: 0 }, 'flowShift', /flowShift is 0; it is a number above 0/],
     [Z, { maxSequenceLength: 1.5 }, 'maxSequenceLength', /is 1.5; it is an integer of at least 1/],
-  ])('is refused: %s %j', (className, request, param, message) => {
+  ])('are refused: %s %j', (className, request, param, message) => {
     expect(() => resolved(className, request)).toThrow(
       expect.objectContaining({ code: 'bad_request', param, message: expect.stringMatching(message) }),
     );
@@ -225,7 +225,7 @@ it.each([
   ['LatentConsistencyModelImg2ImgPipeline', {}, 'image'],
   ['ZImageInpaintPipeline', { image }, 'mask'],
   [SD, { strength: 0.5 }, 'strength'],
-])('%s with %j wants more', (className, request, param) => {
+])('a request for %s with %j lacks a field', (className, request, param) => {
   expect(() => resolved(className, request)).toThrow(
     expect.objectContaining({
       code: 'bad_request',
@@ -244,11 +244,11 @@ it.each<[string, string, Partial<CompleteImageRequest>, number]>([
   ['a number of steps of its own', SD, { image, steps: 1 }, 1],
   ['a flow model, where a part of a step is one', Z, { image, strength: 0.3 }, 1],
   ['LCM, which spreads its steps', 'LatentConsistencyModelPipeline', { image, strength: 0.3 }, 1],
-])('of a single step, a model takes as many as leave it one: %s', (_, className, request, steps) => {
+])('a single step is raised until a strength leaves one: %s', (_, className, request, steps) => {
   expect(resolved(className, request, false, 1).event.values.steps).toBe(steps);
 });
 
-describe('fields', () => {
+describe('fields of a request', () => {
   it('that are undefined leave those of call arguments', () => {
     const { request, event } = resolved(SD, {
       clipSkip: undefined,
@@ -257,7 +257,7 @@ describe('fields', () => {
     expect([request.clipSkip, event.values.clipSkip]).toEqual([2, 2]);
   });
 
-  it('of the last image have a seed of their own', () => {
+  it('give the last image a seed of its own', () => {
     const seed = Number.MAX_SAFE_INTEGER - 1;
     expect(resolved(SD, { seed, samples: 2 }).event.values.samples).toBe(2);
     expect(() => resolved(SD, { seed, samples: 3 })).toThrow(/last of 3 images would have one above/);

@@ -39,20 +39,20 @@ function describe({ config, run }: Case): string {
   return `${JSON.stringify(config)} ${JSON.stringify(rest)}${sigmas === undefined ? '' : ' own sigmas'}`;
 }
 
-test('the goldens hold every class', () => {
+test('the goldens of schedules hold every class', () => {
   expect(saved.length).toBe(SCHEDULE_CLASSES.length);
   expect(new Set(cases.map(({ config }) => config['_class_name']))).toEqual(new Set(SCHEDULE_CLASSES));
 });
 
 test.each(saved.map((text) => [parseJson(text) as Record<string, unknown>] as const))(
-  '$_class_name as diffusers saves it',
+  'the schedule $_class_name as diffusers saves it',
   (config) => {
     const steps = 5;
     expect(openSchedule(config).plan({ steps }).steps.length).toBeGreaterThanOrEqual(steps);
   },
 );
 
-test.each(cases.map((item) => [describe(item), item] as const))('%s', (_, item) => {
+test.each(cases.map((item) => [describe(item), item] as const))('the schedule of golden %s', (_, item) => {
   const plan = openSchedule(item.config).plan(item.run);
   expect(plan.steps.length).toBe(item.timesteps.length);
   expect(

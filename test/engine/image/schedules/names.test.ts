@@ -7,7 +7,7 @@ import { chooseSchedule, scheduleName, scheduleNames } from '../../../../src/eng
 import type { ScheduleFamily } from '../../../../src/engine/image/schedules/schedule.ts';
 import { EDM, FLOW, SD } from './published.ts';
 
-test('every class has a name, and every name of a family opens on its checkpoint', () => {
+test('every class of a schedule has a name, and every name of a family opens on its checkpoint', () => {
   const families = { diffusion: SD, flow: FLOW, edm: EDM };
   const all = Object.entries(families).flatMap(([family, config]) =>
     scheduleNames(family as ScheduleFamily).map((name) => ({
@@ -20,7 +20,7 @@ test('every class has a name, and every name of a family opens on its checkpoint
   for (const { name, family, schedule } of all) expect(schedule.family, name).toBe(family);
 });
 
-test('a name sets its method and leaves the checkpoint its betas, prediction and shift', () => {
+test('a name of a schedule sets its method and leaves the checkpoint its betas, prediction and shift', () => {
   const karras = { ...SD, use_karras_sigmas: true };
   const request = { steps: 6 };
   expect(chooseSchedule('euler', karras).plan(request)).toEqual(
@@ -41,7 +41,7 @@ test('a name sets its method and leaves the checkpoint its betas, prediction and
   expect(chooseSchedule('flow-euler', unipc).plan(request)).toEqual(openSchedule(FLOW).plan(request));
 });
 
-test('a spacing of steps is told from a method', () => {
+test('a spacing of steps is not confused with a method', () => {
   for (const name of ['karras', 'sgm_uniform', 'normal'])
     expect(() => scheduleName(name, SD)).toThrow(
       `scheduler ${name} is a spacing of steps, and goes with a method, as in euler-karras; take one of`,
@@ -51,9 +51,9 @@ test('a spacing of steps is told from a method', () => {
 test.each([
   ['dpmpp_2m_sde_gpu', 'dpm++2m-sde'],
   ['uni_pc_bh2', 'unipc'],
-])('%s of ComfyUI is %s', (theirs, ours) => expect(scheduleName(theirs, SD)).toBe(ours));
+])('the schedule %s of ComfyUI is %s', (theirs, ours) => expect(scheduleName(theirs, SD)).toBe(ours));
 
-test('a schedule that is not here can be replaced by one that is', () => {
+test('a schedule that is not built in can be replaced by one that is', () => {
   const own = { ...SD, _class_name: 'SASolverScheduler' };
   expect(() => openSchedule(own)).toThrow(
     'There is no schedule SASolverScheduler here; take one of DDIMScheduler',
@@ -69,7 +69,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   EDMEulerScheduler: "is for Karras' EDM models, which this is not; take one of euler",
 };
 
-test.each(compatibles)('%s, which diffusers lets Stable Diffusion take', (name) => {
+test.each(compatibles)('the schedule %s, which diffusers lets Stable Diffusion take', (name) => {
   const open = (): string => chooseSchedule(name, SD).className;
   const remedy = NOT_HERE[name];
   if (remedy === undefined) expect(open()).toBe(name);
@@ -90,7 +90,7 @@ test.each([
   ['uni_pc', 'unipc'],
   ['PLMS', 'pndm'],
   ['ddimscheduler', 'DDIMScheduler'],
-])('%s of other programs is %s', (theirs, ours) => {
+])('the schedule %s of other programs is %s', (theirs, ours) => {
   expect(scheduleName(theirs, SD)).toBe(ours);
   expect(chooseSchedule(theirs, SD).plan({ steps: 6 })).toEqual(chooseSchedule(ours, SD).plan({ steps: 6 }));
 });
@@ -116,11 +116,11 @@ test.each([
     SD,
     'scheduler dpmpp_2s_ancestral is not here: diffusers has no class for it; take dpm2-a, or dpm++2s',
   ],
-])('refused: the name %s', (name, config, message) => {
+])('the schedule name %s is refused', (name, config, message) => {
   expect(() => chooseSchedule(name, config)).toThrow(message);
 });
 
-test('the model that ships opens with every schedule', () => {
+test('the shipped image model opens with every schedule', () => {
   const file = new URL('../../../../models/svc-scenes-mini/scheduler/scheduler_config.json', import.meta.url);
   const config = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
   for (const name of scheduleNames('diffusion'))

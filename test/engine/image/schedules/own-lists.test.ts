@@ -66,14 +66,14 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: StepPla
     ],
     ['rising sigmas', FLOW, { steps: 2, sigmas: [0.5, 1] }, 'falling'],
   ];
-test.each(REQUESTS)('refused: %s', (_, config, request, message) => {
+test.each(REQUESTS)('own lists of steps are refused: %s', (_, config, request, message) => {
   const param = request.sigmas ? 'sigmas' : 'timesteps';
   expect(() => openSchedule(config).plan(request)).toThrow(
     expect.objectContaining({ code: 'bad_request', param, message: expect.stringContaining(message) }),
   );
 });
 
-test('a spacing of the configuration stands back behind listed sigmas, and an offset behind timesteps', () => {
+test('listed sigmas precede the spacing of the configuration, and timesteps precede its offset', () => {
   const sigmas = [14, 3, 0];
   const karras = openSchedule({ ...euler, use_karras_sigmas: true }).plan({ steps: 2, sigmas });
   expect(karras).toEqual(openSchedule(euler).plan({ steps: 2, sigmas }));

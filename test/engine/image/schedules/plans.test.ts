@@ -24,7 +24,7 @@ const all = [DIFFUSION, FLOW].flatMap((config) =>
   }),
 );
 
-test.each(all)('%s: plans of every length can be run', (_, schedule) => {
+test.each(all)('the steps of %s can be run in every number', (_, schedule) => {
   for (const steps of [1, 2, 3, 4, 5, 14, 15, 16, 31, 50]) {
     for (const first of new Set([0, Math.floor(0.63 * steps), steps - 1])) {
       const plan = schedule.plan({ steps, first });
@@ -41,7 +41,7 @@ test.each(all)('%s: plans of every length can be run', (_, schedule) => {
   }
 });
 
-test('one step of a schedule that is stretched to a terminal sigma goes from noise to the image', () => {
+test('a schedule that is stretched to a terminal sigma goes from noise to the image in one step', () => {
   const schedule = chooseSchedule(null, STRETCHED);
   const sigmas = (steps: number) => Array.from({ length: steps }, (_, i) => 1 - i / steps);
   const timesteps = (steps: number) =>
@@ -72,14 +72,14 @@ function oracle(plan: StepPlan, flow: boolean, clean: number): number {
 // level. A late start of PNDM lags one timestep behind its latents, as in diffusers.
 const ELSEWHERE = ['LCMScheduler', 'TCDScheduler', 'DEISMultistepScheduler'];
 const ending = all.filter(([, { className }]) => !ELSEWHERE.includes(className));
-test.each(ending)('%s: a model that knows the image leads to it', (_, { className, family, plan }) => {
+test.each(ending)('steps of %s lead a perfect model to its image', (_, { className, family, plan }) => {
   for (const first of className === 'PNDMScheduler' ? [0] : [10, 0]) {
     expect(oracle(plan({ steps: 20, first }), family === 'flow', 0.75)).toBeCloseTo(0.75, 6);
   }
 });
 
 test.each(ending)(
-  '%s: what a step says of the clean latents is what the model knows',
+  'each step of %s predicts the clean latents that the model knows',
   (_, { family, plan }) => {
     const [step] = plan({ steps: 20, first: 10 }).steps;
     const { image, noise } = plan({ steps: 20, first: 10 }).fromImage;
@@ -97,7 +97,7 @@ test.each(ending)(
   },
 );
 
-test('slots hold only what a later step reads', () => {
+test('slots of a schedule hold only what a later step reads', () => {
   const slots = (name: string, steps: number): number =>
     chooseSchedule(name, DIFFUSION).plan({ steps }).slots;
   expect(slots('euler', 20)).toBe(0);

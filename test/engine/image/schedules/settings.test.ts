@@ -91,7 +91,7 @@ test.each([
     999,
   ],
 ] satisfies [string, Record<string, unknown>, StepPlanRequest, number, number][])(
-  'the published configuration of %s',
+  'the published configuration of %s is read',
   (_, config, request, calls, first) => {
     const plan = openSchedule(config).plan(request);
     expect(plan.steps.length).toBe(calls);
@@ -107,14 +107,14 @@ test.each([
   expect(empiricalShift(tokens, steps)).toBeCloseTo(mu, 12);
 });
 
-test("Python's infinity in a config", () => {
+test("Infinity as Python writes it is read in a schedule's configuration", () => {
   const config = parseJson('{"_class_name": "DPMSolverMultistepScheduler", "lambda_min_clipped": -Infinity}');
   expect(openSchedule(config as Record<string, unknown>).plan({ steps: 3 })).toEqual(
     openSchedule({ _class_name: 'DPMSolverMultistepScheduler' }).plan({ steps: 3 }),
   );
 });
 
-test('a key that no class has changes nothing', () => {
+test('a key that no class of schedule has changes nothing', () => {
   expect(openSchedule({ ...SD, sparkle: 3 }).plan({ steps: 3 })).toEqual(openSchedule(SD).plan({ steps: 3 }));
 });
 
@@ -212,7 +212,7 @@ const CONFIGS: [what: string, config: Record<string, unknown>, code: string, mes
   ],
   ['one trained timestep', { ...SD, num_train_timesteps: 1 }, 'bad_checkpoint', 'trains 1 timesteps'],
 ];
-test.each(CONFIGS)('refused: %s', (_, config, code, message) => {
+test.each(CONFIGS)('settings of a schedule are refused: %s', (_, config, code, message) => {
   expect(() => openSchedule(config)).toThrow(
     expect.objectContaining({ code, message: expect.stringContaining(message) }),
   );
@@ -260,13 +260,13 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: StepPla
       'cannot start from an image',
     ],
   ];
-test.each(REQUESTS)('refused: %s', (_, config, request, message) => {
+test.each(REQUESTS)('settings of a schedule are refused: %s', (_, config, request, message) => {
   expect(() => openSchedule(config).plan(request)).toThrow(
     expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(message) }),
   );
 });
 
-test('refused: a noise prediction where there is nothing but noise', () => {
+test('a noise prediction is refused where latents are all noise', () => {
   const zero = {
     ...SD,
     _class_name: 'DDIMScheduler',

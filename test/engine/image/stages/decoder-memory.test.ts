@@ -42,7 +42,7 @@ const peakOf = (events: readonly ImageEvent[]): number =>
     0,
   );
 
-it('strips where the whole image has no room', { timeout: PATIENCE }, async () => {
+it('the decoder works in strips if the whole image has no room', { timeout: PATIENCE }, async () => {
   const whole = await drawWith(1e8);
   const strips = await drawWith(1e8, { tiling: true });
   const [most, least] = [peakOf(whole.events), peakOf(strips.events)];

@@ -34,7 +34,7 @@ const drawing = (request: Partial<CompleteImageRequest>, more?: Drawn): Promise<
   drawOn(parts, request, more);
 
 it.each(['text-encoding', 'image-encoding', 'step', 'denoising'])(
-  'gives back all it held when it is ended after %s',
+  'drawing frees all its memory when it is ended after %s',
   async (moment) => {
     const request = { image: grey(90), mask: grey(255), samples: 2 };
     const ends = (event: ImageEvent): boolean =>
@@ -45,7 +45,7 @@ it.each(['text-encoding', 'image-encoding', 'step', 'denoising'])(
   },
 );
 
-it('gives back all it held wherever memory ends', { timeout: 900_000 }, async () => {
+it('drawing frees all its memory wherever an allocation fails', { timeout: 900_000 }, async () => {
   const { device } = parts;
   const request = { image: grey(90), mask: grey(255), steps: 2, guidance: 3 };
   await drawing(request);
@@ -72,7 +72,7 @@ it('gives back all it held wherever memory ends', { timeout: 900_000 }, async ()
   }
 });
 
-it('says in the words of a request that the adapter cannot bind a tensor', async () => {
+it('drawing says in the words of a request that the adapter cannot bind a tensor', async () => {
   const device = disguise(parts.device, { bindingLimit: 1 << 16 });
   const fresh = await openTiny(device);
   await expect(drawOn(fresh, { width: 512, height: 256 })).rejects.toMatchObject({
@@ -84,7 +84,7 @@ it('says in the words of a request that the adapter cannot bind a tensor', async
   await fresh.components.close();
 });
 
-it('compiles what an image needs without drawing it, and then no more', async () => {
+it('warming up compiles the kernels of an image without drawing it, and drawing compiles no more', async () => {
   const heard: [number, number][] = [];
   const options = { onKernels: (done: number, total: number) => void heard.push([done, total]) };
   // A combination of settings that no other test uses.
@@ -118,12 +118,12 @@ it('compiles what an image needs without drawing it, and then no more', async ()
   }
 });
 
-it('gives back all it held when it is done', async () => {
+it('drawing frees all its memory when it is done', async () => {
   await drawing({ image: grey(90) });
   expect(parts.device.memory()).toMatchObject({ step: 0, arena: 0 });
 });
 
-it('encodes and decodes in strips: the same image', async () => {
+it('the image is the same if it is encoded and decoded in strips', async () => {
   const other = await openTiny(parts.device);
   const { autoencoder } = other;
   const [width, height] = [32, 96];
@@ -154,7 +154,7 @@ it('encodes and decodes in strips: the same image', async () => {
   await other.components.close();
 });
 
-it('begins from the image at strength 1 too, with a mask from noise alone', async () => {
+it('drawing begins from the image at strength 1 too, and from noise alone with a mask', async () => {
   const of = async (request: Partial<CompleteImageRequest>) =>
     imagesOf(await drawing({ ...request, strength: 1 }))[0];
   expect(await of({ image: grey(0) })).not.toEqual(await of({ image: grey(255) }));
@@ -162,7 +162,7 @@ it('begins from the image at strength 1 too, with a mask from noise alone', asyn
   expect(await of({ image: grey(0), mask })).toEqual(await of({ image: grey(255), mask }));
 });
 
-it('passes without the prompt are computed where they count: in guidance above 1, of Z-Image above 0', async () => {
+it('unconditional passes are computed where they count: in guidance above 1, of Z-Image above 0', async () => {
   /** Texts of each pass. */
   const passes: number[] = [];
   const unet = withPage<UNet>(parts, 'unet', (page) => ({
@@ -195,7 +195,7 @@ it('passes without the prompt are computed where they count: in guidance above 1
   await whole.components.close();
 });
 
-it('records the steps of several samples once', async () => {
+it('the steps of several samples are recorded once', async () => {
   const device = await openModelTestDevice({ memoryBudget: SMALL_BUDGET });
   const staged = await openTiny(device);
   let recorded = 0;

@@ -18,7 +18,7 @@ async function mapOf(shape: number[], values: number[], name = 'patches') {
   return ownColourMap(await openDiskFolder(path), { latentChannels: 1, factor: 2 });
 }
 
-it('is one a channel and an offset, of patches no larger than a latent', async () => {
+it('the colour map of a checkpoint has factors a channel and an offset, in small patches', async () => {
   const values = Array.from({ length: 24 }, (_, i) => i);
   const map = await mapOf([2, 2, 2, 3], values);
   expect(map?.side).toBe(2);
@@ -26,7 +26,7 @@ it('is one a channel and an offset, of patches no larger than a latent', async (
   expect(map?.factors.length).toBe(32);
 });
 
-it('need not be there', async () => {
+it('the colour map of a checkpoint may be missing', async () => {
   const folder = await openDiskFolder(await folderOf({}));
   expect(await ownColourMap(folder, { latentChannels: 1, factor: 2 })).toBeNull();
 });
@@ -35,7 +35,7 @@ it.each([
   ['of more channels', [3, 1, 1, 3], 'patches'],
   ['of patches larger than a latent', [2, 3, 3, 3], 'patches'],
   ['of another name', [2, 1, 1, 3], 'colours'],
-])('is refused where it is %s', async (_, shape, name) => {
+])('the colour map of a checkpoint is refused where it is %s', async (_, shape, name) => {
   const values = Array.from({ length: shape.reduce((a, b) => a * b) }, () => 0);
   await expect(mapOf(shape, values, name)).rejects.toMatchObject({
     code: 'bad_checkpoint',
@@ -43,7 +43,7 @@ it.each([
   });
 });
 
-it('is refused where one of its values is NaN or infinite', async () => {
+it('the colour map of a checkpoint is refused where a value is NaN or infinite', async () => {
   await expect(mapOf([2, 1, 1, 3], [0, NaN, 1, 2, -Infinity, 3])).rejects.toMatchObject({
     code: 'bad_checkpoint',
     message: expect.stringContaining('patches of previews.safetensors has 2 values that are NaN or infinite'),

@@ -39,7 +39,7 @@ function maskOf({ size: [width, height], marked: [left, top, right, bottom] }: G
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 
-describe.each(Object.entries(cases))('%s', (_, golden) => {
+describe.each(Object.entries(cases))('the crop of a mask, %s', (_, golden) => {
   const image = imageOf(golden.size);
   const mask = maskOf(golden);
   const [width, height] = golden.drawn;

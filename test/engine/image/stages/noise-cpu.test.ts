@@ -90,7 +90,7 @@ test('CUDA normals of seed 0 are the published ones', () => {
     expect(Math.abs((got[i] ?? Number.NaN) - wanted)).toBeLessThan(1e-6);
 });
 
-test('a small GPU takes several numbers a thread, a large one does not', () => {
+test('a small GPU takes several random numbers a thread, a large one does not', () => {
   const small = cudaNoise(0, { multiprocessors: 3, threadsEach: 2048 }).normals(16384);
   const large = cudaNoise(0).normals(16384);
   const threads = 3 * 8 * 256;
@@ -98,7 +98,7 @@ test('a small GPU takes several numbers a thread, a large one does not', () => {
   expect(small[threads]).not.toBe(large[threads]);
 });
 
-test('normals are spread as normals are', () => {
+test('random normals have the distribution of normals', () => {
   for (const stream of [cpuNoise(7), cudaNoise(7)]) {
     const values = stream.normals(1 << 16);
     const mean = values.reduce((sum, x) => sum + x, 0) / values.length;

@@ -45,7 +45,7 @@ it.each([
   ],
   ['LCM elsewhere', LCM, 'StableDiffusionImg2ImgPipeline', 0.5, [499, 259]],
   ['another schedule of LCM', DDIM, 'LatentConsistencyModelImg2ImgPipeline', 0.5, [250, 0]],
-])('%s', (_, config, className, strength, wanted) => {
+])('the steps that a strength leaves: %s', (_, config, className, strength, wanted) => {
   expect(timesteps(config, className, 4, strength)).toEqual(wanted);
 });
 
@@ -60,11 +60,11 @@ const LISTED = { timesteps: [900, 600, 500, 400, 300] };
 it.each([
   ['DDPM', { ...SD, _class_name: 'DDPMScheduler' }, 'StableDiffusionImg2ImgPipeline'],
   ['LCM', LCM, 'LatentConsistencyModelImg2ImgPipeline'],
-])('of a list of timesteps a strength takes its share: %s', (_, config, className) => {
+])('a strength takes its share of a list of timesteps: %s', (_, config, className) => {
   expect(timesteps(config, className, 5, 0.5, { call: LISTED })).toEqual([400, 300]);
 });
 
-it('of a list of timesteps Heun’s calls are counted as if they were steps, as in diffusers', () => {
+it('a strength counts Heun’s calls in a list of timesteps as if they were steps, as in diffusers', () => {
   const of = (strength: number) =>
     timesteps(HEUN, 'StableDiffusionImg2ImgPipeline', 5, strength, { call: LISTED });
   // Six of nine calls remain: three steps are skipped.
@@ -72,7 +72,7 @@ it('of a list of timesteps Heun’s calls are counted as if they were steps, as 
   expect(() => of(0.4)).toThrow(expect.objectContaining({ code: 'bad_request', param: 'strength' }));
 });
 
-it('a list of sigmas is as many steps, or one less where the run ends at the last', () => {
+it('a list of sigmas has as many steps, or one less where the run ends at the last', () => {
   const of = (name: string) =>
     new StepPlanner({ _class_name: name }, optionsOf('StableDiffusionPipeline')).stepsOf(
       { sigmas: [1, 0.5, 0.2] },
@@ -82,7 +82,7 @@ it('a list of sigmas is as many steps, or one less where the run ends at the las
   expect(of('EulerDiscreteScheduler')).toBe(2);
 });
 
-describe('a part of the way', () => {
+describe('a part of the way from noise to image', () => {
   const of = (config: object, call: object, steps = 4) =>
     timesteps(config, 'StableDiffusionXLImg2ImgPipeline', steps, 0.3, { call });
 
@@ -126,7 +126,7 @@ it.each([
   ['the class’s own', FLOW, 1000],
   ['a solver’s', { _class_name: 'UniPCMultistepScheduler', ...FLOW_SOLVER }, 999],
   ['one that goes by the size', { ...FLOW, use_dynamic_shifting: true }, 1000],
-])('a shift replaces %s', (_, config, first) => {
+])('a flow shift of the request replaces %s', (_, config, first) => {
   const of = (flowShift: number) => timesteps(config, 'ZImagePipeline', 4, 1, { flowShift });
   expect(of(1)).toEqual([first, 750, 500, 250]);
   expect(of(3)).toEqual([first, 900, 750, 500]);
@@ -138,7 +138,7 @@ it('a strength that leaves no step is refused', () => {
   );
 });
 
-it('settings that no schedule has are named, and change nothing', () => {
+it('settings that a schedule does not have are named, and change nothing', () => {
   const planner = (config: object) =>
     new StepPlanner({ ...SD, _class_name: 'DDIMScheduler', ...config }, optionsOf('StableDiffusionPipeline'));
   expect(planner({ frobnicate: 3, skip_prk_steps: true }).unknownSettings).toBe(
@@ -147,12 +147,12 @@ it('settings that no schedule has are named, and change nothing', () => {
   expect(planner({ frobnicate: null }).unknownSettings).toBeNull();
 });
 
-describe('a schedule that is chosen', () => {
+describe('a schedule that the request chooses', () => {
   const ZERO = { ...DDIM, rescale_betas_zero_snr: true, timestep_spacing: 'trailing' };
   const leavesOut = (config: object, scheduler: string) =>
     new StepPlanner({ ...config }, optionsOf('StableDiffusionPipeline')).leavesOut(scheduler);
 
-  it('says what it leaves out of what the model says of itself, and who heeds it', () => {
+  it("lists the model's settings that it leaves out, and those that are taken from it", () => {
     expect(leavesOut(ZERO, 'lms')).toMatch(
       /^scheduler lms does not know "rescale_betas_zero_snr": true of this model's scheduler_config.json, and draws without it; euler, .*ddim.* heed what it says$/,
     );
@@ -171,12 +171,12 @@ describe('a schedule that is chosen', () => {
     [SD, 'lms'],
     [{ ...ZERO, _class_name: 'LMSDiscreteScheduler' }, 'LMSDiscreteScheduler'],
     [FLOW, 'flow-heun'],
-  ])('needs no word: %j and %s', (config, scheduler) =>
+  ])('needs no note: %j and %s', (config, scheduler) =>
     expect(leavesOut({ _class_name: 'DDIMScheduler', ...config }, scheduler)).toBeNull(),
   );
 });
 
-it('what the file of a schedule is to blame for is said by its path', () => {
+it('an error in the settings of a schedule names the path of its file', () => {
   const of = (config: object, scheduler?: string) => () => {
     const planner = new StepPlanner(
       { ...SD, _class_name: 'DDIMScheduler', ...config },

@@ -23,7 +23,7 @@ afterAll(() => device.destroy());
 
 const SILENT = { note: () => {}, onKernels: () => {}, onTrials: () => {} };
 
-it('says what it found, and keeps it for the adapter', async ({ skip }) => {
+it('tuning an image model reports the fastest variants, and keeps them for the adapter', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   const matrix = allocateMatrix(device, FORMATS.f32, 64, stacked([{ name: 'w', rows: 64 }]));
   const record = (tape: Tape) => [linear(tape.tensor([32, 64]), matrix)];
@@ -51,7 +51,7 @@ it('says what it found, and keeps it for the adapter', async ({ skip }) => {
   expect(notes).toHaveLength(1);
 });
 
-it('says that the time for it was over, and keeps nothing that was not compared', async ({ skip }) => {
+it('tuning an image model reports that its time was over, and keeps no untimed variant', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   const matrix = allocateMatrix(device, FORMATS.f32, 32, stacked([{ name: 'w', rows: 64 }]));
   const record = (tape: Tape) => [linear(tape.tensor([32, 32]), matrix)];
@@ -76,7 +76,7 @@ it('says that the time for it was over, and keeps nothing that was not compared'
   expect(new Set(trials)).toEqual(new Set([0, 1, 2, 3]));
 });
 
-it('says that plain kernels are not tuned', { timeout: 300_000 }, async () => {
+it('tuning an image model reports that generic kernels are not tuned', { timeout: 300_000 }, async () => {
   const notes: string[] = [];
   const options = { model: tinyPipeline('sd1'), backend: 'generic' } as const;
   await using model = await openInline(IMAGE, nodePlatform, options, (event) => {
@@ -88,7 +88,7 @@ it('says that plain kernels are not tuned', { timeout: 300_000 }, async () => {
   ]);
 });
 
-it('says where nothing can be told apart, and compiles', { timeout: 300_000 }, async () => {
+it('tuning an image model reports missing timestamps, and compiles', { timeout: 300_000 }, async () => {
   const platform: Platform = {
     ...nodePlatform,
     async openDevice(options) {

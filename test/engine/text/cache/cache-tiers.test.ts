@@ -11,7 +11,7 @@ import { allFinished, until } from '../paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from '../paper-sequence.ts';
 import { cached, expectAlone, folders, PAGE_BYTES, prompt, startTiered } from '../tiered-engine.ts';
 
-describe('host memory', () => {
+describe('the tier in host memory', () => {
   it('gives back what the device had no room for', async () => {
     const engine = await startTiered({ pages: 8, hostPages: 64 });
     await engine.run(paperSequence(prompt(200), 3));
@@ -65,7 +65,7 @@ describe('host memory', () => {
     expect(engine.scheduler.pages.pool.free).toBe(16);
   });
 
-  it('a request that is given up while its pages are loaded leaves them to others', async () => {
+  it('leaves pages to other requests if one is given up while its pages are loaded', async () => {
     const engine = await startTiered({ pages: 8, hostPages: 64 });
     await engine.run(paperSequence(prompt(200), 3));
     await engine.settled();
@@ -83,7 +83,7 @@ describe('host memory', () => {
   });
 });
 
-describe('storage', () => {
+describe('the tier in storage', () => {
   it('leaves nothing in the tree of a page that lost its bytes while it was written', async () => {
     const engine = await startTiered({ pages: 12, folder: await folders({}), stagingPages: 1 });
     const { storage } = engine.tiers;
@@ -124,7 +124,7 @@ describe('storage', () => {
     expect(cached(asked)).toMatchObject({ device: 0, host: 0, storage: 0 });
   });
 
-  it('that is full keeps the head that all share, and what was asked for last, over a restart', async () => {
+  it('keeps, when full, the head that all share and what was asked for last, over a restart', async () => {
     const folder = await folders({});
     const storageBytes = 24 * (PAGE_BYTES + HEADER_BYTES);
     const ask = (user: number): PaperSequence =>
@@ -198,7 +198,7 @@ describe('storage', () => {
     expect(cached(again)).toMatchObject({ device: 0, host: 0, storage: found });
   });
 
-  it('with a damaged page in the middle gives what is before it', async () => {
+  it('gives the pages before a damaged one', async () => {
     const folder = await folders({});
     const first = await startTiered({ folder });
     await first.run(paperSequence(prompt(200), 3));
@@ -221,7 +221,7 @@ describe('storage', () => {
   });
 });
 
-describe('everything at once: few pages, little host memory, files that are damaged and lost, restarts', () => {
+describe('all tiers at once: few pages, little host memory, files that are damaged and lost, restarts', () => {
   it.each([
     { seed: 1, pages: 14, windows: [null], copies: 0 },
     { seed: 5, pages: 28, windows: [null, 40, 70], copies: 0 },

@@ -24,7 +24,7 @@ function open(total: number): { tree: PrefixTree; host: HostTier; keep: (key: st
   return { tree, host, keep };
 }
 
-it('evicts the least recently used copies until they fit, but none that is being loaded', () => {
+it('the host tier evicts the least recently used copies until they fit, but none that is being loaded', () => {
   const { tree, host, keep } = open(30);
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(keep) as [CachedPage, CachedPage, CachedPage, CachedPage];
   expect(host.used).toBe(40);
@@ -35,7 +35,7 @@ it('evicts the least recently used copies until they fit, but none that is being
   expect([a, b, c, d].map(({ host: bytes }) => bytes !== null)).toEqual([true, true, false, false]);
 });
 
-it('leaves all copies while they fit, and forgets those of nodes that are removed', () => {
+it('the host tier keeps all copies while they fit, and forgets those of nodes that are removed', () => {
   const { tree, host, keep } = open(30);
   ['a', 'b', 'c'].forEach(keep);
   host.trim();

@@ -29,7 +29,7 @@ function copiesOf({ scheduler: { pages } }: PaperEngine, sequence: PaperSequence
   return path.flatMap(({ state, depth }) => (state!.page === null ? [] : [depth + 1]));
 }
 
-describe('copies are made', () => {
+describe('copies of states are made', () => {
   it("at the end of the prompt's last full page, for which the prefill is cut", async () => {
     const engine = createPaperEngine(LIMITS);
     const first = paperSequence(prompt(150), 2);
@@ -99,7 +99,7 @@ describe('copies are made', () => {
   });
 });
 
-describe('places of copies', () => {
+describe('places for copies of states', () => {
   it('are those of the least recently used ones, whatever happens to pages', async () => {
     const engine = createPaperEngine({ ...LIMITS, pages: 100, copies: 2 });
     const [a, b, c] = [0, 1, 2].map((seed) => () => paperSequence(prompt(100, seed), 2));
@@ -140,7 +140,7 @@ describe('places of copies', () => {
   });
 });
 
-describe('slower tiers', () => {
+describe('slower tiers with states', () => {
   it('hold copies beside pages, and count their bytes', async () => {
     const engine = await startTiered({ pages: 8, copies: 2, hostPages: 64 });
     const first = paperSequence(prompt(200), 3);

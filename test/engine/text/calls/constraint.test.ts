@@ -47,7 +47,7 @@ function constrained(prompt: number[], maxTokens: number, seed: number, rule: Pa
   return paperSequence(prompt, maxTokens, { seed, constraint: paperConstraint(rule) });
 }
 
-describe('tokens are those of the constrained request alone', () => {
+describe('tokens of a constrained request are those of the request alone', () => {
   it.each([1, 2, 3, 4, 5, 6])(
     'with aborts, few pages, others beside it and a lost device: seed %d',
     async (seed) => {
@@ -93,7 +93,7 @@ describe('tokens are those of the constrained request alone', () => {
   );
 });
 
-it('submits the forward pass of the next step before the token that its mask needs has come back', async () => {
+it('the engine submits the next forward pass before the token that its mask needs has come back', async () => {
   let release = (): void => {};
   const limits = { pages: 4, slots: 2, rows: 32 };
   const scheduler = new Scheduler(limits);
@@ -115,7 +115,7 @@ it('submits the forward pass of the next step before the token that its mask nee
   expect(generated(sequence)).toEqual(constrainedTokens([1, 2, 3], 6, 4, { seed: 9, forcedIn: 1000 }));
 });
 
-it('one that has no say any more leaves the masks of the others where they are', async () => {
+it('a constraint that has ended leaves the masks of other requests where they are', async () => {
   const engine = createEngine({ pages: 12, slots: 4, rows: 32 });
   const rules = [3, 8, undefined].map((freeAfter, i) => ({
     seed: 20 + i,
@@ -147,7 +147,7 @@ it('runs of tokens that must follow take one forward pass together', async () =>
   expect(engine.steps().length).toBeLessThan(55);
 });
 
-it('each token has a pass of its own where its state is asked for', async () => {
+it('each token has a pass of its own if the request asks for its state', async () => {
   const rule = { seed: 3, forcedIn: 1 };
   const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
   const recorder: Recorder = {
@@ -168,7 +168,7 @@ it('each token has a pass of its own where its state is asked for', async () => 
   expect(engine.steps().length).toBeGreaterThanOrEqual(generated(sequence).length);
 });
 
-it('ends where only an end token is left', async () => {
+it('a constrained reply ends where only an end token is left', async () => {
   const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
   const rule = { seed: 8, forcedIn: 5, length: 9 };
   const sequence = constrained([5], 60, 4, rule);
@@ -190,7 +190,7 @@ it('ends where only an end token is left', async () => {
   expect(withEnd.events.at(-1)).toMatchObject({ finishReason: 'stop', matchedStop: 249 });
 });
 
-describe('a sequence fails, and no other', () => {
+describe('an error of a constraint fails its sequence, and no other', () => {
   it.each([
     [
       'its constraint allows nothing',
@@ -206,7 +206,7 @@ describe('a sequence fails, and no other', () => {
       }),
       'broken inside',
     ],
-  ])('where %s', async (_, broken, message) => {
+  ])('if %s', async (_, broken, message) => {
     const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
     const good = engine.start(constrained([5], 30, 4, { seed: 1, forcedIn: 4 }));
     const bad = paperSequence([6], 30);
@@ -221,7 +221,7 @@ describe('a sequence fails, and no other', () => {
   });
 });
 
-describe('a mask', () => {
+describe('the mask of a constrained request', () => {
   const bits = (sequence: PaperSequence): number[] => {
     const into = new Uint32Array(2);
     sequence.writeMask(into);
@@ -246,7 +246,7 @@ describe('a mask', () => {
     expect(bits(sequence)).toEqual([3, 4, 32]);
   });
 
-  it('holds end tokens back below minTokens, unless nothing else is left', () => {
+  it('excludes end tokens below minTokens, unless nothing else is left', () => {
     const sequence = paperSequence([1], 5, { stopIds: [31, 63] });
     sequence.request.minTokens = 2;
     sequence.constraint = only([3, 31, 63]);

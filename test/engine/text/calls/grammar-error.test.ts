@@ -9,13 +9,13 @@ import { GrammarError } from '../../../../src/grammar/bounds/grammar-error.ts';
 
 const available = new Uint8Array(256).fill(1);
 
-it('a grammar that makes no sense is an EngineError with the place', () => {
+it('a grammar with an error is an EngineError with the place', () => {
   const compile = () => compileSource({ type: 'regex', pattern: 'a(' }, available);
   expect(compile).toThrow(EngineError);
   expect(compile).toThrow(expect.objectContaining({ code: 'bad_request', param: 'constraint.pattern' }));
 });
 
-it('a stop expression that makes no sense is an EngineError with the place', async () => {
+it('a stop expression with an error is an EngineError with the place', async () => {
   for (const stopRegex of [
     ['a', '('],
     ['a', 'b*'],

@@ -8,7 +8,7 @@ import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
-it('a page is cleared before its first use alone, until the cleaner is restarted', async () => {
+it('a KV page is cleared before its first use alone, until the cleaner is restarted', async () => {
   const device = await openTestDevice();
   const [pages, words] = [2, 64];
   const cache = (label: string) =>

@@ -19,7 +19,7 @@ function mixed(count: number, period: number, window: number): (number | null)[]
   return Array.from({ length: count }, (_, i) => ((i + 1) % period === 0 ? null : window));
 }
 
-describe('models with one window keep one table', () => {
+describe('the page layout of a model with one window has one table', () => {
   const options = { contextLength: 4096, rows: 64 };
   it.each([
     ['all tokens', [null, null, null], [null]],
@@ -35,7 +35,7 @@ describe('models with one window keep one table', () => {
   });
 });
 
-it('every second layer windowed: two groups, each with all lanes', () => {
+it('a layout with a window in every second layer has two groups, each with all lanes', () => {
   const layout = pageLayout(layersOf(mixed(24, 2, 128)), 'f16', { contextLength: 65536, rows: 256 });
   expect(layout.windows).toEqual([null, 128]);
   expect(layout.lanes).toHaveLength(12);
@@ -48,7 +48,7 @@ it('every second layer windowed: two groups, each with all lanes', () => {
   );
 });
 
-it('five of six layers windowed: each layer has a place of its own in the pages of its group', () => {
+it('a layout with windows in five of six layers has a place for each layer in the pages of its group', () => {
   const windows = mixed(34, 6, 1024);
   const layout = pageLayout(layersOf(windows), 'f16', { contextLength: 131072, rows: 512 });
   expect(layout.windows).toEqual([null, 1024, 1024, 1024, 1024, 1024, 1024]);
@@ -107,7 +107,7 @@ it('layers with states have no place in pages', () => {
   expect(places.map((place) => place?.group ?? null)).toEqual([null, 1, 0]);
 });
 
-it('one group remains where windows save nothing', () => {
+it('a layout has one group if windows save nothing', () => {
   const windows = [null, null, null, 1000];
   const { groups } = pageLayout(layersOf(windows), 'f16', { contextLength: 1024, rows: 64 });
   expect(groups).toHaveLength(1);

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { PageMover } from '../../../../src/engine/text/kv/page-mover.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
-it('pages for whose copy there is no room are refused to who asks, and to nobody else', async () => {
+it('pages for whose copy there is no room are refused to the request that needs them, and to no other', async () => {
   const device = await openTestDevice();
   const [bytes, pages] = [2 ** 20, 4];
   const values = Uint32Array.from({ length: (pages * bytes) / 4 }, (_, i) => i);

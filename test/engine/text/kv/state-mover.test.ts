@@ -5,7 +5,7 @@ import { copiesBytes, StateMover } from '../../../../src/engine/text/kv/state-mo
 import type { StateSlots } from '../../../../src/kernels/batch.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
-it('states of several layers keep their bits, in copies that take more than one buffer', async () => {
+it('states of several layers keep their bits in copies that take several buffers', async () => {
   const device = await openTestDevice();
   const slots = 3;
   const words = [2 ** 19, 2 ** 18 + 4];

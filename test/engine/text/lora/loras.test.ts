@@ -25,7 +25,7 @@ async function adaptersOfOne() {
   return { adapters, state, names };
 }
 
-it('one that cannot be let go of when it is unloaded is let go of for the next', async () => {
+it('a LoRA that cannot be freed when it is unloaded is freed for the next one', async () => {
   const { adapters, state, names } = await adaptersOfOne();
   state.isFull = true;
   await expect(adapters.unload('one')).rejects.toThrow('no room for the change');
@@ -36,7 +36,7 @@ it('one that cannot be let go of when it is unloaded is let go of for the next',
   expect(adapters.list()).toMatchObject([{ path: folderOf('llama-some') }]);
 });
 
-it('nor when its last request ends', async () => {
+it('a LoRA that cannot be freed when its last request ends is freed for the next one', async () => {
   const { adapters, state, names } = await adaptersOfOne();
   const used = await adapters.acquire('one');
   await adapters.unload('one');

@@ -32,7 +32,7 @@ afterAll(() => model.close());
 const ids = async (name: string, lora?: string): Promise<number[]> =>
   (await run(model, { ...requestOf(conversations[name]!), ...(lora !== undefined && { lora }) })).ids;
 
-it('the tokens are those of merged weights, and without the adapter those of the model', async () => {
+it('a model with media has the tokens of merged weights with a LoRA, and its own without', async () => {
   for (const name of names) {
     expect(await ids(name, 'own'), name).toEqual(adapted[name]);
     // The pages that the adapter has filled for the same image are not found.
@@ -41,7 +41,7 @@ it('the tokens are those of merged weights, and without the adapter those of the
   expect(adapted['one']).not.toEqual(conversations['one']!.greedy);
 });
 
-it('a batch with and without the adapter equals singles', async () => {
+it('a batch of requests with media, with and without the LoRA, equals singles', async () => {
   await model.flushCache();
   const all = names.flatMap((name) => [ids(name, 'own'), ids(name)]);
   const wanted = names.flatMap((name) => [adapted[name], conversations[name]!.greedy]);
@@ -64,14 +64,14 @@ function renamed(change: (name: string) => string): string {
   return folder;
 }
 
-it('modules may have the names of transformers before version 5', async () => {
+it('modules of a LoRA may have the names of transformers before version 5', async () => {
   const folder = renamed((name) => name.replace('.model.language_model.', '.language_model.model.'));
   await model.loadAdapter('older', folder);
   expect(await ids('one', 'older')).toEqual(adapted['one']);
   rmSync(folder, { recursive: true });
 });
 
-it('an adapter of the tower is refused by its name', async () => {
+it('a LoRA of the tower is refused by its name', async () => {
   const folder = renamed((name) =>
     name.replace(
       '.model.language_model.layers.0.self_attn',

@@ -38,7 +38,7 @@ async function openClip(path: string) {
   return { golden, tensors, frames, source };
 }
 
-describe.each(['qwen2-vl', 'qwen2-5-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) => {
+describe.each(['qwen2-vl', 'qwen2-5-vl', 'qwen3-vl', 'qwen3-5'])('the video tower of %s', (name) => {
   it('sees the frames and the times of a video as transformers does', async () => {
     const { path } = await openMediaGolden(name);
     const { golden, tensors, frames, source } = await openClip(path);

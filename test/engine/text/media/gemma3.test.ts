@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const FOLDER = fileURLToPath(new URL('../../../golden/gemma3-media', import.meta.url));
 
-describe.each(['whole', 'scan'])('%s', (name) => {
+describe.each(['whole', 'scan'])('Gemma 3, %s images', (name) => {
   const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
   const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
   let model: TextModel;
@@ -44,7 +44,7 @@ describe.each(['whole', 'scan'])('%s', (name) => {
   });
 });
 
-it('an image has its turn beside requests that decode in as many slots as there are', async () => {
+it('an image is computed beside requests that decode in as many slots as there are', async () => {
   const golden = JSON.parse(readFileSync(`${FOLDER}/whole.json`, 'utf8')) as {
     conversations: Record<string, Conversation>;
   };

@@ -76,7 +76,7 @@ function stepTimes({ readers: { video } }: MediaModel): readonly number[] | null
   return finished(video.prepare({ source, indices, frames, isFitted: true }, {})).grid?.times ?? null;
 }
 
-it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ name, from, metadata }) => {
+it.each(PAIRS)('the GGUF tower $name has the rows of safetensors files', async ({ name, from, metadata }) => {
   const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
   const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
   const hidden = plain.config['hidden_size'] as number;
@@ -120,7 +120,7 @@ function soundParts(parts: string | (string | number)[], sounds: Uint8Array[]): 
   );
 }
 
-describe('a pair of files generates the tokens of transformers', () => {
+describe('a pair of GGUF files generates the tokens of transformers', () => {
   it.each(['qwen2-5-vl', 'qwen3-vl'])('%s', async (name) => {
     const golden = await openMediaGolden(name);
     const model = await openMediaModel({ path: `${GOLDEN}/gguf-towers/${name}` });
@@ -133,7 +133,7 @@ describe('a pair of files generates the tokens of transformers', () => {
     await model.close();
   });
 
-  it('from the sounds of a conversation with Voxtral', async () => {
+  it('for the sounds of a conversation with Voxtral', async () => {
     const { sounds, conversations } = soundGolden('voxtral');
     const model = await openMediaModel({ path: `${GOLDEN}/gguf-towers/voxtral` }, { maxMediaSeconds: 3 });
     expect(model.info.media).toEqual(['audio']);

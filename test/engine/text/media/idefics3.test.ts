@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const FOLDER = fileURLToPath(new URL('../../../golden/idefics3', import.meta.url));
 
-describe.each(['idefics3', 'smolvlm'])('%s', (name) => {
+describe.each(['idefics3', 'smolvlm'])('the media model %s', (name) => {
   const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
   const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
   let model: TextModel;

@@ -80,7 +80,7 @@ const progressOf = (events: readonly TextEvent[]): number[] =>
 const cachedOf = (events: readonly TextEvent[]): number =>
   events.findLast((event) => event.type === 'prefill')!.cachedTokens;
 
-it('a request that is preempted inside its image goes on to the same tokens', async () => {
+it('a request that is preempted inside its image continues with the same tokens', async () => {
   const alone = await eventsOf();
   await model.flushCache();
   const before = (await model.metrics()).retractions;

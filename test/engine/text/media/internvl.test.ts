@@ -68,7 +68,7 @@ describe.each([
   ['qwen2-original', 'qwen2'],
   ['qwen3', 'qwen3'],
   ['qwen3-original', 'qwen3'],
-])('%s', (checkpoint, name) => {
+])('InternVL with %s', (checkpoint, name) => {
   const golden = goldenOf(name);
   let model: TextModel;
   beforeAll(async () => {
@@ -119,7 +119,7 @@ describe.each([
   );
 });
 
-it.each(['qwen2', 'qwen2-original'])('%s: templates may print either placeholder', (checkpoint) => {
+it.each(['qwen2', 'qwen2-original'])('the template of %s may print either placeholder', (checkpoint) => {
   const files = mediaFiles(checkpoint);
   const { readers } = mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files);
   const pixels = { width: 24, height: 24, data: new Uint8Array(3 * 24 * 24) };

@@ -70,7 +70,7 @@ const message = (...content: ContentPart[]): ChatMessage[] => [{ role: 'user', c
 const FILE = message({ type: 'image', image: Uint8Array.of(1, 2, 3) });
 const PIXELS: Pixels = { width: 1, height: 1, data: Uint8Array.of(4, 5, 6) };
 
-describe('the kinds are those that the chat template prints', () => {
+describe('the kinds of media of a model are those that its chat template prints', () => {
   it.each([
     ['all', ALL, ['image', 'video', 'audio']],
     ['one', template("{% if part.type == 'image' %}<image>{% endif %}{{ part.text }}"), ['image']],
@@ -129,7 +129,7 @@ describe('media that do not fit', () => {
     expect((await read(sound(FOUR), sound(FOUR.map(() => 4)))).size).toBe(2);
   });
 
-  it('leave with their turns where the oldest may be dropped, and are not prepared', async () => {
+  it('are dropped with the oldest turns where the request allows it, and are not prepared', async () => {
     const user = (samples: number): ChatMessage => ({
       role: 'user',
       content: [sound(new Float32Array(samples))],
@@ -163,7 +163,7 @@ it('each request that waits for a medium gets its error under its own name', asy
     });
 });
 
-it('other work runs while a medium is prepared, which ends when no request waits', async () => {
+it('other work runs while a medium is prepared, and preparing ends when no request waits', async () => {
   let pieces = 0;
   const model: MediaModel = {
     ...MODEL,
@@ -195,7 +195,7 @@ it('other work runs while a medium is prepared, which ends when no request waits
   await expect(late.read(FILE, {}, undefined)).rejects.toMatchObject({ code: 'bad_request' });
 });
 
-describe('decoding', () => {
+describe('decoding a medium', () => {
   it('is done once for requests that wait at the same time, and for those that come later', async () => {
     const { signals, image, finish } = slow();
     const own = library({ image });

@@ -31,7 +31,7 @@ const cachedOf = (events: TextEvent[]): number =>
 
 const caseOf = (name: string) => golden.cases.find((one) => one.name === name)!;
 
-describe('the prefix cache', () => {
+describe('the prefix cache with images', () => {
   it('finds the tokens of an image that was shown before, and of no other image', async () => {
     await model.flushCache();
     const [one, other] = [caseOf('one'), caseOf('other')];
@@ -62,7 +62,7 @@ it('choices of a request share its images', async () => {
   for (const choice of [0, 1, 2]) expect(idsOf(events, choice)).toEqual(one.greedy);
 });
 
-it('a constraint and log probabilities go with images', async () => {
+it('a constraint and log probabilities work with images', async () => {
   const events = await eventsOf({
     ...requestOf(golden, caseOf('one')),
     constraint: { type: 'regex', pattern: '[a-c]{3}' },
@@ -74,7 +74,7 @@ it('a constraint and log probabilities go with images', async () => {
   expect(prompt.tokens.map(({ id }) => id)).toEqual(caseOf('one').ids);
 });
 
-it('requests that are retracted inside their images go on to the same tokens', async () => {
+it('requests that are retracted inside their images continue with the same tokens', async () => {
   const small = await openMediaModel(golden, {
     prefillChunk: 16,
     maxRunningRequests: 4,
@@ -90,7 +90,7 @@ it('requests that are retracted inside their images go on to the same tokens', a
   }
 });
 
-it('tells the tokens of a prompt with images before anything is computed', async () => {
+it('renderPrompt() returns the tokens of a prompt with images before anything is computed', async () => {
   const one = caseOf('turns');
   const before = await model.metrics();
   const { ids, mediaTokens, text } = await model.renderPrompt({ messages: messagesOf(golden, one) });
@@ -100,7 +100,7 @@ it('tells the tokens of a prompt with images before anything is computed', async
   expect((await model.metrics()).steps).toBe(before.steps);
 });
 
-it('keeps the weights of the tower in host memory where the budget is tight', async () => {
+it('the weights of the tower are in host memory if the budget is tight', async () => {
   const notes: string[] = [];
   const tight = await openMediaModel(
     golden,
@@ -117,7 +117,7 @@ it('keeps the weights of the tower in host memory where the budget is tight', as
   }
 });
 
-describe('refuses', () => {
+describe('an image model refuses', () => {
   const image = () => golden.images[0]!;
   const ask = (content: object[], more: Partial<TextRequest> = {}) =>
     eventsOf({
@@ -151,7 +151,7 @@ describe('refuses', () => {
   });
 });
 
-it('goes on after the loss of the device, whose rows are computed again', async () => {
+it('a request with images continues after the loss of the device, and its rows are computed again', async () => {
   const devices: Device[] = [];
   const platform: Platform = {
     ...nodePlatform,

@@ -15,7 +15,7 @@ const medium = (key: string, values = 10): Medium => ({
   } as unknown as PreparedMedium,
 });
 
-it('is given back by the last request that ends', () => {
+it('the room of a medium is freed by the last request that ends', () => {
   const all = new HeldMedia(100);
   const requests = [0, 1, 2].map(() => new AbortController());
   const rooms = requests.map(({ signal }) => new MediaRoom(1000, all, signal));
@@ -41,7 +41,7 @@ it('is given back by the last request that ends', () => {
   expect(all.bytes).toBe(0);
 });
 
-it('is no reason to refuse what stands alone, nor what is only counted', () => {
+it('the room for media of all requests does not refuse a single request, nor bytes that are only counted', () => {
   const all = new HeldMedia(10);
   const alone = new AbortController();
   new MediaRoom(1000, all, alone.signal).take(medium('a'), 'a');

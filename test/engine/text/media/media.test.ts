@@ -9,7 +9,7 @@ import { openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './
 vi.setConfig({ testTimeout: 120_000 });
 
 describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-vl-moe', 'qwen3-5', 'qwen3-5-moe'])(
-  '%s',
+  'the media model %s',
   (name) => {
     let golden: MediaGolden;
     let model: TextModel;

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const FOLDER = fileURLToPath(new URL('../../../golden/pixtral', import.meta.url));
 const IMAGE = 260;
 
-describe.each(['pixtral', 'mistral3'])('%s', (name) => {
+describe.each(['pixtral', 'mistral3'])('the media model %s', (name) => {
   const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
   const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
   let model: TextModel;

@@ -73,7 +73,7 @@ it.each<[string, number, Case]>([
   ['Gemma 3 with crops', 5 * PAGE, gemma('scan', 'one')],
   ['Qwen2-Audio', 2 * PAGE, sound('qwen2-audio', 'turns')],
   ['Voxtral', PAGE, sound('voxtral', 'turns')],
-])('%s', async (_, page, { path, request, greedy }) => {
+])('requests retracted inside media of %s keep their tokens', async (_, page, { path, request, greedy }) => {
   const model = await openMediaModel({ path }, { prefillChunk: 16, maxRunningRequests: 1 });
   try {
     const text: TextRequest = { prompt: { text: 'Hello' }, temperature: 0, maxTokens: 3, priority: 100 };

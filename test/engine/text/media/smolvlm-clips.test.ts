@@ -38,7 +38,7 @@ function clips(): Map<string, Clip> {
   return new Map(entries);
 }
 
-it('makes the ids and the tokens of transformers, one request after the other and all at once', async () => {
+it('SmolVLM makes the ids and the tokens of transformers for clips, one by one and all at once', async () => {
   const shown = clips();
   const partOf = (part: string): ContentPart => {
     const video = shown.get(part);

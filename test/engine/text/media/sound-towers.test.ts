@@ -76,7 +76,7 @@ describe.each(['qwen2-audio', 'voxtral'])('%s', (name) => {
   });
 });
 
-it('Qwen2-Audio hears a window, and nothing too short', async () => {
+it('Qwen2-Audio reads one window of a sound, and refuses one that is too short', async () => {
   const { path } = soundGolden('qwen2-audio');
   const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
   const { config, processors } = checkpoint.beside!;

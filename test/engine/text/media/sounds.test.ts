@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 describe.each([
   { name: 'qwen2-audio', token: 259 },
   { name: 'voxtral', token: 261 },
-])('$name', ({ name, token }) => {
+])('the media model $name', ({ name, token }) => {
   const { path, sounds, conversations } = soundGolden(name);
   let model: TextModel;
   beforeAll(async () => {

@@ -30,7 +30,7 @@ function copyOf(path: string): string {
   return folder;
 }
 
-it('of the same processors', async () => {
+it('stored pages of media are found with the same processors only', async () => {
   const [path, pages] = [copyOf((await openMediaGolden('qwen2-5-vl')).path), newFolder()];
   expect(await foundBy(path, pages)).toBe(0);
   expect(await foundBy(path, pages)).toBe(32);
@@ -40,7 +40,7 @@ it('of the same processors', async () => {
   expect(await foundBy(path, pages)).toBe(0);
 });
 
-it('of the same towers in files of their own', async () => {
+it('stored pages of media are found with the same tower in a file of its own only', async () => {
   const [path, pages] = [copyOf(PAIR), newFolder()];
   expect(await foundBy(path, pages)).toBe(0);
   expect(await foundBy(path, pages)).toBe(32);

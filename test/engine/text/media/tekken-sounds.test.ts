@@ -86,14 +86,14 @@ async function run(conversation: SoundConversation) {
   };
 }
 
-it('hears: the prompt and 24 tokens are those of transformers under their new ids', async () => {
+it('Voxtral with tekken.json gives the prompt and the tokens of transformers under their new ids', async () => {
   expect(model.info).toMatchObject({ media: ['audio'], hasChatTemplate: true });
   for (const one of conversations)
     expect(await run(one), one.name).toEqual({ prompt: renamed(one.ids), ids: renamed(one.greedy) });
   expect(conversations[0]!.greedy.length).toBe(24);
 });
 
-it('reads and writes text', async () => {
+it('Voxtral with tekken.json tokenizes and detokenizes text', async () => {
   const ids = await model.tokenize('é [INST]');
   expect(ids).toEqual([1, TEXTS.length + 0xc3, TEXTS.length + 0xa9, TEXTS.length + 0x20, 3]);
   expect(await model.detokenize(ids)).toContain('é ');

@@ -44,7 +44,7 @@ it.each([
   ['gemma3-media/whole', 32 << 10, 60, {}, {}],
   ['audio/qwen2-audio', 16 << 10, 0, {}, {}],
   ['audio/voxtral', 16 << 10, 0, {}, {}],
-])('%s in bindings of %i bytes', async (path, limit, side, changes, processor) => {
+])('the tower %s in bindings of %i bytes', async (path, limit, side, changes, processor) => {
   const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + path), TEXT_CLASSES);
   const { config, processors } = checkpoint.beside!;
   const file = 'preprocessor_config.json';

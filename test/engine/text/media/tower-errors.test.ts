@@ -136,7 +136,7 @@ it('a medium without room waits for rows that other requests need', async () => 
   expect(refused).toHaveBeenCalledTimes(3);
 });
 
-it('a request that leaves while kernels of its tower are compiled ends that', async () => {
+it('a request that leaves while kernels of its tower are compiled ends the compilation', async () => {
   const controller = new AbortController();
   let ended: unknown = null;
   vi.spyOn(TowerRecording.prototype, 'compile').mockImplementationOnce(async (onKernel) => {

@@ -43,7 +43,7 @@ function fileOf(): Uint8Array {
   return messages[0]!.content[0]!.image;
 }
 
-it('files give the tokens of transformers, and what is told of the model and its prompts crosses', async () => {
+it('files of media give the tokens of transformers in a worker, and info and prompts cross the thread', async () => {
   expect(model.info.media).toEqual(['image']);
   const all = Object.values(conversations);
   const found = await Promise.all(all.map((each) => run(model, requestOf(each))));
@@ -52,7 +52,7 @@ it('files give the tokens of transformers, and what is told of the model and its
   expect(mediaTokens).toEqual({ image: one.ids.filter((id) => id === IMAGE).length });
 });
 
-it('pixels, and a file that lies within a larger buffer, give the same and are the caller’s afterwards', async () => {
+it('pixels, and a file within a larger buffer, give the same tokens and are the caller’s afterwards', async () => {
   const file = fileOf();
   const pixels = await readImage(file, 'image', { bounds: { maxImagePixels: 1e6 } });
   const larger = new Uint8Array(file.length + 99);
@@ -63,7 +63,7 @@ it('pixels, and a file that lies within a larger buffer, give the same and are t
   expect(within).toEqual(new Uint8Array(file));
 });
 
-it('what is wrong with an image is told by its place in the request', async () => {
+it('an error of an image names its place in the request', async () => {
   const error = await run(model, withImage(new Uint8Array(40))).catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(EngineError);
   expect(error).toMatchObject({ code: 'bad_request', param: 'messages.0.content.0.image' });

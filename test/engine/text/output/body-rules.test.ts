@@ -53,7 +53,7 @@ test('a tool whose parameters say nothing takes any object', () => {
   expect(accepts(grammar, hermes([]))).toBe(false);
 });
 
-test('one keyword that cannot be enforced does not cost the rest', () => {
+test('a keyword that cannot be enforced leaves the other keywords enforced', () => {
   const parameters = {
     type: 'object',
     properties: { s: { type: 'array', items: { type: 'integer' }, contains: {}, uniqueItems: true } },
@@ -65,7 +65,7 @@ test('one keyword that cannot be enforced does not cost the rest', () => {
   expect(() => grammarOf('hermes', { parameters, strict: true })).toThrow(/#\/properties\/s\/uniqueItems/);
 });
 
-test('nor where parameters are written one by one', () => {
+test('a keyword that cannot be enforced leaves the others enforced where parameters are written one by one', () => {
   const parameters = {
     type: 'object',
     properties: { s: { type: 'array', items: { type: 'integer' }, uniqueItems: true } },
@@ -78,7 +78,7 @@ test('nor where parameters are written one by one', () => {
   expect(accepts(grammar, wrapped('"Paris"'))).toBe(false);
 });
 
-test('a string that stands bare holds nothing that would end it', () => {
+test('a bare string holds nothing that would end it', () => {
   const parameters = { type: 'object', properties: { s: { type: 'string' } }, required: ['s'] };
   const grammar = grammarOf('qwen3_coder', { parameters });
   const call = (s: string): string =>
@@ -134,7 +134,7 @@ test.each<[string, [pointer: string, keyword: string | null][]]>([
       ['/properties/inner', null],
     ],
   ],
-])('%s: keywords that are not enforced are named with their places', (tools, expected) => {
+])('keywords of %s that are not enforced are named with their places', (tools, expected) => {
   const source = sourceOf(tools, { parameters: odd });
   const { unenforced = [] } = compileSource(source, vocabulary.available);
   expect(unenforced.map(({ tool, pointer, keyword }) => [tool, pointer, keyword])).toEqual(
@@ -224,7 +224,7 @@ test.each<
       ['flag', "'True'"],
     ],
   ],
-])('%s: values are spelled as models do', (tools, call, yes, no) => {
+])('values of %s are spelled as models do', (tools, call, yes, no) => {
   const grammar = grammarOf(tools, { parameters: mixed });
   const format = outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null });
   const tool: Tool = { type: 'function', function: { name: 'f', parameters: mixed } };

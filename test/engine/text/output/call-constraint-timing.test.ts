@@ -72,7 +72,7 @@ function ask({ prompt, length, seed, syntax, start: begins }: Asked): PaperSeque
   return sequence;
 }
 
-it.each([1, 2, 3])('tokens are those of the request alone: seed %d', async (seed) => {
+it.each([1, 2, 3])('tokens with a call constraint are those of the request alone: seed %d', async (seed) => {
   const random = randomInteger(seed);
   const engine = createPaperEngine({ pages: 14, slots: 1, rows: 32 }, random);
   const { scheduler, start } = engine;

@@ -90,8 +90,8 @@ const BEGIN = '<tool_call>{"name": "ping", "arguments": ';
 describe.each([
   ['hermes', BEGIN, '}</tool_call>'],
   ['mistral', '[TOOL_CALLS]ping[ARGS]', ''],
-])('%s', (format, begin, end) => {
-  it('has no say before the arguments and behind them, and waits for them within a call', () => {
+])('the constraint of calls in %s', (format, begin, end) => {
+  it('allows all tokens before the arguments and behind them, and waits for them within a call', () => {
     const calls = start(format);
     say(calls, 'Well, {"a", ');
     expect([calls.idle, allowed(calls, ANY)]).toEqual([true, ANY]);
@@ -103,7 +103,7 @@ describe.each([
     expect(calls.idle).toBe(true);
   });
 
-  it('holds them to an object, which does not end before it is whole', () => {
+  it('holds arguments to an object, which does not end before it is whole', () => {
     const calls = start(format);
     say(calls, `${begin}{`);
     expect([calls.idle, allowed(calls, ANY)]).toEqual([false, '}"']);
@@ -125,7 +125,7 @@ describe.each([
     expect(allowed(calls, ANY)).toBe('},');
   });
 
-  it('goes on by itself where it is forked', () => {
+  it('forks into a constraint of its own', () => {
     const calls = start(format);
     say(calls, `${begin}{"a"`);
     const forked = calls.fork();
@@ -134,7 +134,7 @@ describe.each([
   });
 });
 
-it('holds the arguments of a tool to its declared parameters, in their order', () => {
+it('a call constraint holds the arguments of a tool to its declared parameters, in their order', () => {
   expect([...byTool.keys()]).toEqual(['json weather']);
   const calls = start('hermes');
   const weather = BEGIN.replace('ping', 'weather');
@@ -150,7 +150,7 @@ it('holds the arguments of a tool to its declared parameters, in their order', (
   expect(allowed(calls, 'pdx"')).toBe('pdx"');
 });
 
-it('reads parameters as the model does by default, unless the tool is strict', () => {
+it('a call constraint leaves parameters in any order by default, unless the tool is strict', () => {
   const both = { ...tools, tools: [tool('weather'), tool('exact', true)] };
   const named = grammarsOf(both, 'whole');
   const names = (of: string): string => {
@@ -161,7 +161,7 @@ it('reads parameters as the model does by default, unless the tool is strict', (
   expect([names('weather'), names('exact')]).toEqual(['pdx"', 'p']);
 });
 
-it('leaves the token free that follows one which begins both a call and its arguments', () => {
+it('a call constraint leaves the token free that follows one which begins both a call and its arguments', () => {
   const text = `${BEGIN}{`;
   const calls = createCallConstraint({
     names: null,
@@ -181,19 +181,19 @@ it('leaves the token free that follows one which begins both a call and its argu
   expect([calls.idle, allowed(calls, ANY)]).toEqual([false, ANY]);
 });
 
-it('holds the arguments to any object where the model began with something undeclared', () => {
+it('a call constraint holds arguments that began with an undeclared name to any object', () => {
   const other = start('hermes');
   say(other, `${BEGIN.replace('ping', 'weather')}{"x": 1`);
   expect(allowed(other, ANY)).toBe('},1');
 });
 
-it.each(['[1', '"{', 'null', '{{'])('arguments that begin with %s are not held', (text) => {
+it.each(['[1', '"{', 'null', '{{'])('a call constraint ignores arguments that begin with %s', (text) => {
   const calls = start('hermes');
   say(calls, BEGIN + text);
   expect(allowed(calls, ANY)).toBe(ANY);
 });
 
-it('what is thought is no call', () => {
+it('a call within reasoning is not constrained', () => {
   const calls = start('hermes', 'think');
   say(calls, `<think>${BEGIN}{"a"`);
   expect(calls.idle).toBe(true);
@@ -201,7 +201,7 @@ it('what is thought is no call', () => {
   expect(calls.idle).toBe(false);
 });
 
-it('leaves all else to what else the reply is held to', () => {
+it('a call constraint leaves other tokens to the constraint of the reply', () => {
   const none: Constraint = {
     mask: (into) => (into.fill(0), true),
     accept() {},

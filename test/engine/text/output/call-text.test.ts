@@ -20,7 +20,7 @@ const FORMATS = [...TOOL_FORMATS.values()].filter(({ bodies: [first] }) =>
   ['json', 'python'].includes(first!.kind),
 );
 
-it.each(FORMATS.map((format) => [format.name, format] as const))('%s', (name, format) => {
+it.each(FORMATS.map((format) => [format.name, format] as const))('calls in the format %s', (name, format) => {
   const parts = told(piecesOf([writeCalls(CALLS, format)]), formatOf(name, null));
   expect(
     parts.map((part) =>
@@ -29,13 +29,13 @@ it.each(FORMATS.map((format) => [format.name, format] as const))('%s', (name, fo
   ).toEqual(CALLS);
 });
 
-it('without a format, or in one that is not written, they are JSON', () => {
+it('calls of earlier turns are JSON without a format, or in one that is not written', () => {
   const [, ping] = CALLS;
   for (const format of [null, TOOL_FORMATS.get('gemma4')!])
     expect(writeCalls([ping!], format)).toBe('[{"name": "ping", "parameters": {}}]');
 });
 
-it('they stand in the text where the template leaves them out, as that of LFM2 does', async () => {
+it('calls of earlier turns stand in the text if the template leaves them out, as that of LFM2 does', async () => {
   const source =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.content is string else '' }}<|im_end|>\n{% endfor %}";
   const calls = (given: string): ChatMessage[] => [

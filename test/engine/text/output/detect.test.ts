@@ -63,12 +63,12 @@ describe('a chat template', () => {
   });
 });
 
-describe('a format by name', () => {
+describe('a format chosen by name', () => {
   const detected = { tools: 'hermes', reasoning: 'qwen3' };
   const named = (tools?: string, reasoning?: string) =>
     describeFormat(outputFormat({ tools, reasoning }, detected));
 
-  it('goes before what was detected', () => {
+  it('precedes the detected one', () => {
     expect(named()).toEqual(detected);
     expect(named('llama3', 'none')).toEqual({ tools: 'llama3', reasoning: null });
     expect(named('qwen25', 'deepseek-r1')).toEqual({ tools: 'hermes', reasoning: 'deepseek_r1' });
@@ -82,7 +82,7 @@ describe('a format by name', () => {
     expect(named('gpt-oss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
   });
 
-  it('that nobody knows is refused with those that are', () => {
+  it('is refused with the known names if it is unknown', () => {
     expect(() => named('hermess')).toThrow(/`toolCallParser` hermess .*hermes, .*kimi_k2.*none/);
     expect(() => named(undefined, 'thinking')).toThrow(/`reasoningParser` thinking .*deepseek_r1/);
   });

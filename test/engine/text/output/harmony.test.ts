@@ -46,7 +46,7 @@ function wanted({ messages }: Reply): Told[] {
   return result;
 }
 
-describe.each(replies.map((reply, nth) => ({ nth, ...reply })))('reply $nth', (reply) => {
+describe.each(replies.map((reply, nth) => ({ nth, ...reply })))('the reply $nth in harmony', (reply) => {
   const parsed = (tokens: string[]): Told[] =>
     told(piecesOf(tokens, MARKS), formatOf('gpt-oss', null), { specialId: specials(MARKS) });
 

@@ -92,7 +92,7 @@ function writeArguments(calls: Constraint, model: RandomModel, next: () => numbe
 }
 
 describe.each(FORMATS.flatMap((format) => [true, false].map((asSpecial) => ({ format, asSpecial }))))(
-  '$format.name, markers as special tokens: $asSpecial',
+  'optional calls in $format.name, markers as special tokens: $asSpecial',
   ({ format, asSpecial }) => {
     const model = randomModel(outputOf(format), asSpecial, TOOLS);
     const { head, begin, end, between, tail } = textsOf(format);
@@ -187,7 +187,7 @@ describe('a token that begins both a call and its arguments', () => {
   });
 });
 
-it('names the keyword for which a tool has no exact list', () => {
+it('the keyword for which a tool has no exact list is named', () => {
   const { unenforced } = randomModel(outputOf(TOOL_FORMATS.get('glm45')!), false, [
     tool('listed'),
     tool('none', { parameters: { type: 'object' } }),

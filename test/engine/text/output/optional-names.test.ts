@@ -77,11 +77,11 @@ function restOf({ tools, channels }: OutputFormat): string {
 }
 
 describe.each(CASES.flatMap((one) => [true, false].map((asSpecial) => ({ ...one, asSpecial }))))(
-  '$name, markers as special tokens: $asSpecial',
+  'names of optional calls in $name, markers as special tokens: $asSpecial',
   ({ output, begin, asSpecial }) => {
     const model = randomModel(output, asSpecial, TOOLS);
 
-    it('writes declared names alone once the marker is there', () => {
+    it('are declared ones once the marker is there', () => {
       const next = random(11);
       const seen = new Set<string>();
       for (let round = 0; round < 12; round++) {
@@ -100,7 +100,7 @@ describe.each(CASES.flatMap((one) => [true, false].map((asSpecial) => ({ ...one,
       expect(seen.size).toBeGreaterThan(1);
     });
 
-    it('is free where another name has begun, which makes no call', () => {
+    it('are free where another name has begun, which makes no call', () => {
       const calls = model.start();
       const said: number[] = [];
       say(calls, begin.marker, model, said);

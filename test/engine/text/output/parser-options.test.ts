@@ -9,8 +9,8 @@ const THOUGHT = '<think>\na\n\nb\n</think>\n\nSo.\n<tool_call>\n{"name": "ping"}
 const letters = (text: string) => piecesOf(Array.from(text));
 const format = formatOf('hermes', 'qwen3');
 
-describe('reasoning', () => {
-  it('not separated stays in the content, tags, space and all', () => {
+describe('reasoning in a reply', () => {
+  it('stays in the content if it is not separated, tags, space and all', () => {
     const parts = told(letters(THOUGHT), format, { separateReasoning: false });
     expect(parts).toEqual([
       { content: '<think>\na\n\nb\n</think>\n\nSo.' },
@@ -20,7 +20,7 @@ describe('reasoning', () => {
     expect(open).toEqual([{ content: 'a\n</think>\nSo' }]);
   });
 
-  it('not streamed comes in one part when it is over, or the reply is', () => {
+  it('comes in one part if it is not streamed, when it or the reply is over', () => {
     const all = (text: string): string[] => {
       const parser = parserOf(format, { streamReasoning: false });
       const parts = [...letters(text).flatMap((piece) => parser.push(piece)), ...parser.flush()];
@@ -30,7 +30,7 @@ describe('reasoning', () => {
     expect(all('<think>\na\n\nb ')).toEqual(['a\n\nb ']);
   });
 
-  it('is the answer where there is none and it is asked to', () => {
+  it('is the answer if there is none and the request asks for that', () => {
     const fills = { reasoningFills: true };
     expect(told(letters('<think>\na\n</think>\n\n'), format, fills)).toEqual([{ content: 'a' }]);
     expect(told(letters('<think>\na'), format, fills)).toEqual([{ content: 'a' }]);
@@ -68,7 +68,7 @@ describe('reasoning', () => {
   });
 });
 
-describe('tools', () => {
+describe('tools in a reply', () => {
   it('that are not declared are text', () => {
     const tools = [TOOLS.find((tool) => tool.function.name === 'ping')!];
     const other = '<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>';
@@ -154,7 +154,7 @@ describe('tools', () => {
   });
 });
 
-describe('tokens', () => {
+describe('tokens of a reply', () => {
   it('carry their log probabilities, each in one part', () => {
     const logprob = (id: number) => ({ id, bytes: [], logprob: -id, top: [] });
     const pieces: Piece[] = letters(THOUGHT).map((piece) => ({ ...piece, logprob: logprob(piece.id!) }));
@@ -175,7 +175,7 @@ describe('tokens', () => {
 });
 
 describe('a long reply', () => {
-  it('takes time in proportion, whatever it is full of', () => {
+  it('takes time in proportion, whatever it consists of', () => {
     const time = (text: string): number => {
       const from = process.cpuUsage();
       told(

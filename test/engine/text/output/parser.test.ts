@@ -33,7 +33,7 @@ function random(seed: number): () => number {
   return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 }
 
-describe.each(REPLIES)('$name', (reply) => {
+describe.each(REPLIES)('a reply in $name', (reply) => {
   const { tools, reasoning = null, begins = 'undecided', specials = [] } = reply;
   const format = formatOf(tools, reasoning);
   const specialId = (text: string) => (specials.includes(text) ? 1000 + specials.indexOf(text) : undefined);
@@ -50,17 +50,17 @@ describe.each(REPLIES)('$name', (reply) => {
     expect(made.filter((part) => 'name' in part)).toEqual([]);
   });
 
-  test('whole, and character by character', () => {
+  test('is parsed whole, and character by character', () => {
     expect(parse(join(parts, specials, () => false))).toEqual(reply.told);
     expect(parse(parts)).toEqual(reply.told);
   });
 
-  test('cut once, anywhere', () => {
+  test('is parsed cut once, anywhere', () => {
     for (let place = 1; place < parts.length; place++)
       expect(parse(join(parts, specials, (at) => at === place)), `cut at ${place}`).toEqual(reply.told);
   });
 
-  test('cut evenly, from anywhere', () => {
+  test('is parsed cut evenly, from anywhere', () => {
     for (let width = 2; width <= 12; width++)
       for (let from = 0; from < width; from++)
         expect(
@@ -69,7 +69,7 @@ describe.each(REPLIES)('$name', (reply) => {
         ).toEqual(reply.told);
   });
 
-  test('in every way there is, four characters at a time', () => {
+  test('is parsed in every way there is, four characters at a time', () => {
     for (let from = 0; from < parts.length; from += 4)
       for (let ways = 0; ways < 1 << 4; ways++) {
         const cut = (at: number): boolean => at >= from && at < from + 4 && ((ways >> (at - from)) & 1) === 1;
@@ -77,7 +77,7 @@ describe.each(REPLIES)('$name', (reply) => {
       }
   });
 
-  test('cut at random', () => {
+  test('is parsed cut at random', () => {
     const next = random(7);
     for (let round = 0; round < 30; round++) {
       const rate = next();

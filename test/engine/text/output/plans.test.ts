@@ -24,7 +24,7 @@ const template = (variables: string) =>
     {},
   );
 
-test('a variable of the template asks for reasoning to be the answer', () => {
+test('a variable of the template makes reasoning the answer', () => {
   const fills = (reasoning: string, templateKwargs: Record<string, unknown>): boolean =>
     planReply(
       { prompt: { messages, templateKwargs } },
@@ -41,7 +41,7 @@ test('a variable of the template asks for reasoning to be the answer', () => {
   expect(fills('qwen3', { force_nonempty_content: true })).toBe(false);
 });
 
-describe('tools', () => {
+describe('tools of a request', () => {
   const hermes = formats('hermes');
   const plan = (rest: Partial<TextRequest>) => {
     const { tools, ...others } = planTools(asks(rest));
@@ -70,13 +70,13 @@ describe('tools', () => {
     expect(planTools({ prompt: { messages } }).mode).toBe('none');
   });
 
-  it('that a choice names must be there', () => {
+  it('include the one that a choice names, or the request is refused', () => {
     expect(() => plan({ toolChoice: { name: 'x' } })).toThrow(/"x", and the tools are get_weather/);
     expect(() => planTools({ prompt: { messages }, toolChoice: 'required' })).toThrow(/no tools/);
     expect(() => planTools({ prompt: { text: 'a' }, toolChoice: { name: 'x' } })).toThrow(/no tools/);
   });
 
-  it('are called in JSON where the model writes no format that is known', () => {
+  it('are called in JSON if the model writes no known format', () => {
     const tokenizer = openTokenizer(byteLevel());
     const context = { output: formats(undefined), tokenizer, name: 'm', template: template('') };
     const plan = planReply(asks({}), context);
@@ -86,7 +86,7 @@ describe('tools', () => {
     });
   });
 
-  it('are listed in the first message where the template knows none', () => {
+  it('are listed in the first message if the template knows none', () => {
     const tokenizer = openTokenizer(byteLevel());
     const context = { output: hermes, tokenizer, name: 'm' };
     const shown = planReply(asks({}), { ...context, template: template('') }).prompt;
@@ -99,7 +99,7 @@ describe('tools', () => {
   });
 });
 
-describe('reasoning', () => {
+describe('reasoning in a request', () => {
   const plan = (options: ReasoningOptions, reasoning: string | undefined, variables = '') => {
     const format = reasoning === 'gpt-oss' ? formats('gpt-oss') : formats(undefined, reasoning);
     const { kwargs, budget } = planThinking(options, format, template(variables), 'm');
@@ -122,13 +122,13 @@ describe('reasoning', () => {
     [{ effort: 'none' }, undefined, '', {}, null],
     [{ budget: 5 }, 'mistral', '', {}, 5],
   ] as const)(
-    '%j of a model with %s whose template reads %j',
+    'is %j of a model with %s whose template reads %j',
     (options, reasoning, reads, kwargs, budget) => {
       expect(plan(options, reasoning, reads)).toEqual([kwargs, budget]);
     },
   );
 
-  it('that a model has not cannot be asked for', () => {
+  it('is refused of a model that has none', () => {
     expect(() => plan({ effort: 'low' }, undefined)).toThrow(/effort low, and m has no reasoning/);
     expect(() => plan({ budget: 5 }, undefined)).toThrow(/5 tokens, and m has no reasoning/);
     expect(() => plan({ effort: 'none' }, 'gpt-oss')).toThrow(/m always thinks/);

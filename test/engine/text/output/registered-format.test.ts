@@ -59,7 +59,7 @@ const request = {
 };
 const CALL = '<<post {"to": "ping", "letter": {}}>>';
 
-it('is detected, chosen by its names, and unknown where it is not registered', () => {
+it('a registered format is detected, chosen by its names, and unknown if it is not registered', () => {
   expect(detected.tools).toBe('post');
   expect(describeFormat(context.output).tools).toBe('post');
   expect(outputFormat({ tools: 'mail' }, detected, TABLES).tools).toBe(POST);
@@ -67,7 +67,7 @@ it('is detected, chosen by its names, and unknown where it is not registered', (
   expect(() => outputFormat({ tools: 'post' }, { tools: null, reasoning: null })).toThrow(/no known format/);
 });
 
-it('tells calls from content in a reply', () => {
+it('a registered format separates calls from content in a reply', () => {
   const parser = createOutput(planReply(request, context), 'undecided', context);
   const ids = tokenizer.encode(CALL, { addSpecialTokens: false });
   const pieces = ids.map((id) => ({ id, text: tokenizer.tokenText(id), special: false }));
@@ -78,7 +78,7 @@ it('tells calls from content in a reply', () => {
   expect(parser.callsAreWhole).toBe(true);
 });
 
-it('is enforced where a call is required', () => {
+it('a registered format is enforced if a call is required', () => {
   const plan = planReply(request, context);
   const bounds = limits();
   const rule = ruleOfSource(grammarOfReply(request, plan, 'undecided', context)!, bounds);
@@ -93,7 +93,7 @@ it('is enforced where a call is required', () => {
   );
 });
 
-it('writes the calls of earlier turns for a template without tools', async () => {
+it('a registered format writes the calls of earlier turns for a template without tools', async () => {
   const calls = [{ function: { name: 'ping', arguments: {} } }];
   const messages = [
     { role: 'user' as const, content: 'Hi' },

@@ -88,15 +88,15 @@ function say(constraint: NonNullable<ReturnType<typeof constraintOf>>, text: str
 const answer = { type: 'regex', pattern: 'yes' } as const;
 const tools = { messages: [{ role: 'user' as const, content: 'Hi' }], tools: TOOLS };
 
-describe('channels', () => {
-  it('think freely, and then answer as asked', () => {
+describe('channels of a constrained reply', () => {
+  it('allow free thinking, and then an answer as asked', () => {
     const constraint = constraintOf({ constraint: answer })!;
     expect(say(constraint, '<|channel|>analysis<|message|>Hm, "no"?')).toBe('');
     expect(say(constraint, '<|end|>')).toBe('<|start|>assistant<|channel|>final<|message|>yes');
     expect(constraint.ended).toBe(true);
   });
 
-  it('may answer without thinking, or go on with an answer', () => {
+  it('may answer without thinking, or continue an answer', () => {
     const constraint = constraintOf({ constraint: answer })!;
     expect(say(constraint, '<|channel|>f')).toBe('inal<|message|>yes');
     expect(say(constraintOf({ constraint: answer }, 'answer')!, 'y')).toBe('es');
@@ -121,7 +121,7 @@ describe('channels', () => {
     expect(say(auto, '<|end|>')).toBe(call.slice('<|end|>'.length));
   });
 
-  it('go on with an answer as its format has it', () => {
+  it('continue an answer in its format', () => {
     const pattern = { type: 'regex', pattern: 'yes|yeah|no' } as const;
     expect(say(constraintOf({ constraint: pattern }, 'answer', 'ye')!, 'a')).toBe('h');
     expect(constraintOf({ constraint: pattern }, 'answer', 'no')!.ended).toBe(true);
@@ -134,7 +134,7 @@ describe('channels', () => {
     );
   });
 
-  it('end thinking when a budget is spent, with an answer where nothing else can be', () => {
+  it('end thinking when a budget is spent, with an answer if nothing else can be', () => {
     const constraint = constraintOf({ reasoning: { budget: 2 } })!;
     expect(say(constraint, '<|channel|>analysis<|message|>a')).toBe('');
     expect(constraint.free).toBe(false);
@@ -144,7 +144,7 @@ describe('channels', () => {
     expect(say(calling, '<|channel|>analysis<|message|>a')).toBe('<|end|><|start|>assistant');
   });
 
-  it('are free where nothing is asked for', () => {
+  it('are free without a constraint', () => {
     expect(constraintOf({})).toBe(null);
     expect(constraintOf({ prompt: tools })).toBe(null);
     expect(constraintOf({ reasoning: { budget: 2 } }, 'closed')).toBe(null);

@@ -152,7 +152,7 @@ const formats: [string, OutputFormat, boolean][] = [...TOOL_FORMATS.keys(), 'gpt
   ] as [string, OutputFormat, boolean][];
 });
 
-describe.each(formats)('%s', (name, format, asSpecial) => {
+describe.each(formats)('the rule of a reply in %s', (name, format, asSpecial) => {
   const tools = ['gemma4', 'functiongemma'].includes(name) ? PLAIN_TOOLS : TOOLS;
   const setting = setUp(format, asSpecial);
   const ruleOf = (plan: Partial<ToolPlan>, answer: TextConstraint | null = null, answering = false) =>

@@ -40,8 +40,8 @@ function said(all: TextEvent[], type: 'delta' | 'reasoning'): string {
 
 const asks = (content: string) => [{ role: 'user' as const, content }];
 
-describe('svc-chat-mini', () => {
-  it('says which formats it writes', () => {
+describe('svc-chat-mini with tools and reasoning', () => {
+  it('states which formats it writes', () => {
     expect(model.info.outputFormat).toEqual({ tools: 'hermes', reasoning: 'qwen3' });
   });
 
@@ -60,7 +60,7 @@ describe('svc-chat-mini', () => {
     expect(done).toMatchObject({ completionTokens: ids.length });
   });
 
-  it('calls with an object once it has begun one, whatever it would rather write', async () => {
+  it('calls with an object once it has begun one, whatever its sampling prefers', async () => {
     // A bias that makes it write commas in place of colons.
     const [comma] = await model.tokenize('",', { addSpecialTokens: false });
     const all = await events({
@@ -71,7 +71,7 @@ describe('svc-chat-mini', () => {
     expect(JSON.parse(calls.map((call) => call.arguments).join(''))).toMatchObject({ city: 'Paris' });
   });
 
-  it('answers with what the tool said', async () => {
+  it('answers with the result of the tool', async () => {
     const all = await events({
       prompt: {
         messages: [
@@ -90,7 +90,7 @@ describe('svc-chat-mini', () => {
     expect(all.at(-1)).toMatchObject({ finishReason: 'stop' });
   });
 
-  it('with none, sees no tools and calls none', async () => {
+  it('sees no tools and calls none with the choice none', async () => {
     const all = await events({
       prompt: { messages: asks('What is the weather in Paris?'), tools: [WEATHER] },
       toolChoice: 'none',
@@ -98,7 +98,7 @@ describe('svc-chat-mini', () => {
     expect(all.some(({ type }) => type === 'toolCall')).toBe(false);
   });
 
-  it('tells reasoning apart, and counts it', async () => {
+  it('separates reasoning, and counts it', async () => {
     const prompt = { messages: asks('What is 27 + 45?'), templateKwargs: { enable_thinking: true } };
     const apart = await events({ prompt });
     const done = apart.at(-1);
@@ -120,7 +120,7 @@ describe('svc-chat-mini', () => {
     expect(said(once, 'reasoning')).toBe(said(apart, 'reasoning'));
   });
 
-  it('is told by the effort none not to think', async () => {
+  it('does not think with the effort none', async () => {
     const all = await events({
       prompt: { messages: asks('What is 27 + 45?') },
       reasoning: { effort: 'none' },
@@ -129,7 +129,7 @@ describe('svc-chat-mini', () => {
     expect(all.at(-1)).toMatchObject({ reasoningTokens: 0 });
   });
 
-  it('goes on with an unfinished answer', async () => {
+  it('continues an unfinished answer', async () => {
     const messages = [...asks('What is the capital of France?')];
     const whole = said(await events({ prompt: { messages } }), 'delta');
     const half = whole.slice(0, whole.indexOf(' ', whole.length / 2));
@@ -163,7 +163,7 @@ describe('svc-chat-mini', () => {
   const namesOf = (all: TextEvent[]): string[] =>
     all.flatMap((event) => (event.type === 'toolCall' && event.name ? [event.name] : []));
 
-  it('must call where a call is required, with arguments that fit', async () => {
+  it('calls where a call is required, with arguments that fit', async () => {
     const prompt = { messages: asks('Tell me a joke.'), tools: [WEATHER, SEARCH] };
     for (const seed of [1, 2, 3]) {
       const all = await events({
@@ -214,7 +214,7 @@ describe('svc-chat-mini', () => {
     });
   });
 
-  it('calls behind an answer that it goes on with, where a call is required', async () => {
+  it('calls behind an answer that it continues, where a call is required', async () => {
     const messages = [
       ...asks('What is the weather in Paris?'),
       { role: 'assistant' as const, content: 'Let me look.' },
@@ -231,7 +231,7 @@ describe('svc-chat-mini', () => {
     }
   });
 
-  it('goes on with an answer in its format, and refuses one that cannot have it', async () => {
+  it('continues an answer in its format, and refuses one that cannot have it', async () => {
     const going = (content: string) => ({
       prompt: {
         messages: [...asks('Name a city.'), { role: 'assistant' as const, content }],

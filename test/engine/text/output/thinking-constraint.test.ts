@@ -74,7 +74,7 @@ describe('a grammar behind thinking', () => {
     expect(() => constraintOf({ begins: 'answer' }).accept(idOf('n'))).toThrow('refused');
   });
 
-  it('begins at once, or after thinking, as the first token says', () => {
+  it('begins at once, or after thinking, as the first token decides', () => {
     expect(allowed(constraintOf({}))).toBe('y<');
     const atOnce = constraintOf({});
     say(atOnce, 'y');
@@ -110,7 +110,7 @@ describe('a grammar behind thinking', () => {
   });
 });
 
-describe('a budget', () => {
+describe('a budget for thinking', () => {
   const close = [idOf('>'), idOf('z')];
 
   it('ends thinking after so many tokens, without a grammar too', () => {

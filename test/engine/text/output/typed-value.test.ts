@@ -11,7 +11,7 @@ it.each([
   ['#/$defs/missing', []],
   ['#/$defs/%zz', []],
   ['https://example.com/schema', []],
-])('a reference to %s is %j', (reference, kinds) => {
+])('the type of a reference to %s is %j', (reference, kinds) => {
   const parameters = { $defs: DEFS, properties: { value: { $ref: reference } } };
   expect([...kindsOf(parameters, 'value')]).toEqual(kinds);
 });

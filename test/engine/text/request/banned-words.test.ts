@@ -16,7 +16,7 @@ function banned(of: Banned, { size }: Vocabulary): number[] {
 
 const latin = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 
-describe('a token is banned where it would complete a word', () => {
+describe('a token is banned if it would complete a banned word', () => {
   it.each([
     [1, 'ab', 3, {}],
     [2, 'abc', 6, {}],
@@ -57,7 +57,7 @@ describe('a token is banned where it would complete a word', () => {
   });
 });
 
-it('a word is kept out of others, too', () => {
+it('a banned word is kept out of longer words, too', () => {
   const vocabulary = smallVocabulary(['the', ' the', 'To', 'ge', ' Together', 'er', 'ther', 'th']);
   const says = bannedWords(['the'], vocabulary)();
   expect(banned(says, vocabulary)).toEqual([0, 1, 4, 6]);

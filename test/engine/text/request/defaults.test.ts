@@ -14,7 +14,7 @@ const checkpoint = (generationConfig: Record<string, unknown>, config: Record<st
   }) as unknown as Checkpoint;
 const tokenizer = (eosId: number | null) => ({ eosId }) as unknown as Tokenizer;
 
-it('sampling is by generation_config.json, null and what it leaves out by the contract', () => {
+it('sampling defaults come from generation_config.json, and from the contract for null and missing values', () => {
   const { sampling, source } = samplingDefaults(
     checkpoint({ temperature: 0.3, top_k: 20, top_p: null }),
     'model',
@@ -30,7 +30,7 @@ it.each([
   ...[-0.1, 2, 'x'].map((value) => ['min_p', value]),
   ...[0, -1, Infinity, '1'].map((value) => ['repetition_penalty', value]),
 ] as [string, unknown][])(
-  'generation_config.json: %s %j is refused, but not with the contract',
+  'the value of generation_config.json %s %j is refused, but not with defaults of the contract',
   (key, value) => {
     const broken = checkpoint({ [key]: value });
     expect(() => samplingDefaults(broken, 'model')).toThrow(

@@ -61,7 +61,7 @@ it('arguments that no grammar can hold stay any JSON object', async () => {
   expect([...grammars.calls!.byTool.keys()]).toEqual(['json soft']);
 });
 
-it('a busy machine does not let calls of a tool go unconstrained', async () => {
+it('a busy machine does not leave calls of a tool unconstrained', async () => {
   const context = contextWith(new EngineError('timed_out', 'too busy', { param: 'constraint' }));
   await expect(prepareReply(request, null, context, {})).rejects.toMatchObject({ code: 'timed_out' });
 });

@@ -59,14 +59,14 @@ describe('allowed and disallowed tokens', () => {
   });
 });
 
-describe('no run of tokens twice', () => {
+describe('the no_repeat_ngram processor', () => {
   it.each([
     [1, undefined],
     [2, undefined],
     [3, undefined],
     [2, 6],
     [3, 9],
-  ])('of %i tokens, within %s', (size, window) => {
+  ])('leaves out runs of %i tokens, within %s', (size, window) => {
     const random = randomInteger(size);
     const prompt = Array.from({ length: 12 }, () => random(4));
     const constraint = start([{ name: 'no_repeat_ngram', size, ...(window ? { window } : {}) }], prompt);
@@ -86,7 +86,7 @@ describe('no run of tokens twice', () => {
   });
 });
 
-it('choices share what is known of a long prompt', () => {
+it('choices share what is computed of a long prompt', () => {
   const random = randomInteger(5);
   const prompt = Array.from({ length: 20_000 }, () => random(VOCABULARY - 1));
   const begin = withProcessors([{ name: 'no_repeat_ngram', size: 1000 }], { vocabulary, prompt });
@@ -102,7 +102,7 @@ it('choices share what is known of a long prompt', () => {
   expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
 });
 
-it('what a grammar leaves is cut further, and a fork goes on by itself', () => {
+it('a processor cuts what a grammar leaves, and a fork has a state of its own', () => {
   const taken: number[] = [];
   const grammar: Constraint = {
     mask: (into) => (into.fill(0), (into[0] = 0b1111), true),

@@ -7,7 +7,7 @@ import type { TextRequest } from '../../../../src/engine/text/calls/text-model.t
 
 const asking = (stopRegex: string[]): TextRequest => ({ prompt: { text: 'a' }, stopRegex });
 
-describe('expressions', () => {
+describe('stop expressions', () => {
   it.each([
     ['of many places', ['x{3990}']],
     ['that name properties of Unicode', ['\\p{Lu}{2}']],

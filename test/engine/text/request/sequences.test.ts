@@ -74,7 +74,7 @@ function refusal(action: () => unknown): { code: string; param: string | null; m
   throw new Error('it was accepted');
 }
 
-describe('length', () => {
+describe('the length of a request', () => {
   it.each([
     [undefined, 4, 28],
     [5, 4, 5],
@@ -100,7 +100,7 @@ describe('length', () => {
   });
 });
 
-describe('sampling', () => {
+describe('sampling of a request', () => {
   it("takes the model's values where the request names none", () => {
     expect(one({}).request.sampling).toMatchObject({ temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 });
     expect(one({ temperature: 0, topP: 1, topK: -1, minP: 0 }).request.sampling).toMatchObject({
@@ -130,7 +130,7 @@ describe('sampling', () => {
   });
 });
 
-describe('seeds', () => {
+describe('seeds of a request', () => {
   const seedOf = ({ request: { sampling } }: Sequence): string => `${sampling.seedHigh}:${sampling.seedLow}`;
 
   it('are 64 bits, negative ones included', () => {
@@ -182,7 +182,7 @@ describe('logit_bias', () => {
   );
 });
 
-describe('ends', () => {
+describe('end tokens of a sequence', () => {
   it('are those of the model and of the request', () => {
     expect([...one({ stopTokenIds: [7, 8] }).request.stopIds].toSorted((a, b) => a - b)).toEqual([7, 8, 261]);
     expect([...one({ stopTokenIds: [7], ignoreEos: true }).request.stopIds]).toEqual([7]);
@@ -193,7 +193,7 @@ describe('ends', () => {
   });
 });
 
-describe('prompts', () => {
+describe('prompts of a request', () => {
   it.each([[-1], [300], [1.5], [NaN]])('the token id %d is refused', async (id) => {
     const rendered = renderPrompt({ ids: [1, id] }, context);
     await expect(rendered).rejects.toMatchObject({ code: 'bad_request', param: 'prompt' });
@@ -269,7 +269,7 @@ describe('prompts', () => {
   });
 });
 
-it('the leading space of the first token is cut where it opens a text, and kept where it goes on with one', () => {
+it('the leading space of the first token is cut where it opens a text, and kept where it continues one', () => {
   const tokenizer = openTokenizer(byteFallback());
   const vocabulary = createVocabulary(tokenizer, 300, [2]);
   const spaced = { ...context, tokenizer, grammars: new GrammarCache(vocabulary, null) };

@@ -25,7 +25,7 @@ const request = (given: unknown): (() => void) => {
 };
 const message = (given: object): object => ({ prompt: { messages: [given] } });
 
-describe('options of a model', () => {
+describe('options of a text model', () => {
   it.each([
     [{ model: 'm' }],
     [{ model: 'm', adapter: 1, memoryBudget: 2 ** 32, contextLength: 1, inline: true, revision: undefined }],
@@ -88,7 +88,7 @@ describe('options of a model', () => {
   });
 });
 
-describe('requests', () => {
+describe('fields of a text request', () => {
   const prompt = { ids: [1] };
   it.each([
     [{ prompt }],

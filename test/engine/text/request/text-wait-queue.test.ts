@@ -42,13 +42,13 @@ const codeOf = (request: TextRequest): Promise<unknown> =>
     (error: EngineError) => error.code,
   );
 
-test('one that is wrong is refused before anything is opened', async () => {
+test('a request that is wrong is refused before anything is opened', async () => {
   expect(await codeOf({ ...short, stopTokenIds: [10_000] })).toBe('bad_request');
   expect(open).not.toHaveBeenCalled();
 });
 
-describe('time-outs', () => {
-  test.each(['queue', 'total'] as const)('%s: hold while it waits', async (which) => {
+describe('time-outs of waiting requests', () => {
+  test.each(['queue', 'total'] as const)('count while the request waits: %s', async (which) => {
     const over = collect(model.generate({ ...short, timeouts: { [which]: 30 } }));
     await expect(over).rejects.toMatchObject({
       code: 'timed_out',
@@ -58,7 +58,7 @@ describe('time-outs', () => {
     expect(await codeOf(short)).toBe(2);
   });
 
-  test('those of the model hold for requests without their own', async () => {
+  test('are those of the model for requests without their own', async () => {
     const first = kept();
     const strict = letSleep(first, {
       after: 1,
@@ -70,7 +70,7 @@ describe('time-outs', () => {
     await expect(collect(strict.generate(short))).rejects.toMatchObject({ code: 'timed_out' });
   });
 
-  test('go on where the model has opened, and are not begun again', async () => {
+  test('continue where the model has opened, and do not begin again', async () => {
     const began = performance.now();
     const long = collect(model.generate({ ...greedy([1, 2, 3], 10_000), timeouts: { total: 1500 } }));
     setTimeout(() => opened(kept()), 1400);
@@ -82,7 +82,7 @@ describe('time-outs', () => {
   });
 });
 
-test('ids: those that wait are ended by them, and told so', async () => {
+test('ids of waiting requests are aborted with an error', async () => {
   const follow = async (request: TextRequest): Promise<TextEvent[]> => {
     const events: TextEvent[] = [];
     for await (const event of model.generate(request)) events.push(event);
@@ -104,7 +104,7 @@ test('ids: those that wait are ended by them, and told so', async () => {
   expect((await other).at(-1)).toMatchObject({ type: 'done', finishReason: 'length' });
 });
 
-test('the queue: as many wait as may run and wait once it is open, and the lowest gives way', async () => {
+test('the queue lets as many wait as the opened model takes, and the lowest priority gives way', async () => {
   const waiting = [0, 1, 0].map((priority) => codeOf({ ...short, priority }));
   expect(await codeOf(short)).toBe('overloaded');
   const higher = codeOf({ ...short, priority: 1 });
@@ -113,7 +113,7 @@ test('the queue: as many wait as may run and wait once it is open, and the lowes
   expect(await Promise.all([waiting[0], waiting[1], higher])).toEqual([2, 2, 2]);
 });
 
-test('one whose reader has left makes room', async () => {
+test('a request whose reader has left makes room in the queue', async () => {
   const leaving = new AbortController();
   const left = collect(model.generate(short, { signal: leaving.signal }));
   const waiting = [codeOf(short), codeOf(short)];

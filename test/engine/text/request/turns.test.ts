@@ -34,18 +34,18 @@ it.each([
   [8, 'ssf'],
   [3, 'ssf'],
   [2, 'ssf'], // for who finds it too long to say
-])('in %d tokens %s is left', async (most, text) => {
+])('a conversation cut to %d tokens keeps %s', async (most, text) => {
   expect(await fit(CONVERSATION, most)).toBe(text);
 });
 
-it('what comes before the first message of the user is a turn, too', async () => {
+it('messages before the first one of the user are a turn, too', async () => {
   expect(await fit([said('assistant', 'hello'), said('user', 'a'), said('user', 'b')], 2)).toBe('ab');
   expect(await fit([said('assistant', 'hello'), said('user', 'a'), said('user', 'b')], 1)).toBe('b');
   expect(await fit([said('user', 'aaa')], 1)).toBe('aaa');
   expect(await fit([said('system', 'sss')], 1)).toBe('sss');
 });
 
-it.each([2, 3, 5, 8, 33])('of %d turns as many stay as fit', async (turns) => {
+it.each([2, 3, 5, 8, 33])('a conversation of %d turns keeps as many as fit', async (turns) => {
   const messages = Array.from({ length: turns }, (_, i) => said('user', String.fromCharCode(97 + (i % 26))));
   const all = messages.map(({ content }) => content as string).join('');
   for (let most = 1; most <= turns; most++) expect(await fit(messages, most)).toBe(all.slice(-most));

@@ -17,7 +17,7 @@ function open(): LiveRequests {
   return new LiveRequests({ queueTimeout: undefined, totalTimeout: undefined, end: () => {} });
 }
 
-it('a full queue gives the place of the last arrival of the lowest priority, if the new one is above it', () => {
+it('a full queue gives the place of the last arrival of the lowest priority to a request above it', () => {
   const live = open();
   const [, , second, high] = [enter(live, 'a', 1), enter(live, 'b'), enter(live, 'c'), enter(live, 'd', 2)];
   expect(live.placeFor(request('e'), 5)).toBeNull();
@@ -28,7 +28,7 @@ it('a full queue gives the place of the last arrival of the lowest priority, if 
   expect(live.named('d')).toEqual([high]);
 });
 
-it('a request that runs does not wait, and one that has begun keeps its place', () => {
+it('a running request does not count as waiting, and one that has begun keeps its place', () => {
   const live = open();
   const [runs, retracted] = [enter(live, 'a'), enter(live, 'b')];
   runs.sequences[0]!.placement.slot = 0;

@@ -18,7 +18,7 @@ function randomPrompt(random: (below: number) => number, most: number): number[]
   return Array.from({ length: 1 + random(most) }, () => random(250));
 }
 
-describe('tokens are those of the request alone', () => {
+describe('tokens of the engine loop are those of each request alone', () => {
   it.each([1, 2, 3, 4])('with random requests, aborts and few pages: seed %d', async (seed) => {
     const random = randomInteger(seed);
     const engine = createPaperEngine({ pages: 14, slots: 5, rows: 32 }, random);
@@ -51,7 +51,7 @@ describe('tokens are those of the request alone', () => {
   });
 });
 
-it('submits the next step before the tokens of the last have come back', async () => {
+it('the engine loop submits the next step before the tokens of the last have come back', async () => {
   let release = (): void => {};
   const limits = { pages: 4, slots: 2, rows: 32 };
   const scheduler = new Scheduler(limits);
@@ -73,7 +73,7 @@ it('submits the next step before the tokens of the last have come back', async (
   expect(generated(sequence)).toEqual(paperTokens([1, 2, 3], 4, 0));
 });
 
-it('ends one request whose prompt cannot be told, and no other', async () => {
+it('the engine loop ends a request whose prompt cannot be recorded, and no other', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
   const recorder = {
     takePrompt: () => {
@@ -90,7 +90,7 @@ it('ends one request whose prompt cannot be told, and no other', async () => {
   expect(generated(other)).toEqual(paperTokens([1, 2, 3], 5, 0));
 });
 
-it('drops the token that a stop made superfluous', async () => {
+it('the engine loop drops the token that a stop made superfluous', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
   const expected = paperTokens([9, 8], 12, 5);
   const at = expected.findIndex((id, i) => i > 3 && expected.indexOf(id) === i);
@@ -102,7 +102,7 @@ it('drops the token that a stop made superfluous', async () => {
   expect(engine.loop.counters.generatedTokens).toBe(at + 1);
 });
 
-it('says how far a prompt is', async () => {
+it('the engine loop reports how much of a prompt is computed', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
   const prompt = Array.from({ length: 80 }, (_, i) => i);
   const sequence = engine.start(paperSequence(prompt, 1));
@@ -138,8 +138,8 @@ it('a step is made of rows, tiles of at most 16, and tables of the pages that ho
   expect(mixed).toEqual({ rows: 22, sampled: 3, tiles: 4, tileRows: 16, contextPages: 2, sequences: 3 });
 });
 
-describe('where a step fails', () => {
-  it('every request ends with the error, and the next one works', async () => {
+describe('a step that fails', () => {
+  it('ends every request with the error, and the next one works', async () => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
     const sequences = [1, 2, 3].map((token) => engine.start(paperSequence([token], 50)));
     await until(() => generated(sequences[0]!).length >= 5);
@@ -156,7 +156,7 @@ describe('where a step fails', () => {
     expect(generated(next)).toEqual(paperTokens([4], 6, 0));
   });
 
-  it.each(['plan', 'takeMoves'] as const)('in the scheduler (%s), too', async (name) => {
+  it.each(['plan', 'takeMoves'] as const)('in the scheduler (%s) does so, too', async (name) => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
     const sequences = [1, 2, 3].map((token) => engine.start(paperSequence([token], 50)));
     await until(() => generated(sequences[0]!).length >= 5);
@@ -178,7 +178,7 @@ describe('where a step fails', () => {
     expect(generated(next)).toEqual(paperTokens([4], 6, 0));
   });
 
-  it('and starting afresh does as well, every request ends', async () => {
+  it('ends every request if starting afresh fails as well', async () => {
     const engine = createPaperEngine({ pages: 8, slots: 1, rows: 32 });
     const sequences = [1, 2].map((token) => engine.start(paperSequence([token], 50)));
     await until(() => generated(sequences[0]!).length >= 5);
@@ -191,7 +191,7 @@ describe('where a step fails', () => {
     await engine.loop.close();
   });
 
-  it('the step that waits for its tokens is let go', async () => {
+  it('lets go of the step that waits for its tokens', async () => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
     const { launch } = engine.runner.launcher;
     engine.runner.launcher.launch = (parts, options) => {
@@ -233,7 +233,7 @@ it.each([
   },
 );
 
-it('closing ends what runs and what waits', async () => {
+it('closing the engine loop ends running and waiting requests', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 1, rows: 32 });
   const sequences = [1, 2].map((token) => engine.start(paperSequence([token], 200)));
   await until(() => generated(sequences[0]!).length >= 3);

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { TokenCounts } from '../../../../src/engine/text/run/progress.ts';
 import { randomInteger } from '../../random.ts';
 
-it.each([1, 5, 300])('of tokens below %i, by token', (below) => {
+it.each([1, 5, 300])('token counts of tokens below %i equal those of a map', (below) => {
   const random = randomInteger(below);
   const counts = new TokenCounts();
   const wanted = new Map<number, number>();

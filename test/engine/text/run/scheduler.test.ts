@@ -87,7 +87,7 @@ function checkStep(parts: readonly PlannedPart[], before: ReadonlyMap<Sequence, 
   }
 }
 
-describe('any requests, tight pages, aborts at any moment', () => {
+describe('random requests on few pages, with aborts at any moment', () => {
   it.each([
     ...[1, 2, 3, 4, 5].map((seed) => ({ seed, limits: LIMITS })),
     ...[6, 7].map((seed) => ({
@@ -134,7 +134,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
   });
 });
 
-describe('a step', () => {
+describe('a planned step', () => {
   it('decodes every running sequence before it takes up prompts, oldest first', () => {
     const scheduler = new Scheduler({ pages: 64, slots: 4, rows: 40 });
     const [a, b] = [add(scheduler, 8, 50), add(scheduler, 8, 50)];
@@ -191,7 +191,7 @@ describe('a step', () => {
     expect(scheduler.running).toEqual([]);
   });
 
-  it('leaves a sequence waiting while its pages are missing, and lets nobody younger past it', () => {
+  it('leaves a sequence waiting while its pages are missing, and lets no younger one pass', () => {
     const scheduler = new Scheduler(LIMITS);
     const long = add(scheduler, PAGE_TOKENS * 8, 4);
     const large = add(scheduler, PAGE_TOKENS * 12 - 2, 1);
@@ -202,8 +202,8 @@ describe('a step', () => {
   });
 });
 
-describe('when pages run out', () => {
-  it('the youngest gives its pages back and is the next to run', () => {
+describe('the scheduler out of pages', () => {
+  it('takes them from the youngest sequence, which is the next to run', () => {
     const scheduler = new Scheduler({ pages: 6, slots: 4, rows: 256 });
     const sequences = [0, 1, 2].map(() => add(scheduler, PAGE_TOKENS * 2 - 2, 40));
     const later = add(scheduler, 4, 4);
@@ -216,7 +216,7 @@ describe('when pages run out', () => {
     expect(sequences.every((sequence) => sequence.progress.generated === 40)).toBe(true);
   });
 
-  it('a retracted sequence comes back only when its last token has arrived', () => {
+  it('resumes a retracted sequence only when its last token has arrived', () => {
     const scheduler = new Scheduler({ pages: 4, slots: 2, rows: 256 });
     const [old, young] = [add(scheduler, PAGE_TOKENS * 2 - 1, 60), add(scheduler, PAGE_TOKENS * 2 - 1, 60)];
     const first = scheduler.plan();
@@ -232,7 +232,7 @@ describe('when pages run out', () => {
   });
 });
 
-it('after a restart everything waits again, in order, nothing on its way', () => {
+it('a restart of the scheduler makes all sequences wait again, in order, nothing in flight', () => {
   const scheduler = new Scheduler(LIMITS);
   const sequences = [5, 40, 7, 9, 3].map((length) => add(scheduler, length, 9));
   answer(scheduler, scheduler.plan());

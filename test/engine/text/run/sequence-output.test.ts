@@ -200,14 +200,14 @@ describe('stop expressions', () => {
   });
 });
 
-it('a stop that becomes complete too early is text like any other', () => {
+it('a stop string that becomes complete too early is text like any other', () => {
   const matcher = matcherOf(['end', '/\\d+/', 'xend!']);
   expect(textOf(matcher.push(piece('an end 12 xend'), false).pieces)).toBe('an end 12 ');
   const { pieces, matched } = matcher.push(piece('s 3 end'));
   expect([textOf(pieces), matched]).toEqual(['xends ', '\\d+']);
 });
 
-it('tokens of a stop are told without text; a token that is cut keeps what is before it', () => {
+it('tokens of a stop are reported without text; a token that is cut keeps the text before it', () => {
   const matcher = matcherOf(['STOP']);
   const released = ['one S', 'TO', 'P two'].flatMap((text, id) => matcher.push(piece(text, id)).pieces);
   expect(released).toEqual([piece('one ', 0), piece('', 1), piece('', 2)]);

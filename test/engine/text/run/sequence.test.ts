@@ -71,7 +71,7 @@ describe('a sequence ends', () => {
     expect(end).toMatchObject({ finishReason: 'stop', matchedStop: 'two', completionTokens: 7 });
   });
 
-  it('once: an abort after the end says nothing more', () => {
+  it('once: an abort after the end emits no event', () => {
     const { sequence, events } = start({ maxTokens: 1 });
     sequence.acceptToken(97);
     const count = events.length;
@@ -80,7 +80,7 @@ describe('a sequence ends', () => {
   });
 });
 
-describe('what is held back', () => {
+describe('text that is held back', () => {
   it('comes out where the stop string does not follow, with its ids', () => {
     const { sequence, events } = start({ stop: ['<end>'] });
     for (const id of bytes('a<e')) sequence.acceptToken(id);

@@ -22,7 +22,7 @@ function prompts(...lengths: number[]): Sequence[] {
   return lengths.map((length) => paperSequence(Array<number>(length).fill(1), 9));
 }
 
-it('gives decoding sequences a row each and the rest of the step to prefill chunks', () => {
+it('a step plan gives decoding sequences a row each and the rest of the step to prefill chunks', () => {
   const running = prompts(40, 8, 30);
   running[1]!.progress.computed = 7;
   expect(plan({ running, secure: () => true, chunk }, 64)).toEqual([
@@ -34,13 +34,13 @@ it('gives decoding sequences a row each and the rest of the step to prefill chun
   expect(running.map(({ progress }) => progress.inFlight)).toEqual([1, 1, 0]);
 });
 
-it('leaves out a sequence without pages, and counts nothing as computed for it', () => {
+it('a step plan leaves out a sequence without pages, and counts nothing as computed for it', () => {
   const running = prompts(20, 20);
   expect(plan({ running, secure: (sequence) => sequence !== running[0], chunk }, 64)).toEqual([[1, 0, 20]]);
   expect(running[0]!.progress).toMatchObject({ computed: 0, inFlight: 0, processed: 0 });
 });
 
-it('leaves out a sequence that was retracted for another one, and one whose pages are still to be loaded', () => {
+it('a step plan leaves out a retracted sequence, and one whose pages are still to be loaded', () => {
   const [first, retracted, loading] = prompts(10, 10, 10) as [Sequence, Sequence, Sequence];
   loading.placement.prefix.loads.push({ cached: {} as CachedPage, bytes: new Uint8Array(0) });
   const source = {
@@ -54,7 +54,7 @@ it('leaves out a sequence that was retracted for another one, and one whose page
   expect(plan(source, 64)).toEqual([[0, 0, 10]]);
 });
 
-it('computes of a prompt what the source asks for, and leaves the other rows of the step to later prompts', () => {
+it('a step plan computes of a prompt what the source asks for, and leaves other rows to later prompts', () => {
   const running = prompts(100, 50);
   const source = { running, secure: () => true, chunk: (_: Sequence, rows: number) => Math.min(rows, 32) };
   expect(plan(source, 64)).toEqual([
@@ -63,7 +63,7 @@ it('computes of a prompt what the source asks for, and leaves the other rows of 
   ]);
 });
 
-describe('where phases are apart', () => {
+describe('step plans with phases apart', () => {
   const steps = (running: Sequence[], count: number): [number, number, number][][] => {
     const all = [...running];
     let last: Phase | null = null;
@@ -74,14 +74,14 @@ describe('where phases are apart', () => {
     });
   };
 
-  it('steps of prompts and of tokens after them take turns', () => {
+  it('take turns of prompts and of tokens after them', () => {
     const running = prompts(100, 8);
     running[1]!.progress.computed = 8;
     running[1]!.progress.inFlight = 1;
     expect(steps(running, 4)).toEqual([[[1, 8, 1]], [[0, 0, 64]], [[1, 9, 1]], [[0, 64, 36]]]);
   });
 
-  it('tokens that are computed again are rows of the phase that they had', () => {
+  it('compute tokens again as rows of the phase that they had', () => {
     const again = paperSequence(Array<number>(40).fill(1), 99);
     again.progress.ids.push(...Array<number>(30).fill(2));
     expect(steps([again], 4)).toEqual([[[0, 0, 40]], [[0, 40, 16]], [[0, 56, 14]], [[0, 70, 1]]]);

@@ -47,7 +47,7 @@ async function scored(model: TextModel, ids: number[], count: number): Promise<[
 let rounded: TextModel;
 beforeAll(async () => void (rounded = await open({ quantization: 'int8', activationDtype: 'int8' })));
 
-test('requests together give what each gives alone', async () => {
+test('requests with activations in 8 bits together give what each gives alone', async () => {
   const requests = Array.from({ length: 6 }, (_, i) => greedy(prompt(3 + i * 17, i), 10 + i));
   const single: unknown[] = [];
   for (const request of requests) single.push((await collect(rounded.generate(request))).ids[0]);
@@ -57,7 +57,7 @@ test('requests together give what each gives alone', async () => {
   expect(together).toEqual(single);
 });
 
-test('log probabilities are near those of floats, and others', async () => {
+test('log probabilities of activations in 8 bits are near those of floats, and differ', async () => {
   const floats = await open({ quantization: 'int8' });
   let [worst, compared] = [0, 0];
   for (let seed = 0; seed < 6; seed++) {
@@ -89,14 +89,14 @@ async function notesOf(options: Partial<TextModelOptions>, on = platform): Promi
   return notes;
 }
 
-test('opening tells which weights are multiplied by integers', async () => {
+test('a note names the weights that are multiplied by integers', async () => {
   expect(await notesOf({ quantization: 'int4', activationDtype: 'int8' })).toContain(
     '`activationDtype` int8: weights in int4 are multiplied by activations rounded to 8 bits',
   );
   expect((await notesOf({ quantization: 'int4' })).join()).not.toContain('activationDtype');
 });
 
-test('weights that are numbers, and software adapters, are refused', async () => {
+test('activations in 8 bits are refused for weights that are numbers, and on software adapters', async () => {
   await expect(open({ activationDtype: 'int8' })).rejects.toMatchObject({
     code: 'bad_request',
     param: 'activationDtype',
@@ -111,7 +111,7 @@ test('weights that are numbers, and software adapters, are refused', async () =>
   });
 });
 
-test('stored prompts are those of the same kernels', async () => {
+test('stored prompts of activations in 8 bits are found by the same kernels only', async () => {
   const named: string[] = [];
   const storing = {
     ...platform,

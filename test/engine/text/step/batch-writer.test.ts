@@ -44,7 +44,7 @@ const TEXT: TextInputs = { embeddings: false, positions: 1, attention: 'causal' 
 const IMAGE: TextInputs = { embeddings: true, positions: 3, attention: 'spans' };
 const lengthAt = (): number => 1;
 
-it('rows of several sequences, their pages by kind and who is sampled', () => {
+it('the batch writer writes rows of several sequences, their pages by kind and who is sampled', () => {
   const { writer, used, words, table } = writerFor(TEXT);
   writer.begin({ adapted: true });
   const tables = [
@@ -90,7 +90,7 @@ it('rows of several sequences, their pages by kind and who is sampled', () => {
   });
 });
 
-it('input embeddings, positions of three parts, and tiles that end where spans do', () => {
+it('the batch writer writes input embeddings, positions of three parts, and tiles that end where spans do', () => {
   const { writer, used, words, table } = writerFor(IMAGE);
   writer.begin();
   const image = { first: 2, end: 6 };
@@ -150,7 +150,7 @@ it('rows of padding see the text before them and no other', () => {
   ]);
 });
 
-it('a span that a step would cut, and embeddings for a model without, are mistakes of the caller', () => {
+it('a span that a step would cut, and embeddings for a model without them, are assertions', () => {
   const { writer } = writerFor(IMAGE);
   const part = { first: 0, rows: 4, ids: [1, 2, 3, 4, 5], slot: 0, tables: [[0], [0]], lengthAt };
   writer.begin();

@@ -54,7 +54,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => model.close());
 
-test('each is that of transformers, as are the best at its place', async () => {
+test('log probabilities of a prompt are those of transformers, as are the best at each place', async () => {
   const stored = openStored('llama');
   const golden = stored.cases.find(({ name }) => name === 'default') ?? stored.cases[0]!;
   const rows = await stored.logits(golden.name);
@@ -81,10 +81,10 @@ test('each is that of transformers, as are the best at its place', async () => {
 describe.each([
   ['the model', undefined],
   ['an adapter', 'all'],
-])('of %s', (_, lora) => {
+])('log probabilities of a prompt by %s', (_, lora) => {
   const own = lora === undefined ? {} : { lora };
 
-  test('a token is told as when it was drawn', async () => {
+  test('are those of the tokens when they were drawn', async () => {
     const ids = prompt(11, 4);
     const drawn: TokenLogprob[] = [];
     for (const event of await all(model, { ...greedy(ids, 40), logprobs: 3, ...own }))
@@ -93,7 +93,7 @@ describe.each([
     expect(read.slice(ids.length).map(({ text: __, ...told }) => told)).toEqual(drawn);
   });
 
-  test('company and the size of chunks change nothing, and nothing is taken from the cache', async () => {
+  test('do not depend on other requests or the size of chunks, and take nothing from the cache', async () => {
     const lengths = [1, 2, 33, 70, 16];
     const alone: PromptToken[][] = [];
     for (const [i, length] of lengths.entries()) alone.push(await readPrompt(model, prompt(length, i), own));
@@ -115,7 +115,7 @@ describe.each([
   });
 });
 
-test('they come once, before any text of any choice', async () => {
+test('prompt log probabilities come once, before any text of any choice', async () => {
   const request = { ...greedy(prompt(40, 2), 3), n: 3, temperature: 1, seed: 5, promptLogprobs: 0 };
   const events = await all(model, request);
   const tokens = promptOf(events);
@@ -126,7 +126,7 @@ test('they come once, before any text of any choice', async () => {
   expect(types.length).toBeGreaterThan(3);
 });
 
-test('where a grammar forces the text, too', async () => {
+test('prompt log probabilities come where a grammar forces the text, too', async () => {
   const events = await all(model, {
     ...greedy(prompt(5, 2), 8),
     constraint: { type: 'regex', pattern: 'abcd' },
@@ -138,7 +138,7 @@ test('where a grammar forces the text, too', async () => {
   expect(text).toBe('abcd');
 });
 
-test('without tokens to follow a prompt is read, and that is all', async () => {
+test('a request for no tokens reads its prompt and ends', async () => {
   for (const length of [1, 32, 33]) {
     const events = await all(model, { ...greedy(prompt(length, 6), 0), n: 2 });
     expect(events.filter(({ type }) => type === 'delta')).toEqual([]);

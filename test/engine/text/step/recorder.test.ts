@@ -25,7 +25,7 @@ function routesOf({ routedExperts }: Done): { shape: number[]; ids: number[] } {
 
 const NAMES: GoldenName[] = ['qwen3-moe', 'olmoe'];
 
-describe.each(NAMES)('%s', (name) => {
+describe.each(NAMES)('the recorder of %s', (name) => {
   const [golden] = goldenCases(name);
   const { prompt_ids: prompt, tokens } = golden!.greedy!;
   const routed = golden!.routed!;
@@ -41,7 +41,7 @@ describe.each(NAMES)('%s', (name) => {
   }, 240_000);
   afterAll(() => model.close());
 
-  test('each row goes where transformers sends it', async () => {
+  test('records the experts of each row as transformers chooses them', async () => {
     for (const from of [0, 7, prompt.length]) {
       const [end] = await done(model, { ...greedy(prompt, 32), routedExperts: { from } });
       const wanted = routed.slice(from, prompt.length + tokens.length - 1);
@@ -50,7 +50,7 @@ describe.each(NAMES)('%s', (name) => {
     }
   });
 
-  test('states are what the head was told', async () => {
+  test('records the states that the head multiplies', async () => {
     const stored = openStored(name);
     const of = stored.cases[0]!;
     const wanted = await stored.logits('default.states');
@@ -72,7 +72,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(last!.routedExperts).toBeUndefined();
   });
 
-  test('in company each request is told of its own, whatever choices share', async () => {
+  test('records of each request its own beside others, whatever choices share', async () => {
     const request = (seed: number): TextRequest => ({
       prompt: { ids: prompt.slice(seed) },
       temperature: 1.2,
@@ -91,8 +91,8 @@ describe.each(NAMES)('%s', (name) => {
   });
 });
 
-describe('what is not recorded is refused by the option that records it', () => {
-  test('dense models have no experts', async () => {
+describe('values that are not recorded', () => {
+  test('are refused for dense models, which have no experts', async () => {
     const model = await openGolden('llama', { maxRunningRequests: 1 });
     const ids = [5, 6, 7];
     await expect(done(model, { ...greedy(ids, 2), hiddenStates: 'all' })).rejects.toMatchObject({
@@ -107,7 +107,7 @@ describe('what is not recorded is refused by the option that records it', () => 
     await model.close();
   });
 
-  test('and a beginning behind the prompt', async () => {
+  test('are refused from a beginning behind the prompt', async () => {
     const closed = await openGolden('olmoe', { maxRunningRequests: 1 });
     await expect(done(closed, { ...greedy([5], 2), routedExperts: { from: 0 } })).rejects.toThrow(
       '`enableRoutedExperts`',

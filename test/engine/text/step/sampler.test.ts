@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { collect, greedy, openGolden } from '../../fixture.ts';
 
-it('a constraint that has no say any more leaves the masks of the others where they are', async () => {
+it('a constraint that has ended leaves the masks of the others where they are', async () => {
   const model = await openGolden('qwen3', { reasoningParser: 'think' });
   try {
     // The reasoning of this sequence ends during the other's text; after that it has no constraint.
@@ -30,7 +30,7 @@ it('a constraint that has no say any more leaves the masks of the others where t
   }
 });
 
-it('an end token that the model does not have is none', async () => {
+it('an end token that the model does not have is ignored', async () => {
   const prompts = [
     [5, 9, 40],
     [7, 3],

@@ -55,7 +55,7 @@ async function expectStates(
   await Promise.all(files.sources.map((source) => source.close()));
 }
 
-it.each(WAYS)('two images among words, %s', async (_, as, plain) => {
+it.each(WAYS)('states of two images among words, %s', async (_, as, plain) => {
   const on = disguise(device, as);
   const golden = await openModuleGolden('qwen-text-images');
   const half = multimodalText(golden.config, golden.class)!;
@@ -93,7 +93,7 @@ it.each(WAYS)('two images among words, %s', async (_, as, plain) => {
 describe.each([
   ['flux2-texts', 'flux2/text_encoder', [10, 20, 30]],
   ['flux2-klein-texts', 'flux2-klein/text_encoder', [9, 18, 27]],
-])('%s: padding, after several layers', (name, folder, depths) => {
+])('states of %s: padding, after several layers', (name, folder, depths) => {
   it.each(WAYS)('%s', async (_, as, plain) => {
     const golden = await openModuleGolden(name);
     const isAlone = textClasses().some((one) => one.name === golden.class);

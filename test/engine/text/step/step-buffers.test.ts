@@ -42,7 +42,7 @@ function paperDevice(): { device: Device; bytes: Uint8Array[]; writes: number[] 
   return { device: device as unknown as Device, bytes, writes };
 }
 
-it('a decoding step is one write, and its rotary frequencies are written with the first step only', () => {
+it('a decode step is one write, and its rotary frequencies are written with the first step only', () => {
   const { device, bytes, writes } = paperDevice();
   const buffers = createStepBuffers(device, CAPACITY);
   const writer = new BatchWriter(buffers, MODEL);

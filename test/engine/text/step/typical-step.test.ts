@@ -47,7 +47,7 @@ async function timedOf(name: 'cpu' | 'discrete', contextLength: number): Promise
   return timed.filter(([key], at) => timed.findIndex(([other]) => other === key) === at);
 }
 
-it('prompts have cached tokens before them, and decode rows contexts of their own', async () => {
+it('prompts of a typical step have cached tokens before them, and decode rows contexts of their own', async () => {
   // 96 tokens of context: 3 pages, one chunk. Four heads on two key heads.
   expect(await timedOf('discrete', 96)).toEqual([
     ['attention-prompt f16, 32 rows, 4 heads of 32 on 2', [2, 2, 1]],
@@ -58,7 +58,7 @@ it('prompts have cached tokens before them, and decode rows contexts of their ow
   ]);
 });
 
-it('attention of software adapters has no variants, and is left out', async () => {
+it('attention of software adapters has no variants, and is left out of a typical step', async () => {
   const timed = await timedOf('cpu', 96);
   expect(timed.length).toBeGreaterThan(0);
   for (const [key, groups] of timed) expect([key, groups[0]]).toEqual([undefined, 0]);

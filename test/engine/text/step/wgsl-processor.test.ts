@@ -8,7 +8,7 @@ import { collect, greedy, openGolden } from '../../fixture.ts';
 const HEAD = 'fn process(token: u32, logit: f32, position: u32, count: u32) -> f32 {';
 const written = (body: string): string => `${HEAD}\n${body}\n}`;
 
-describe('a text is read before it is compiled', () => {
+describe('the text of a WGSL processor is read before it is compiled', () => {
   const none = { declared: new Set(['logits', 'counts']), builtin: new Set(['f32', 'exp']) };
 
   it('every loop spends fuel, and no line moves', () => {
@@ -40,12 +40,12 @@ describe('a text is read before it is compiled', () => {
   });
 });
 
-it('may have constants of its own, and any names within', () => {
+it('a WGSL processor may have constants of its own, and any names within', () => {
   const source = `const mine = 2.0;\n${written('const exp = mine; let f = exp; return f;')}`;
   expect(fuelled(source, { declared: new Set(), builtin: new Set(['exp']) })).toBe(source);
 });
 
-describe('in a model', () => {
+describe('WGSL processors in a model', () => {
   let model: TextModel;
   beforeAll(async () => {
     model = await openGolden('qwen3', { customLogitProcessors: true });
@@ -60,7 +60,7 @@ describe('in a model', () => {
   const idsOf = async (asked: TextRequest): Promise<number[]> =>
     (await collect(model.generate(asked))).ids[0]!;
 
-  test('a function changes logits by token, position and count', async () => {
+  test('change logits by token, position and count', async () => {
     expect(await idsOf(withSource(written('return logit;')))).toEqual(await idsOf(request));
     const last = written('return f32(token);');
     expect(await idsOf(withSource(last))).toEqual(Array(10).fill(model.info.vocabSize - 1));
@@ -73,7 +73,7 @@ describe('in a model', () => {
     expect(await idsOf(withSource(fresh))).toEqual(Array.from({ length: 10 }, (_, i) => i));
   });
 
-  test('a broken one that comes twice at a time is refused twice, and others go on', async () => {
+  test('are refused twice if broken ones come twice at a time, and others go on', async () => {
     const broken = withSource(written('return missing;'));
     const outcomes = await Promise.allSettled([request, broken, broken].map(idsOf));
     expect(outcomes[0]).toEqual({ status: 'fulfilled', value: await idsOf(request) });
@@ -84,7 +84,7 @@ describe('in a model', () => {
   test.each([
     ['a name that is not for it to use', 'return sampled[0];', /the name sampled/],
     ['another name that is missing', 'return absent;', /absent/],
-  ])('one that is refused is refused again, and others go on: %s', async (_, body, message) => {
+  ])('are refused again once refused, and others go on: %s', async (_, body, message) => {
     for (let time = 0; time < 3; time++) {
       const [well, refused] = await Promise.allSettled([request, withSource(written(body))].map(idsOf));
       expect(well).toMatchObject({ status: 'fulfilled' });
@@ -105,7 +105,7 @@ describe('in a model', () => {
     ['minus infinity', `return -${INFINITY};`],
     ['NaN for one token', `return select(logit, ${NAN}, token == 77u);`],
     ['minus infinity for one token', `return select(logit, -${INFINITY}, token == 330u);`],
-  ])('one that returns %s is the fault of its request, and others go on', (_, body) => {
+  ])('that return %s are the fault of their request, and others go on', (_, body) => {
     test.each<[string, Partial<TextRequest>]>([
       ['alone', {}],
       ['with log probabilities', { logprobs: 3 }],
@@ -128,7 +128,7 @@ describe('in a model', () => {
     });
   });
 
-  test('NaN at a later token ends the text there, with the error', async () => {
+  test('end the text with the error if NaN comes at a later token', async () => {
     const broken = withSource(written(`return select(logit, ${NAN}, position == 7u && token == 3u);`));
     const told: number[] = [];
     const failure = await (async () => {
@@ -139,7 +139,7 @@ describe('in a model', () => {
     expect(told).toHaveLength(3);
   });
 
-  test('each row of a batch has its own, or none', async () => {
+  test('belong to one row of a batch each, or none', async () => {
     const sources = [3, 5, 7].map((id) => written(`return select(logit, 500.0, token == ${id}u);`));
     const asked = [...sources.map(withSource), request, withSource(sources[0]!)];
     const alone = [];
@@ -151,7 +151,7 @@ describe('in a model', () => {
   test.each([
     [written('return logit +;'), /line 2:/],
     [written('return token;'), /line 2:.*return/],
-  ])('what does not compile is told: %s', async (source, message) => {
+  ])("are refused with the compiler's message: %s", async (source, message) => {
     const failure = await idsOf(withSource(source)).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'bad_request', param: 'processors' });
     expect((failure as Error).message).toMatch(message);
@@ -159,7 +159,7 @@ describe('in a model', () => {
   });
 
   test.each([['loop { }'], ['while true { }'], ['for (;;) { for (;;) { } }']])(
-    'what does not end is ended: %s',
+    'are ended if they do not end: %s',
     async (endless) => {
       const other = idsOf({ ...request, maxTokens: 40 });
       const failure = await idsOf(withSource(written(`${endless}\nreturn logit;`))).catch(
@@ -171,7 +171,7 @@ describe('in a model', () => {
     },
   );
 
-  test('one that leaves nothing, or writes beyond its own arrays, hurts nobody', async () => {
+  test('do no harm if they leave nothing, or write beyond their own arrays', async () => {
     const nothing = written('return -3.4e38;');
     await expect(idsOf(withSource(nothing))).rejects.toThrow('leaves none');
     const beyond = written(
@@ -182,7 +182,7 @@ describe('in a model', () => {
   });
 });
 
-test('a model that was not opened for them takes none', async () => {
+test('a model that was not opened for WGSL processors takes none', async () => {
   const model = await openGolden('qwen3');
   const asked = {
     ...greedy([5], 2),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { STEP_INTERVAL } from '../../../../src/grammar/bounds/compile-work.ts';
 import { CompileTurn, takeTurns } from '../../../../src/engine/text/threads/compile-turn.ts';
 
-it('ends after the granted steps, is reported, and goes on with the next grant', () => {
+it('a turn ends after the granted steps, is reported, and goes on with the next grant', () => {
   const turn = new CompileTurn();
   turn.grant(10 * STEP_INTERVAL);
   const reports: number[] = [];
@@ -17,7 +17,7 @@ it('ends after the granted steps, is reported, and goes on with the next grant',
   expect(reports).toEqual([10, 15, 20].map((count) => count * STEP_INTERVAL));
 });
 
-it('may be taken away at any time, and a stopped compilation waits for no turn', () => {
+it('a turn may be taken away at any time, and a stopped compilation waits for no turn', () => {
   const turn = new CompileTurn();
   turn.grant(Infinity);
   const reports: number[] = [];
@@ -32,7 +32,7 @@ it('may be taken away at any time, and a stopped compilation waits for no turn',
   expect(goesOn(12 * STEP_INTERVAL)).toBe(false);
 });
 
-it('is reported at intervals where nothing ends it', () => {
+it('a turn is reported at intervals if nothing ends it', () => {
   const reports: number[] = [];
   const goesOn = takeTurns(null, (steps) => reports.push(steps));
   for (let steps = 1_000_000; steps <= 12_000_000; steps += 1_000_000) expect(goesOn(steps)).toBe(true);

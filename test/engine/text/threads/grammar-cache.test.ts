@@ -12,8 +12,8 @@ const SUBSETS = { type: 'regex' as const, pattern: '(a|b)*a(a|b){9}' };
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe('what a grammar may take', () => {
-  it('is bounded in work, which no clock changes', () => {
+describe('the bounds of a grammar', () => {
+  it('are of work, which no clock changes', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => Math.random() * 1e9);
     let steps = 0;
     compileSource(SUBSETS, available, { onSteps: (spent) => ((steps = spent), true) });
@@ -23,20 +23,20 @@ describe('what a grammar may take', () => {
     );
   });
 
-  it('is given up where nobody waits any more', () => {
+  it('include its requests: it is given up when none waits', () => {
     expect(() => compileSource(SUBSETS, available, { onSteps: () => false })).toThrow(
       expect.objectContaining({ code: 'cancelled' }),
     );
   });
 
-  it('is bounded in size', () => {
+  it('are of size', () => {
     expect(() => compileSource({ type: 'regex', pattern: '(?:a{1000}){5000}' }, available)).toThrow(
       expect.objectContaining({ code: 'bad_request', message: expect.stringContaining('of over') }),
     );
   });
 });
 
-describe('grammars that come again', () => {
+describe('grammars in the cache', () => {
   it('are compiled once, where compiling is done', async () => {
     const away = vi.fn(async (constraint: typeof WIDE, bytes: Uint8Array) =>
       structuredClone(compileSource(constraint, bytes)),
@@ -60,7 +60,7 @@ describe('grammars that come again', () => {
     for (const tool of tools) expect((await grammars.get(tool)).compileMs).toBeNull();
   });
 
-  it('make room for others where much was worked out about them', async () => {
+  it('make room for others if much was computed for them', async () => {
     const vocabulary = smallVocabulary([]);
     const patterns = ['[ab]{300}', '[cd]{300}', '[ef]{300}'].map((pattern) => ({ ...WIDE, pattern }));
     const grammars = new GrammarCache(vocabulary, null, { mostBytes: 200_000 });
@@ -114,7 +114,7 @@ describe('grammars that come again', () => {
     expect(away).toHaveBeenCalledTimes(2);
   });
 
-  it('are tried anew where a busy machine had no time for them, which is not a bad request', async () => {
+  it('are compiled anew if a busy machine had no time for them, which is not a bad request', async () => {
     const away = vi
       .fn()
       .mockRejectedValueOnce(new EngineError('timed_out', 'too busy', { param: 'constraint' }))
@@ -126,7 +126,7 @@ describe('grammars that come again', () => {
     expect(away).toHaveBeenCalledTimes(2);
   });
 
-  it('any object is there from the start, whatever else is compiled', async () => {
+  it('include any object from the start, whatever else is compiled', async () => {
     const grammars = new GrammarCache(smallVocabulary([]), () => new Promise(() => {}));
     void grammars.get(WIDE);
     for (let i = 0; i < 2; i++) {
@@ -164,7 +164,7 @@ describe('grammars that come again', () => {
     again.abort();
   });
 
-  it('are tried anew where they failed', async () => {
+  it('are compiled anew if they failed', async () => {
     const away = vi
       .fn()
       .mockRejectedValueOnce(new Error('gone'))

@@ -81,7 +81,7 @@ describe('grammars take turns', () => {
   });
 });
 
-describe('a thread', () => {
+describe('a thread of grammars', () => {
   it('that runs out of memory is replaced at once, and its grammar refused', async () => {
     const { add, tick, threads, finished } = simulation();
     const large = add('large', 100);

@@ -6,7 +6,7 @@ import { TURN_STEPS } from '../../../../src/engine/text/threads/grammar-jobs.ts'
 import { MOST_HEAP, RUNNING, THREADS } from '../../../../src/engine/text/threads/grammar-threads.ts';
 import { MILLION, simulation } from '../simulated-threads.ts';
 
-describe('one thread is free for a new grammar', () => {
+describe('a thread is free for a new grammar', () => {
   const beside = async (count: number) => {
     const simulated = simulation();
     for (let i = 0; i < count; i++) simulated.add('long', 5000 + i);
@@ -35,7 +35,7 @@ describe('one thread is free for a new grammar', () => {
     }
   });
 
-  it('and small ones that take it set no other one back', async () => {
+  it('if small ones take it, which set no other one back', async () => {
     const { add, tick, threads } = await beside(THREADS - 1);
     await tick(20);
     const long = threads.map(({ task }) => task).filter((task) => task !== null);
@@ -48,7 +48,7 @@ describe('one thread is free for a new grammar', () => {
     }
   });
 
-  it('and those that were set back do not take it', async () => {
+  it('if others were set back, which do not take it', async () => {
     const { threads, tick } = await beside(20);
     const begun = async () => {
       await tick();

@@ -68,7 +68,7 @@ it.each([
   });
 });
 
-it('a thread compiles what it is asked for, and nothing that nobody waits for', async () => {
+it('a thread compiles what requests ask for, and nothing that no request waits for', async () => {
   const connect = (): Port => {
     let toFar: (message: unknown) => void = () => {};
     let toNear: (message: unknown) => void = () => {};

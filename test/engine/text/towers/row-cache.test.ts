@@ -28,7 +28,7 @@ function cacheOfThree(on = device) {
   return { cache, needed, add, keys, used: () => on.memoryUsed - before };
 }
 
-it('the rows that were used longest ago leave when the budget is full', async () => {
+it('the least recently used rows of media leave when the budget is full', async () => {
   const { cache, add, keys, used } = cacheOfThree();
   for (const key of ['a', 'b', 'c']) await add(key);
   expect(used()).toBe(6 * BLOCK);
@@ -66,7 +66,7 @@ it('rows that were allocated and not kept are freed', async () => {
   expect([used(), keys('a')]).toEqual([0, []]);
 });
 
-it('rows that nobody needs make room for others, and rows that are needed do not', async () => {
+it('unneeded rows make room for others, and needed rows do not', async () => {
   const small = await openTestDevice({ memoryBudget: 8 * BLOCK });
   const { cache, needed, add, keys } = cacheOfThree(small);
   cache.most = Infinity;

@@ -85,8 +85,8 @@ async function expectTokens(model: TextModel, { request, greedy }: Asked): Promi
 describe.each([
   ['Qwen2.5-VL', qwen],
   ['InternVL', internvl],
-])('%s', (_, open) => {
-  it('its layers are in host memory where the pages take what the budget leaves, as the plan says', async () => {
+])('a tower of %s', (_, open) => {
+  it('has layers in host memory if the pages take what the budget leaves, as planned', async () => {
     const family = await open();
     const ample = await opened(family.path);
     const { memory } = ample.model.info;
@@ -136,7 +136,7 @@ describe.each([
   });
 });
 
-it('an adapter that is loaded gets the room of an idle tower', async () => {
+it('a LoRA that is loaded gets the room of an idle tower', async () => {
   const folder = fileURLToPath(new URL('../../../golden/pixtral', import.meta.url));
   const { conversations, adapted } = JSON.parse(await readFile(`${folder}/mistral3.json`, 'utf8')) as {
     conversations: Record<string, Conversation>;

@@ -27,7 +27,7 @@ function outcome(source: string): Pick<Case, 'text' | 'error'> {
   }
 }
 
-it('gives the text that Python gives, and refuses what Python refuses', () => {
+it('a Jinja template gives the text that Python gives, and refuses what Python refuses', () => {
   const different = golden.cases.flatMap(({ source, text, error }) => {
     const ours = outcome(source);
     const agrees = text === undefined ? ours.error !== undefined : ours.text === text;
@@ -40,7 +40,7 @@ it('gives the text that Python gives, and refuses what Python refuses', () => {
 /** Exceptions that both have. */
 const NAMED = ['TypeError', 'ValueError', 'ZeroDivisionError', 'UndefinedError', 'TemplateSyntaxError'];
 
-it('refuses for the reason that Python gives', () => {
+it('a Jinja template is refused for the reason that Python gives', () => {
   const refused = golden.cases.filter(
     ({ source, error }) =>
       error !== undefined && NAMED.includes(error) && !/\{% (include|extends|import)/.test(source),

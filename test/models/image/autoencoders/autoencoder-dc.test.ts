@@ -31,7 +31,7 @@ describe('the encoder', () => {
   });
 });
 
-describe('configurations', () => {
+describe('configurations of AutoencoderDC', () => {
   it('the published one is read', () => {
     const config = readAutoencoderDCConfig({
       downsample_block_type: 'Conv',

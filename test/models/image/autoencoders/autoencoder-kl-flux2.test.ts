@@ -26,7 +26,7 @@ describe('encoder', () => {
   });
 });
 
-describe('configurations', () => {
+describe('configurations of AutoencoderKLFlux2', () => {
   it('have the defaults of diffusers', () => {
     expect(readAutoencoderKLFlux2Config({})).toMatchObject({
       channels: [128, 256, 512, 512],

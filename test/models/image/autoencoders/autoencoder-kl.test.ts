@@ -75,7 +75,7 @@ describe('strips of three rows', () => {
   });
 });
 
-describe('configurations', () => {
+describe('configurations of AutoencoderKL', () => {
   it('have the defaults of diffusers where they are left out or null', () => {
     expect(readAutoencoderKLConfig({ shift_factor: null, latents_mean: null })).toMatchObject({
       channels: [64],
@@ -112,7 +112,7 @@ describe('configurations', () => {
       { latents_mean: [0, 0, 0, 0], latents_std: [1, 1, 0, 1] },
       'a mean and a spread above 0 for each of 4 channels are needed',
     ],
-  ])('%j is no such pair', (config, message) => {
+  ])('are damaged with %j', (config, message) => {
     expect(() => readAutoencoderKLConfig(config)).toThrow(
       expect.objectContaining({
         code: 'bad_checkpoint',

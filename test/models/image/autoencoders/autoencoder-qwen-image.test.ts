@@ -128,7 +128,7 @@ describe('clips', () => {
   });
 });
 
-describe('configurations', () => {
+describe('configurations of AutoencoderKLQwenImage', () => {
   it('attention at other resolutions is refused', () => {
     expect(() => readAutoencoderQwenImageConfig({ attn_scales: [0.5] })).toThrow(
       'config.json: attn_scales [0.5] is not built; choose a checkpoint that has []',

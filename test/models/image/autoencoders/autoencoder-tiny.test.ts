@@ -26,7 +26,7 @@ describe('encoder', () => {
   });
 });
 
-describe('refusals', () => {
+describe('refused configurations of AutoencoderTiny', () => {
   it.each([
     [{ act_fn: 'gelu' }, 'config.json: act_fn "gelu" is not built; choose a checkpoint that has "relu"'],
     [

@@ -17,7 +17,7 @@ const SDXL = {
   upcast_attention: null,
 };
 
-it('of Stable Diffusion 1.5, where most is left out', () => {
+it('the configuration of Stable Diffusion 1.5 is read, in which most is left out', () => {
   const config = readUNetConfig({ cross_attention_dim: 768, attention_head_dim: 8 });
   expect(config).toMatchObject({ timeDims: 1280, groups: 32, eps: 1e-5, added: null, guidanceDims: null });
   expect(config.down.map(({ channels, attention }) => [channels, attention])).toEqual([
@@ -35,7 +35,7 @@ it('of Stable Diffusion 1.5, where most is left out', () => {
   ]);
 });
 
-it('of SDXL: heads, depths and what is added to the time', () => {
+it('the configuration of SDXL has heads, depths and inputs beside the time', () => {
   const config = readUNetConfig(SDXL);
   expect(config.down.map(({ attention }) => attention)).toEqual([
     null,
@@ -47,7 +47,7 @@ it('of SDXL: heads, depths and what is added to the time', () => {
   expect(config.added).toEqual({ columns: 2816, idDims: 256 });
 });
 
-it('of a pruned one: depths of its own on the way up, no middle attention', () => {
+it('the configuration of a pruned UNet has depths of its own on the way up, no middle attention', () => {
   const config = readUNetConfig({
     ...SDXL,
     reverse_transformer_layers_per_block: [[4, 4, 10], [2, 1, 1], 1],
@@ -65,11 +65,11 @@ it.each([
   [64, { height: 64, width: 64 }],
   [[96, 64], { height: 96, width: 64 }],
   [null, null],
-])('a sample size of %j', (given, wanted) => {
+])('the configuration of a UNet has a sample size of %j', (given, wanted) => {
   expect(readUNetConfig({ sample_size: given }).sampleSize).toEqual(wanted);
 });
 
-describe('refusals', () => {
+describe('refused configurations of a UNet', () => {
   it.each([
     [
       { attention_head_dim: 32 },

@@ -80,7 +80,7 @@ it('two pictures at once are two pictures, bit for bit', async () => {
   }
 });
 
-it('what no step changes may come from another tape', async () => {
+it('tensors that no step changes may come from another tape', async () => {
   const golden = await openModuleGolden('unet-sdxl');
   const model = await open(device, golden);
   const shapes: (readonly number[])[] = [];

@@ -93,7 +93,7 @@ function differingRows(a: Float32Array[], b: Float32Array[]): number[] {
 }
 
 for (const portable of onSecondDriver ? [false] : [false, true]) {
-  describe(portable ? 'without subgroups' : 'the adapter as it is', () => {
+  describe(portable ? 'an adapter without subgroups' : 'the adapter as it is', () => {
     let device: Device;
     beforeAll(async () => void (device = await openModelTestDevice({ portable })));
     afterAll(() => device.destroy());

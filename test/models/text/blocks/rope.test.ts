@@ -29,7 +29,7 @@ function newSpelling({ rope_scaling, rope_theta, ...config }: RopeCase['config']
 describe.each([
   { spelling: 'rope_theta and rope_scaling', spell: (config: RopeCase['config']) => config },
   { spelling: 'rope_parameters', spell: newSpelling },
-])('settings as $spelling', ({ spell }) => {
+])('RoPE settings as $spelling', ({ spell }) => {
   it.each(cases)('$name', ({ config, length, attention_scaling, inv_freq }) => {
     const rope = readRope(readConfig('config.json', spell(config)), config.head_dim);
     const frequencies = inverseFrequencies(rope, length);
@@ -39,7 +39,7 @@ describe.each([
   });
 });
 
-describe('sets of frequencies', () => {
+describe('sets of RoPE frequencies', () => {
   it.each(cases.filter((of) => /dynamic|longrope/.test(of.name)))(
     '$name: one for each length that matters',
     ({ config }) => {

@@ -18,7 +18,7 @@ const readings = JSON.parse(
 ) as Reading[];
 const cases = readings.map((reading) => [JSON.stringify(reading.config), reading] as const);
 
-describe('what transformers makes of a config.json', () => {
+describe('a configuration of Gemma has the values of transformers', () => {
   it.each(cases.filter(([, { error }]) => error === undefined))('%s', (_, { config, ...wanted }) => {
     const { heads, layers, ropes, ...read } = readGemmaConfig(config, config.architectures[0]);
     expect({
@@ -31,7 +31,7 @@ describe('what transformers makes of a config.json', () => {
     expect(layers.map((layer) => layer.rope)).toEqual(wanted.windows.map(rope));
   });
 
-  it.each(cases.filter(([, { error }]) => error !== undefined))('a refusal: %s', (_, { config }) => {
+  it.each(cases.filter(([, { error }]) => error !== undefined))('or a refusal: %s', (_, { config }) => {
     expect(() => readGemmaConfig(config, config.architectures[0])).toThrow(EngineError);
   });
 });
@@ -47,7 +47,7 @@ it.each([
   ],
   [{ layer_types: ['full_attention'] }, 'bad_checkpoint', /for each of 26 layers is needed/],
   [{ final_logit_softcapping: 0 }, 'bad_checkpoint', /final_logit_softcapping is 0/],
-])('%j is refused', (config, code, message) => {
+])('a configuration of Gemma with %j is refused', (config, code, message) => {
   expect(() => readGemmaConfig(config, 'Gemma3ForCausalLM')).toThrow(
     expect.objectContaining({ code, message: expect.stringMatching(message) }) as Error,
   );

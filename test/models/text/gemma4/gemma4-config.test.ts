@@ -78,7 +78,7 @@ it.each([
   [{ use_bidirectional_attention: 'all' }, /use_bidirectional_attention "all" is not built/],
   [{ per_layer_config: { 1: { head_dim: 32 }, 3: { head_dim: 64 } } }, /per_layer_config/],
   [{ per_layer_config: { 0: { head_dim: 32 } } }, /per_layer_config/],
-])('%j is refused', (changes, message) => {
+])('a configuration of Gemma 4 with %j is refused', (changes, message) => {
   expect(() => read({ ...PUBLISHED, ...changes })).toThrow(
     expect.objectContaining({ code: 'unsupported', message: expect.stringMatching(message) }) as Error,
   );

@@ -66,7 +66,7 @@ describe('a GGUF file and its checkpoint', () => {
   });
 });
 
-describe('a configuration', () => {
+describe('a configuration of gpt-oss', () => {
   it('has the defaults of transformers where it states nothing', () => {
     const { heads, layers, ropes, experts, ...rest } = readGptOssConfig({}, CLASS);
     expect(rest).toMatchObject({

@@ -19,7 +19,7 @@ const BASE = {
 const read = (family: string, changes: Record<string, unknown> = {}) =>
   readLlamaConfig({ ...BASE, ...changes }, `${family}ForCausalLM`);
 
-describe('shapes', () => {
+describe('shapes in a configuration', () => {
   it('are taken as stated', () => {
     expect(read('Llama', { head_dim: 24, tie_word_embeddings: true })).toMatchObject({
       vocabulary: 1000,
@@ -62,7 +62,7 @@ it('biases and head norms belong to their families', () => {
   });
 });
 
-describe('windows', () => {
+describe('windows in a configuration', () => {
   const windows = (family: string, changes: object) =>
     read(family, { ...changes }).layers.map(({ window }) => window);
 
@@ -97,7 +97,7 @@ describe('windows', () => {
   });
 });
 
-describe('the context', () => {
+describe('the context of a configuration', () => {
   const context = (rope_scaling: object, changes = {}) => read('Llama', { rope_scaling, ...changes }).context;
 
   it('is stretched by types that state the trained one', () => {
@@ -137,7 +137,7 @@ interface Reading {
   windows: (number | null)[];
 }
 
-describe('what transformers makes of a config.json', () => {
+describe('a configuration has the values of transformers', () => {
   const readings = JSON.parse(
     readFileSync(new URL('../../../golden/config-defaults.json', import.meta.url), 'utf8'),
   ) as Reading[];
@@ -160,12 +160,12 @@ describe('what transformers makes of a config.json', () => {
     });
   });
 
-  it.each(named.filter(({ error }) => error !== undefined))('a refusal: $text', ({ config }) => {
+  it.each(named.filter(({ error }) => error !== undefined))('or a refusal: $text', ({ config }) => {
     expect(() => readLlamaConfig(config, config.architectures[0])).toThrow(EngineError);
   });
 });
 
-describe('refusals', () => {
+describe('refusals of a configuration', () => {
   it.each([
     [
       { num_attention_heads: 6 },

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { readQwen3NextConfig } from '../../../../src/models/text/qwen3-next/qwen3-next-config.ts';
 
-describe('keys that are left out', () => {
-  it('are those of Qwen3-Next-80B-A3B', () => {
+describe('keys of Qwen3-Next that are left out', () => {
+  it('have the values of Qwen3-Next-80B-A3B', () => {
     const config = readQwen3NextConfig({}, 'Qwen3NextForCausalLM');
     expect(config).toMatchObject({
       vocabulary: 151936,
@@ -20,7 +20,7 @@ describe('keys that are left out', () => {
     expect(config.layers.filter(({ slot }) => slot === undefined).length).toBe(12);
   });
 
-  it('are those of Qwen3.5, dense and with experts', () => {
+  it('have the values of Qwen3.5, dense and with experts', () => {
     const dense = readQwen3NextConfig({}, 'Qwen3_5ForCausalLM');
     expect(dense).toMatchObject({ hidden: 4096, ffn: 12288, experts: null, vocabulary: 248320 });
     expect(dense.heads.kvHeads).toBe(4);
@@ -34,7 +34,7 @@ describe('keys that are left out', () => {
   });
 });
 
-it('a state has the rows of the convolution, the heads, and the rows of an unfinished chunk', () => {
+it('the state of a sequence has rows of the convolution, of the heads, and of an unfinished chunk', () => {
   const [layer] = readQwen3NextConfig({}, 'Qwen3_5ForCausalLM').layers;
   const columns = 2 * 16 * 128 + 32 * 128;
   expect(layer!.slot).toBe(3 * columns + 32 * 128 * 128 + 7 * (16 * 128 + 32 * 128 + 32));
@@ -43,7 +43,7 @@ it('a state has the rows of the convolution, the heads, and the rows of an unfin
 it.each([
   [{ num_hidden_layers: 2, layer_types: ['linear_attention', 'full_attention'] }, [true, false]],
   [{ num_hidden_layers: 3, full_attention_interval: 2 }, [true, false, true]],
-])('layers by %j', (json, linear) => {
+])('the kinds of layers come from %j', (json, linear) => {
   const { layers } = readQwen3NextConfig(json, 'Qwen3_5ForCausalLM');
   expect(layers.map(({ slot }) => slot !== undefined)).toEqual(linear);
   expect(layers.map(({ rope }) => rope === null)).toEqual(linear);
@@ -64,6 +64,6 @@ it.each([
   [{ linear_value_head_dim: 512 }, 'linear_value_head_dim 512 is not built'],
   [{ linear_conv_kernel_dim: 1 }, 'linear_conv_kernel_dim is 1, an integer from 2'],
   [{ num_hidden_layers: 1, layer_types: ['sliding_attention'] }, 'layer_types is ["sliding_attention"]'],
-])('%j is refused', (json, message) => {
+])('a configuration of Qwen3-Next with %j is refused', (json, message) => {
   expect(() => readQwen3NextConfig(json, 'Qwen3_5ForCausalLM')).toThrow(message);
 });

@@ -15,7 +15,7 @@ let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
-it.each(['qwen3-next', 'qwen3-5', 'qwen3-5-moe'])('%s', async (name) => {
+it.each(['qwen3-next', 'qwen3-5', 'qwen3-5-moe'])('the GGUF file of %s', async (name) => {
   const [stored, converted] = await Promise.all(
     ['', '/model.gguf'].map(async (file) => {
       const forward = await openForward(device, `${ROOT}/${name}${file}`);
@@ -31,7 +31,7 @@ it.each(['qwen3-next', 'qwen3-5', 'qwen3-5-moe'])('%s', async (name) => {
   });
 });
 
-describe('tensors of a file', () => {
+describe('tensors of a GGUF file of Qwen3-Next', () => {
   const [, dense] = QWEN3_NEXT_GGUF;
   const partsOf = (name: string) => dense!.parts({ name, shape: [8, 16] }, { num_hidden_layers: 3 });
 

@@ -20,7 +20,7 @@ describeGoldens(['t5', 't5-masked'], async (golden, device, run) => {
   expectAgreement(values[0]!, wanted);
 });
 
-describe('distances', () => {
+describe('distances in T5', () => {
   it('have the classes of the published encoders', () => {
     // transformers' T5Attention._relative_position_bucket of −200, −127 … for 32 classes up to 128
     const classes = distanceBuckets(readT5Config({ feed_forward_proj: 'gated-gelu' }), 201);
@@ -31,7 +31,7 @@ describe('distances', () => {
   });
 });
 
-describe('configurations', () => {
+describe('configurations of T5', () => {
   it.each([
     [
       { feed_forward_proj: 'relu' },

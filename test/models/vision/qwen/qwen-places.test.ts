@@ -8,7 +8,7 @@ const placed = (times: number[], rows: number, columns: number, first: number) =
   return { runs: [{ first, end }], grid: { times, rows, columns } };
 };
 
-it('a video that is longer than it is wide moves the text behind it by its time', () => {
+it('a video that is longer than wide moves the positions of the text behind it by its time', () => {
   const places = qwenPlaces(10, [placed([0, 2, 58], 1, 2, 2)]);
   expect(places).toEqual([
     [0, 0, 0],
@@ -24,7 +24,7 @@ it('a video that is longer than it is wide moves the text behind it by its time'
   ]);
 });
 
-it('a shorter one, as an image does, by its longer side', () => {
+it('a shorter video, like an image, moves the positions of the text behind it by its longer side', () => {
   const places = qwenPlaces(14, [placed([0, 1], 1, 4, 1), placed([0], 3, 1, 10)]);
   expect(places[9]).toEqual([5, 5, 5]);
   expect(places[10]).toEqual([6, 6, 6]);

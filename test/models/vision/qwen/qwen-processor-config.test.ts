@@ -25,7 +25,7 @@ it.each([
     { size: { shortest_edge: 784, longest_edge: 50176 }, image_mean: [0, 0, 0], image_std: [1, 1, 1] },
     { ...FILLED, minPixels: 784, maxPixels: 50176, means: [0, 0, 0], spreads: [1, 1, 1] },
   ],
-])('%j', (json, wanted) => {
+])('the processor configuration %j', (json, wanted) => {
   expect(readQwenProcessorConfig(readConfig('preprocessor_config.json', json))).toEqual(wanted);
 });
 
@@ -33,6 +33,6 @@ it.each([
   [{ resample: 2 }, 'preprocessor_config.json: resample 2 is not built; choose a checkpoint that has 3'],
   [{ image_std: [1, 1] }, 'preprocessor_config.json: image_std is [1,1], a list of 3 numbers'],
   [{ size: { shortest_edge: 0 } }, 'preprocessor_config.json: size: shortest_edge is 0, an integer from 1'],
-])('%j is refused', (json, message) => {
+])('the processor configuration %j is refused', (json, message) => {
   expect(() => readQwenProcessorConfig(readConfig('preprocessor_config.json', json))).toThrow(message);
 });

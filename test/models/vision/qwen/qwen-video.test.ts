@@ -16,7 +16,7 @@ it.each([
   { frames: 20, height: 64, width: 64, cap: false, grid: [10, 4, 4] },
   { frames: 20, height: 64, width: 64, cap: true, grid: [10, 4, 4] },
 ])(
-  '$frames frames of $width × $height pixels, capped: $cap',
+  'a video of $frames frames of $width × $height pixels, capped: $cap',
   async ({ frames, height, width, cap, grid }) => {
     const { path } = await openMediaGolden('qwen3-vl');
     const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);

@@ -45,7 +45,7 @@ describeGoldens(['qwen-vision', 'qwen-vision-small'], async (golden, device, run
   expectAgreement(computed.values[0]!, golden.outputs.get('rows')!);
 });
 
-describe('sizes', () => {
+describe('sizes of images', () => {
   const bounds = { multiple: 28, minPixels: 56 * 56, maxPixels: 28 * 28 * 1280 };
 
   it.each([

@@ -54,7 +54,7 @@ const renamed = (tensors: StoredTensors): StoredTensors =>
   new Map([...tensors].map(([name, tensor]) => [name, { ...tensor, name }]));
 
 it.each(['older names', 'the language model alone', 'the language model as a GGUF file'])(
-  '%s',
+  'the name of Qwen-Image: %s',
   async (form) => {
     const folder = join(await folderOf({}), 'text_encoder');
     let encoder = folder;

@@ -34,7 +34,7 @@ const stepsOf = (kwargs: object, steps: number): number[] => {
   return rule ? Array.from({ length: steps }, (_, i) => i).filter((i) => rule.isIn(i)) : [];
 };
 
-describe('steps with a pass without some blocks', () => {
+describe('steps with a pass that leaves out some blocks', () => {
   it.each([
     [{ skip_guidance_layers: [7, 8, 9] }, 28, [1, 2, 3, 4, 5]],
     [{ skip_guidance_layers: [7], skip_layer_guidance_start: 0, skip_layer_guidance_stop: 1 }, 4, [1, 2, 3]],
@@ -51,7 +51,7 @@ describe('steps with a pass without some blocks', () => {
     expect(stepsOf(kwargs, steps)).toEqual(wanted);
   });
 
-  it('has the scale of diffusers where none is given', () => {
+  it('have the scale of diffusers where none is given', () => {
     expect(layerGuidance(asked({ skip_guidance_layers: [1] }, 28))).toMatchObject({ scale: 2.8 });
     expect(
       layerGuidance(asked({ skip_guidance_layers: [1], skip_layer_guidance_scale: -1 }, 28)),
@@ -59,7 +59,7 @@ describe('steps with a pass without some blocks', () => {
   });
 });
 
-describe('call arguments are refused', () => {
+describe('call arguments of layer guidance are refused', () => {
   it.each([
     [{ skip_guidance_layers: [-1] }, 'skip_guidance_layers is [-1], it takes a list of at most'],
     [{ skip_guidance_layers: 7 }, 'skip_guidance_layers is 7, it takes a list of at most'],
@@ -89,11 +89,11 @@ it.each([
     'skip_guidance_layers changes nothing: of 4 steps none lies between skip_layer_guidance_start and skip_layer_guidance_stop',
   ],
   [{ skip_guidance_layers: [1], skip_layer_guidance_stop: 1 }, true, null],
-])('a note says what changes nothing: %j', (kwargs, isGuided, note) => {
+])('a note names layer guidance without effect: %j', (kwargs, isGuided, note) => {
   expect(layerGuidanceNotes(asked(kwargs, 4), isGuided)).toEqual(note === null ? [] : [note]);
 });
 
-describe('a model', () => {
+describe('a model with layer guidance', () => {
   let model: ImageModel;
   const request = { prompt: 'a house', seed: 1, width: 32, height: 32, steps: 5 };
   beforeAll(async () => void ({ model } = await openPipelineGolden('pipeline-sd3-skip-dual')));

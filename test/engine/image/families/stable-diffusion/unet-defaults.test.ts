@@ -20,7 +20,7 @@ function planOf(schedulerClass: string, config: object, pipeline: string): StepP
   return planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
 }
 
-describe('a schedule', () => {
+describe('the schedule of a UNet', () => {
   it.each([
     ['DDIMScheduler', SD, 'StableDiffusionPipeline', [751, 501, 251, 1]],
     [
@@ -36,7 +36,7 @@ describe('a schedule', () => {
       [751, 501, 501, 251, 1],
     ],
     ['DDIMScheduler', { ...SD, clip_sample: false }, 'StableDiffusionXLPipeline', [750, 500, 250, 0]],
-  ])('%s of %j in a %s visits %j', (schedulerClass, config, pipeline, wanted) => {
+  ])('of class %s with %j in a %s visits %j', (schedulerClass, config, pipeline, wanted) => {
     const { steps } = planOf(schedulerClass, config, pipeline);
     expect(steps.map(({ timestep }) => timestep)).toEqual(wanted);
   });
@@ -46,7 +46,7 @@ describe('a schedule', () => {
     [{}, 'StableDiffusionXLPipeline', { kind: 'clip', range: 1 }],
     [{ clip_sample: true }, 'StableDiffusionPipeline', undefined],
     [{ thresholding: true }, 'StableDiffusionPipeline', { kind: 'threshold', ratio: 0.995, most: 1 }],
-  ])('%j in a %s limits clean latents by %j', (settings, pipeline, limit) => {
+  ])('with %j in a %s limits clean latents by %j', (settings, pipeline, limit) => {
     const { steps } = planOf('DDIMScheduler', { ...SD, ...settings }, pipeline);
     expect(steps.map(({ limits }) => limits?.by)).toEqual(steps.map(() => limit));
   });
@@ -68,7 +68,7 @@ it.each([
   },
 );
 
-it('an old checkpoint draws as large, and by the schedule, that its pipeline corrects it to', async () => {
+it('an old checkpoint draws in the size, and by the schedule, that its pipeline corrects it to', async () => {
   const named = changed('model_index.json', { scheduler: ['diffusers', 'DDIMScheduler'] });
   const clipping = changed('scheduler/scheduler_config.json', { clip_sample: true }, named);
   const drawn = await open({ model: clipping });
@@ -79,7 +79,7 @@ it('an old checkpoint draws as large, and by the schedule, that its pipeline cor
   await model.close();
 });
 
-it('a tokenizer that does not say of which class it is, is of that which model_index.json names', async () => {
+it('a tokenizer that does not name its class is of the class in model_index.json', async () => {
   const { model } = await open({
     model: changed('tokenizer/tokenizer_config.json', { tokenizer_class: null }),
   });

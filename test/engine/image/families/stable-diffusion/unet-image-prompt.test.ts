@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { clipPatches } from '../../../../../src/engine/image/families/stable-diffusion/unet-image-prompt.ts';
 
-it('sees the middle of an image whose shorter side is scaled', () => {
+it('the image encoder sees the middle of an image whose shorter side is scaled', () => {
   const [width, height] = [8, 4];
   const data = Uint8Array.from({ length: 3 * width * height }, (_, at) => (Math.floor(at / 3) % width) * 20);
   const values = clipPatches({ width, height, data }, { side: 4, patch: 2 });

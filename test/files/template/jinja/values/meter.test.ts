@@ -142,7 +142,7 @@ describe('an operation that makes much of little', () => {
   });
 });
 
-describe('the source', () => {
+describe('the source of a template', () => {
   it.each([
     ['brackets', `{{ ${'['.repeat(5000)}${']'.repeat(5000)} }}`],
     ['signs', `{{ ${'-'.repeat(5000)}1 }}`],
@@ -156,7 +156,7 @@ describe('the source', () => {
   });
 });
 
-it('has time for no more than its limit', () => {
+it('rendering ends at the limit of its time', () => {
   const started = performance.now();
   const template = new JinjaTemplate(
     `${HUNDRED}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}`,
@@ -167,7 +167,7 @@ it('has time for no more than its limit', () => {
   expect(performance.now() - started).toBeLessThan(5000);
 });
 
-it('leaves room for 16,384 messages, quadratic slices and texts that grow', () => {
+it('the limits leave room for 16,384 messages, quadratic slices and texts that grow', () => {
   const messages = Array.from({ length: 16_384 }, (_, at) => ({
     role: at % 2 ? 'assistant' : 'user',
     content: `message ${at} ${'word '.repeat(20)}`,
@@ -188,13 +188,13 @@ describe('an operation that reads much', () => {
     "x.find('b')",
     "'b' in x",
     'x|length',
-  ])('counts it: %s', (expression) => {
+  ])('is counted: %s', (expression) => {
     const source = `{% set x = ' ' * 1000000 %}{% set y = ' ' * 999999 ~ ' ' %}{% for a in range(9999) %}{% set z = ${expression} %}{% endfor %}`;
     expect(refusal(source).message).toMatch(/exceeds the limit of/);
   });
 });
 
-it('reads a long text that is no number once', () => {
+it('a filter reads a long text that is no number once', () => {
   const template = new JinjaTemplate("{{ ('1' * 300000 ~ 'x')|float }}", 'digits');
   expect(template.render({})).toBe('0.0');
 });
