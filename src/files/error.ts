@@ -78,6 +78,13 @@ export const badRequest = errorsOf('bad_request');
 export const modelNotFound = errorsOf('model_not_found');
 export const unsupported = errorsOf('unsupported');
 
+/** What an error says, whatever was thrown. */
+export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** The code of an error of the system, such as ENOENT; of another error its text. */
+export const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+
 /** Limits on the characters of a word and of a message: values of files and requests in messages may have any length. */
 const MOST_OF_WORD = 300;
 const MOST_OF_MESSAGE = 2000;

@@ -1,6 +1,6 @@
 // Sources of bytes. A checkpoint is a folder of sources, which a disk, a browser's File or an array in a test can implement.
 
-import { badCheckpoint, EngineError } from './error.ts';
+import { badCheckpoint, EngineError, reasonOf } from './error.ts';
 import { parseJson } from './json.ts';
 
 export interface ByteSource {
@@ -124,9 +124,8 @@ export async function readJsonValue(folder: Folder, name: string): Promise<unkno
   try {
     return parseJson(text);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
     throw badCheckpoint(
-      `${name} in ${folder.path} is not JSON (${reason}): fetch the file again, or correct it`,
+      `${name} in ${folder.path} is not JSON (${reasonOf(cause)}): fetch the file again, or correct it`,
       name,
       cause,
     );
@@ -141,6 +140,16 @@ export async function readJson(folder: Folder, name: string): Promise<Record<str
     `${name} in ${folder.path} must hold a JSON object: put the published file in its place`,
     name,
   );
+}
+
+/** The object in a JSON text; null: the text holds none, or is damaged. */
+export function jsonObject(text: string): Record<string, unknown> | null {
+  try {
+    const value = parseJson(text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 // Tuned kernel variants as text, and the name of the file of each adapter and driver.
 
-import { isRecord } from './source.ts';
+import { isRecord, jsonObject } from './source.ts';
 
 /** Numbers by name, by the key they were measured for. */
 export type TunedEntries = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -15,13 +15,8 @@ export interface TunedFor {
 
 /** Returns nothing for a missing or unreadable text. */
 export function parseTuned(text: string | null): TunedEntries {
-  if (text === null) return {};
-  try {
-    const entries: unknown = JSON.parse(text);
-    return isTuned(entries) ? entries : {};
-  } catch {
-    return {};
-  }
+  const entries = text === null ? null : jsonObject(text);
+  return isTuned(entries) ? entries : {};
 }
 
 export const tunedText = (entries: TunedEntries): string => `${JSON.stringify(entries, null, 1)}\n`;

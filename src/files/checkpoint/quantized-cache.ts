@@ -6,7 +6,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { cacheFolder } from '../disk/cache-folder.ts';
-import { EngineError } from '../error.ts';
+import { codeOf, EngineError } from '../error.ts';
 import { isAlive } from '../disk/live-process.ts';
 import {
   packedName,
@@ -101,7 +101,7 @@ async function onDisk<Value>(key: PackedKey, action: () => Promise<Value>): Prom
   try {
     return await action();
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const code = codeOf(cause);
     if (code === 'ENOSPC' || code === 'EDQUOT') {
       throw new EngineError(
         'disk_full',

@@ -4,7 +4,7 @@
 import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
+import { badCheckpoint, codeOf, type EngineError, modelNotFound, unsupported } from '../error.ts';
 import { refusePickle } from '../pickle.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { malformed } from '../gguf/header-cursor.ts';
@@ -186,10 +186,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EIO: 'the disk or the network folder fails: copy the model to another place',
   ESTALE: 'the network folder it lies in is gone: mount it again',
 };
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-}
 
 /** The error for a file or folder that cannot be opened, with the remedy. */
 function unreadableError(path: string, cause: unknown): EngineError {

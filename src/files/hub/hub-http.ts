@@ -1,7 +1,8 @@
 // HTTP for hubs: redirects are followed by hand so that credentials are sent only to their origin, silent connections time out, and
 // retries wait as long as the server asks. `fetch` alone does none of these. In a page the browser follows redirects, and removes
 // the credentials at another origin.
-import { EngineError } from '../error.ts';
+import { jsonObject } from '../source.ts';
+import { EngineError, reasonOf } from '../error.ts';
 
 export interface HubLimits {
   /** Consecutive attempts without a received byte before giving up. */
@@ -96,8 +97,7 @@ export function transientOf(error: unknown, watch: Watch, session: Session): unk
   if (session.inPage && error instanceof TypeError) return new Transient(error.message, null, true);
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const reason = code === '' || code.startsWith('UND_') ? message : code;
+  const reason = code === '' || code.startsWith('UND_') ? reasonOf(cause) : code;
   return new Transient(reason, null, UNREACHABLE.test(reason));
 }
 
@@ -243,11 +243,11 @@ export async function withRetries<T>(
 interface JsonAnswer {
   status: number;
   headers: Headers;
-  body: unknown;
+  body: Record<string, unknown> | null;
 }
 
 /**
- * Requests JSON. `body` is null if the response is not JSON. On the first request to a hub: an unreachable hub fails soon, with
+ * Requests JSON. `body` is null if the response is no JSON object. On the first request to a hub: an unreachable hub fails soon, with
  * `endpoint` as the error's param.
  */
 export function getJson(session: Session, url: string): Promise<JsonAnswer> {
@@ -257,7 +257,7 @@ export function getJson(session: Session, url: string): Promise<JsonAnswer> {
     const watch = watchSilence(session);
     try {
       const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
-      return { status: response.status, headers: response.headers, body: parseJson(await response.text()) };
+      return { status: response.status, headers: response.headers, body: jsonObject(await response.text()) };
     } catch (error) {
       const failure = transientOf(error, watch, session);
       if (failure instanceof Transient && failure.unreachable && ++unreachable === REACHING_ATTEMPTS) {
@@ -270,12 +270,4 @@ export function getJson(session: Session, url: string): Promise<JsonAnswer> {
       watch.pause();
     }
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

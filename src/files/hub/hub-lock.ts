@@ -1,6 +1,7 @@
 // Lock of a blob, so that only one process downloads it. A lock is a file that names its holder and is touched while the download
 // runs; another process takes it over when the holder has died or stopped touching it. If two processes hold it, they write the
 // same bytes to the same places, and the result is hashed: the lock only saves traffic.
+import { jsonObject } from '../source.ts';
 import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
@@ -82,16 +83,8 @@ export async function lockHolder(path: string): Promise<Holder | 'dead' | null> 
   ]);
   if (!found) return null;
   if (Date.now() - found.mtimeMs > SILENT_MS) return 'dead';
-  const { pid = 0, host = '' } = parseHolder(text);
+  const { pid = 0, host = '' } = (jsonObject(text) ?? {}) as Partial<Holder>;
   // Between its creation and its first write the file is empty, so a live process is writing it.
   if (pid === 0 || host !== hostname()) return { pid, host };
   return isAlive(pid) ? { pid, host } : 'dead';
-}
-
-function parseHolder(text: string): Partial<Holder> {
-  try {
-    return JSON.parse(text) as Partial<Holder>;
-  } catch {
-    return {};
-  }
 }

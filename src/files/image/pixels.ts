@@ -1,6 +1,6 @@
 // Images as arrays of pixels, their file formats and limits, on every platform.
 
-import { badRequest, type EngineError } from '../error.ts';
+import { badRequest, type EngineError, reasonOf } from '../error.ts';
 import type { ImageParameters } from './image-metadata.ts';
 
 /** 8-bit sRGB, row by row from the top. */
@@ -74,7 +74,7 @@ export function delaysOf(
 
 /** Why a file is not decoded, in a decoder's words. libvips has none for an interlaced PNG that ends early. */
 export function decoderReason(cause: unknown): string {
-  const [line = ''] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+  const [line = ''] = reasonOf(cause).split('\n');
   const reason = line.trim().replace(/:$/, '');
   return reason === '' || reason === 'Unknown error' ? 'its pixels end early, or are damaged' : reason;
 }

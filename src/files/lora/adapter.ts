@@ -4,11 +4,10 @@
 import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts';
 import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
 import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
-import { parseJson } from '../json.ts';
 import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';
 import { ReopenedSource } from '../reopened-source.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
-import { isRecord, keepingOpen, readJson, type Folder } from '../source.ts';
+import { jsonObject, keepingOpen, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
 import type { AdapterModule } from './module.ts';
 import { readModules, wrongAlpha, type StatedScale } from './modules.ts';
@@ -147,13 +146,8 @@ function metadataScale(path: string, { [METADATA]: text }: Readonly<Record<strin
 }
 
 function parsed(path: string, text: string): Record<string, unknown> {
-  let value: unknown = null;
-  try {
-    value = parseJson(text);
-  } catch {
-    // Refused below like any other value.
-  }
-  if (isRecord(value)) return value;
+  const value = jsonObject(text);
+  if (value !== null) return value;
   throw badCheckpoint(
     `${path}: ${METADATA} in the header is not a JSON object: take the file from where the adapter was published`,
     METADATA,

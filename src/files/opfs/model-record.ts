@@ -1,6 +1,6 @@
 // The record of one stored model, model.json: the commits of its branches and tags, and the files of each commit.
 
-import { isRecord } from '../source.ts';
+import { isRecord, jsonObject } from '../source.ts';
 import type { PrivateFolder } from './storage.ts';
 
 const RECORD = 'model.json';
@@ -21,7 +21,7 @@ export interface ModelRecord {
 
 /** Returns an empty record if there is none, or if it is damaged; stored blobs are found again by their names then. */
 export async function readModelRecord(folder: PrivateFolder): Promise<ModelRecord> {
-  const value = parsed(await folder.readText(RECORD));
+  const value = jsonObject((await folder.readText(RECORD)) ?? '');
   const refs = Object.entries(objectIn(value, 'refs'));
   const snapshots = Object.entries(objectIn(value, 'snapshots'));
   return {
@@ -48,16 +48,8 @@ export async function writeModelRecord(
   await folder.writeText(RECORD, JSON.stringify(value));
 }
 
-function parsed(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? '{}');
-  } catch {
-    return {};
-  }
-}
-
-function objectIn(value: unknown, key: string): Record<string, unknown> {
-  const inner = isRecord(value) ? value[key] : null;
+function objectIn(value: Record<string, unknown> | null, key: string): Record<string, unknown> {
+  const inner = value?.[key];
   return isRecord(inner) ? inner : {};
 }
 

@@ -11,7 +11,7 @@ import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache }
 import { pause, throwIfCancelled } from '../hub/hub-http.ts';
 import type { KnownFile } from '../hub/hub-source.ts';
 import { nameOf } from '../posix-path.ts';
-import type { ByteSource } from '../source.ts';
+import { type ByteSource, jsonObject } from '../source.ts';
 import { readModelRecord, type ModelRecord, writeModelRecord } from './model-record.ts';
 import { DOWNLOADED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
 import { isQuotaError, type OriginStorage, type PrivateFolder } from './storage.ts';
@@ -160,15 +160,9 @@ export class OpfsRepo implements RepoCache {
   }
 
   async readJson(commit: string, path: string): Promise<Record<string, unknown>> {
-    try {
-      const stored = (await this.record()).snapshots.get(commit)?.get(path);
-      return JSON.parse((stored && (await this.#blobs.readText(stored.blob))) ?? '{}') as Record<
-        string,
-        unknown
-      >;
-    } catch {
-      return {};
-    }
+    const stored = (await this.record()).snapshots.get(commit)?.get(path);
+    const text = stored && (await this.#blobs.readText(stored.blob).catch(() => null));
+    return jsonObject(text ?? '') ?? {};
   }
 
   async link(commit: string, files: readonly KnownFile[]): Promise<void> {

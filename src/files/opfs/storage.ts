@@ -1,6 +1,6 @@
 // The storage of a page's origin: folders of its private file system, locks over all its tabs, and the browser's estimate of the space.
 
-import { unsupported } from '../error.ts';
+import { reasonOf, unsupported } from '../error.ts';
 
 /** The storage as the browser offers it; a test may pass another. */
 export interface OriginStorage {
@@ -145,8 +145,6 @@ export class PrivateFolder {
 
 export const isQuotaError = (error: unknown): boolean =>
   error instanceof Error && error.name === 'QuotaExceededError';
-
-const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** Resolves to null for an entry that does not exist, or is of the other kind. */
 async function unlessMissing<Value>(work: Promise<Value>): Promise<Value | null> {

@@ -1,7 +1,7 @@
 // Which stored models and packed weights are in use, by locks that all tabs of the origin see, and when each was used last. A browser
 // releases the locks of a tab or worker that ends.
 
-import { isRecord } from '../source.ts';
+import { jsonObject } from '../source.ts';
 import type { OriginStorage, PrivateFolder } from './storage.ts';
 
 const RECORD = 'last-use.json';
@@ -69,17 +69,13 @@ export class StorageUse {
 
   /** Milliseconds since 1970 of the last use, by key. */
   async times(): Promise<Map<string, number>> {
-    const text = await this.#folder.readText(RECORD);
-    try {
-      const record: unknown = JSON.parse(text ?? '{}');
-      return new Map(
-        Object.entries(isRecord(record) ? record : {}).flatMap(([key, time]) =>
-          typeof time === 'number' ? [[key, time] as const] : [],
-        ),
-      );
-    } catch {
-      return new Map(); // a damaged record costs the order in which models are evicted, nothing else
-    }
+    // A damaged record costs the order in which models are evicted, nothing else.
+    const record = jsonObject((await this.#folder.readText(RECORD)) ?? '') ?? {};
+    return new Map(
+      Object.entries(record).flatMap(([key, time]) =>
+        typeof time === 'number' ? [[key, time] as const] : [],
+      ),
+    );
   }
 
   /** Removes a key from the record. */

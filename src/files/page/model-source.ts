@@ -1,7 +1,7 @@
 // Models that a page names by objects instead of ids: files that a user picked, a folder, or anything that reads ranges. They travel to the
 // engine's worker beside the options, which name them by keys.
 
-import { badCheckpoint, badRequest, type EngineError, modelNotFound } from '../error.ts';
+import { badCheckpoint, badRequest, type EngineError, modelNotFound, reasonOf } from '../error.ts';
 import { slicedSource, type ByteSource, type Folder } from '../source.ts';
 import { furtherPort, readSources, serveReads, type ReadableFile } from './read-port.ts';
 
@@ -141,6 +141,5 @@ function missing(path: string, name: string): never {
 
 /** The error for a file that cannot be read. */
 export function unreadable(name: string, cause: unknown, remedy = PICK_AGAIN): EngineError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return badCheckpoint(`${name} cannot be read (${reason}): ${remedy}`, name, cause);
+  return badCheckpoint(`${name} cannot be read (${reasonOf(cause)}): ${remedy}`, name, cause);
 }

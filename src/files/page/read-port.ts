@@ -1,7 +1,7 @@
 // Ranges of files that the page reads itself, asked for over a message port. A port has one reader; a reader can ask the page for a further
 // port, which it hands to another worker.
 
-import { badCheckpoint } from '../error.ts';
+import { badCheckpoint, reasonOf } from '../error.ts';
 import { slicedSource, type ByteSource } from '../source.ts';
 
 /** A file that the page reads itself. */
@@ -56,8 +56,7 @@ async function answer(
     if (bytes.length !== length) throw new Error(`it gave ${bytes.length} bytes for ${length} at ${offset}`);
     port.postMessage({ id, bytes } satisfies ReadAnswer, [bytes.buffer]);
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    port.postMessage({ id, problem } satisfies ReadAnswer);
+    port.postMessage({ id, problem: reasonOf(error) } satisfies ReadAnswer);
   }
 }
 

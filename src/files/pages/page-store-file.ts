@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { badRequest } from '../error.ts';
+import { badRequest, codeOf } from '../error.ts';
 import { isAlive } from '../disk/live-process.ts';
 import { keptPages, type ChainedPage } from './page-chains.ts';
 import type { PageStore } from './page-store.ts';
@@ -208,8 +208,4 @@ async function makeFolder(path: string): Promise<void> {
     await makeFolder(parent);
     await makeFolder(path);
   }
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
 }

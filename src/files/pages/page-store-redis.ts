@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import type { Redis } from 'ioredis';
-import { EngineError, unsupported } from '../error.ts';
+import { EngineError, reasonOf, unsupported } from '../error.ts';
 import type { PageStore } from './page-store.ts';
 import { openSealed, sealPage } from './stored-page.ts';
 
@@ -64,7 +64,7 @@ class RedisStore implements PageStore {
       for (const connection of this.#connections) connection.disconnect();
       throw new EngineError(
         'network',
-        `the storage cache at ${this.#address} cannot be reached (${messageOf(cause)}): start the server, or check the address`,
+        `the storage cache at ${this.#address} cannot be reached (${reasonOf(cause)}): start the server, or check the address`,
         { cause },
       );
     }
@@ -123,7 +123,7 @@ class RedisStore implements PageStore {
     if (this.#hasTrouble) return;
     this.#hasTrouble = true;
     this.#onTrouble(
-      `the storage cache at ${this.#address} fails (${messageOf(cause)}): what needs it is computed instead`,
+      `the storage cache at ${this.#address} fails (${reasonOf(cause)}): what needs it is computed instead`,
     );
   }
 }
@@ -137,8 +137,4 @@ function withoutPassword(url: string): string {
   address.password = '';
   address.username = '';
   return String(address);
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

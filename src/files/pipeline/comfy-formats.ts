@@ -2,8 +2,7 @@
 // JSON beside the layer states, or which its scales show. source: ComfyUI's comfy/quant_ops.py and comfy/ops.py
 
 import { type EngineError, unsupported } from '../error.ts';
-import { parseJson } from '../json.ts';
-import { isRecord } from '../source.ts';
+import { jsonObject } from '../source.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 
 const STATEMENT = /(^|\.)comfy_quant$/;
@@ -37,16 +36,6 @@ function notRead({ name, dtype, shape }: TensorEntry, format: string | null): En
 /** The format that a statement names; null: none. */
 async function formatOf({ source, offset, bytes }: TensorEntry): Promise<string | null> {
   if (bytes > MOST_BYTES) return null;
-  const stated = valueOf(new TextDecoder().decode(await source.read(offset, bytes)));
-  const format = isRecord(stated) ? stated['format'] : undefined;
+  const format = jsonObject(new TextDecoder().decode(await source.read(offset, bytes)))?.['format'];
   return typeof format === 'string' ? format : null;
-}
-
-/** null: the text is no JSON. */
-function valueOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return null;
-  }
 }

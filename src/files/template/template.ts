@@ -2,7 +2,7 @@
 // which roles it knows, whether it takes content as text or as parts, and errors. Templates come with the checkpoint and are not
 // trusted: each rendering has limits (jinja/meter.ts). A client's own are not accepted.
 
-import { badRequest, EngineError, unsupported } from '../error.ts';
+import { badRequest, EngineError, reasonOf, unsupported } from '../error.ts';
 import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
 import type { TekkenChat } from '../tokenizer/tekken.ts';
 import { rendersHarmony, renderHarmony } from './harmony.ts';
@@ -212,8 +212,4 @@ function missingTemplate(): EngineError {
     'this checkpoint has no chat template and so cannot take messages: put the chat_template.jinja of its chat version beside its config.json and open it again; from a program, a plain text prompt needs none',
     'chat_template',
   );
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

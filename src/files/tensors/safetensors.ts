@@ -3,7 +3,7 @@
 // limit.
 
 import type { CodedDtype, CodedTensors } from './coded-tensor.ts';
-import { badCheckpoint, type EngineError } from '../error.ts';
+import { badCheckpoint, type EngineError, reasonOf } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
 import type { GgufTypeName } from './tensor-types.ts';
@@ -111,11 +111,7 @@ function parseHeader(source: ByteSource, text: string): Record<string, unknown> 
   try {
     header = parseJson(text);
   } catch (cause) {
-    throw lie(
-      source,
-      `its header is not JSON (${cause instanceof Error ? cause.message : String(cause)})`,
-      cause,
-    );
+    throw lie(source, `its header is not JSON (${reasonOf(cause)})`, cause);
   }
   if (!isRecord(header)) throw lie(source, 'its header is not a JSON object');
   const twice = duplicateKey(text);

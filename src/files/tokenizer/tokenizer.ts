@@ -5,7 +5,7 @@ import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
 import { createEncoder, type TextEncoding } from './encode/encoder.ts';
 import { UnknownKind } from './encode/unknown-kind.ts';
 import { libraryDecoder } from './encode/library.ts';
-import { badCheckpoint, badRequest, EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, EngineError, reasonOf } from '../error.ts';
 import {
   addedTokens,
   ownAddedTokens,
@@ -154,14 +154,13 @@ function openPieces(
   try {
     return { encoding: createEncoder(json, added), decodeTokens: libraryDecoder(json['decoder']) };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
     const isUnknown = cause instanceof UnknownKind;
     const remedy = isUnknown
       ? 'choose a model with another tokenizer'
       : 'fetch the file again, or correct it';
     throw new EngineError(
       isUnknown ? 'unsupported' : 'bad_checkpoint',
-      `${file}: the tokenizer cannot be built (${reason}): ${remedy}`,
+      `${file}: the tokenizer cannot be built (${reasonOf(cause)}): ${remedy}`,
       { param: file, cause },
     );
   }

@@ -2,7 +2,7 @@
 // `generation`, its own tojson). Values and operations are Python's; a rendering is bounded (meter.ts).
 
 import { EngineError } from '../../error.ts';
-import { compileBody, type Execute } from './compile-statement.ts';
+import { execute } from './execute.ts';
 import { TemplateFailure } from './values/failure.ts';
 import type { FilterContext } from './filters/filter.ts';
 import { FILTERS, TESTS } from './filters/filters.ts';
@@ -24,17 +24,15 @@ export interface RenderOptions {
 export class JinjaTemplate {
   readonly name: string;
   readonly syntax: readonly Statement[];
-  readonly #body: Execute;
 
   /** `name`: for messages. Throws TemplateFailure for what is no template, EngineError for one that is too large. */
   constructor(source: string, name: string) {
     this.name = name;
-    const { syntax, body } = this.#bounded(() => {
-      const parsed = parseTemplate(source, name);
-      return { syntax: parsed, body: compileBody(parsed, false) };
+    this.syntax = this.#bounded(() => {
+      const syntax = parseTemplate(source, name);
+      checkNames(syntax);
+      return syntax;
     });
-    this.syntax = syntax;
-    this.#body = body;
   }
 
   /**
@@ -51,7 +49,7 @@ export class JinjaTemplate {
       for (const [name, value] of Object.entries(variables))
         if (value !== undefined) values.set(name, fromJson(value, meter));
       const run = new Run(filterContext(meter));
-      this.#body(new Scope(run, new Scope(run, null, values)));
+      execute(this.syntax, new Scope(run, new Scope(run, null, values)));
       return run.text;
     });
   }
@@ -65,6 +63,27 @@ export class JinjaTemplate {
       if (error instanceof RangeError) throw new TemplateLimitError(this.name, 'depth that the stack holds');
       throw error;
     }
+  }
+}
+
+const BODIES = ['body', 'otherwise', 'parameters'];
+
+/**
+ * Throws for filters and tests that there are none of. In an `if`, outside the bodies of other statements (`soft`), such a name is an error only
+ * when it is evaluated.
+ */
+function checkNames(tree: unknown, soft = false): void {
+  if (typeof tree !== 'object' || tree === null) return;
+  const { kind, name } = tree as Partial<Record<string, unknown>>;
+  if ((kind === 'filter' || kind === 'test') && !soft) {
+    const known = kind === 'filter' ? FILTERS : TESTS;
+    if (!known.has(String(name)))
+      throw new TemplateFailure('TemplateSyntaxError', `No ${kind} named '${String(name)}'.`);
+  }
+  const isSoft = soft || kind === 'if' || kind === 'condition';
+  for (const [member, part] of Object.entries(tree)) {
+    const isBody = BODIES.includes(member) && kind !== undefined && kind !== 'if';
+    checkNames(part, isBody || (kind === 'for' && member === 'test') ? false : isSoft);
   }
 }
 

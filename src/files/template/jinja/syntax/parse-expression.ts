@@ -3,6 +3,7 @@
 
 import type { ArithmeticOperator, CallArguments, CompareOperator, Expression } from './syntax.ts';
 import type { TokenStream } from './token-stream.ts';
+import { Float } from '../values/values.ts';
 
 const CONSTANTS: Readonly<Record<string, boolean | null>> = {
   true: true,
@@ -142,7 +143,7 @@ function parsePrimary(tokens: TokenStream): Expression {
     return { kind: 'literal', value };
   }
   if (token.type === 'integer') return { kind: 'literal', value: tokens.take().number };
-  if (token.type === 'float') return { kind: 'float', value: Number(tokens.take().number) };
+  if (token.type === 'float') return { kind: 'literal', value: new Float(Number(tokens.take().number)) };
   if (tokens.takeOperator('(')) {
     const inner = parseTuple(tokens, { parenthesized: true });
     tokens.expectOperator(')');

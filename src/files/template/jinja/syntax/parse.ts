@@ -3,8 +3,9 @@
 import { tokenize } from './lexer.ts';
 import { TemplateLimitError, SOURCE_LIMITS } from '../values/meter.ts';
 import { parseExpression, parseFilter, parseTuple } from './parse-expression.ts';
-import type { Expression, Parameter, Statement, Target } from './syntax.ts';
+import type { Expression, MacroBody, Parameter, Statement, Target } from './syntax.ts';
 import { TokenStream } from './token-stream.ts';
+import { namesRead } from './walk.ts';
 
 /** Throws TemplateFailure for what is no template, EngineError for one beyond SOURCE_LIMITS. `name`: for messages. */
 export function parseTemplate(source: string, name: string): Statement[] {
@@ -104,6 +105,11 @@ class Parser {
     return body;
   }
 
+  #macroBody(parameters: Parameter[], end: string): MacroBody {
+    const body = this.#bodyTo(end, null);
+    return { parameters, body, reads: namesRead(body) };
+  }
+
   condition(): Statement {
     const branches: { test: Expression; body: Statement[] }[] = [];
     for (;;) {
@@ -152,7 +158,7 @@ class Parser {
   macro(): Statement {
     const name = this.#tokens.expect('name').text;
     const parameters = this.#parameters();
-    return { kind: 'macro', name, parameters, body: this.#bodyTo('endmacro', null) };
+    return { kind: 'macro', name, ...this.#macroBody(parameters, 'endmacro') };
   }
 
   callBlock(): Statement {
@@ -160,11 +166,11 @@ class Parser {
     const parameters = tokens.isOperator('(') ? this.#parameters() : [];
     const call = parseExpression(tokens);
     if (call.kind !== 'call') return tokens.fail('expected call');
-    return { kind: 'call block', parameters, call, body: this.#bodyTo('endcall', null) };
+    return { kind: 'call block', call, ...this.#macroBody(parameters, 'endcall') };
   }
 
   generation(): Statement {
-    return { kind: 'call block', parameters: [], call: null, body: this.#bodyTo('endgeneration', null) };
+    return { kind: 'call block', call: null, ...this.#macroBody([], 'endgeneration') };
   }
 
   filterBlock(): Statement {

@@ -1,8 +1,9 @@
 // The syntax tree of a template.
 
+import type { Float } from '../values/values.ts';
+
 export type Expression =
-  | { kind: 'literal'; value: null | boolean | string | number | bigint }
-  | { kind: 'float'; value: number }
+  | { kind: 'literal'; value: null | boolean | string | number | bigint | Float }
   | { kind: 'name'; name: string }
   | { kind: 'list' | 'tuple'; items: Expression[] }
   | { kind: 'dict'; pairs: { key: Expression; value: Expression }[] }
@@ -40,6 +41,13 @@ export interface Parameter {
   default: Expression | null;
 }
 
+export interface MacroBody {
+  parameters: Parameter[];
+  body: Statement[];
+  /** Names that the body reads and does not set before. */
+  reads: ReadonlySet<string>;
+}
+
 export type Statement =
   | { kind: 'text'; text: string }
   | { kind: 'output'; value: Expression }
@@ -56,14 +64,9 @@ export type Statement =
   | { kind: 'set'; target: Target; value: Expression }
   | { kind: 'set block'; target: Target; filter: Expression | null; body: Statement[] }
   | { kind: 'with'; values: { target: Target; value: Expression }[]; body: Statement[] }
-  | { kind: 'macro'; name: string; parameters: Parameter[]; body: Statement[] }
+  | ({ kind: 'macro'; name: string } & MacroBody)
   /** `{% call %}`; `{% generation %}` is one whose call gives the body. */
-  | {
-      kind: 'call block';
-      parameters: Parameter[];
-      call: Extract<Expression, { kind: 'call' }> | null;
-      body: Statement[];
-    }
+  | ({ kind: 'call block'; call: Extract<Expression, { kind: 'call' }> | null } & MacroBody)
   | { kind: 'filter block'; filter: Expression; body: Statement[] }
   | { kind: 'block'; scoped: boolean; body: Statement[] }
   | { kind: 'break' | 'continue' }
