@@ -31,6 +31,10 @@ const COMPONENTS = [
   'scheduler',
 ] as const;
 
+/** A switch that is off where it is not given. */
+const toggle = <G extends string>(group: G, help: string) =>
+  ({ kind: 'boolean', group, help, otherwise: 'false' }) as const;
+
 const REQUIRED_OPTIONS = {
   'model-path': {
     kind: 'string',
@@ -64,12 +68,10 @@ const MODEL_OPTIONS = {
     value: 'file',
     help: 'JSON or YAML file of these options, underscores for hyphens, or an image that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
   },
-  'trust-remote-code': {
-    kind: 'boolean',
-    group: MODEL,
-    help: 'Changes nothing: Python of a repository is never run, and a checkpoint that needs it is refused.',
-    otherwise: 'false',
-  },
+  'trust-remote-code': toggle(
+    MODEL,
+    'Changes nothing: Python of a repository is never run, and a checkpoint that needs it is refused.',
+  ),
   revision: { ...ENGINE_OPTIONS.revision, group: MODEL },
 } as const satisfies OptionTable;
 
@@ -82,12 +84,10 @@ const PLACE_OPTIONS = {
     kind: 'choice',
     choices: Object.keys(PIPELINE_CLASSES),
   },
-  plan: {
-    kind: 'boolean',
-    group: 'CPU offloading',
-    help: 'Print where the weights would be and what memory each stage would take, and draw nothing.',
-    otherwise: 'false',
-  },
+  plan: toggle(
+    'CPU offloading',
+    'Print where the weights would be and what memory each stage would take, and draw nothing.',
+  ),
   quantization: {
     ...ENGINE_OPTIONS.quantization,
     elsewhere: ['type', 'dtype', 'torch-dtype'],
@@ -96,12 +96,10 @@ const PLACE_OPTIONS = {
 } as const satisfies OptionTable;
 
 const PERFORMANCE_OPTIONS = {
-  'enable-torch-compile': {
-    kind: 'boolean',
-    group: PERFORMANCE,
-    help: 'Prepare every kernel before the first step, and search for the fastest tiling of each on this adapter, 30 seconds at most.',
-    otherwise: 'false',
-  },
+  'enable-torch-compile': toggle(
+    PERFORMANCE,
+    'Prepare every kernel before the first step, and search for the fastest tiling of each on this adapter, 30 seconds at most.',
+  ),
   warmup: {
     kind: 'boolean',
     aliases: ['warmup-mode'],
@@ -165,30 +163,15 @@ const OUTPUT_OPTIONS = {
     help: 'Quality of JPEG and WebP: 1 to 100, low, medium, high or maximum.',
     otherwise: String(USUAL_QUALITY),
   },
-  preview: {
-    kind: 'boolean',
-    group: OUTPUT,
-    help: 'Keep preview.png in the output folder at the state of the last step.',
-    otherwise: 'false',
-  },
+  preview: toggle(OUTPUT, 'Keep preview.png in the output folder at the state of the last step.'),
   'perf-dump-path': {
     kind: 'string',
     group: OUTPUT,
     value: 'file',
     help: 'JSON file for times, memory, seeds and resolved options.',
   },
-  json: {
-    kind: 'boolean',
-    group: OUTPUT,
-    help: 'One JSON event a line on standard output, in place of the paths.',
-    otherwise: 'false',
-  },
-  quiet: {
-    kind: 'boolean',
-    group: OUTPUT,
-    help: 'Nothing on standard error but warnings and errors.',
-    otherwise: 'false',
-  },
+  json: toggle(OUTPUT, 'One JSON event a line on standard output, in place of the paths.'),
+  quiet: toggle(OUTPUT, 'Nothing on standard error but warnings and errors.'),
   'generic-kwargs': {
     kind: 'json',
     group: OUTPUT,
