@@ -8,15 +8,7 @@ export type { LoraInPage } from './host/page/page-rules.ts';
 export { type HubAccess, listModels, removeModel } from './host/page/page-storage.ts';
 export { sameProportions } from './engine/image/request/size.ts';
 export { coverImage } from './files/image/cover.ts';
-export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
-export {
-  type EncodeOptions,
-  frameOf,
-  type Frames,
-  IMAGE_FORMATS,
-  type ImageFormat,
-  imageFormatOf,
-  type Pixels,
-} from './files/image/pixels.ts';
+export { configOfImage } from './files/image/image-metadata.ts';
+export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/page/image.ts';
 export type * from './model-types.ts';

@@ -35,17 +35,9 @@ export {
 } from './host/node/open.ts';
 export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
-export {
-  type EncodeOptions,
-  frameOf,
-  type Frames,
-  IMAGE_FORMATS,
-  type ImageFormat,
-  imageFormatOf,
-  type Pixels,
-} from './files/image/pixels.ts';
+export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';
 export { formatOf as checkMediaFormat, mediaFormat, mediaKind } from './files/media/format.ts';
-export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
+export { configOfImage } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';

@@ -1,6 +1,6 @@
 // The settings for opening a model that only image models have.
 
-import type { Settings } from './setting.ts';
+import { rowsWith } from './setting.ts';
 
 const MODEL = 'Model configuration';
 const WEIGHTS = 'Adapters and quantization';
@@ -8,148 +8,137 @@ const PERFORMANCE = 'Performance';
 const OFFLOADING = 'CPU offloading';
 const OUTPUT = 'Output and advanced';
 
-const IMAGE = ['image'] as const;
-
 const PLANNED = 'planned: what the memory budget asks for';
 
-export const IMAGE_MODEL = {
-  modelId: {
-    kind: { type: 'text' },
-    help: 'Tells the family where neither the folder nor model_index.json does.',
-    models: IMAGE,
-    flag: { group: MODEL, value: 'id' },
-  },
-  backend: {
-    kind: { type: 'choice', choices: ['auto', 'svc', 'generic'] },
-    help: 'svc: tuned kernels; generic: plain f32 kernels, which judge the tuned ones; auto: svc, wherever it runs the pipeline.',
-    default: 'auto',
-    models: IMAGE,
-    flag: { group: MODEL },
-  },
-  transformerWeightsPath: {
-    kind: { type: 'text' },
-    help: "Weights for the denoiser in place of the model's: a .safetensors or .gguf file, or a folder; FP8, NF4 and GGUF are computed in their own codes.",
-    models: IMAGE,
-    flag: { group: WEIGHTS, value: 'path' },
-  },
-  /** Files, folders, or hub ids with or without :file. */
-  loraPath: {
-    kind: { type: 'list', of: { type: 'text' } },
-    help: 'LoRA, LoHa or LoKr adapters, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights, or stand beside those that are stored in codes; a prompt with <lora:nickname:scale> takes the ones that it names.',
-    models: IMAGE,
-    flag: { group: WEIGHTS, value: 'path,...', otherwise: 'none', elsewhere: ['lora', 'lora-model-dir'] },
-  },
-  loraNickname: {
-    kind: { type: 'list', of: { type: 'text' } },
-    help: 'Their names in prompts and requests, in the same order.',
-    models: IMAGE,
-    flag: { group: WEIGHTS, value: 'name,...', otherwise: 'default, or the names of several files' },
-  },
-  loraScale: {
-    kind: { type: 'list', of: { type: 'number' } },
-    help: 'How strongly each is merged, in the same order, or one number for all.',
-    models: IMAGE,
-    flag: { group: WEIGHTS, value: 'number,...', otherwise: '1' },
-  },
-  loraTargetModules: {
-    kind: { type: 'list', of: { type: 'text' } },
-    help: 'Parts of the names of the modules that they may change, as in attn2.to_k.',
-    models: IMAGE,
-    flag: { group: WEIGHTS, value: 'name,...', otherwise: 'all' },
-  },
-  textualInversionPath: {
-    kind: { type: 'list', of: { type: 'text' } },
-    help: 'Textual inversions for Stable Diffusion 1, 2 and XL, separated by commas: .safetensors files, folders, or hub ids as owner/name or owner/name:file. Prompts name them by the word in the file, or by the name of the file.',
-    models: IMAGE,
-    flag: {
-      group: WEIGHTS,
-      value: 'path,...',
-      otherwise: 'none',
-      elsewhere: ['textual-inversion', 'embeddings', 'embedding', 'embeddings-dir', 'embd-dir'],
+export const IMAGE_MODEL = rowsWith(
+  { models: ['image'] },
+  {
+    modelId: {
+      kind: { type: 'text' },
+      help: 'Tells the family where neither the folder nor model_index.json does.',
+      flag: { group: MODEL, value: 'id' },
+    },
+    backend: {
+      kind: { type: 'choice', choices: ['auto', 'svc', 'generic'] },
+      help: 'svc: tuned kernels; generic: plain f32 kernels, which judge the tuned ones; auto: svc, wherever it runs the pipeline.',
+      default: 'auto',
+      flag: { group: MODEL },
+    },
+    ditCpuOffload: {
+      kind: { type: 'boolean' },
+      help: 'Keep the denoiser in host memory between its stages; false keeps it on the device.',
+      flag: { group: OFFLOADING, otherwise: PLANNED },
+    },
+    ditLayerwiseOffload: {
+      kind: { type: 'boolean' },
+      help: 'Keep the layers of the denoiser in host memory, or in a file where that is short, and copy each to the device when its turn comes.',
+      flag: { group: OFFLOADING, otherwise: PLANNED },
+    },
+    /** From 0 to below 1: a share of the layers. */
+    ditOffloadPrefetch: {
+      kind: { type: 'number', min: 0 },
+      help: 'Layers copied ahead of their turn, with --dit-layerwise-offload: a number of them, or below 1 a share of all.',
+      flag: { group: OFFLOADING, value: 'n', otherwise: '1', aliases: ['dit-offload-prefetch-size'] },
+    },
+    ditLayerwiseResidentLayers: {
+      kind: { type: 'integer', min: 0 },
+      help: 'First layers that stay on the device, with --dit-layerwise-offload.',
+      flag: { group: OFFLOADING, otherwise: '0' },
+    },
+    textEncoderCpuOffload: {
+      kind: { type: 'boolean' },
+      help: 'Keep the text encoders in host memory between their stages; false keeps them on the device.',
+      flag: { group: OFFLOADING, otherwise: PLANNED },
+    },
+    imageEncoderCpuOffload: {
+      kind: { type: 'boolean' },
+      help: 'Keep the image encoder in host memory between its stages; false keeps it on the device.',
+      flag: { group: OFFLOADING, otherwise: PLANNED },
+    },
+    vaeCpuOffload: {
+      kind: { type: 'boolean' },
+      help: 'Keep the VAE in host memory between its stages; false keeps it on the device.',
+      flag: { group: OFFLOADING, otherwise: PLANNED },
+    },
+    transformerWeightsPath: {
+      kind: { type: 'text' },
+      help: "Weights for the denoiser in place of the model's: a .safetensors or .gguf file, or a folder; FP8, NF4 and GGUF are computed in their own codes.",
+      flag: { group: WEIGHTS, value: 'path', isInput: true },
+    },
+    /** Files, folders, or hub ids with or without :file. */
+    loraPath: {
+      kind: { type: 'list', of: { type: 'text' } },
+      help: 'LoRA, LoHa or LoKr adapters, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights, or stand beside those that are stored in codes; a prompt with <lora:nickname:scale> takes the ones that it names.',
+      flag: {
+        group: WEIGHTS,
+        value: 'path,...',
+        otherwise: 'none',
+        elsewhere: ['lora', 'lora-model-dir'],
+        isInput: true,
+        mayBeEmpty: true,
+      },
+    },
+    loraNickname: {
+      kind: { type: 'list', of: { type: 'text' } },
+      help: 'Their names in prompts and requests, in the same order.',
+      flag: { group: WEIGHTS, value: 'name,...', otherwise: 'default, or the names of several files' },
+    },
+    loraScale: {
+      kind: { type: 'list', of: { type: 'number' } },
+      help: 'How strongly each is merged, in the same order, or one number for all.',
+      flag: { group: WEIGHTS, value: 'number,...', otherwise: '1' },
+    },
+    loraTargetModules: {
+      kind: { type: 'list', of: { type: 'text' } },
+      help: 'Parts of the names of the modules that they may change, as in attn2.to_k.',
+      flag: { group: WEIGHTS, value: 'name,...', otherwise: 'all', mayBeEmpty: true },
+    },
+    textualInversionPath: {
+      kind: { type: 'list', of: { type: 'text' } },
+      help: 'Textual inversions for Stable Diffusion 1, 2 and XL, separated by commas: .safetensors files, folders, or hub ids as owner/name or owner/name:file. Prompts name them by the word in the file, or by the name of the file.',
+      flag: {
+        group: WEIGHTS,
+        value: 'path,...',
+        otherwise: 'none',
+        elsewhere: ['textual-inversion', 'embeddings', 'embedding', 'embeddings-dir', 'embd-dir'],
+        isInput: true,
+      },
+    },
+    ipAdapterPath: {
+      kind: { type: 'text' },
+      help: 'IP-Adapter for Stable Diffusion 1 and XL, ordinary or Plus: a .safetensors file, its folder, or owner/name:file on the hub; takes an --ip-adapter-image, and its encoder with --image-encoder-path.',
+      flag: { group: WEIGHTS, value: 'path', elsewhere: ['ip-adapter', 'ip-adapter-model'], isInput: true },
+    },
+    controlnetPath: {
+      kind: { type: 'list', of: { type: 'text' } },
+      help: 'ControlNets for Stable Diffusion 1, 2 and XL, separated by commas: folders, .safetensors files, or hub ids as owner/name or owner/name:file; each takes a --control-image.',
+      flag: {
+        group: WEIGHTS,
+        value: 'path,...',
+        otherwise: 'none',
+        elsewhere: ['controlnet', 'control-net', 'controlnet-model', 'control-model'],
+        isInput: true,
+      },
+    },
+    allF32: {
+      kind: { type: 'boolean' },
+      help: 'Weights and activations in f32 throughout.',
+      flag: { name: 'disable-autocast', group: PERFORMANCE, otherwise: 'false' },
+    },
+    componentPaths: {
+      kind: { type: 'record', of: { type: 'text' } },
+      help: 'Component of model_index.json to what takes its place: a .safetensors or .gguf file, its folder, or a pipeline that has it, as a path or hub id; also --component-paths.<component> <path> or --<component>-path <path>.',
+      flag: { group: OUTPUT, elsewhere: ['vae', 'taesd', 'unet'], isInput: true },
+    },
+    pipelineClassName: {
+      kind: { type: 'text' },
+      help: 'Class in place of the one that model_index.json, or the file of a model, names.',
+      flag: { group: OUTPUT, value: 'class' },
+    },
+    /** Can only be set in a program: it has no flag and no field. */
+    prepare: {
+      kind: { type: 'boolean' },
+      help: "Kernels for an image of the model's own size are compiled while it opens.",
     },
   },
-  ipAdapterPath: {
-    kind: { type: 'text' },
-    help: 'IP-Adapter for Stable Diffusion 1 and XL, ordinary or Plus: a .safetensors file, its folder, or owner/name:file on the hub; takes an --ip-adapter-image, and its encoder with --image-encoder-path.',
-    models: IMAGE,
-    flag: { group: WEIGHTS, value: 'path', elsewhere: ['ip-adapter', 'ip-adapter-model'] },
-  },
-  controlnetPath: {
-    kind: { type: 'list', of: { type: 'text' } },
-    help: 'ControlNets for Stable Diffusion 1, 2 and XL, separated by commas: folders, .safetensors files, or hub ids as owner/name or owner/name:file; each takes a --control-image.',
-    models: IMAGE,
-    flag: {
-      group: WEIGHTS,
-      value: 'path,...',
-      otherwise: 'none',
-      elsewhere: ['controlnet', 'control-net', 'controlnet-model', 'control-model'],
-    },
-  },
-  allF32: {
-    kind: { type: 'boolean' },
-    help: 'Weights and activations in f32 throughout.',
-    models: IMAGE,
-    flag: { name: 'disable-autocast', group: PERFORMANCE, otherwise: 'false' },
-  },
-  componentPaths: {
-    kind: { type: 'record', of: { type: 'text' } },
-    help: 'Component of model_index.json to what takes its place: a .safetensors or .gguf file, its folder, or a pipeline that has it, as a path or hub id; also --component-paths.<component> <path> or --<component>-path <path>.',
-    models: IMAGE,
-    flag: { group: OUTPUT, elsewhere: ['vae', 'taesd', 'unet'] },
-  },
-  pipelineClassName: {
-    kind: { type: 'text' },
-    help: 'Class in place of the one that model_index.json, or the file of a model, names.',
-    models: IMAGE,
-    flag: { group: OUTPUT, value: 'class' },
-  },
-  ditCpuOffload: {
-    kind: { type: 'boolean' },
-    help: 'Keep the denoiser in host memory between its stages; false keeps it on the device.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, otherwise: PLANNED },
-  },
-  ditLayerwiseOffload: {
-    kind: { type: 'boolean' },
-    help: 'Keep the layers of the denoiser in host memory, or in a file where that is short, and copy each to the device when its turn comes.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, otherwise: PLANNED },
-  },
-  /** From 0 to below 1: a share of the layers. */
-  ditOffloadPrefetch: {
-    kind: { type: 'number', min: 0 },
-    help: 'Layers copied ahead of their turn, with --dit-layerwise-offload: a number of them, or below 1 a share of all.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, value: 'n', otherwise: '1', aliases: ['dit-offload-prefetch-size'] },
-  },
-  ditLayerwiseResidentLayers: {
-    kind: { type: 'integer', min: 0 },
-    help: 'First layers that stay on the device, with --dit-layerwise-offload.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, otherwise: '0' },
-  },
-  textEncoderCpuOffload: {
-    kind: { type: 'boolean' },
-    help: 'Keep the text encoders in host memory between their stages; false keeps them on the device.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, otherwise: PLANNED },
-  },
-  imageEncoderCpuOffload: {
-    kind: { type: 'boolean' },
-    help: 'Keep the image encoder in host memory between its stages; false keeps it on the device.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, otherwise: PLANNED },
-  },
-  vaeCpuOffload: {
-    kind: { type: 'boolean' },
-    help: 'Keep the VAE in host memory between its stages; false keeps it on the device.',
-    models: IMAGE,
-    flag: { group: OFFLOADING, otherwise: PLANNED },
-  },
-  /** Can only be set in a program: it has no flag and no field. */
-  prepare: {
-    kind: { type: 'boolean' },
-    help: "Kernels for an image of the model's own size are compiled while it opens.",
-    models: IMAGE,
-  },
-} as const satisfies Settings;
+);

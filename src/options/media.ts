@@ -1,47 +1,45 @@
 // The settings for reading images, videos and sounds: bounds on what is decoded, which programs have too, and how a server fetches them.
 
 import { DEFAULTS } from './limits.ts';
-import type { Settings } from './setting.ts';
+import { rowsWith, type Settings } from './setting.ts';
 
 /** Bounds on one medium; a setting of opened models, because the engine decodes. */
-export const MEDIA_BOUNDS = {
-  maxImagePixels: {
-    kind: { type: 'integer', min: 1 },
-    help: 'Most pixels of an image, or of a frame.',
-    default: DEFAULTS.imagePixels,
-    models: ['text'],
-    flag: { group: 'Media', otherwise: String(DEFAULTS.imagePixels) },
+export const MEDIA_BOUNDS = rowsWith(
+  { models: ['text'] },
+  {
+    maxImagePixels: {
+      kind: { type: 'integer', min: 1 },
+      help: 'Most pixels of an image, or of a frame.',
+      default: DEFAULTS.imagePixels,
+      flag: { group: 'Media', otherwise: String(DEFAULTS.imagePixels) },
+    },
+    maxVideoPixels: {
+      kind: { type: 'integer', min: 1 },
+      help: 'Most pixels that are decoded of a video, all frames together.',
+      default: DEFAULTS.videoPixels,
+      flag: { group: 'Media', otherwise: String(DEFAULTS.videoPixels) },
+    },
+    maxVideoFrames: {
+      kind: { type: 'integer', min: 1 },
+      help: 'Most frames of a video, of which a model takes some.',
+      default: DEFAULTS.videoFrames,
+      flag: { group: 'Media', otherwise: String(DEFAULTS.videoFrames) },
+    },
+    maxMediaSeconds: {
+      kind: { type: 'integer', min: 1 },
+      help: 'Longest video or sound, in seconds.',
+      default: DEFAULTS.mediaSeconds,
+      flag: { group: 'Media', otherwise: String(DEFAULTS.mediaSeconds) },
+    },
+    /** Time in milliseconds. */
+    mediaDecodeTimeout: {
+      kind: { type: 'duration' },
+      help: 'How long decoding one medium may take.',
+      default: DEFAULTS.mediaDecodeTimeout,
+      flag: { group: 'Media', otherwise: `${DEFAULTS.mediaDecodeTimeout / 1000}` },
+    },
   },
-  maxVideoPixels: {
-    kind: { type: 'integer', min: 1 },
-    help: 'Most pixels that are decoded of a video, all frames together.',
-    default: DEFAULTS.videoPixels,
-    models: ['text'],
-    flag: { group: 'Media', otherwise: String(DEFAULTS.videoPixels) },
-  },
-  maxVideoFrames: {
-    kind: { type: 'integer', min: 1 },
-    help: 'Most frames of a video, of which a model takes some.',
-    default: DEFAULTS.videoFrames,
-    models: ['text'],
-    flag: { group: 'Media', otherwise: String(DEFAULTS.videoFrames) },
-  },
-  maxMediaSeconds: {
-    kind: { type: 'integer', min: 1 },
-    help: 'Longest video or sound, in seconds.',
-    default: DEFAULTS.mediaSeconds,
-    models: ['text'],
-    flag: { group: 'Media', otherwise: String(DEFAULTS.mediaSeconds) },
-  },
-  /** Time in milliseconds. */
-  mediaDecodeTimeout: {
-    kind: { type: 'duration' },
-    help: 'How long decoding one medium may take.',
-    default: DEFAULTS.mediaDecodeTimeout,
-    models: ['text'],
-    flag: { group: 'Media', otherwise: `${DEFAULTS.mediaDecodeTimeout / 1000}` },
-  },
-} as const satisfies Settings;
+);
 
 /** How a server reads the media that requests name. */
 export const MEDIA_FETCHING = {

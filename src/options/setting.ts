@@ -77,6 +77,10 @@ export interface Flag {
   readonly aliases?: readonly string[];
   /** The option is the negation of the setting. */
   readonly negates?: true;
+  /** The value is the path of an input, which a configuration file may give relative to itself. */
+  readonly isInput?: true;
+  /** "" is a valid value on the command line. */
+  readonly mayBeEmpty?: true;
 }
 
 export interface Setting {
@@ -105,6 +109,15 @@ export interface Setting {
 }
 
 export type Settings = Readonly<Record<string, Setting>>;
+
+/** A table whose rows have the members of `shared`, unless they state their own. */
+export function rowsWith<const Shared extends Partial<Setting>, const T extends Settings>(
+  shared: Shared,
+  rows: T,
+): { readonly [K in keyof T]: T[K] & Omit<Shared, keyof T[K]> } {
+  const whole = Object.entries(rows).map(([name, row]) => [name, { ...shared, ...row }]);
+  return Object.fromEntries(whole) as { [K in keyof T]: T[K] & Omit<Shared, keyof T[K]> };
+}
 
 /** Values that a program gives; every setting may be left out. */
 export type SettingValues<T extends Settings> = {

@@ -8,12 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { type ContentPart, mediaFormat, type MediaKind, type TextModelInfo } from '../../index.ts';
 import { EngineError } from '../../files/error.ts';
 import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
-import { readBounded } from '../process/bounded-file.ts';
+import { MOST_IMAGE_BYTES, readBounded } from '../process/bounded-file.ts';
 import { UsageError } from '../process/exit.ts';
 import type { OptionTable, Values } from '../options/option.ts';
-
-/** Largest size of a file in bytes. */
-const MOST_BYTES = 512 * 2 ** 20;
 
 const file = (kind: string) =>
   ({
@@ -65,12 +62,9 @@ export function checkTakes({ name, media }: TextModelInfo, attached: readonly At
 }
 
 async function readFile(path: string, name: string, kinds: readonly MediaKind[]): Promise<Attached | null> {
-  const read = await readBounded(path, name, MOST_BYTES).catch((error: unknown) => {
-    if (error instanceof UsageError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new UsageError(`${name} cannot be read (${code}): give a file that is there`);
-  });
-  const bytes = new Uint8Array(read);
+  const bytes = new Uint8Array(
+    await readBounded(path, name, MOST_IMAGE_BYTES, ': give a file that is there'),
+  );
   const format = mediaFormat(bytes);
   const kind = kinds.find((one) => format?.kinds.includes(one));
   if (!format || !kind) return null;

@@ -161,7 +161,7 @@ async function converse(model: TextModel, options: ChatOptions, given: readonly 
           attached = [];
           history = [...history, { role: 'user', content }, { role: 'assistant', content: answer }];
         } else {
-          // One that the model does not read would make every later question fail.
+          // A medium that the model refuses is dropped: every later question with it would fail, too.
           attached = attached.filter((_, at) => at !== answer.refused);
         }
       }

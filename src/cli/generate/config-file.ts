@@ -17,13 +17,8 @@ export async function readConfigFile(
   table: OptionTable,
   typed: ReadonlySet<string>,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readBounded(path, `the configuration file ${path}`, MOST_TEXT_BYTES).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error instanceof UsageError) throw error;
-      const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
-      throw new UsageError(`the configuration file ${path} ${reason}: give a .json, .yaml or .yml file`);
-    },
-  );
+  const remedy = ': give a .json, .yaml or .yml file';
+  const bytes = await readBounded(path, `the configuration file ${path}`, MOST_TEXT_BYTES, remedy);
   const values: Record<string, unknown> = {};
   const config = parse(path, bytes);
   const digests = digestsIn(path, config, table);

@@ -78,14 +78,8 @@ function assertSameProportions(mask: Pixels, image: Pixels, { nameOf }: Given): 
   }
 }
 
-async function read(path: string, name: string): Promise<Buffer> {
-  const called = `the image ${path} of ${name}`;
-  return readBounded(path, called, MOST_IMAGE_BYTES).catch((error: NodeJS.ErrnoException) => {
-    if (error instanceof UsageError) throw error;
-    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
-    throw new UsageError(`${called} ${reason}`);
-  });
-}
+const read = (path: string, name: string): Promise<Buffer> =>
+  readBounded(path, `the image ${path} of ${name}`, MOST_IMAGE_BYTES);
 
 /**
  * Scales image and mask to cover the size of the output and crops their edges; returns them unchanged if only a part around the

@@ -6,7 +6,7 @@ import { IMAGE_MODEL } from '../../options/image-model.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { optionsOf } from '../options/setting-options.ts';
-import { CONTROL_OPTIONS, INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
+import { SAMPLING_OPTIONS } from './generate-sampling.ts';
 import { CACHING, LOW_RANK, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from '../options/option.ts';
 import { ENGINE_OPTIONS } from '../options/engine-options.ts';
@@ -18,6 +18,22 @@ const PERFORMANCE = 'Performance';
 const OUTPUT = 'Output and advanced';
 
 const pipeline = optionsOf(IMAGE_MODEL);
+
+const COMPONENTS = [
+  'text_encoder',
+  'text_encoder_2',
+  'tokenizer',
+  'tokenizer_2',
+  'unet',
+  'transformer',
+  'vae',
+  'image_encoder',
+  'scheduler',
+] as const;
+
+/** A switch that is off where it is not given. */
+const toggle = <G extends string>(group: G, help: string) =>
+  ({ kind: 'boolean', group, help, otherwise: 'false' }) as const;
 
 const REQUIRED_OPTIONS = {
   'model-path': {
@@ -52,42 +68,26 @@ const MODEL_OPTIONS = {
     value: 'file',
     help: 'JSON or YAML file of these options, underscores for hyphens, or an image that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
   },
-  'model-id': pipeline['model-id'],
-  backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
-  'trust-remote-code': {
-    kind: 'boolean',
-    group: MODEL,
-    help: 'Changes nothing: Python of a repository is never run, and a checkpoint that needs it is refused.',
-    otherwise: 'false',
-  },
+  'trust-remote-code': toggle(
+    MODEL,
+    'Changes nothing: Python of a repository is never run, and a checkpoint that needs it is refused.',
+  ),
   revision: { ...ENGINE_OPTIONS.revision, group: MODEL },
 } as const satisfies OptionTable;
 
-const OFFLOADING_OPTIONS = {
-  'dit-cpu-offload': pipeline['dit-cpu-offload'],
-  'dit-layerwise-offload': pipeline['dit-layerwise-offload'],
-  'dit-offload-prefetch': pipeline['dit-offload-prefetch'],
-  'dit-layerwise-resident-layers': pipeline['dit-layerwise-resident-layers'],
-  'text-encoder-cpu-offload': pipeline['text-encoder-cpu-offload'],
-  'image-encoder-cpu-offload': pipeline['image-encoder-cpu-offload'],
-  'vae-cpu-offload': pipeline['vae-cpu-offload'],
-  plan: {
-    kind: 'boolean',
-    group: 'CPU offloading',
-    help: 'Print where the weights would be and what memory each stage would take, and draw nothing.',
-    otherwise: 'false',
+const PLACE_OPTIONS = {
+  ...pipeline,
+  backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
+  'component-paths': { ...pipeline['component-paths'], isMap: true, members: COMPONENTS },
+  'pipeline-class-name': {
+    ...pipeline['pipeline-class-name'],
+    kind: 'choice',
+    choices: Object.keys(PIPELINE_CLASSES),
   },
-} as const satisfies OptionTable;
-
-const WEIGHT_OPTIONS = {
-  'lora-path': { ...pipeline['lora-path'], isInput: true, mayBeEmpty: true },
-  'lora-nickname': pipeline['lora-nickname'],
-  'lora-scale': pipeline['lora-scale'],
-  'lora-target-modules': { ...pipeline['lora-target-modules'], mayBeEmpty: true },
-  'textual-inversion-path': { ...pipeline['textual-inversion-path'], isInput: true },
-  'ip-adapter-path': { ...pipeline['ip-adapter-path'], isInput: true },
-  'controlnet-path': { ...pipeline['controlnet-path'], isInput: true },
-  'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
+  plan: toggle(
+    'CPU offloading',
+    'Print where the weights would be and what memory each stage would take, and draw nothing.',
+  ),
   quantization: {
     ...ENGINE_OPTIONS.quantization,
     elsewhere: ['type', 'dtype', 'torch-dtype'],
@@ -96,12 +96,10 @@ const WEIGHT_OPTIONS = {
 } as const satisfies OptionTable;
 
 const PERFORMANCE_OPTIONS = {
-  'enable-torch-compile': {
-    kind: 'boolean',
-    group: PERFORMANCE,
-    help: 'Prepare every kernel before the first step, and search for the fastest tiling of each on this adapter, 30 seconds at most.',
-    otherwise: 'false',
-  },
+  'enable-torch-compile': toggle(
+    PERFORMANCE,
+    'Prepare every kernel before the first step, and search for the fastest tiling of each on this adapter, 30 seconds at most.',
+  ),
   warmup: {
     kind: 'boolean',
     aliases: ['warmup-mode'],
@@ -118,7 +116,6 @@ const PERFORMANCE_OPTIONS = {
     group: PERFORMANCE,
     help: 'How many, with --warmup.',
   },
-  'disable-autocast': pipeline['disable-autocast'],
   'vae-tiling': optionsOf(IMAGE_SAMPLING)['vae-tiling'],
   adapter: { ...ENGINE_OPTIONS.adapter, elsewhere: ['device', 'gpu', 'device-id'], group: PERFORMANCE },
   'memory-budget': {
@@ -132,18 +129,6 @@ const PERFORMANCE_OPTIONS = {
 
 /** Default quality of JPEG and WebP files. */
 export const USUAL_QUALITY = 75;
-
-const COMPONENTS = [
-  'text_encoder',
-  'text_encoder_2',
-  'tokenizer',
-  'tokenizer_2',
-  'unet',
-  'transformer',
-  'vae',
-  'image_encoder',
-  'scheduler',
-] as const;
 
 const OUTPUT_OPTIONS = {
   'output-path': {
@@ -178,46 +163,20 @@ const OUTPUT_OPTIONS = {
     help: 'Quality of JPEG and WebP: 1 to 100, low, medium, high or maximum.',
     otherwise: String(USUAL_QUALITY),
   },
-  preview: {
-    kind: 'boolean',
-    group: OUTPUT,
-    help: 'Keep preview.png in the output folder at the state of the last step.',
-    otherwise: 'false',
-  },
+  preview: toggle(OUTPUT, 'Keep preview.png in the output folder at the state of the last step.'),
   'perf-dump-path': {
     kind: 'string',
     group: OUTPUT,
     value: 'file',
     help: 'JSON file for times, memory, seeds and resolved options.',
   },
-  json: {
-    kind: 'boolean',
-    group: OUTPUT,
-    help: 'One JSON event a line on standard output, in place of the paths.',
-    otherwise: 'false',
-  },
-  quiet: {
-    kind: 'boolean',
-    group: OUTPUT,
-    help: 'Nothing on standard error but warnings and errors.',
-    otherwise: 'false',
-  },
+  json: toggle(OUTPUT, 'One JSON event a line on standard output, in place of the paths.'),
+  quiet: toggle(OUTPUT, 'Nothing on standard error but warnings and errors.'),
   'generic-kwargs': {
     kind: 'json',
     group: OUTPUT,
     aliases: ['diffusers-kwargs'],
     help: "Call arguments of the diffusers pipeline, under diffusers' names; every backend takes them.",
-  },
-  'component-paths': {
-    ...pipeline['component-paths'],
-    isMap: true,
-    members: COMPONENTS,
-    isInput: true,
-  },
-  'pipeline-class-name': {
-    ...pipeline['pipeline-class-name'],
-    kind: 'choice',
-    choices: Object.keys(PIPELINE_CLASSES),
   },
 } as const satisfies OptionTable;
 
@@ -225,12 +184,9 @@ export const GENERATE_OPTIONS = {
   ...REQUIRED_OPTIONS,
   ...MODEL_OPTIONS,
   ...SAMPLING_OPTIONS,
-  ...INPUT_OPTIONS,
-  ...CONTROL_OPTIONS,
   ...PARALLELISM,
   ...CACHING,
-  ...OFFLOADING_OPTIONS,
-  ...WEIGHT_OPTIONS,
+  ...PLACE_OPTIONS,
   ...LOW_RANK,
   ...PERFORMANCE_OPTIONS,
   ...OUTPUT_OPTIONS,

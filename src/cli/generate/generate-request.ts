@@ -158,20 +158,11 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
     const { prompt } = options;
     return prompt === undefined || prompt.length === 0 ? null : prompt;
   }
-  const bytes = await readBounded(
-    path,
-    `the file ${path} of ${nameOf('prompt-path')}`,
-    MOST_TEXT_BYTES,
-  ).catch((error: NodeJS.ErrnoException) => {
-    if (error instanceof UsageError) throw error;
-    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
-    throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} ${reason}`);
-  });
-  const lines = textOf(bytes, path)
+  const name = `the file ${path} of ${nameOf('prompt-path')}`;
+  const lines = textOf(await readBounded(path, name, MOST_TEXT_BYTES), path)
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '');
-  if (lines.length === 0)
-    throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} holds no prompt`);
+  if (lines.length === 0) throw new UsageError(`${name} holds no prompt`);
   return lines;
 }
 

@@ -1,4 +1,4 @@
-// Options of `svc generate` for sampling, and for the input image and mask.
+// Options of `svc generate` for sampling, and for the images that it starts from and is steered by.
 
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { LIMITS } from '../../options/limits.ts';
@@ -9,31 +9,9 @@ const SAMPLING = 'Sampling';
 const INPUT = 'Starting from an image';
 const CONTROL = 'Steering by an image';
 
-const {
-  'num-samples': samples,
-  strength,
-  'vae-tiling': _tiling,
-  'control-scale': controlScale,
-  'control-start': controlStart,
-  'control-end': controlEnd,
-  'ip-adapter-scale': ipAdapterScale,
-  ...drawing
-} = optionsOf(IMAGE_SAMPLING);
-const {
-  'negative-prompt': negativePrompt,
-  'num-inference-steps': steps,
-  'guidance-scale': guidance,
-  height,
-  width,
-  ...others
-} = drawing;
+const { 'vae-tiling': _tiling, ...sampling } = optionsOf(IMAGE_SAMPLING);
 
 export const SAMPLING_OPTIONS = {
-  'negative-prompt': negativePrompt,
-  'num-inference-steps': steps,
-  'guidance-scale': guidance,
-  height,
-  width,
   seed: {
     kind: 'integers',
     min: 0,
@@ -44,11 +22,6 @@ export const SAMPLING_OPTIONS = {
     instead: 'leave it out for one that is drawn at random',
     otherwise: 'drawn at random, and printed',
   },
-  'num-samples': samples,
-  ...others,
-} as const satisfies OptionTable;
-
-export const INPUT_OPTIONS = {
   'image-path': {
     kind: 'texts',
     isInput: true,
@@ -58,7 +31,6 @@ export const INPUT_OPTIONS = {
     value: 'file',
     help: 'PNG, JPEG, WebP or BMP to start from, or to edit; repeated for models that edit several.',
   },
-  strength,
   'mask-path': {
     kind: 'string',
     isInput: true,
@@ -69,9 +41,6 @@ export const INPUT_OPTIONS = {
     value: 'file',
     help: 'Image of the same proportions; its white parts are drawn anew.',
   },
-} as const satisfies OptionTable;
-
-export const CONTROL_OPTIONS = {
   'control-image': {
     kind: 'texts',
     isInput: true,
@@ -81,9 +50,6 @@ export const CONTROL_OPTIONS = {
     value: 'file',
     help: 'PNG, JPEG, WebP or BMP that a ControlNet, or a model made for control images, sees, scaled to the size that is drawn; repeated for several ControlNets.',
   },
-  'control-scale': controlScale,
-  'control-start': controlStart,
-  'control-end': controlEnd,
   'ip-adapter-image': {
     kind: 'string',
     isInput: true,
@@ -93,5 +59,5 @@ export const CONTROL_OPTIONS = {
     value: 'file',
     help: 'PNG, JPEG, WebP or BMP that an IP-Adapter shows to the denoiser beside the text; its middle is taken.',
   },
-  'ip-adapter-scale': ipAdapterScale,
+  ...sampling,
 } as const satisfies OptionTable;

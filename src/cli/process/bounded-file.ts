@@ -5,15 +5,23 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { UsageError } from './exit.ts';
 
-/** Largest size in bytes of a configuration file or a list of prompts, and of an image. */
+/** Largest size in bytes of a configuration file or a list of prompts, and of an image, a video or a sound. */
 export const MOST_TEXT_BYTES = 64 * 2 ** 20;
 export const MOST_IMAGE_BYTES = 512 * 2 ** 20;
 
 /**
- * The bytes of a file or a pipe; `name` is the subject of messages. Throws UsageError for devices and for more than `most` bytes, and
- * the errors of Node.
+ * The bytes of a file or a pipe; `name` is the subject of messages, and `remedy` the end of those about a file that is not there or cannot be
+ * read. Throws UsageError, also for devices and for more than `most` bytes.
  */
-export async function readBounded(path: string, name: string, most: number): Promise<Buffer> {
+export async function readBounded(path: string, name: string, most: number, remedy = ''): Promise<Buffer> {
+  return readWithin(path, name, most).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof UsageError) throw error;
+    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    throw new UsageError(`${name} ${reason}${remedy}`);
+  });
+}
+
+async function readWithin(path: string, name: string, most: number): Promise<Buffer> {
   const info = await stat(path);
   if (info.isCharacterDevice() || info.isBlockDevice())
     throw new UsageError(`${name} is a device, which may have no end: give a file`);

@@ -3,15 +3,10 @@
 import { EngineError } from '../../files/error.ts';
 import { endBy } from '../../server/entry.ts';
 
-export interface Interrupt {
-  signal: AbortSignal;
-  /** Returns the result of `waited`; rejects as soon as the user interrupts. */
-  orInterrupted<T>(waited: Promise<T>): Promise<T>;
-  end(): void;
-}
+export type Interrupt = ReturnType<typeof untilInterrupted>;
 
 /** Listens for SIGINT and SIGTERM until `end` is called. */
-export function untilInterrupted(): Interrupt {
+export function untilInterrupted() {
   const controller = new AbortController();
   const { signal } = controller;
   const interrupt = (received: NodeJS.Signals) => {
@@ -27,7 +22,8 @@ export function untilInterrupted(): Interrupt {
   interrupted.catch(() => {});
   return {
     signal,
-    orInterrupted: (waited) => Promise.race([waited, interrupted]),
+    /** Returns the result of `waited`; rejects as soon as the user interrupts. */
+    orInterrupted: <T>(waited: Promise<T>): Promise<T> => Promise.race([waited, interrupted]),
     end: () => void process.off('SIGINT', interrupt).off('SIGTERM', interrupt),
   };
 }

@@ -19,17 +19,12 @@ export interface Step {
   pace?: number;
 }
 
-export interface Progress {
-  show: (step: Step) => void;
-  end: () => void;
-}
-
 const BAR_WIDTH = 24;
 /** Milliseconds before the first line, and between two lines, of downloads and preparations. */
 const LINE_PAUSE = 2000;
 
 /** Shows the steps of one start or download; `end` removes the bar. */
-export function createProgress(log: ConsolaInstance): Progress {
+export function createProgress(log: ConsolaInstance) {
   let label = '';
   let tenth = -1;
   let saidAt = 0;
@@ -59,7 +54,7 @@ export function createProgress(log: ConsolaInstance): Progress {
 }
 
 /** Turns the events of an opening model into bars, lines and notes. */
-export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) => void; end: () => void } {
+export function showOpening(log: ConsolaInstance) {
   const { show, end } = createProgress(log);
   let resumed = false;
   const event = (opening: OpenEvent) => {
@@ -86,7 +81,7 @@ export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) =
 }
 
 /** Shows the progress of a download alone. */
-export function showDownload(log: ConsolaInstance): { event: (event: HubEvent) => void; end: () => void } {
+export function showDownload(log: ConsolaInstance) {
   const { show, end } = createProgress(log);
   let id = '';
   const event = (hub: HubEvent) => {

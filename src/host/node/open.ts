@@ -1,7 +1,6 @@
 // The engine in Node: models in a thread or in the caller's own, and the probe of an adapter.
 
-import type { AdapterSummary } from '../../gpu/adapter.ts';
-import { listAdapters, refuseElectron } from '../../gpu/node.ts';
+import { refuseElectron } from '../../gpu/node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TunedModel } from '../../engine/text/calls/tuned-model.ts';
@@ -13,6 +12,7 @@ import { TEXT } from '../kinds/text.ts';
 import type { OpenModel } from '../session/model.ts';
 import { openModel } from './open-model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import type { Platform } from '../../engine/platform/platform.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
 import { adapterRule } from '../../engine/input/rules.ts';
 
@@ -34,10 +34,7 @@ export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...give
 export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, EmbeddingModel> = (...given) =>
   openModel(EMBEDDING, ...given);
 
-/** Lists all GPU adapters that can be opened, best first. */
-export function adapters(): Promise<AdapterSummary[]> {
-  return listAdapters();
-}
+export { listAdapters as adapters } from '../../gpu/node.ts';
 
 /**
  * Times the tiles of a language model's products and attention on this machine's adapter, within about a minute, and stores the fastest for models that are
@@ -64,25 +61,24 @@ export async function checkKernels(
   adapter?: string | number,
   onCheck?: (check: KernelCheck, done: number, total: number) => void,
 ): Promise<KernelCheck[]> {
-  refuseElectron();
-  if (adapter !== undefined) adapterRule(adapter, 'adapter');
-  const [check, { nodePlatform }] = await Promise.all([
-    import('../../engine/check/check-kernels.ts'),
-    import('./platform.ts'),
-  ]);
-  return check.checkKernels(
-    () => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }),
-    onCheck,
-  );
+  const opens = safeDevice(adapter);
+  const check = await import('../../engine/check/check-kernels.ts');
+  return check.checkKernels(opens, onCheck);
 }
 
 /** Checks whether an adapter computes correctly; `adapter` as in TextModelOptions. */
 export async function probeAdapter(adapter?: string | number): Promise<ProbeResult> {
+  const opens = safeDevice(adapter);
+  return (await import('../../engine/check/probe.ts')).probe(opens);
+}
+
+/** Returns a function that opens an adapter with all checks. Throws bad_request for what names no adapter. */
+function safeDevice(adapter: string | number | undefined): () => ReturnType<Platform['openDevice']> {
   refuseElectron();
   if (adapter !== undefined) adapterRule(adapter, 'adapter');
-  const [{ probe }, { nodePlatform }] = await Promise.all([
-    import('../../engine/check/probe.ts'),
-    import('./platform.ts'),
-  ]);
-  return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));
+  return async () =>
+    (await import('./platform.ts')).nodePlatform.openDevice({
+      safe: true,
+      ...(adapter !== undefined && { adapter }),
+    });
 }

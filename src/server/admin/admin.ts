@@ -1,6 +1,7 @@
 // The routes of administration: information about the server and its models, caches, running requests, LoRA adapters, metrics.
 
 import { z } from 'zod';
+import { filled } from '../body/bounded.ts';
 import { EngineError, type LoraInfo, MODEL_KINDS, type TextModel } from '../../index.ts';
 import { honoured, show } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
@@ -12,7 +13,6 @@ import { METRICS } from './metrics-page.ts';
 import { MODEL_INFO, SERVER_INFO } from './server-info.ts';
 import type { Log } from '../http/request-log.ts';
 
-const filled = z.string().min(1);
 const model = honoured(filled, 'A served name; left out, every model.');
 const own = honoured(filled, 'A served name; left out, the first language model.', 'default');
 const lora = honoured(filled, 'The name that requests use: model:name.');

@@ -4,29 +4,21 @@ import { z } from 'zod';
 import type * as engine from '../../index.ts';
 import { WEIGHT_CHOICES } from '../../options/model.ts';
 import { mapSampling } from '../../options/text-request.ts';
-import { count } from '../http/reply-members.ts';
+import { count, counts, texts } from '../http/reply-members.ts';
 
-const bytes = count;
-const used = z.strictObject({ used: bytes, total: bytes });
+const used = z.strictObject(counts('used', 'total'));
 
 export const GpuAdapter = z.strictObject({
   index: z.int(),
-  vendor: z.string(),
-  architecture: z.string(),
-  device: z.string(),
-  description: z.string(),
+  ...texts('vendor', 'architecture', 'device', 'description'),
   software: z.boolean(),
   features: z.array(z.string()),
   limits: z.record(z.string(), z.number()),
-  subgroupMinSize: count,
-  subgroupMaxSize: count,
+  ...counts('subgroupMinSize', 'subgroupMaxSize'),
   matrixUnit: z.union([
     z.string(),
     z.strictObject({
-      rows: count,
-      columns: count,
-      depth: count,
-      subgroup: count,
+      ...counts('rows', 'columns', 'depth', 'subgroup'),
       pinned: z.boolean(),
       emulated: z.boolean().optional(),
     }),
@@ -34,30 +26,29 @@ export const GpuAdapter = z.strictObject({
 });
 
 const common = {
-  path: z.string(),
-  name: z.string(),
+  ...texts('path', 'name'),
   parameters: count,
   quantization: z.enum(WEIGHT_CHOICES),
   adapter: GpuAdapter,
 };
 
-const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes });
+/** Members of language models. */
+const languageModel = {
+  ...common,
+  architecture: z.string(),
+  modelType: z.string().optional(),
+  weightFormats: z.array(z.string()),
+  ...counts('vocabSize', 'contextLength', 'maxQueuedRequests'),
+  memory: z.strictObject(counts('budget', 'weights', 'kv', 'arena')),
+};
 
 /** An object with a value per sampling setting. */
 const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling(() => value));
 
 export const TextModelInfo = z.strictObject({
   kind: z.literal('text'),
-  ...common,
-  architecture: z.string(),
-  modelType: z.string().optional(),
-  weightFormats: z.array(z.string()),
-  vocabSize: count,
-  contextLength: count,
-  modelContextLength: count,
-  maxRunningRequests: count,
-  maxQueuedRequests: count,
-  memory: pagedMemory,
+  ...languageModel,
+  ...counts('modelContextLength', 'maxRunningRequests'),
   storageBackend: z.string().nullable(),
   sampling: samplingOf(z.number()),
   samplingSource: samplingOf(z.enum(['generation_config.json', 'gguf', 'contract'])),
@@ -67,81 +58,41 @@ export const TextModelInfo = z.strictObject({
 }) satisfies z.ZodType<engine.TextModelInfo>;
 
 export const TextMetrics = z.strictObject({
-  running: count,
-  waiting: count,
-  pages: z.strictObject({
-    used: count,
-    cached: count,
-    total: count,
-    tokensPerPage: count,
-    bytesPerPage: bytes,
-  }),
+  ...counts('running', 'waiting', 'steps', 'sharedSteps', 'promptTokens', 'generatedTokens'),
+  ...counts('retractions', 'deviceRestarts'),
+  pages: z.strictObject(counts('used', 'cached', 'total', 'tokensPerPage', 'bytesPerPage')),
   cache: z.strictObject({
-    lookedUp: count,
+    ...counts('lookedUp', 'device', 'host', 'storage', 'evicted', 'backedUp', 'loadedBack', 'fetched'),
     hitRate: z.number(),
-    device: count,
-    host: count,
-    storage: count,
     storageBackend: z.string().optional(),
-    evicted: count,
-    backedUp: count,
-    loadedBack: count,
-    fetched: count,
     hostBytes: used,
     storageBytes: used.nullable(),
   }),
-  grammars: z.strictObject({
-    asked: count,
-    known: count,
-    refused: count,
-    timedOut: count,
-    compiling: count,
-  }),
-  adapters: z.strictObject({ loaded: count, most: count }).describe('Of LoRA.'),
-  steps: count,
-  sharedSteps: count,
-  promptTokens: count,
-  generatedTokens: count,
-  retractions: count,
-  deviceRestarts: count,
-  towers: z.strictObject({ deviceBytes: bytes, hostBytes: bytes }).optional(),
+  grammars: z.strictObject(counts('asked', 'known', 'refused', 'timedOut', 'compiling')),
+  adapters: z.strictObject(counts('loaded', 'most')).describe('Of LoRA.'),
+  towers: z.strictObject(counts('deviceBytes', 'hostBytes')).optional(),
 }) satisfies z.ZodType<engine.TextMetrics>;
 
 export const EmbeddingModelInfo = z.strictObject({
   kind: z.literal('embedding'),
-  ...common,
-  architecture: z.string(),
-  modelType: z.string().optional(),
-  weightFormats: z.array(z.string()),
-  vocabSize: count,
+  ...languageModel,
   dimensions: count,
   pooling: z.enum(['cls', 'mean', 'last']),
   normalized: z.boolean(),
-  contextLength: count,
-  maxQueuedRequests: count,
-  memory: pagedMemory,
 }) satisfies z.ZodType<engine.EmbeddingModelInfo>;
 
-export const EmbeddingMetrics = z.strictObject({
-  waiting: count,
-  texts: count,
-  promptTokens: count,
-  steps: count,
-  deviceRestarts: count,
-}) satisfies z.ZodType<engine.EmbeddingMetrics>;
+export const EmbeddingMetrics = z.strictObject(
+  counts('waiting', 'texts', 'promptTokens', 'steps', 'deviceRestarts'),
+) satisfies z.ZodType<engine.EmbeddingMetrics>;
 
 export const ImageModelInfo = z.strictObject({
   kind: z.literal('image'),
   ...common,
-  pipeline: z.string(),
-  denoiser: z.string(),
+  ...texts('pipeline', 'denoiser'),
   backend: z.enum(['svc', 'generic']),
-  sizeMultiple: count,
-  unreadClipLayers: count,
+  ...counts('sizeMultiple', 'unreadClipLayers'),
   defaults: z.strictObject({
-    width: count,
-    height: count,
-    steps: count,
+    ...counts('width', 'height', 'steps'),
     guidance: z.number(),
     negativePrompt: z.string(),
   }),
@@ -154,5 +105,5 @@ export const ImageModelInfo = z.strictObject({
     negativePrompt: z.boolean(),
     edits: count,
   }),
-  memory: z.strictObject({ budget: bytes, weights: bytes }),
+  memory: z.strictObject(counts('budget', 'weights')),
 }) satisfies z.ZodType<engine.ImageModelInfo>;

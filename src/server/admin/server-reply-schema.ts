@@ -9,27 +9,18 @@ import {
   TextMetrics,
   TextModelInfo,
 } from './open-model-schema.ts';
-import { count, seconds } from '../http/reply-members.ts';
-
-const bytes = count;
+import { count, counts, seconds, typed } from '../http/reply-members.ts';
 
 export const OpeningProgress = z
   .discriminatedUnion('type', [
-    z.strictObject({
-      type: z.literal('download'),
+    typed('download', {
       file: z.string(),
-      bytes,
-      totalBytes: bytes,
+      ...counts('bytes', 'totalBytes'),
       resumedPercent: z.number().optional(),
     }),
-    z.strictObject({ type: z.literal('load'), bytes, totalBytes: bytes }),
-    z.strictObject({
-      type: z.literal('warmup'),
-      done: count,
-      total: count,
-      stage: z.string().optional(),
-    }),
-    z.strictObject({ type: z.literal('tune'), done: count, total: count, stage: z.string() }),
+    typed('load', counts('bytes', 'totalBytes')),
+    typed('warmup', { ...counts('done', 'total'), stage: z.string().optional() }),
+    typed('tune', { ...counts('done', 'total'), stage: z.string() }),
   ])
   .describe('How far the opening of a model has come.') satisfies z.ZodType<engine.OpenEvent>;
 

@@ -2,17 +2,12 @@
 
 import { z } from 'zod';
 import { AnthropicError } from '../http/error-reply-schema.ts';
-import { count } from '../http/reply-members.ts';
+import { count, texts, typed } from '../http/reply-members.ts';
 
 export const ContentBlock = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.literal('') }),
-  z.strictObject({ type: z.literal('text'), text: z.string() }),
-  z.strictObject({
-    type: z.literal('tool_use'),
-    id: z.string(),
-    name: z.string(),
-    input: z.record(z.string(), z.unknown()),
-  }),
+  typed('thinking', { thinking: z.string(), signature: z.literal('') }),
+  typed('text', { text: z.string() }),
+  typed('tool_use', { ...texts('id', 'name'), input: z.record(z.string(), z.unknown()) }),
 ]);
 
 const stop = {
@@ -41,19 +36,19 @@ export const Message = z.strictObject({
 });
 
 const delta = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text_delta'), text: z.string() }),
-  z.strictObject({ type: z.literal('thinking_delta'), thinking: z.string() }),
-  z.strictObject({ type: z.literal('input_json_delta'), partial_json: z.string() }),
+  typed('text_delta', texts('text')),
+  typed('thinking_delta', texts('thinking')),
+  typed('input_json_delta', texts('partial_json')),
 ]);
 
 export const MessageEvent = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('message_start'), message: Message }),
-  z.strictObject({ type: z.literal('ping') }),
-  z.strictObject({ type: z.literal('content_block_start'), index: count, content_block: ContentBlock }),
-  z.strictObject({ type: z.literal('content_block_delta'), index: count, delta }),
-  z.strictObject({ type: z.literal('content_block_stop'), index: count }),
-  z.strictObject({ type: z.literal('message_delta'), delta: z.strictObject(stop), usage: MessageUsage }),
-  z.strictObject({ type: z.literal('message_stop') }),
+  typed('message_start', { message: Message }),
+  typed('ping', {}),
+  typed('content_block_start', { index: count, content_block: ContentBlock }),
+  typed('content_block_delta', { index: count, delta }),
+  typed('content_block_stop', { index: count }),
+  typed('message_delta', { delta: z.strictObject(stop), usage: MessageUsage }),
+  typed('message_stop', {}),
   AnthropicError,
 ]);
 

@@ -13,14 +13,6 @@ interface MessageHead {
   stopSequences: readonly string[];
 }
 
-/** Receives the parts of the reply and makes content blocks of them, in the order of their arrival. */
-interface Blocks {
-  add(part: Part): void;
-  /** Ends the last block. */
-  close(): void;
-  all(): Block[];
-}
-
 /** Called with each event of a block: its kind, the block's number, and the event's members. */
 type Tell = (
   type: 'content_block_start' | 'content_block_delta' | 'content_block_stop',
@@ -28,7 +20,8 @@ type Tell = (
   members: object,
 ) => void;
 
-function createBlocks(tell: Tell): Blocks {
+/** Receives the parts of the reply and makes content blocks of them, in the order of their arrival; `close` ends the last block. */
+function createBlocks(tell: Tell) {
   const blocks: Block[] = [];
   let open: Block | null = null;
   let argumentsText = '';
@@ -52,7 +45,7 @@ function createBlocks(tell: Tell): Blocks {
   return {
     all: () => blocks,
     close,
-    add(part) {
+    add(part: Part): void {
       if (part.kind === 'call') {
         begin({ type: 'tool_use', id: part.id, name: part.name, input: {} });
       } else if (part.text === '') {

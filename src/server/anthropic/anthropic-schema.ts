@@ -2,15 +2,13 @@
 
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
-import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { filled, list, MOST_TOOLS, MOST_TURNS, record, silent } from '../body/bounded.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';
 import { fieldsOf, membersOf } from '../body/setting-fields.ts';
 import { FUNCTION } from '../../options/conversation.ts';
-import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
+import { CONSTRAINT_NAMES, MODEL_FIELD } from '../text/generation-fields.ts';
 import { typedObject } from '../body/unknown-members.ts';
-
-const filled = z.string().min(1);
 
 const FOREIGN_BLOCKS = new Set(['document', 'search_result', 'container_upload']);
 
@@ -35,8 +33,8 @@ function placeOf({ code, path }: z.core.$ZodIssue, type: string): PropertyKey[] 
   return code === 'custom' && type === 'tool_result' ? [type, ...path] : path;
 }
 
-/** Members without effect: the prefix cache finds prompts by content, and thinking blocks have no signature here. */
-const silent = z.unknown().optional();
+// Silent members have no effect: the prefix cache finds prompts by content, and thinking blocks have no signature here.
+
 const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citations: silent });
 const textBlocks = blocks({ text: textBlock });
 /** A tool that the client's tool search has found among `tools`. All of `tools` are in the prompt in any case. */
@@ -107,10 +105,7 @@ const thinking = z.looseObject({
 const format = z.looseObject({ type: z.literal('json_schema'), schema: record(z.unknown()) });
 
 const PROMPT_FIELDS = {
-  model: honoured(
-    filled,
-    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
-  ),
+  model: MODEL_FIELD,
   messages: honoured(
     list(message, MOST_TURNS).min(1),
     "The conversation; where the assistant's message is last, the reply goes on with it.",

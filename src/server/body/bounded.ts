@@ -15,6 +15,10 @@ export const MOST_TURNS = 2 ** 14;
 export const MOST_TOOLS = 1024;
 
 export const tokenId = z.int().min(0);
+/** A text that is not empty. */
+export const filled = z.string().min(1);
+/** A member without effect. */
+export const silent = z.unknown().optional();
 
 const isTokenId = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
@@ -88,12 +92,11 @@ function refuse(payload: Payload, issue: Refusal): Payload {
 
 export type TokenInput = string | number[];
 
-const text = z.string().min(1);
 const ids = list(tokenId, MOST_IDS).min(1);
 
 /** `most`: limit on the texts or lists of ids. All entries are of one kind. */
 export const tokenInputs = (most: number) =>
-  z.union([text, ids, list(text, most).min(1), list(ids, most).min(1)]);
+  z.union([filled, ids, list(filled, most).min(1), list(ids, most).min(1)]);
 
 export type TokenInputs = z.infer<ReturnType<typeof tokenInputs>>;
 

@@ -19,7 +19,7 @@ function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
   const level = problems.filter((problem) => !isFurther(best, problem));
   const values = best.issue.code === 'invalid_value' && best.path.length === path.length ? [best] : [];
   const types = all.filter((one) => one.issue.code === 'invalid_type' && one.path.length === path.length);
-  // A value that is none of the listed ones, where values of another type are valid, too.
+  // The value is none of the listed ones, and values of another type would be valid, too: the message lists both.
   if (values.length > 0 && types.length > 0) {
     const errors = [...values, ...types].map((problem) => [problem.issue]);
     return { path, issue: { code: 'invalid_union', path: [], message: issue.message, errors } };

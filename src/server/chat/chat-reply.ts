@@ -10,7 +10,7 @@ import type { ReplyHead } from '../text/text-interface.ts';
 import type { Send, TextForm } from '../text/text-reply.ts';
 
 interface Reply {
-  head: ReplyHead;
+  head: ReplyHead<'chat.completion'>;
   fold: Fold;
   body: ChatBody;
 }
@@ -42,14 +42,9 @@ export function chatForm(reply: Reply, write: Send): TextForm {
 const usesFunctions = (body: ChatBody): boolean => body.functions !== undefined;
 
 function completion({ head, body, fold }: Reply): ChatCompletion {
-  const { id, created, model, system_fingerprint } = head;
   const svcext = extensionsOf(fold, body);
   return {
-    id,
-    object: 'chat.completion',
-    created,
-    model,
-    system_fingerprint,
+    ...head,
     choices: fold.choices.map((choice, index) => ({
       index,
       message: messageOf(choice, body),
@@ -142,15 +137,8 @@ function deltaOf(part: Part, body: ChatBody): Piece['delta'] {
 /** Last chunks of a choice: its finish reason, then the members that the request asked for at its end. */
 function endChunks(reply: Reply, index: number) {
   const { finishReason: reason, matchedStop, hiddenStates } = choiceAt(reply.fold, index);
-  const end = chunk(
-    reply,
-    index,
-    {},
-    {
-      finish_reason: finishReason(reason!, reply.body),
-      matched_stop: matchedStop,
-    },
-  );
+  const ended = { finish_reason: finishReason(reason!, reply.body), matched_stop: matchedStop };
+  const end = chunk(reply, index, {}, ended);
   return hiddenStates ? [end, chunk(reply, index, { hidden_states: hiddenStates })] : [end];
 }
 
@@ -164,6 +152,6 @@ function lastChunks(reply: Reply, includeUsage: boolean): ChatCompletionChunk[] 
   ];
 }
 
-function chunkHead({ head: { id, created, model, system_fingerprint } }: Reply) {
-  return { id, object: 'chat.completion.chunk' as const, created, model, system_fingerprint };
+function chunkHead({ head }: Reply) {
+  return { ...head, object: 'chat.completion.chunk' as const };
 }

@@ -16,7 +16,7 @@ export const CHAT = textRoute({
   framing: MARKED_EVENTS,
   async answer(asked) {
     const { body } = asked;
-    const head = replyHead('chatcmpl', asked);
+    const head = replyHead('chatcmpl', 'chat.completion', asked);
     const { request, rename } = await askChecked(asked, body, (named) => ({ ...named, id: head.id }));
     return {
       requests: [request],

@@ -12,7 +12,7 @@ import type { ReplyHead } from '../text/text-interface.ts';
 import { offsetOf, runOf, type Send, type TextForm } from '../text/text-reply.ts';
 
 interface CompletionReply {
-  head: ReplyHead;
+  head: ReplyHead<'text_completion'>;
   call: TextCall;
   /** Echoed text of each prompt. */
   echoes: string[];
@@ -80,11 +80,7 @@ function textCompletion(reply: CompletionReply): Completion {
       ...(fold.promptIds && { prompt_token_ids: fold.promptIds }),
     })),
   );
-  return { ...headOf(reply), choices, usage: totalUsage(call), ...extensions(reply) };
-}
-
-function headOf({ head: { id, created, model, system_fingerprint } }: CompletionReply) {
-  return { id, object: 'text_completion' as const, created, model, system_fingerprint };
+  return { ...reply.head, choices, usage: totalUsage(call), ...extensions(reply) };
 }
 
 function extensions({ call, body }: CompletionReply) {
@@ -151,20 +147,13 @@ export class CompletionForm implements TextForm {
     const { call } = this.#reply;
     const { run, index } = runOf(call, choice);
     const { finishReason, matchedStop, hiddenStates } = call.runs[run]!.fold.choices[index]!;
-    this.#say(
-      choice,
-      { text: '' },
-      {
-        finish_reason: finishReason,
-        matched_stop: matchedStop,
-        ...(hiddenStates && { hidden_states: hiddenStates }),
-      },
-    );
+    const ended = { finish_reason: finishReason, matched_stop: matchedStop };
+    this.#say(choice, { text: '' }, { ...ended, ...(hiddenStates && { hidden_states: hiddenStates }) });
   }
 
   finish(error: ErrorReply | undefined): void {
     const { call, body } = this.#reply;
-    const empty = { ...headOf(this.#reply), choices: [] };
+    const empty = { ...this.#reply.head, choices: [] };
     const svcext = extensions(this.#reply);
     if (svcext) this.#write({ ...empty, ...svcext });
     if (body.stream_options?.include_usage) this.#write({ ...empty, usage: totalUsage(call) });
@@ -200,6 +189,6 @@ export class CompletionForm implements TextForm {
   #send(choices: CompletionChunk['choices']): void {
     const { body, call } = this.#reply;
     const usage = body.stream_options?.continuous_usage_stats && { usage: totalUsage(call) };
-    this.#write({ ...headOf(this.#reply), choices, ...usage } satisfies CompletionChunk);
+    this.#write({ ...this.#reply.head, choices, ...usage } satisfies CompletionChunk);
   }
 }

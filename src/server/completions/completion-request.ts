@@ -15,7 +15,7 @@ import { fillInPrompt } from '../text/fill-in.ts';
 import { checkGeneration, checkTokenIds, toGeneration, checkPromptIds } from '../text/generation-request.ts';
 import { isOneInput, listInputs, type TokenInput, tokenInputs } from '../body/bounded.ts';
 import { z } from 'zod';
-import { GENERATION_FIELDS } from '../text/generation-fields.ts';
+import { GENERATION_FIELDS, MODEL_FIELD } from '../text/generation-fields.ts';
 
 const MAX_TOKENS = 16;
 
@@ -88,10 +88,7 @@ export const COMPLETION_FIELDS = {
     tokenInputs(MOST_PROMPTS),
     `A text, a list of token ids, or up to ${MOST_PROMPTS} of either, each with its own choices.`,
   ),
-  model: honoured(
-    z.string().min(1),
-    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
-  ),
+  model: MODEL_FIELD,
   max_tokens: honoured(
     z.int().min(0),
     'Most tokens to generate; clamped to what the context leaves. 0 with echo: only the prompt.',

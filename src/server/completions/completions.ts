@@ -21,7 +21,7 @@ export const COMPLETIONS = textRoute({
   async answer(asked) {
     const { body, model, adapter } = asked;
     const prompts = await toCompletions(body, model, adapter);
-    const head = replyHead('cmpl', asked);
+    const head = replyHead('cmpl', 'text_completion', asked);
     const echoes = prompts.map(({ echo }) => echo);
     return {
       requests: prompts.map(({ request }) => request),

@@ -5,6 +5,19 @@ import { z } from 'zod';
 export const count = z.int().min(0);
 export const seconds = count.describe('Seconds since 1970.');
 
+const membersOf = <N extends string, S extends z.ZodType>(schema: S, names: N[]) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<N, S>;
+
+/** Members that are counts. */
+export const counts = <N extends string>(...names: N[]) => membersOf(count, names);
+
+/** Members that are texts. */
+export const texts = <N extends string>(...names: N[]) => membersOf(z.string(), names);
+
+/** An object that its type tells from others. */
+export const typed = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
+  z.strictObject({ type: z.literal(type), ...shape });
+
 /** First members of a reply and of every chunk of its stream. */
 export const head = <T extends string>(object: T) => ({
   id: z.string(),

@@ -7,18 +7,6 @@ const encoder = new TextEncoder();
 /** Bytes that a slow reader may fall behind before events are merged. */
 const HIGH_WATER = 64 * 1024;
 
-interface EventStream {
-  readonly body: ReadableStream<Uint8Array>;
-  /** False while the reader is more than 64 KiB behind. */
-  room(): boolean;
-  /** `name` is sent on an `event:` line of its own. */
-  send(value: unknown, name?: string): void;
-  /** Sends a line that readers skip. */
-  comment(text: string): void;
-  /** Closes the stream; sends the end marker first if its framing has one. */
-  end(): void;
-}
-
 interface EventStreamOptions {
   /** Milliseconds of silence after which a comment is sent. */
   keepAlive: number;
@@ -77,7 +65,7 @@ export const LINES: Framing = {
 export function createEventStream(
   { keepAlive, onRoom, onCancel }: EventStreamOptions,
   { frame, ping, end }: Framing = EVENTS,
-): EventStream {
+) {
   let controller: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
   let sentAt = performance.now();
@@ -117,10 +105,14 @@ export function createEventStream(
 
   return {
     body,
+    /** False while the reader is more than 64 KiB behind. */
     room,
-    send: (value, name) => write(encoder.encode(frame(value, name))),
-    comment: (text) => write(encoder.encode(`: ${text}\n\n`)),
-    end() {
+    /** `name` is sent on an `event:` line of its own. */
+    send: (value: unknown, name?: string) => write(encoder.encode(frame(value, name))),
+    /** Sends a line that readers skip. */
+    comment: (text: string) => write(encoder.encode(`: ${text}\n\n`)),
+    /** Closes the stream; sends the end marker first if its framing has one. */
+    end(): void {
       if (!open) return;
       if (end !== undefined) write(encoder.encode(end));
       close();

@@ -3,14 +3,12 @@
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../../index.ts';
 import { NamedErrorEvent } from '../http/error-reply-schema.ts';
-import { count, seconds } from '../http/reply-members.ts';
+import { count, counts, seconds, typed } from '../http/reply-members.ts';
 
 export const ImageUsage = z
   .strictObject({
-    total_tokens: count,
-    input_tokens: count,
-    output_tokens: count,
-    input_tokens_details: z.strictObject({ text_tokens: count, image_tokens: count }),
+    ...counts('total_tokens', 'input_tokens', 'output_tokens'),
+    input_tokens_details: z.strictObject(counts('text_tokens', 'image_tokens')),
   })
   .describe('Tokens as the denoiser counts them.');
 
@@ -48,14 +46,12 @@ export type Images = z.infer<typeof Images>;
 /** `name`: the prefix of its events' types. */
 function imageEvent<T extends string>(name: T) {
   const common = { image_index: count, created_at: seconds, quality: z.literal('auto'), ...about };
-  const preview = z.strictObject({
-    type: z.literal(`${name}.partial_image`),
+  const preview = typed(`${name}.partial_image`, {
     b64_json: z.string(),
     partial_image_index: count,
     ...common,
   });
-  const completed = z.strictObject({
-    type: z.literal(`${name}.completed`),
+  const completed = typed(`${name}.completed`, {
     ...image,
     usage: ImageUsage,
     unknown_words: unknownWords,

@@ -6,17 +6,13 @@ export interface StoredImage {
   type: string;
 }
 
-export interface ImageStore {
-  keep(id: string, image: StoredImage): void;
-  /** Returns an image; null if it never existed or has been dropped. */
-  find(id: string): StoredImage | null;
-}
+export type ImageStore = ReturnType<typeof createImageStore>;
 
 /** Milliseconds for which an image is kept. */
 export const IMAGE_LIFETIME = 3_600_000;
 const MOST_BYTES = 256 * 2 ** 20;
 
-export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETIME): ImageStore {
+export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETIME) {
   /** Images by id, in the order of their arrival. */
   const kept = new Map<string, StoredImage & { until: number }>();
   let bytes = 0;
@@ -35,7 +31,7 @@ export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETI
   timer.unref();
 
   return {
-    keep(id, image) {
+    keep(id: string, image: StoredImage): void {
       kept.set(id, { ...image, until: Date.now() + lifetime });
       bytes += image.bytes.length;
       // The newest image stays, however large it is.
@@ -44,7 +40,8 @@ export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETI
         drop(old);
       }
     },
-    find(id) {
+    /** Returns an image; null if it never existed or has been dropped. */
+    find(id: string): StoredImage | null {
       expire();
       return kept.get(id) ?? null;
     },

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { OllamaError } from '../http/error-reply-schema.ts';
-import { count } from '../http/reply-members.ts';
+import { count, texts } from '../http/reply-members.ts';
 import { TokenLogprob } from '../text/text-reply-schema.ts';
 
 const nanoseconds = count.describe('Nanoseconds.');
@@ -69,16 +69,12 @@ export const OllamaEmbedding = z.strictObject({ embedding: vector });
 const details = z.strictObject({
   parent_model: z.literal(''),
   format: z.literal('safetensors'),
-  family: z.string(),
   families: z.array(z.string()),
-  parameter_size: z.string(),
-  quantization_level: z.string(),
+  ...texts('family', 'parameter_size', 'quantization_level'),
 });
 
 const entry = {
-  name: z.string(),
-  model: z.string(),
-  digest: z.string(),
+  ...texts('name', 'model', 'digest'),
   details,
   size: count.describe('Bytes.'),
 };

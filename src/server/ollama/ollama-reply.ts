@@ -43,14 +43,8 @@ function durations({ fold: { promptTokens, choices }, timing }: TextRun, started
   };
 }
 
-/** Collects the parts of a reply in order. Each call is added when it is complete, so the events must come from wholeCalls. */
-interface Sayings {
-  add(part: Part): void;
-  /** Ends the last call. */
-  close(): void;
-}
-
-function createSayings(tell: (said: Said) => void): Sayings {
+/** Collects the parts of a reply in order. Each call is added when it is complete, so the events must come from wholeCalls; `close` ends the last call. */
+function createSayings(tell: (said: Said) => void) {
   let open: { id: string; name: string; text: string; logprobs: TokenLogprob[] } | null = null;
   let index = 0;
   const close = (): void => {
@@ -62,7 +56,7 @@ function createSayings(tell: (said: Said) => void): Sayings {
   };
   return {
     close,
-    add(part) {
+    add(part: Part): void {
       if (part.kind === 'call') {
         close();
         open = { id: part.id, name: part.name, text: '', logprobs: [...part.logprobs] };

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
-import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { filled, list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { CHAT_FIELDS } from '../chat/chat-schema.ts';
 import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
 import {
@@ -19,7 +19,6 @@ import { OLLAMA_ERRORS } from '../http/errors.ts';
 import { LINES } from '../http/sse.ts';
 import type { Endpoints } from '../service/models.ts';
 
-const filled = z.string().min(1);
 const model = honoured(
   filled,
   'A served name, its last segment, or "default", with or without :latest; name:adapter applies a LoRA adapter.',

@@ -1,11 +1,10 @@
 // The items of a response's input: messages, calls and their outputs, reasoning, tools that are added later.
 
 import { z } from 'zod';
-import { list, MOST_TOOLS, MOST_TURNS } from '../body/bounded.ts';
+import { filled, list, MOST_TOOLS, MOST_TURNS } from '../body/bounded.ts';
 import { toolSchema } from './response-tool-schema.ts';
 import { typedObject, withMembers } from '../body/unknown-members.ts';
 
-const filled = z.string().min(1);
 /** Members of replies that requests send back; they have no effect. */
 const echoed = z.unknown().optional();
 

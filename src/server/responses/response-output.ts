@@ -13,13 +13,6 @@ import type { OfferedTool } from './response-tools.ts';
 /** Called with the type and members of every event. */
 type Tell = (type: string, members: object) => void;
 
-interface ResponseOutput {
-  add(part: Part): void;
-  /** Ends the last item. */
-  close(status: 'completed' | 'incomplete'): void;
-  items(): InputItem[];
-}
-
 interface Wishes {
   body: Pick<ResponseBody, 'include'>;
   /** Tools that the model may call. */
@@ -42,7 +35,7 @@ interface Open {
 const PREFIXES = { reasoning: 'rs', message: 'msg' };
 const EVENTS = { reasoning: 'reasoning_text', message: 'output_text' };
 
-export function createOutput(tell: Tell, { body, offered }: Wishes): ResponseOutput {
+export function createOutput(tell: Tell, { body, offered }: Wishes) {
   const wantsLogprobs = wantsOutputLogprobs(body);
   const items: InputItem[] = [];
   let open: Open | null = null;
@@ -87,6 +80,7 @@ export function createOutput(tell: Tell, { body, offered }: Wishes): ResponseOut
     tell(`response.${events}.delta`, { ...placeOf(item), delta: text, ...logprobsOf(item, logprobs) });
   };
 
+  /** Ends the last item. */
   const close = (status: 'completed' | 'incomplete'): void => {
     if (!open) return;
     const item = open;
@@ -102,7 +96,7 @@ export function createOutput(tell: Tell, { body, offered }: Wishes): ResponseOut
   };
 
   return {
-    add(part) {
+    add(part: Part): void {
       if (part.kind === 'call') return void begin('call', callItem(part.id, part.name, offered));
       if (part.text === '' && part.logprobs.length === 0) return;
       const kind = part.kind === 'reasoning' ? 'reasoning' : part.kind === 'content' ? 'message' : 'call';

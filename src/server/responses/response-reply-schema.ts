@@ -1,7 +1,7 @@
 // A response of OpenAI's newer interface, and the events of its stream.
 
 import { z } from 'zod';
-import { count, mediaUsage, seconds } from '../http/reply-members.ts';
+import { count, mediaUsage, seconds, texts, typed } from '../http/reply-members.ts';
 import { TokenLogprob } from '../text/text-reply-schema.ts';
 
 const id = z.string();
@@ -10,51 +10,22 @@ const nothing = z.array(z.never()).length(0);
 const namespace = z.string().optional().describe('Of a tool that has one.');
 const tokens = z.array(TokenLogprob).describe('Empty unless include asks for them.');
 
-const textPart = z.strictObject({
-  type: z.literal('output_text'),
-  text: z.string(),
-  annotations: nothing,
-  logprobs: tokens,
-});
-const reasoningPart = z.strictObject({ type: z.literal('reasoning_text'), text: z.string() });
+const textPart = typed('output_text', { text: z.string(), annotations: nothing, logprobs: tokens });
+const reasoningPart = typed('reasoning_text', { text: z.string() });
+
+const item = { id, status };
+const called = { ...item, ...texts('call_id', 'name'), namespace };
 
 export const OutputItem = z.discriminatedUnion('type', [
-  z.strictObject({
-    id,
-    type: z.literal('message'),
-    status,
-    role: z.literal('assistant'),
-    content: z.array(textPart),
-  }),
-  z.strictObject({
-    id,
-    type: z.literal('reasoning'),
-    status,
-    summary: nothing,
-    content: z.array(reasoningPart),
-  }),
-  z.strictObject({
-    id,
-    type: z.literal('function_call'),
-    status,
-    call_id: z.string(),
-    name: z.string(),
-    namespace,
+  typed('message', { ...item, role: z.literal('assistant'), content: z.array(textPart) }),
+  typed('reasoning', { ...item, summary: nothing, content: z.array(reasoningPart) }),
+  typed('function_call', {
+    ...called,
     arguments: z.string().describe('JSON; cut short where the response is.'),
   }),
-  z.strictObject({
-    id,
-    type: z.literal('custom_tool_call'),
-    status,
-    call_id: z.string(),
-    name: z.string(),
-    namespace,
-    input: z.string(),
-  }),
-  z.strictObject({
-    id,
-    type: z.literal('tool_search_call'),
-    status,
+  typed('custom_tool_call', { ...called, input: z.string() }),
+  typed('tool_search_call', {
+    ...item,
     call_id: z.string(),
     execution: z.literal('client'),
     arguments: z.unknown().describe('What its JSON says; the text where the response ended within it.'),
@@ -70,7 +41,7 @@ export const ResponseUsage = z.strictObject({
 });
 
 /** A value that is echoed from the request. */
-const typed = z.looseObject({ type: z.string() });
+const echoed = z.looseObject({ type: z.string() });
 
 export const ResponseReply = z.strictObject({
   id,
@@ -89,9 +60,9 @@ export const ResponseReply = z.strictObject({
   reasoning: z.strictObject({ effort: z.string().nullable(), summary: z.null() }),
   store: z.boolean(),
   temperature: z.number(),
-  text: z.strictObject({ format: typed }),
-  tool_choice: z.union([z.string(), typed]),
-  tools: z.array(typed).describe('Those that the model is offered.'),
+  text: z.strictObject({ format: echoed }),
+  tool_choice: z.union([z.string(), echoed]),
+  tools: z.array(echoed).describe('Those that the model is offered.'),
   top_logprobs: count,
   top_p: z.number(),
   truncation: z.enum(['auto', 'disabled']),
@@ -104,7 +75,7 @@ export type ResponseReply = z.infer<typeof ResponseReply>;
 
 /** Schema of an event of one type; events are numbered consecutively. */
 const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
-  z.strictObject({ type: z.literal(type), sequence_number: count, ...shape });
+  typed(type, { sequence_number: count, ...shape });
 
 const whole = { response: ResponseReply };
 const ofItem = { output_index: count, item: OutputItem };

@@ -1,7 +1,7 @@
 // The fields of OpenAI's Responses interface, and the sampling fields that all routes for text share.
 
 import { z } from 'zod';
-import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { filled, list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import {
   type FieldTable,
   type HonouredBody,
@@ -12,12 +12,10 @@ import {
 } from '../body/fields.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { fieldsOf } from '../body/setting-fields.ts';
-import { CONSTRAINT_NAMES, GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { CONSTRAINT_NAMES, GENERATION_FIELDS, MODEL_FIELD, tokenCount } from '../text/generation-fields.ts';
 import { effort } from '../text/reasoning.ts';
 import { inputItem } from './response-items.ts';
 import { toolChoice, toolSchema } from './response-tool-schema.ts';
-
-const filled = z.string().min(1);
 
 const format = z.looseObject({
   type: z.enum(['text', 'json_object', 'json_schema']),
@@ -43,10 +41,7 @@ export const RESPONSE_FIELDS = {
     z.union([filled, list(inputItem, MOST_TURNS).min(1)]),
     'A text, or items: message, reasoning, item_reference, additional_tools; function_call, custom_tool_call, tool_search_call, and what each led to.',
   ),
-  model: honoured(
-    filled,
-    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
-  ),
+  model: MODEL_FIELD,
   instructions: honoured(
     z.string(),
     'A system message before the input; not carried on to the next response.',

@@ -12,22 +12,13 @@ export interface StoredResponse {
   input: InputItem[];
 }
 
-export interface ResponseStore {
-  get(id: string): StoredResponse | undefined;
-  set(stored: StoredResponse): void;
-  /** Returns false if no such response is stored. */
-  delete(id: string): boolean;
-  /** An output item of any kept response. */
-  item(id: string): InputItem | undefined;
-  /** Responses in progress → the function that cancels them. */
-  readonly running: Map<string, () => void>;
-}
+export type ResponseStore = ReturnType<typeof createResponseStore>;
 
 const MOST_RESPONSES = 1000;
 /** Limit on the characters of JSON of all stored responses together. */
 const MOST_CHARACTERS = 64 * 2 ** 20;
 
-export function createResponseStore(): ResponseStore {
+export function createResponseStore() {
   /** Stored responses by the ids of the items that they contain. */
   const having = new Map<unknown, Set<StoredResponse>>();
   const kept = new LRUCache<string, StoredResponse>({
@@ -50,11 +41,14 @@ export function createResponseStore(): ResponseStore {
     },
   });
   return {
-    running: new Map(),
-    get: (id) => kept.get(id),
-    set: (stored) => void kept.set(stored.response.id, stored),
-    delete: (id) => kept.delete(id),
-    item(id) {
+    /** Responses in progress → the function that cancels them. */
+    running: new Map<string, () => void>(),
+    get: (id: string) => kept.get(id),
+    set: (stored: StoredResponse) => void kept.set(stored.response.id, stored),
+    /** Returns false if no such response is stored. */
+    delete: (id: string) => kept.delete(id),
+    /** An output item of any kept response. */
+    item(id: string): InputItem | undefined {
       const [stored] = having.get(id) ?? [];
       return stored?.items.find((item) => item['id'] === id);
     },

@@ -2,13 +2,11 @@
 
 import { z } from 'zod';
 import { FUNCTION, TOOL_CHOICES, TOOL_MODES } from '../../options/conversation.ts';
-import { list, MOST_TOOLS } from '../body/bounded.ts';
+import { filled, list, MOST_TOOLS, silent } from '../body/bounded.ts';
 import { membersOf } from '../body/setting-fields.ts';
 import { typedObject } from '../body/unknown-members.ts';
 
-const filled = z.string().min(1);
-/** Members without effect: every tool is shown to the model from the start, and only the model calls it. */
-const silent = z.unknown().optional();
+// Silent members have no effect: every tool is shown to the model from the start, and only the model calls it.
 
 const inputFormat = z
   .looseObject({

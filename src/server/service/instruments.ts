@@ -56,7 +56,7 @@ const GAUGES = {
   context_len: 'Tokens of prompt and reply together.',
 };
 
-const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
+const HISTOGRAMS = {
   time_to_first_token_seconds: ['From a request to its first token.', SECONDS],
   inter_token_latency_seconds: ['From one token of a choice to its next.', TOKEN_SECONDS],
   e2e_request_latency_seconds: ['From a request to its end.', SECONDS],
@@ -66,7 +66,7 @@ const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
   prompt_tokens_histogram: ['Prompt tokens of a request.', TOKENS],
   uncached_prompt_tokens_histogram: ['Prompt tokens that were computed.', TOKENS],
   generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
-};
+} satisfies Record<string, [help: string, buckets: number[]]>;
 
 /** Labels of a series beside the model. */
 export interface Series {
@@ -81,9 +81,7 @@ const SERIES: Readonly<Record<string, keyof Series>> = {
 
 type CounterName = keyof typeof COUNTERS;
 type GaugeName = keyof typeof GAUGES;
-type HistogramName =
-  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency' | 'per_stage_req_latency' | 'queue_time' | 'grammar_compilation_time'}_seconds`
-  | `${'prompt' | 'uncached_prompt' | 'generation'}_tokens_histogram`;
+type HistogramName = keyof typeof HISTOGRAMS;
 
 /** Instruments of one model. */
 export interface Instruments {

@@ -5,42 +5,34 @@ import type { EmbeddingModel, TextMetrics, TextModel } from '../../index.ts';
 import { createInstruments, createRouteTimer, type Instruments } from './instruments.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
-export interface Metrics {
-  readonly registry: Registry;
-  /** Wraps a model so that its requests are counted. */
-  watchText(name: string, model: TextModel): TextModel;
-  watchEmbeddings(name: string, model: EmbeddingModel): EmbeddingModel;
-  /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
-  opened(name: string, seconds: number, weights: number | null): void;
-  /** Measures the time of a route until its reply begins, also if it throws. */
-  timed<T>(route: string, answer: () => T | Promise<T>): Promise<T>;
-  /** Takes over a text model's own metrics. */
-  collect(name: string, model: TextModel): Promise<void>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
   const instrumentsOf = createInstruments(registry);
   const recordRoute = createRouteTimer(registry);
   const throughputOf = createThroughput();
   return {
     registry,
-    watchText: (name, model) =>
+    /** Wraps a model so that its requests are counted. */
+    watchText: (name: string, model: TextModel): TextModel =>
       over(model, {
         generate: (request, options) =>
           watchText(instrumentsOf(name), model.generate(request, options), request.constraint !== undefined),
       }),
-    watchEmbeddings: (name, model) =>
+    watchEmbeddings: (name: string, model: EmbeddingModel): EmbeddingModel =>
       over(model, {
         generate: (request, options) =>
           watchEmbeddings(instrumentsOf(name), model.generate(request, options)),
       }),
-    opened(name, seconds, weights) {
+    /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
+    opened(name: string, seconds: number, weights: number | null): void {
       const to = instrumentsOf(name);
       to.set('engine_startup_time', seconds);
       if (weights !== null) to.set('weight_load_duration_seconds', weights);
     },
-    async timed(route, answer) {
+    /** Measures the time of a route until its reply begins, also if it throws. */
+    async timed<T>(route: string, answer: () => T | Promise<T>): Promise<T> {
       const begun = performance.now();
       try {
         return await answer();
@@ -48,7 +40,8 @@ export function createMetrics(): Metrics {
         recordRoute(route, (performance.now() - begun) / 1000);
       }
     },
-    async collect(name, model) {
+    /** Takes over a text model's own metrics. */
+    async collect(name: string, model: TextModel): Promise<void> {
       const now = await model.metrics();
       const to = instrumentsOf(name);
       record(to, model, now);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { WEIGHT_CHOICES } from '../../options/model.ts';
 import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
-import { count, seconds } from '../http/reply-members.ts';
+import { count, counts, seconds } from '../http/reply-members.ts';
 
 const entry = {
   id: z.string(),
@@ -45,9 +45,7 @@ const imageEntry = z.strictObject({
   size_multiple: count,
   schedulers: z.array(z.string()).describe("The first is the model's own."),
   image_defaults: z.strictObject({
-    width: count,
-    height: count,
-    num_inference_steps: count,
+    ...counts('width', 'height', 'num_inference_steps'),
     guidance_scale: z.number(),
     negative_prompt: z.string(),
   }),
@@ -56,16 +54,13 @@ const imageEntry = z.strictObject({
 const embeddingEntry = z.strictObject({
   ...entry,
   ...languageModel,
-  max_model_len: count,
-  dimensions: count,
+  ...counts('max_model_len', 'dimensions'),
   pooling: z.enum(['cls', 'mean', 'last']),
 });
 
 export const Model = z.union([textEntry, imageEntry, embeddingEntry]);
 
 export const Models = z.strictObject({ object: z.literal('list'), data: z.array(Model) });
-
-const bytes = count.describe('Bytes.');
 
 const origin = {
   model_path: z.string(),
@@ -83,17 +78,16 @@ export const ModelInfo = z.union([
     ...origin,
     kind: z.enum(['text', 'embedding']),
     is_generation: z.boolean(),
-    memory: z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes }),
+    memory: z.strictObject(counts('budget', 'weights', 'kv', 'arena')).describe('Bytes.'),
     architecture: z.string(),
     tokenizer_path: z.string(),
-    vocab_size: count,
-    max_model_len: count,
+    ...counts('vocab_size', 'max_model_len'),
   }),
   z.strictObject({
     ...origin,
     kind: z.literal('image'),
     is_generation: z.literal(false),
-    memory: z.strictObject({ budget: bytes, weights: bytes }),
+    memory: z.strictObject(counts('budget', 'weights')).describe('Bytes.'),
     pipeline: z.string(),
   }),
 ]);

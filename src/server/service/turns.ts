@@ -13,17 +13,15 @@ export interface Turn {
   end(): void;
 }
 
-export interface Turns {
-  /** Joins the queue. Throws `overloaded` if too many requests wait. */
-  enter(signal: AbortSignal): Turn;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
-export function createTurns(mostWaiting: number): Turns {
+export function createTurns(mostWaiting: number) {
   /** The first entry has its turn; the next begins when the first leaves. */
   const line: { begin(): void }[] = [];
 
   return {
-    enter(signal) {
+    /** Joins the queue. Throws `overloaded` if too many requests wait. */
+    enter(signal: AbortSignal): Turn {
       if (line.length > mostWaiting) {
         throw new EngineError(
           'overloaded',

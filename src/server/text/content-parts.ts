@@ -1,17 +1,15 @@
 // The parts of a message's content: text, and the media that a client names. Every error names the path of the wrong member.
 
 import { z } from 'zod';
+import { filled, silent } from '../body/bounded.ts';
 import { type ContentPart, LIMITS, type MediaKind } from '../../index.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { typedObject } from '../body/unknown-members.ts';
 import { dataUrl } from '../media/read-media.ts';
 import { MediaSource } from '../media/media-source.ts';
 
-const filled = z.string().min(1);
 export const tileCount = z.int().min(1).max(LIMITS.tiles);
 const tiles = { max_dynamic_patch: tileCount.nullish(), min_dynamic_patch: tileCount.nullish() };
-/** A member without effect. */
-const silent = z.unknown().optional();
 const detail = z.enum(['auto', 'low', 'high']).nullish();
 
 /** Members of each type of part. An address may stand alone or in an object. */

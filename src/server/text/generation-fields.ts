@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../../options/limits.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
-import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
+import { filled, list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
 import { by, type FieldTable, type HonouredBody, honoured, show } from '../body/fields.ts';
 import { fieldsOf, schemaOf } from '../body/setting-fields.ts';
 import { responseFormat } from './response-format.ts';
@@ -25,11 +25,16 @@ const GRAMMAR_NAMES = ['guided_grammar', 'grammar'];
 /** All names of constraints on other servers. */
 export const CONSTRAINT_NAMES = [...FORMAT_NAMES, ...REGEX_NAMES, ...GRAMMAR_NAMES];
 
+/** The model of a request for text. */
+export const MODEL_FIELD = honoured(
+  filled,
+  'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+);
+
 /** Other servers accept -1 for "all". */
 export const tokenCount = z.int().refine((count) => count >= 1, {
   error: ({ input }) => `must be at least 1, got ${show(input)}; leave it out for all that the context holds`,
 });
-const filled = z.string().min(1);
 const seconds = schemaOf({ type: 'duration' });
 
 export const GENERATION_FIELDS = {

@@ -27,16 +27,10 @@ export function isGenerated(event: TextEvent): event is Generated {
   return event.type === 'delta' || event.type === 'reasoning' || event.type === 'toolCall';
 }
 
-interface PendingParts {
-  add(event: Generated): void;
-  /** Removes and returns all queued parts. */
-  take(): [choice: number, part: Part][];
-}
-
-export function createPendingParts(): PendingParts {
+export function createPendingParts() {
   const queues = new Map<number, Part[]>();
   return {
-    add(event) {
+    add(event: Generated): void {
       const parts = queues.get(event.choice) ?? [];
       queues.set(event.choice, parts);
       for (const part of partsOf(event)) {
@@ -44,7 +38,8 @@ export function createPendingParts(): PendingParts {
         if (!last || !join(last, part)) parts.push(part);
       }
     },
-    take() {
+    /** Removes and returns all queued parts. */
+    take(): [choice: number, part: Part][] {
       const taken = [...queues].flatMap(([choice, parts]) =>
         parts.map((part): [number, Part] => [choice, part]),
       );

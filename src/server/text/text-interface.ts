@@ -59,21 +59,24 @@ export function textRoute<T extends FieldTable, R extends keyof HonouredBody<T> 
 }
 
 /** First members of OpenAI's replies. */
-export interface ReplyHead {
+export interface ReplyHead<T = string> {
   id: string;
+  object: T;
   /** Seconds since 1970. */
   created: number;
   model: string;
   system_fingerprint: string;
 }
 
-export function replyHead(
+export function replyHead<T extends string>(
   prefix: string,
+  object: T,
   { body, fingerprint }: Pick<AskedText<{ model: string; rid?: string | undefined }>, 'body' | 'fingerprint'>,
-): ReplyHead {
+): ReplyHead<T> {
   const id = body.rid ?? `${prefix}-${randomUUID()}`;
   return {
     id,
+    object,
     created: Math.floor(Date.now() / 1000),
     model: body.model,
     system_fingerprint: fingerprint,

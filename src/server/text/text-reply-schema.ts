@@ -1,12 +1,11 @@
 // Schemas that the replies of several routes for text share: usage, log probabilities, calls, extensions.
 
 import { z } from 'zod';
-import { calledFunction, count, mediaUsage } from '../http/reply-members.ts';
+import { calledFunction, count, counts, mediaUsage } from '../http/reply-members.ts';
 
 export const Usage = z.strictObject({
   prompt_tokens: count.describe('Counted once, however many choices there are.'),
-  completion_tokens: count,
-  total_tokens: count,
+  ...counts('completion_tokens', 'total_tokens'),
   prompt_tokens_details: z.strictObject({ cached_tokens: count, ...mediaUsage }),
   completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
   reasoning_tokens: count,
@@ -41,7 +40,7 @@ export const Extensions = z.strictObject({
     .optional()
     .describe('Tokens, layers with experts, experts of a token.'),
   cached_tokens_details: z
-    .strictObject({ device: count, host: count, storage: count, storage_backend: z.string().optional() })
+    .strictObject({ ...counts('device', 'host', 'storage'), storage_backend: z.string().optional() })
     .optional()
     .describe('Of return_cached_tokens_details: where cached tokens of the prompt came from.'),
 });

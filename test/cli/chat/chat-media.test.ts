@@ -39,7 +39,7 @@ describe('media options', () => {
   });
 
   it.each([
-    ['missing.png', 'cannot be read (ENOENT)'],
+    ['missing.png', 'is not there: give a file that is there'],
     ['notes.txt', 'is no image that is read'],
     ['sound.wav', 'is no image that is read'],
   ])('refuse %s', async (name, message) => {
