@@ -4,6 +4,7 @@ import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { checkRows, processorPart } from '../processor-part.ts';
 import { readSiglip, type SiglipConfig } from './siglip-config.ts';
+import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
 import type { TileConfig } from './tiles.ts';
 
 export interface Gemma3VisionConfig extends SiglipConfig {
@@ -30,32 +31,16 @@ export interface Gemma3Config {
   scan: ScanRule | null;
 }
 
-/** 2 is Pillow's bilinear filter. */
-const PROCESSED = {
-  do_resize: [true],
-  do_rescale: [true],
-  do_normalize: [true],
-  do_convert_rgb: [true],
-  resample: [2],
-};
-const HALVES = [0.5, 0.5, 0.5];
-
 export function readGemma3({ config: json, processors, hidden: out }: MediaFiles): Gemma3Config {
   const config = readConfig('config.json', json);
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
-  processor.only(PROCESSED);
+  checkSteps(processor, 'bilinear');
   const tower = readTower(config, out);
   checkSide(processor, tower);
   checkRows(processors, 'image_seq_length', { rows: tower.across ** 2, of: 'an image' });
   return {
     tower,
-    tiles: {
-      side: tower.side,
-      patch: tower.patch,
-      scale: processor.real('rescale_factor', 1 / 255),
-      means: processor.reals('image_mean', 3) ?? HALVES,
-      spreads: processor.reals('image_std', 3) ?? HALVES,
-    },
+    tiles: { side: tower.side, patch: tower.patch, ...readPixelValues(processor, HALVES) },
     scan: processor.flag('do_pan_and_scan', false) ? scanOf(processor) : null,
   };
 }

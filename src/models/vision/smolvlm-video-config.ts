@@ -2,8 +2,9 @@
 
 import { isJsonObject } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
-import { longestEdge, PROCESSED, readTileValues, type Idefics3Config } from './idefics3-config.ts';
+import { longestEdge, type Idefics3Config } from './idefics3-config.ts';
 import { processorPart } from '../processor-part.ts';
+import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
 import type { TileConfig } from './tiles.ts';
 
 export interface SmolVlmVideoConfig {
@@ -28,7 +29,7 @@ export function readSmolVlmVideo(
   const own = 'video_preprocessor_config.json';
   const file = own in processors ? own : 'preprocessor_config.json';
   const config = processorPart(processors, 'video_processor', file);
-  config.only(PROCESSED);
+  checkSteps(config, 'lanczos');
   const stated = longestEdge(config, 'max_image_size', side);
   if (stated !== side) {
     const problem = `has a longest_edge of ${stated}, and only frames as large as the tower's images, ${side}, are built`;
@@ -41,6 +42,6 @@ export function readSmolVlmVideo(
     fps: isSampling ? sampling.real('fps', FPS) : config.real('fps', FPS),
     most: isSampling ? sampling.count('max_frames', MOST_FRAMES) : config.count('num_frames', MOST_FRAMES),
     longest: Math.min(MOST_PIXELS, longest),
-    tiles: readTileValues(config, { side, patch }),
+    tiles: { side, patch, ...readPixelValues(config, HALVES) },
   };
 }

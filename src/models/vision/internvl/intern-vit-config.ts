@@ -2,7 +2,8 @@
 // InternVisionModel in the original layout. Only this file knows their key names.
 
 import type { Activation } from '../../../kernels/activation.ts';
-import { checkHeads, shown, type ConfigReader } from '../../config-values.ts';
+import { checkHeads, type ConfigReader } from '../../config-values.ts';
+import { readSquare } from '../tower-values.ts';
 
 /** Whose names of keys, classes and tensors a checkpoint has: transformers', or those of InternVL's own program. */
 export type InternLayout = 'transformers' | 'original';
@@ -49,8 +50,8 @@ export function readInternVit(config: ConfigReader, layout: InternLayout): Inter
   const queryEps = own ? eps : QUERY_EPS;
   return {
     layout,
-    side: square(config, 'image_size', own ? 224 : 448),
-    patch: square(config, 'patch_size', 14),
+    side: readSquare(config, 'image_size', own ? 224 : 448),
+    patch: readSquare(config, 'patch_size', 14),
     hidden,
     ffn: config.count('intermediate_size', own ? 12800 : 4096),
     heads,
@@ -65,11 +66,4 @@ export function readInternVit(config: ConfigReader, layout: InternLayout): Inter
     places: own || config.flag('use_absolute_position_embeddings', true),
     lastNorm: !own && !config.flag('use_mean_pooling', true),
   };
-}
-
-/** A length, or two equal ones of height and width. */
-function square(config: ConfigReader, key: 'image_size' | 'patch_size', fallback: number): number {
-  const [height, width] = config.each(key, 2, fallback) as [number, number];
-  if (height === width) return height;
-  throw config.error('unsupported', key, `is ${shown([height, width])}, and only squares are built`);
 }
