@@ -5,7 +5,6 @@ import type { MediaFiles } from '../media.ts';
 import { checkRows, processorPart } from '../processor-part.ts';
 import { readSiglip, type SiglipConfig } from './siglip-config.ts';
 import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
-import type { TileConfig } from './tiles.ts';
 
 export interface Gemma3VisionConfig extends SiglipConfig {
   /** Rows along a side of an image; each is the mean of a square of patches. */
@@ -14,7 +13,6 @@ export interface Gemma3VisionConfig extends SiglipConfig {
   out: number;
 }
 
-/** Crops of long images, which are shown behind the whole image. */
 export interface ScanRule {
   /** Least pixels along a side of a crop. */
   least: number;
@@ -24,14 +22,9 @@ export interface ScanRule {
   ratio: number;
 }
 
-export interface Gemma3Config {
-  tower: Gemma3VisionConfig;
-  tiles: TileConfig;
-  /** null: images are not cropped. */
-  scan: ScanRule | null;
-}
+export type Gemma3Config = ReturnType<typeof readGemma3>;
 
-export function readGemma3({ config: json, processors, hidden: out }: MediaFiles): Gemma3Config {
+export function readGemma3({ config: json, processors, hidden: out }: MediaFiles) {
   const config = readConfig('config.json', json);
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
   checkSteps(processor, 'bilinear');
@@ -41,6 +34,7 @@ export function readGemma3({ config: json, processors, hidden: out }: MediaFiles
   return {
     tower,
     tiles: { side: tower.side, patch: tower.patch, ...readPixelValues(processor, HALVES) },
+    /** Crops of long images, which are shown behind the whole image; null: images are not cropped. */
     scan: processor.flag('do_pan_and_scan', false) ? scanOf(processor) : null,
   };
 }

@@ -5,7 +5,6 @@ import type { MediaFiles } from '../media.ts';
 import { checkRows, processorPart } from '../processor-part.ts';
 import { readSiglip, type SiglipConfig } from './siglip-config.ts';
 import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
-import type { TileConfig } from './tiles.ts';
 
 export interface Idefics3VisionConfig extends SiglipConfig {
   /** Patches along a side of a cell; each cell becomes one row of the result. */
@@ -14,18 +13,9 @@ export interface Idefics3VisionConfig extends SiglipConfig {
   out: number;
 }
 
-export interface Idefics3Config {
-  tower: Idefics3VisionConfig;
-  tiles: TileConfig;
-  /** Pixels of the longest side of an image before it is divided. */
-  longest: number;
-  /** Whether images larger than a tile are divided. */
-  splits: boolean;
-  /** Rows of a tile. */
-  rows: number;
-}
+export type Idefics3Config = ReturnType<typeof readIdefics3>;
 
-export function readIdefics3({ config: json, processors, hidden: out }: MediaFiles): Idefics3Config {
+export function readIdefics3({ config: json, processors, hidden: out }: MediaFiles) {
   const config = readConfig('config.json', json);
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
   checkSteps(processor, 'lanczos');
@@ -40,8 +30,11 @@ export function readIdefics3({ config: json, processors, hidden: out }: MediaFil
   return {
     tower,
     tiles: { side, patch: tower.patch, ...readPixelValues(processor, HALVES) },
+    /** Pixels of the longest side of an image before it is divided. */
     longest: longestEdge(processor, 'size', 4 * 364),
+    /** Whether images larger than a tile are divided. */
     splits: processor.flag('do_image_splitting', true),
+    /** Rows of a tile. */
     rows,
   };
 }

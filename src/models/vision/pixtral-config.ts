@@ -1,35 +1,12 @@
 // Converts the configurations of Mistral 3 and of Pixtral in transformers' classes to what their tower and their processor need. Only this
 // file knows the key names.
 
-import type { Activation } from '../../kernels/activation.ts';
 import { checkHeads, readConfig, shown, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
 import { CLIP_COLOURS, checkSteps, readPixelValues } from './pixel-values.ts';
 import type { PatchConfig } from './tiles.ts';
 import { readSquare, readTowerLayers } from './tower-values.ts';
-
-export interface PixtralVisionConfig {
-  /** Pixels along a side of a patch. */
-  patch: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  /** Dimensions of a head. */
-  dims: number;
-  /** Layers that are computed, of those that there are. */
-  layers: number;
-  allLayers: number;
-  theta: number;
-  gate: 'silu' | 'gelu';
-  /** Patches along a side of a cell, and eps of the norm before they are merged; null: each patch is one row of the result. */
-  merger: { merge: number; eps: number } | null;
-  /** Of the projector. */
-  activation: Activation;
-  bias: boolean;
-  /** Columns of the result. */
-  out: number;
-}
 
 export interface PixtralConfig {
   tower: PixtralVisionConfig;
@@ -93,7 +70,9 @@ function readFiles({ config: json, processors, hidden: out }: MediaFiles, own: C
   };
 }
 
-function readTower(config: ConfigReader, own: ClassDefaults, out: number): PixtralVisionConfig {
+export type PixtralVisionConfig = ReturnType<typeof readTower>;
+
+function readTower(config: ConfigReader, own: ClassDefaults, out: number) {
   const vision = config.part('vision_config');
   vision.only({ num_channels: [3] });
   const hidden = vision.count('hidden_size', 1024);
@@ -101,18 +80,24 @@ function readTower(config: ConfigReader, own: ClassDefaults, out: number): Pixtr
   const merge = config.count('spatial_merge_size', 2);
   const allLayers = vision.count('num_hidden_layers', 24);
   return {
+    /** Pixels along a side of a patch. */
     patch: readSquare(vision, 'patch_size', own.patch),
     hidden,
     ffn: vision.count('intermediate_size', 4096),
     heads,
+    /** Dimensions of a head. */
     dims: hidden / heads,
+    /** Layers that are computed, of those that there are. */
     layers: readTowerLayers(config, 'vision_feature_layer', { all: allLayers, fallback: own.layer }),
     allLayers,
     theta: thetaOf(vision),
     gate: vision.choice('hidden_act', GATES, 'gelu'),
+    /** Patches along a side of a cell, and eps of the norm before they are merged; null: each patch is one row of the result. */
     merger: own.hasMerger ? { merge, eps: config.part('text_config').real('rms_norm_eps', 1e-5) } : null,
+    /** Of the projector. */
     activation: config.choice('projector_hidden_act', ACTIVATIONS, 'gelu'),
     bias: config.flag('multimodal_projector_bias', own.bias),
+    /** Columns of the result. */
     out,
   };
 }
