@@ -128,7 +128,7 @@ function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>) {
       };
       for (const [name, most] of lengths) {
         const words = used[name] ?? 0;
-        if (words > most) throw new Error(`${words} words of ${name} exceed ${most}`);
+        if (words > most) throw new Error(`a step may use at most ${most} words of ${name}, not ${words}`);
         if (words === 0) continue;
         const offset = offsets.get(name)!;
         if (to === 0 || offset - to > MERGED_GAP) {

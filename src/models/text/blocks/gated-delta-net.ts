@@ -49,7 +49,8 @@ export function gatedDeltaNet(config: DeltaNetConfig, weights: WeightTable, name
 
   return {
     attend(x, _, batch, store) {
-      if (store.kind !== 'slot') throw new Error(`${name} has no slot but ${store.kind}`);
+      if (store.kind !== 'slot')
+        throw new Error(`${name} keeps its state in a slot, and its layer has ${store.kind}`);
       const projected = linear(x, input); //                                     [rows, all + values]
       const qkv = shortConv(projected, kernel, batch, store, { activation: 'silu', slotValues, grouped }); // [rows, all]
       const raw = linear(x, gates); //                                           [rows, 2 · heads]
