@@ -68,7 +68,7 @@ function* partsOf({ tape, items, tokens }: Job, tensors: readonly Tensor[]): Gen
       yield { firstItem, items: 1, first, last: Math.min(tokens, first + most) };
 }
 
-/** A tensor's operand for a part, and the number that makes rows of the tensor rows of the binding. */
+/** Binds the rows of a tensor that a part reads; `row` is added to the index of a row of the tensor to get its index in the binding. */
 function bound({ tape, tokens }: Job, tensor: Tensor, { firstItem, items, first, last }: Part) {
   const row = firstItem * tokens + first;
   const { operand, first: begins } = view(tape, tensor, {

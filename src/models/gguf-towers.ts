@@ -4,6 +4,7 @@ import type { GgufTensor } from '../files/gguf/gguf.ts';
 import type { GgufKeys } from '../files/gguf/keys.ts';
 import type { GgufPart } from '../files/gguf/model.ts';
 import type { TowerFile } from '../files/gguf/tower.ts';
+import type { Json } from './config-values.ts';
 
 /** Names of a tower's tensors there → here. */
 export interface TowerNames {
@@ -54,6 +55,20 @@ function isSwapped(tensors: Tensors): boolean {
 export function feedForward(tensors: Tensors): number {
   const { up, down } = shapesOf(tensors);
   return (isSwapped(tensors) ? down[0] : up[0]) ?? 0;
+}
+
+/** The class of a model whose language model and tower are in two files, and its config.json: what all classes state, then `own`. */
+export function statedClass({ language }: TowerFile, className: string, modelType: string, own: Json) {
+  const { config } = language;
+  const tied = config['tie_word_embeddings'];
+  return {
+    className,
+    config: {
+      ...{ model_type: modelType, architectures: [className], tie_word_embeddings: tied },
+      text_config: config,
+      ...own,
+    },
+  };
 }
 
 /** Sizes of the encoder under the names that most classes of transformers have for them. */

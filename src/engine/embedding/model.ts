@@ -3,6 +3,7 @@
 import { EngineError } from '../../files/error.ts';
 import { cancelled, onAbort } from '../async/abort-listeners.ts';
 import { closedError } from '../async/cancelled.ts';
+import { checkRows } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
 import { EventQueue } from '../async/event-queue.ts';
@@ -120,14 +121,7 @@ function tokensOf(
       param,
     });
   }
-  const beyond = ids.find((id) => id >= vocabSize);
-  if (beyond !== undefined) {
-    throw new EngineError(
-      'bad_request',
-      `${param} has token ${beyond}, and the model has ${vocabSize}: the token was added to the tokenizer and not to the model, leave its text out`,
-      { param },
-    );
-  }
+  checkRows(ids, vocabSize, param);
   if (ids.length <= contextLength) return ids;
   throw new EngineError(
     'context_length_exceeded',

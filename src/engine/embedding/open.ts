@@ -85,15 +85,9 @@ async function load(
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });
-  const { contextLength } = options;
-  for (const message of embeddingContextNotes(
-    contextLength,
-    declaration,
-    layout,
-    runner.contextLength,
-    device,
-  ))
-    onEvent(noteOf(message));
+  const opened = runner.facts.contextLength;
+  const notes = embeddingContextNotes(options.contextLength, declaration, layout, opened, device);
+  for (const message of notes) onEvent(noteOf(message));
   await warmUp(runner, (done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };
 }
@@ -110,14 +104,11 @@ function describe(
     name: modelName(options.model),
     architecture: declaration.architecture,
     ...modelTypeOf(checkpoint.config, declaration.architecture),
-    parameters: runner.parameters,
+    ...runner.facts,
     quantization,
-    weightFormats: runner.weightFormats,
     vocabSize: declaration.vocabulary,
-    dimensions: runner.dimensions,
     pooling: layout.pooling,
     normalized: layout.normalize,
-    contextLength: runner.contextLength,
     maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
     memory: {
       budget: device.memoryBudget,
@@ -136,7 +127,7 @@ async function warmUp(
 ): Promise<void> {
   for (const [done, { tokens, texts }] of WARM_UP_BATCHES.entries()) {
     onProgress(done, WARM_UP_BATCHES.length);
-    const ids = Array<number>(Math.min(tokens, runner.contextLength)).fill(0);
+    const ids = Array<number>(Math.min(tokens, runner.facts.contextLength)).fill(0);
     await runner.run(Array<number[]>(texts).fill(ids), () => true);
   }
   onProgress(WARM_UP_BATCHES.length, WARM_UP_BATCHES.length);

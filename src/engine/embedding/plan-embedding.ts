@@ -52,10 +52,10 @@ async function openBatches(
     onProgress: () => {},
     onNote: () => {},
   });
-  for (const { tokens, texts } of WARM_UP_BATCHES)
-    await runner.record(Math.min(tokens, runner.contextLength) * texts);
+  const { contextLength: opened } = runner.facts;
+  for (const { tokens, texts } of WARM_UP_BATCHES) await runner.record(Math.min(tokens, opened) * texts);
   device.arena.settle();
   const { weights, arena, step, kv } = device.memory();
   const scratch = arena + step + kv;
-  return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };
+  return { weights, scratch, bytes: device.memoryUsed, contextLength: opened };
 }

@@ -20,6 +20,7 @@ import { formatOf } from '../weights/plan.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
+import type { EmbeddingModelInfo } from './embedding-model.ts';
 
 export interface RunnerOptions {
   pooling: Pooling;
@@ -31,22 +32,8 @@ export interface RunnerOptions {
   unread?: boolean;
 }
 
-export interface EmbeddingRunner {
-  device: Device;
-  parameters: number;
-  /** See EmbeddingModelInfo. */
-  weightFormats: readonly string[];
-  /** Number of values of a vector. */
-  dimensions: number;
-  /** Limit on the tokens of one text. */
-  contextLength: number;
-  /** Chooses which of the waiting texts are computed next, given their lengths; the first is always among them. */
-  pick(lengths: readonly number[]): number[];
-  /** Records the step for a batch of `tokens` tokens; without this call its first run records it. */
-  record(tokens: number): Promise<void>;
-  /** Computes the vectors of texts, in order. Throws `cancelled` early once `wanted` returns false. */
-  run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]>;
-}
+/** What the runner tells of its model; see EmbeddingModelInfo. */
+type RunnerFacts = Pick<EmbeddingModelInfo, 'parameters' | 'weightFormats' | 'dimensions' | 'contextLength'>;
 
 /** The parts of an embedding model on a device. */
 export interface LoadedEmbedding extends OnDevice {
@@ -98,15 +85,14 @@ export async function openEmbeddingRunner(
   const pages = await pagesOf(device, declaration, format, Math.max(wanted, rows + MOST_TEXTS));
   const mostRows = isWhole ? Math.max(rows, Math.ceil(wanted / TILE_ROWS) * TILE_ROWS) : rows;
   const room = new TextRoom(device, declaration, { rows: mostRows, texts: MOST_TEXTS, pages, format });
-  return new BatchRunner(device, room, weights.page, {
-    pooling,
-    isWhole,
-    capacities: [...SMALL_CAPACITIES.filter((small) => small < rows), rows, mostRows],
+  const capacities = [...SMALL_CAPACITIES.filter((small) => small < rows), rows, mostRows];
+  const facts = {
     parameters: weights.parameters,
     weightFormats: weights.formats,
     dimensions: declaration.hidden,
     contextLength: Math.min(wanted, pages * PAGE_TOKENS),
-  });
+  };
+  return new EmbeddingRunner(device, room, weights.page, { pooling, isWhole, capacities }, facts);
 }
 
 async function pagesOf(
@@ -125,16 +111,12 @@ async function pagesOf(
   );
 }
 
-interface BatchRunnerOptions {
+interface BatchOptions {
   pooling: Pooling;
   /** Whether attention is bidirectional, so that each row sees its whole text. */
   isWhole: boolean;
   /** Row counts for which steps are recorded, ascending; several texts are batched up to the last but one. */
   capacities: readonly number[];
-  parameters: number;
-  weightFormats: readonly string[];
-  dimensions: number;
-  contextLength: number;
 }
 
 /** Tokens `from` to `to` of a text whose pages begin with `firstPage`. */
@@ -145,31 +127,32 @@ interface TextPart {
   firstPage: number;
 }
 
-class BatchRunner implements EmbeddingRunner {
+export class EmbeddingRunner {
   readonly device: Device;
-  readonly parameters: number;
-  readonly weightFormats: readonly string[];
-  readonly dimensions: number;
-  readonly contextLength: number;
+  readonly facts: RunnerFacts;
   readonly #room: TextRoom;
   readonly #forward: TextForward;
-  readonly #options: BatchRunnerOptions;
+  readonly #options: BatchOptions;
   /** Maximum rows of a batch of several texts. */
   readonly #rows: number;
   readonly #recordings = new Map<number, { tape: Tape; states: Tensor }>();
 
-  constructor(device: Device, room: TextRoom, forward: TextForward, options: BatchRunnerOptions) {
+  constructor(
+    device: Device,
+    room: TextRoom,
+    forward: TextForward,
+    options: BatchOptions,
+    facts: RunnerFacts,
+  ) {
     this.device = device;
-    this.parameters = options.parameters;
-    this.weightFormats = options.weightFormats;
-    this.dimensions = options.dimensions;
-    this.contextLength = options.contextLength;
+    this.facts = facts;
     this.#room = room;
     this.#forward = forward;
     this.#options = options;
     this.#rows = options.capacities.at(-2)!;
   }
 
+  /** Chooses which of the waiting texts are computed next, given their lengths; the first is always among them. */
   pick(lengths: readonly number[]): number[] {
     const picked: number[] = [];
     let left = this.#rows;
@@ -185,6 +168,7 @@ class BatchRunner implements EmbeddingRunner {
     return picked;
   }
 
+  /** Computes the vectors of texts, in order. Throws `cancelled` early once `wanted` returns false. */
   async run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]> {
     const [first] = texts;
     if (this.#options.isWhole || texts.length > 1 || first!.length <= this.#rows)
@@ -197,6 +181,7 @@ class BatchRunner implements EmbeddingRunner {
     }
   }
 
+  /** Records the step for a batch of `tokens` tokens; without this call its first run records it. */
   async record(tokens: number): Promise<void> {
     await this.#recordingFor(tokens);
   }

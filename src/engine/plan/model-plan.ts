@@ -3,7 +3,7 @@
 import type { Note } from '../../files/message.ts';
 import type { MediaKind } from '../../files/media/decoded.ts';
 import type { PLANNING } from '../../options/jobs.ts';
-import type { SettingValues } from '../../options/setting.ts';
+import type { ModelKind, SettingValues } from '../../options/setting.ts';
 import type { Quantization } from '../opening/open-event.ts';
 
 export type PlannedQuantization = Exclude<Quantization, 'auto'>;
@@ -42,7 +42,7 @@ export interface PlannedComponent {
 
 export interface ModelPlan {
   model: string;
-  kind: 'text' | 'embedding' | 'image';
+  kind: ModelKind;
   /** The class that computes it. */
   architecture: string;
   /** The class that config.json names, where it wraps the one that is opened; null: that one. */

@@ -3,21 +3,20 @@
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
-import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { LoraHost, Loras } from './lora/loras.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './request/defaults.ts';
-import type { RunnerMedia } from './towers/tower-weights.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
 import type { KeptSizes, RunnerOptions } from './step/runner.ts';
 import type { Runner } from './step/text-runner.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
-import { LIMITS } from '../../options/limits.ts';
+import { DEFAULTS, LIMITS } from '../../options/limits.ts';
+import type { TextFiles } from './text-files.ts';
 
 export interface Loaded {
   device: Device;
@@ -27,8 +26,6 @@ export interface Loaded {
 
 /** Options that determine the size of a runner. */
 type SizeOption =
-  | 'slots'
-  | 'endTokens'
   | 'contextLength'
   | 'maxTotalTokens'
   | 'prefillChunk'
@@ -37,15 +34,16 @@ type SizeOption =
   | 'logprobsMode'
   | 'batchInvariance';
 
-export interface LoadingOptions extends TextModelOptions {
-  slots: number;
+/** What is read of the files. */
+interface LoadedFiles extends Pick<TextFiles, 'checkpoint' | 'config' | 'media'> {
+  speech: Pick<TextFiles['speech'], 'endIds'>;
+}
+
+interface LoadingParts {
   /** Sizes of the runner on a lost device; null: the model is opened for the first time. */
   kept: KeptSizes | null;
-  endTokens: number;
   packed: Platform['packed'];
-  /** Left out: the model takes text only. */
-  media?: RunnerMedia | null;
-  loras: Loras;
+  loras: Pick<Loras, 'attach'>;
 }
 
 /** Room for end tokens comes in multiples of this number, so that a plan, which opens no tokenizer, gets the same sizes. */
@@ -55,7 +53,7 @@ const END_TOKENS = 8;
 export function runnerSizes(
   device: Device,
   config: TextDeclaration,
-  options: Pick<LoadingOptions, SizeOption>,
+  options: Pick<TextModelOptions, SizeOption> & { slots: number; endTokens: number },
 ) {
   const { slots } = options;
   return {
@@ -74,23 +72,24 @@ export function runnerSizes(
 /** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */
 export async function loadOnto(
   device: Device,
-  checkpoint: Checkpoint,
-  config: TextDeclaration,
-  options: LoadingOptions,
+  { checkpoint, config, media, speech }: LoadedFiles,
+  options: TextModelOptions,
+  { kept, packed, loras }: LoadingParts,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const quantization = await chooseQuantization(device, options.quantization, bytesIn, (message) =>
     onEvent(noteOf(message)),
   );
-  const { kept } = options;
   const sizes = {
-    ...runnerSizes(device, config, kept === null ? options : { ...options, prefillChunk: kept.rows }),
-    quantization,
-    kept,
-    packed: options.packed,
-    media: options.media ?? null,
-    loras: (host: LoraHost) => options.loras.attach(host),
+    ...runnerSizes(device, config, {
+      ...options,
+      slots: options.maxRunningRequests ?? DEFAULTS.runningRequests,
+      endTokens: speech.endIds.length,
+      ...(kept && { prefillChunk: kept.rows }),
+    }),
+    ...{ quantization, kept, packed, media },
+    loras: (host: LoraHost) => loras.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);
   const streamed = options.layerwiseOffload

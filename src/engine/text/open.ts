@@ -9,7 +9,6 @@ import { option, say } from '../../files/message.ts';
 import type { Folder } from '../../files/source.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { ggufClasses, readText } from '../../models/text/registry.ts';
-import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import { withFittingChange } from '../plan/fitting-change.ts';
@@ -91,7 +90,7 @@ async function inspectGguf(folder: Folder, tower: GivenTower | undefined): Promi
 /** Opens the device of a model and its runner. A model that is loaded again keeps the sizes that its sequences were placed by. */
 function deviceSource(
   platform: Platform,
-  { checkpoint, config, speech, media }: TextFiles,
+  files: TextFiles,
   options: TextModelOptions,
   loras: Loras,
 ): DeviceSource<Loaded> {
@@ -103,19 +102,11 @@ function deviceSource(
       return platform.openDevice({ ...options, memoryBudget, safe });
     },
     load(device, before, onEvent) {
-      const loading = {
-        ...options,
-        slots: options.maxRunningRequests ?? DEFAULTS.runningRequests,
-        kept: before?.runner ?? null,
-        packed: platform.packed,
-        endTokens: speech.endIds.length,
-        loras,
-        media,
-      };
-      return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {
+      const parts = { kept: before?.runner ?? null, packed: platform.packed, loras };
+      return loadOnto(device, files, options, parts, onEvent).catch(async (error: unknown) => {
         const { memoryBudget } = device;
         throw await withFittingChange(error, memoryBudget, options.quantization ?? 'none', () =>
-          paperText(device, checkpoint, config, options),
+          paperText(device, files.checkpoint, files.config, options),
         );
       });
     },

@@ -7,7 +7,6 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './request/defaults.ts';
 import { detectFormats, FORMAT_TABLES, outputFormat, type FormatTables } from './output/detect.ts';
-import type { RunnerMedia } from './towers/tower-weights.ts';
 import { readMedia, withMedia } from './towers/text-media.ts';
 import type { RequestContext } from './request/request-context.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
@@ -15,21 +14,15 @@ import { untieStoredHead } from '../opening/tied-head.ts';
 
 type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
 
-export interface TextFiles {
-  checkpoint: Checkpoint;
-  config: TextDeclaration;
-  speech: Speech;
-  /** null: the model takes text only. */
-  media: RunnerMedia | null;
-}
+export type TextFiles = Awaited<ReturnType<typeof readTextFiles>>;
 
-/** Reads the files. `formats`: the output formats that there are. Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
+/** Reads the files. `formats`: the output formats that there are. Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. Without `media` the model takes text only. */
 export async function readTextFiles(
   checkpoint: Checkpoint,
   options: TextModelOptions,
   note: (message: string) => void,
   formats = FORMAT_TABLES,
-): Promise<TextFiles> {
+) {
   const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const media = readMedia(checkpoint, config, note);

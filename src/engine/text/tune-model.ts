@@ -4,7 +4,6 @@ import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import { ggufClasses } from '../../models/text/registry.ts';
-import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -31,7 +30,7 @@ export async function tuneModel(
   const path = await fetchModel(platform, options, onEvent, undefined);
   const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES);
   try {
-    const { config, speech, media } = await readTextFiles(checkpoint, options, note);
+    const files = await readTextFiles(checkpoint, options, note);
     const device = await platform.openDevice(options);
     try {
       const { timestamps } = device.capabilities;
@@ -42,16 +41,9 @@ export async function tuneModel(
         );
       const { architecture } = checkpoint;
       const base = { architecture, config: checkpoint.config, gguf: ggufClasses() };
-      const loading = {
-        ...options,
-        slots: options.maxRunningRequests ?? DEFAULTS.runningRequests,
-        kept: null,
-        packed: platform.packed,
-        endTokens: speech.endIds.length,
-        media,
-        loras: new Loras(platform, options, note, base),
-      };
-      const { runner } = await loadOnto(device, checkpoint, config, loading, onEvent);
+      const loras = new Loras(platform, options, note, base);
+      const parts = { kept: null, packed: platform.packed, loras };
+      const { runner } = await loadOnto(device, files, options, parts, onEvent);
       const found = await runner.tune({ time });
       const error = device.takeError();
       if (error !== null) throw error;

@@ -29,6 +29,15 @@ export function widenChunk(
   widen(device, y, { firstColumn: first, unit: size, unitStride: size }, { raw, source: source!, size });
 }
 
+/** Runs what `record` records, once. */
+export function runOnce(device: Device, record: (tape: Tape) => void): void {
+  const tape = new Tape(device, {});
+  record(tape);
+  tape.finish();
+  tape.run({});
+  tape.destroy();
+}
+
 export class Factors implements Disposable {
   /** The value 1, which makes a Kronecker product of any matrix. */
   readonly one: FloatRows;
@@ -88,7 +97,8 @@ export class Factors implements Disposable {
     const { rows, columns } = sizeOf(factor);
     const region = isWhole(factor) ? this.values(factor.whole) : this.#allocate('factor', rows * columns);
     const made = { region, rows, columns };
-    if (!isWhole(factor)) this.#run((tape) => loraProduct(tape, made, this.product(factor), { op: 'set' }));
+    if (!isWhole(factor))
+      runOnce(this.#device, (tape) => loraProduct(tape, made, this.product(factor), { op: 'set' }));
     this.#matrices.set(factor, made);
     return made;
   }
@@ -104,16 +114,8 @@ export class Factors implements Disposable {
     const region = this.#allocate('core', rank * columns);
     const b = { region: this.values(mid), row: rank * taps, rank: taps, taps };
     const y = { region, rows: rank, columns };
-    this.#run((tape) => loraProduct(tape, y, { b, a: this.values(a), rank }, { op: 'set' }));
+    runOnce(this.#device, (tape) => loraProduct(tape, y, { b, a: this.values(a), rank }, { op: 'set' }));
     return region;
-  }
-
-  #run(record: (tape: Tape) => void): void {
-    const tape = new Tape(this.#device, {});
-    record(tape);
-    tape.finish();
-    tape.run({});
-    tape.destroy();
   }
 
   #upload(entry: TensorEntry): Wanted {

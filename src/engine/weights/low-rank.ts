@@ -10,11 +10,10 @@ import {
   type ProductFactor,
 } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
-import { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraProduct, type FloatRows } from '../../kernels/lora-product.ts';
-import type { Factors } from './factors.ts';
+import { runOnce, type Factors } from './factors.ts';
 
 /** The delta is b · a: f32 [rows, rank] and [rank, columns]. */
 export interface LowRank {
@@ -57,13 +56,13 @@ export class LowRanks implements Disposable {
     if (kind === 'sum') {
       const { b, a } = this.#pair(one!);
       const scaled = this.#zeros(rank, columns);
-      this.#run((tape) => loraKronecker(tape, scaled, this.#factors.one, a, { scale: all }));
+      runOnce(this.#device, (tape) => loraKronecker(tape, scaled, this.#factors.one, a, { scale: all }));
       return { b, a: scaled };
     }
     const made = { b: this.#zeros(rows, rank), a: this.#zeros(rank, columns) };
     if (kind === 'kronecker') {
       const [left, right] = [this.#pair(one!), this.#pair(two!)];
-      this.#run((tape) => {
+      runOnce(this.#device, (tape) => {
         loraKronecker(tape, made.b, left.b, right.b, { scale: 1 });
         loraKronecker(tape, made.a, left.a, right.a, { scale: all });
       });
@@ -88,7 +87,7 @@ export class LowRanks implements Disposable {
       const transposed = this.#filled(rank, pairs, (i, pair) => of(pair) === i);
       const product = this.#factors.product(factor);
       const op = side === 0 ? 'set' : 'multiply';
-      this.#run((tape) => {
+      runOnce(this.#device, (tape) => {
         loraProduct(
           tape,
           a,
@@ -113,7 +112,7 @@ export class LowRanks implements Disposable {
     if (!factor.isTransposed) return { b: { region: b.region, rows, columns: rank }, a: right };
     const turned = this.#zeros(rows, rank);
     const one = this.#filled(rank, rank, (i, j) => i === j);
-    this.#run((tape) => loraProduct(tape, turned, { b, a: one.region, rank }, { op: 'set' }));
+    runOnce(this.#device, (tape) => loraProduct(tape, turned, { b, a: one.region, rank }, { op: 'set' }));
     return { b: turned, a: right };
   }
 
@@ -130,14 +129,6 @@ export class LowRanks implements Disposable {
     const region = zeros(this.#device, 'adapter: a factor', rows * columns);
     this.#buffers.push(region.buffer);
     return { region, rows, columns };
-  }
-
-  #run(record: (tape: Tape) => void): void {
-    const tape = new Tape(this.#device, {});
-    record(tape);
-    tape.finish();
-    tape.run({});
-    tape.destroy();
   }
 }
 

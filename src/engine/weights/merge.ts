@@ -4,7 +4,7 @@
 
 import { isWhole, type ProductFactor } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
-import { Tape } from '../../gpu/tape.ts';
+import type { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraMagnitude } from '../../kernels/lora-magnitude.ts';
@@ -12,7 +12,7 @@ import { loraProduct, type FloatRows, type LeftFactor } from '../../kernels/lora
 import { loraSquares } from '../../kernels/lora-squares.ts';
 import { entriesOfChange, type WeightChange, type WeightChanges } from './change.ts';
 import type { CheckedTensor } from './damaged.ts';
-import { Factors, widenChunk } from './factors.ts';
+import { Factors, runOnce, widenChunk } from './factors.ts';
 import { rehearseUpload, uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
 
 /** Bytes of factors as f32 that are on the device at a time, if more than one tensor's are. */
@@ -116,7 +116,7 @@ class Merger {
     const place = (chunk: UploadedChunk): void => {
       for (const change of changes) {
         const y = this.#applied('changed', chunk, change);
-        this.#run((tape) => loraSquares(tape, y, this.#squares(change), { taps: this.#taps }));
+        runOnce(this.#device, (tape) => loraSquares(tape, y, this.#squares(change), { taps: this.#taps }));
       }
     };
     return { entry: this.#wanted.entry, placedRowBytes: this.#rowBytes, place };
@@ -136,14 +136,14 @@ class Merger {
     const { first } = this.#span(chunk);
     for (const change of this.#changes) {
       if (!change.magnitude) {
-        this.#run((tape) => this.#add(tape, y, change, first));
+        runOnce(this.#device, (tape) => this.#add(tape, y, change, first));
         continue;
       }
       const original = this.#widened('original', chunk);
       const changed = this.#applied('changed', chunk, change);
       const byInput = this.#byInput(change);
       const squares = this.#squares(change);
-      this.#run((tape) => {
+      runOnce(this.#device, (tape) => {
         if (!byInput) loraSquares(tape, changed, squares, null);
         const regions = { changed: changed.region, original: original.region, squares };
         const magnitudes = {
@@ -160,7 +160,7 @@ class Merger {
   /** The tensor's rows with one change. */
   #applied(buffer: Scratch, chunk: UploadedChunk, change: WeightChange): FloatRows {
     const y = this.#widened(buffer, chunk);
-    this.#run((tape) => this.#add(tape, y, change, this.#span(chunk).first));
+    runOnce(this.#device, (tape) => this.#add(tape, y, change, this.#span(chunk).first));
     return y;
   }
 
@@ -234,13 +234,5 @@ class Merger {
     }
     this.#buffers.set(name, buffer);
     return { buffer, offset: 0, size: buffer.size };
-  }
-
-  #run(record: (tape: Tape) => void): void {
-    const tape = new Tape(this.#device, {});
-    record(tape);
-    tape.finish();
-    tape.run({});
-    tape.destroy();
   }
 }

@@ -8,18 +8,15 @@ export interface UnreadModules {
   tensors: number;
 }
 
-export interface Unread {
-  /** Unread tensors without which the result would be wrong. */
-  needed: string[];
-  modules: UnreadModules;
-}
-
 /** Scales that quantizers leave beside weights that are plain numbers; they apply only to activations and caches. */
 const LEFTOVERS =
   /(\.(input|output|weight|[qkv](_bmm)?)_quantizer\._amax|\.(input|output|[qkv])_(scale|zero_point))$|\.(activation_post_process|weight_fake_quant)\./;
 
-/** `left`: tensors that nothing reads; `read`: tensors that the page reads. */
-export function findUnread(left: readonly string[], read: ReadonlySet<string>): Unread {
+/** `left`: tensors that nothing reads; `read`: tensors that the page reads. `needed`: unread tensors without which the result would be wrong. */
+export function findUnread(
+  left: readonly string[],
+  read: ReadonlySet<string>,
+): { needed: string[]; modules: UnreadModules } {
   if (left.length === 0) return { needed: [], modules: { names: [], tensors: 0 } };
   const readModules = modulesOf(read);
   let children: ReturnType<typeof childrenOf> | undefined;

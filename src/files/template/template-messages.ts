@@ -128,8 +128,8 @@ function knownRole(role: string, roles: ReadonlySet<string>): string {
 }
 
 /**
- * Text and parts as they were sent, where the template takes them so. That it takes parts is known of the user's messages: of another
- * role's message a single part becomes text.
+ * The content as it was sent, text or parts, where the template takes it in that form. Only for the messages of the user is it known whether
+ * the template takes parts, so a message of another role with a single part becomes text.
  */
 function preparedContent(
   { role, content }: TemplateMessage,

@@ -57,6 +57,17 @@ export function checkVocabularySize(tokenizer: TokenIds, rows: number): void {
   );
 }
 
+/** Throws bad_request for a token of a text that has no row in the model's embedding. `param`: the text's place in the request. */
+export function checkRows(ids: readonly number[], rows: number, param: string): void {
+  const beyond = ids.find((id) => id >= rows);
+  if (beyond === undefined) return;
+  throw new EngineError(
+    'bad_request',
+    `${param} has token ${beyond}, and the model has ${rows}: the token was added to the tokenizer and not to the model, leave its text out`,
+    { param },
+  );
+}
+
 function wrong(file: string, problem: string): EngineError {
   return badCheckpoint(`${file}: ${problem}: put the published file in its place`, file);
 }

@@ -17,17 +17,17 @@ const PIECE_FRAMES = 128;
 /** The smallest power, and the range below the largest, in powers of ten. */
 const [LEAST, RANGE] = [1e-10, 8];
 
-export interface MelSpectrum {
-  /** Features of a sound that silence fills up to `frames` frames, of which the first `wanted` are returned: [wanted, mels]; yields between pieces. */
-  (samples: Float32Array, frames: number, wanted: number): Generator<void, Float32Array<ArrayBuffer>, void>;
-}
-
-export function melSpectrum(config: MelConfig): MelSpectrum {
+/** Features of a sound that silence fills up to `frames` frames, of which the first `wanted` are returned: [wanted, mels]; yields between pieces. */
+export function melSpectrum(config: MelConfig) {
   const { window, hop, mels } = config;
   const powers = spectrum(window);
   const bands = melBands(config);
 
-  return function* (samples, frames, wanted) {
+  return function* (
+    samples: Float32Array,
+    frames: number,
+    wanted: number,
+  ): Generator<void, Float32Array<ArrayBuffer>, void> {
     const logs = new Float32Array(wanted * mels).fill(Math.log10(LEAST));
     let most = Math.log10(LEAST);
     // Frames are centred on their samples, so that those behind the sound are silent.

@@ -1,12 +1,11 @@
 // Sounds in Qwen2-Audio: Whisper's encoder over what is heard of a window, means of two rows, one product.
 
 import { EngineError } from '../../files/error.ts';
-import type { Tensor } from '../../gpu/tensor.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { mixRows } from '../../kernels/mix-rows.ts';
 import { affine } from '../affine.ts';
-import type { MediaFamily, Sound, Preparation } from '../media.ts';
+import type { MediaFamily, Preparation, Sound, Tower } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
 import { melSpectrum } from './mel-spectrum.ts';
 import { readWhisper, type WhisperConfig, type WhisperSettings } from './whisper-config.ts';
@@ -30,14 +29,7 @@ export const QWEN2_AUDIO: MediaFamily = {
           prepare: (sound) => prepare(settings, spectrum, sound),
         },
       },
-      towers: {
-        [TOWER]: (weights) => {
-          const run = qwen2AudioTower(settings.encoder, files.hidden, weights);
-          return ({ features, sources, shares }, rows) => [
-            run({ features: features!, sources: sources!, shares: shares! }, rows as number),
-          ];
-        },
-      },
+      towers: { [TOWER]: (weights) => qwen2AudioTower(settings.encoder, files.hidden, weights) },
       spans: false,
     };
   },
@@ -84,24 +76,17 @@ function checkLength(seconds: number, most: number, tokens: number): void {
     );
 }
 
-export interface Qwen2AudioInput {
-  /** [1, frames, mels] */
-  features: Tensor;
-  /** The rows whose mean is one row of the result, u32 [tokens, 2], and their shares, f32 [tokens, 2]. */
-  sources: Tensor;
-  shares: Tensor;
-}
-
-/** `rows`: those that the encoder makes of what is heard → [tokens, out] */
-export type Qwen2AudioTower = (input: Qwen2AudioInput, rows: number) => Tensor;
-
-export function qwen2AudioTower(config: WhisperConfig, out: number, weights: WeightTable): Qwen2AudioTower {
+/**
+ * Inputs: `features` [1, frames, mels]; `sources` u32 and `shares` f32 [tokens, 2], the rows whose mean is one row of the result. The layout
+ * is the number of rows that the encoder makes of what is heard. → [tokens, out]
+ */
+function qwen2AudioTower(config: WhisperConfig, out: number, weights: WeightTable): Tower {
   const encode = whisperEncoder(config, weights, 'audio_tower.');
   const norm = affine(weights, 'audio_tower.layer_norm', config.hidden);
   const project = weights.matrix('multi_modal_projector.linear.weight', out, config.hidden, { bias: true });
 
   return ({ features, sources, shares }, rows) => {
-    const pooled = mixRows(encode(features, rows), sources, shares); // [tokens, hidden]
-    return linear(layernorm(pooled, norm, WHISPER_EPS), project);
+    const pooled = mixRows(encode(features!, rows as number), sources!, shares!); // [tokens, hidden]
+    return [linear(layernorm(pooled, norm, WHISPER_EPS), project)];
   };
 }

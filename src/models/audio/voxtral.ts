@@ -1,13 +1,12 @@
 // Sounds in Voxtral: windows of 30 seconds, filled with silence, pass Whisper's encoder; neighbouring rows together pass a projector.
 
-import type { Tensor } from '../../gpu/tensor.ts';
 import { joinRows } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import { affine } from '../affine.ts';
 import { readConfig } from '../config-values.ts';
-import type { MediaFamily, MediaFiles, Sound, Preparation } from '../media.ts';
+import type { MediaFamily, MediaFiles, Preparation, Sound, Tower } from '../media.ts';
 import { inTurns, tilesAtOnce } from '../tile-turns.ts';
 import type { WeightTable } from '../weights.ts';
 import { melSpectrum } from './mel-spectrum.ts';
@@ -31,12 +30,7 @@ export const VOXTRAL: MediaFamily = {
           prepare: (sound) => prepare(settings, joined, spectrum, sound),
         },
       },
-      towers: {
-        [TOWER]: (weights) => {
-          const run = voxtralTower({ encoder: settings.encoder, joined, out: files.hidden }, weights);
-          return ({ features }) => [run(features!)];
-        },
-      },
+      towers: { [TOWER]: (weights) => voxtralTower(settings.encoder, joined, files.hidden, weights) },
       spans: false,
     };
   },
@@ -74,20 +68,8 @@ function* prepare(
   };
 }
 
-export interface VoxtralTowerConfig {
-  encoder: WhisperConfig;
-  joined: number;
-  /** Columns of the result. */
-  out: number;
-}
-
-/** features [windows, frames, mels] → rows window by window, [1, rows, out] */
-export type VoxtralTower = (features: Tensor) => Tensor;
-
-export function voxtralTower(
-  { encoder, joined, out }: VoxtralTowerConfig,
-  weights: WeightTable,
-): VoxtralTower {
+/** Inputs: `features` [windows, frames, mels]. → rows window by window, [1, rows, out] */
+function voxtralTower(encoder: WhisperConfig, joined: number, out: number, weights: WeightTable): Tower {
   const { hidden, ffn, positions } = encoder;
   const encode = whisperEncoder(encoder, weights, 'audio_tower.');
   const norm = affine(weights, 'audio_tower.layer_norm', hidden);
@@ -95,12 +77,12 @@ export function voxtralTower(
   const second = weights.matrix('multi_modal_projector.linear_2.weight', out, out);
   const atOnce = tilesAtOnce(positions * Math.max(ffn, 6 * hidden));
 
-  return (features) => {
-    const rows = inTurns(features, atOnce, (some) => {
+  return ({ features }) => {
+    const rows = inTurns(features!, atOnce, (some) => {
       const count = ((some.shape[0] as number) * positions) / joined;
       const x = layernorm(encode(some, positions), norm, WHISPER_EPS);
       return linear(linear(reshape(x, [1, count, joined * hidden]), first, { activation: 'gelu' }), second);
     });
-    return joinRows(rows, [1, ((features.shape[0] as number) * positions) / joined]);
+    return [joinRows(rows, [1, ((features!.shape[0] as number) * positions) / joined])];
   };
 }

@@ -1,22 +1,10 @@
 // Converts the configurations of Whisper's encoder and of its processor. Only this file knows the key names.
 
-import type { Activation } from '../../kernels/activation.ts';
 import type { CountKey } from '../config-bounds.ts';
 import { checkHeads, readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
 import type { MelConfig } from './mel-spectrum.ts';
-
-export interface WhisperConfig {
-  mels: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  layers: number;
-  /** Rows that the encoder makes of a whole window, one of two frames each. */
-  positions: number;
-  activation: Activation;
-}
 
 export interface WhisperSettings {
   encoder: WhisperConfig;
@@ -58,7 +46,9 @@ export function readWhisper({ config, processors }: MediaFiles): WhisperSettings
   return { encoder, mel: { rate: RATE, window: WINDOW, hop: HOP, mels }, frames };
 }
 
-function readEncoder(json: MediaFiles['config']): WhisperConfig {
+export type WhisperConfig = ReturnType<typeof readEncoder>;
+
+function readEncoder(json: MediaFiles['config']) {
   const config = audioConfig(json);
   /** Both classes of configurations answer to either name. */
   const named = (own: CountKey, general: CountKey, otherwise: number): number =>
@@ -70,6 +60,7 @@ function readEncoder(json: MediaFiles['config']): WhisperConfig {
     ffn: named('encoder_ffn_dim', 'intermediate_size', 5120),
     heads: checkHeads('config.json', hidden, named('encoder_attention_heads', 'num_attention_heads', 20)),
     layers: named('encoder_layers', 'num_hidden_layers', 32),
+    /** Rows that the encoder makes of a whole window, one of two frames each. */
     positions: config.count('max_source_positions', 1500),
     activation: config.choice('activation_function', ACTIVATIONS, 'gelu'),
   };

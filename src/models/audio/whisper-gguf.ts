@@ -2,7 +2,7 @@
 // gguf-py's tensor_mapping.py.
 
 import type { GgufTower, TowerFile } from '../../files/gguf/tower.ts';
-import { encoderSizes, wholePart, type TowerNames } from '../gguf-towers.ts';
+import { encoderSizes, statedClass, wholePart, type TowerNames } from '../gguf-towers.ts';
 
 const MODULES = {
   ln1: 'self_attn_layer_norm.',
@@ -43,18 +43,13 @@ const tower = ({ className, modelType, names: own, ...declared }: WhisperFiles):
   ...declared,
   classNames: [className],
   read: (file) => ({
-    className,
-    config: {
-      model_type: modelType,
-      architectures: [className],
-      tie_word_embeddings: file.language.config['tie_word_embeddings'],
-      text_config: file.language.config,
+    ...statedClass(file, className, modelType, {
       audio_config: {
         ...encoderSizes(file, 'audio'),
         num_mel_bins: melsOf(file),
         max_source_positions: rowsOf(file),
       },
-    },
+    }),
     processors: {
       'preprocessor_config.json': { feature_size: melsOf(file), chunk_length: rowsOf(file) / ROWS },
     },

@@ -1,26 +1,13 @@
 // Converts config.json of a CLIPVisionModelWithProjection to the configuration of clip-vision.ts.
 
-import type { Activation } from '../../kernels/matmul.ts';
 import { checkHeads, readConfig, type Json } from '../config-values.ts';
-
-export interface ClipVisionConfig {
-  /** Pixels along the side of an image, and of a patch. */
-  side: number;
-  patch: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  layers: number;
-  eps: number;
-  activation: Activation;
-  /** Columns of the embedding of an image. */
-  projection: number;
-}
 
 const ACTIVATIONS = { quick_gelu: 'quick-gelu', gelu: 'gelu' } as const;
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { num_channels: [3] };
 
-export function readClipVisionConfig(json: Json, file = 'config.json'): ClipVisionConfig {
+export type ClipVisionConfig = ReturnType<typeof readClipVisionConfig>;
+
+export function readClipVisionConfig(json: Json, file = 'config.json') {
   const config = readConfig(file, json);
   config.only(NEUTRAL);
   const hidden = config.count('hidden_size', 768);
@@ -29,6 +16,7 @@ export function readClipVisionConfig(json: Json, file = 'config.json'): ClipVisi
   if (side % patch !== 0)
     throw config.error('bad_checkpoint', 'patch_size', `is ${patch}, and the side of an image ${side}`);
   return {
+    /** Pixels along the side of an image, and of a patch. */
     side,
     patch,
     hidden,
@@ -37,6 +25,7 @@ export function readClipVisionConfig(json: Json, file = 'config.json'): ClipVisi
     layers: config.count('num_hidden_layers', 12),
     eps: config.real('layer_norm_eps', 1e-5),
     activation: config.choice('hidden_act', ACTIVATIONS, 'quick_gelu'),
+    /** Columns of the embedding of an image. */
     projection: config.count('projection_dim', 512),
   };
 }

@@ -4,7 +4,7 @@ import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { checkRows, processorPart } from '../processor-part.ts';
 import { readSiglip, type SiglipConfig } from './siglip-config.ts';
-import type { TileConfig } from './tiles.ts';
+import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
 
 export interface Gemma3VisionConfig extends SiglipConfig {
   /** Rows along a side of an image; each is the mean of a square of patches. */
@@ -13,7 +13,6 @@ export interface Gemma3VisionConfig extends SiglipConfig {
   out: number;
 }
 
-/** Crops of long images, which are shown behind the whole image. */
 export interface ScanRule {
   /** Least pixels along a side of a crop. */
   least: number;
@@ -23,39 +22,19 @@ export interface ScanRule {
   ratio: number;
 }
 
-export interface Gemma3Config {
-  tower: Gemma3VisionConfig;
-  tiles: TileConfig;
-  /** null: images are not cropped. */
-  scan: ScanRule | null;
-}
+export type Gemma3Config = ReturnType<typeof readGemma3>;
 
-/** 2 is Pillow's bilinear filter. */
-const PROCESSED = {
-  do_resize: [true],
-  do_rescale: [true],
-  do_normalize: [true],
-  do_convert_rgb: [true],
-  resample: [2],
-};
-const HALVES = [0.5, 0.5, 0.5];
-
-export function readGemma3({ config: json, processors, hidden: out }: MediaFiles): Gemma3Config {
+export function readGemma3({ config: json, processors, hidden: out }: MediaFiles) {
   const config = readConfig('config.json', json);
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
-  processor.only(PROCESSED);
+  checkSteps(processor, 'bilinear');
   const tower = readTower(config, out);
   checkSide(processor, tower);
   checkRows(processors, 'image_seq_length', { rows: tower.across ** 2, of: 'an image' });
   return {
     tower,
-    tiles: {
-      side: tower.side,
-      patch: tower.patch,
-      scale: processor.real('rescale_factor', 1 / 255),
-      means: processor.reals('image_mean', 3) ?? HALVES,
-      spreads: processor.reals('image_std', 3) ?? HALVES,
-    },
+    tiles: { side: tower.side, patch: tower.patch, ...readPixelValues(processor, HALVES) },
+    /** Crops of long images, which are shown behind the whole image; null: images are not cropped. */
     scan: processor.flag('do_pan_and_scan', false) ? scanOf(processor) : null,
   };
 }

@@ -3,7 +3,7 @@
 
 import type { Pixels } from '../../files/image/pixels.ts';
 import { resampleInBands } from '../../files/image/resample.ts';
-import type { MediaFamily, MediaModel, Preparation } from '../media.ts';
+import type { MediaFamily, Preparation } from '../media.ts';
 import { readGemma3, type Gemma3Config } from './gemma3-config.ts';
 import { panAndScan } from './gemma3-crops.ts';
 import { GEMMA3_PROJECTION, gemma3Tower, meanOfSquares } from './gemma3.ts';
@@ -23,19 +23,12 @@ export const GEMMA3: MediaFamily = {
       readers: {
         image: { placeholder: START, alpha: 'white', prepare: (image) => prepareImage(config, image) },
       },
-      towers: { [TOWER]: towerOf(config) },
+      towers: { [TOWER]: (weights) => gemma3Tower(config.tower, weights) },
       spans: config.tower.across ** 2,
       transposed: [GEMMA3_PROJECTION],
     };
   },
 };
-
-function towerOf({ tower }: Gemma3Config): MediaModel['towers'][string] {
-  return (weights) => {
-    const run = gemma3Tower(tower, weights);
-    return ({ patches, sources, shares }) => [run({ patches: patches!, sources: sources!, shares: shares! })];
-  };
-}
 
 function* prepareImage({ tower, tiles, scan }: Gemma3Config, image: Pixels): Preparation {
   const crops = scan === null ? [] : panAndScan(image, scan);

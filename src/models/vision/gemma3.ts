@@ -6,21 +6,11 @@ import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { mixRows } from '../../kernels/mix-rows.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import type { Tower } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Gemma3VisionConfig } from './gemma3-config.ts';
 import { siglip } from './siglip.ts';
 import { inTurns } from '../tile-turns.ts';
-
-export interface Gemma3Images {
-  /** [images, patches, 3 · patch²] */
-  patches: Tensor;
-  /** Patches of each row of an image, and their shares of it, [rows, patches of a row] */
-  sources: Tensor;
-  shares: Tensor;
-}
-
-/** → rows image by image, [1, images · rows, out] */
-export type Gemma3Tower = (images: Gemma3Images) => Tensor;
 
 const PROJECTOR = 'multi_modal_projector.';
 /** Stored as [hidden, out]. */
@@ -28,7 +18,11 @@ export const GEMMA3_PROJECTION = `${PROJECTOR}mm_input_projection_weight`;
 /** Files of transformers 4 and 5. */
 const PREFIXES = ['vision_tower.vision_model.', 'vision_tower.'] as const;
 
-export function gemma3Tower(config: Gemma3VisionConfig, weights: WeightTable): Gemma3Tower {
+/**
+ * Inputs: `patches` [images, patches, 3 · patch²]; `sources` and `shares` [rows, patches of a row], the patches of each row of an image and
+ * their shares of it. → rows image by image, [1, images · rows, out]
+ */
+export function gemma3Tower(config: Gemma3VisionConfig, weights: WeightTable): Tower {
   const { hidden, eps, across, out } = config;
   const name = PREFIXES.find((one) => weights.has(`${one}post_layernorm.weight`)) ?? PREFIXES[0];
   const { run, atOnce } = siglip(config, weights, name);
@@ -37,7 +31,8 @@ export function gemma3Tower(config: Gemma3VisionConfig, weights: WeightTable): G
   // Towers that were trained for other tasks have a head that pools.
   weights.ignore(/^vision_tower\.(vision_model\.)?head\./);
 
-  return ({ patches, sources, shares }) => {
+  return (inputs) => {
+    const { patches, sources, shares } = inputs as Record<'patches' | 'sources' | 'shares', Tensor>;
     const rows = inTurns(patches, atOnce, (some) => {
       const [images, count] = some.shape as [number, number];
       const states = run(some);
@@ -46,7 +41,7 @@ export function gemma3Tower(config: Gemma3VisionConfig, weights: WeightTable): G
       );
       return linear(rmsnorm(joinRows(means, [images, across ** 2]), norm, eps), project);
     });
-    return joinRows(rows, [1, (patches.shape[0] as number) * across ** 2]);
+    return [joinRows(rows, [1, (patches.shape[0] as number) * across ** 2])];
   };
 }
 

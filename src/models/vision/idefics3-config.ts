@@ -4,7 +4,7 @@ import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { checkRows, processorPart } from '../processor-part.ts';
 import { readSiglip, type SiglipConfig } from './siglip-config.ts';
-import type { TileConfig } from './tiles.ts';
+import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
 
 export interface Idefics3VisionConfig extends SiglipConfig {
   /** Patches along a side of a cell; each cell becomes one row of the result. */
@@ -13,31 +13,12 @@ export interface Idefics3VisionConfig extends SiglipConfig {
   out: number;
 }
 
-export interface Idefics3Config {
-  tower: Idefics3VisionConfig;
-  tiles: TileConfig;
-  /** Pixels of the longest side of an image before it is divided. */
-  longest: number;
-  /** Whether images larger than a tile are divided. */
-  splits: boolean;
-  /** Rows of a tile. */
-  rows: number;
-}
+export type Idefics3Config = ReturnType<typeof readIdefics3>;
 
-/** 1 is Pillow's Lanczos filter. */
-export const PROCESSED = {
-  do_resize: [true],
-  do_rescale: [true],
-  do_normalize: [true],
-  do_convert_rgb: [true],
-  resample: [1],
-};
-const HALVES = [0.5, 0.5, 0.5];
-
-export function readIdefics3({ config: json, processors, hidden: out }: MediaFiles): Idefics3Config {
+export function readIdefics3({ config: json, processors, hidden: out }: MediaFiles) {
   const config = readConfig('config.json', json);
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
-  processor.only(PROCESSED);
+  checkSteps(processor, 'lanczos');
   const tower = readTower(config, out);
   const side = longestEdge(processor, 'max_image_size', 364);
   if (side !== tower.side) {
@@ -48,23 +29,13 @@ export function readIdefics3({ config: json, processors, hidden: out }: MediaFil
   checkRows(processors, 'image_seq_len', { rows: rows, of: 'a tile' });
   return {
     tower,
-    tiles: readTileValues(processor, tower),
+    tiles: { side, patch: tower.patch, ...readPixelValues(processor, HALVES) },
+    /** Pixels of the longest side of an image before it is divided. */
     longest: longestEdge(processor, 'size', 4 * 364),
+    /** Whether images larger than a tile are divided. */
     splits: processor.flag('do_image_splitting', true),
+    /** Rows of a tile. */
     rows,
-  };
-}
-
-export function readTileValues(
-  processor: ConfigReader,
-  { side, patch }: Pick<TileConfig, 'side' | 'patch'>,
-): TileConfig {
-  return {
-    side,
-    patch,
-    scale: processor.real('rescale_factor', 1 / 255),
-    means: processor.reals('image_mean', 3) ?? HALVES,
-    spreads: processor.reals('image_std', 3) ?? HALVES,
   };
 }
 

@@ -42,7 +42,7 @@ function mediaModel(config: Idefics3Config, video?: VideoReader): MediaModel {
       },
       ...(video && { video }),
     },
-    towers: { [TOWER]: towerOf(config) },
+    towers: { [TOWER]: (weights) => idefics3Tower(config.tower, weights) },
     spans: false,
   };
 }
@@ -68,13 +68,6 @@ function* prepared(
     tower: TOWER,
     inputs: { patches: { shape, data: yield* tilePatches(tiles, values) } },
     layout: null,
-  };
-}
-
-function towerOf({ tower }: Idefics3Config): MediaModel['towers'][string] {
-  return (weights) => {
-    const run = idefics3Tower(tower, weights);
-    return ({ patches }) => [run(patches!)];
   };
 }
 

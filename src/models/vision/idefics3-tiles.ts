@@ -1,9 +1,9 @@
 // What the processor of Idefics3 and SmolVLM makes of an image: tiles of a grid, and behind them the whole image in the size of one.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import { resampleInBands, type ResampleOptions } from '../../files/image/resample.ts';
+import type { ResampleOptions } from '../../files/image/resample.ts';
 import type { TileGrid } from './tile-grid.ts';
-import { gridTiles } from './tiles.ts';
+import { gridTiles, resized } from './tiles.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 type ResampleOrder = Pick<ResampleOptions, 'rowsFirst'>;
@@ -89,11 +89,5 @@ function wholeTiles({ width, height }: Size, side: number): Size {
   return { width: up(Math.trunc(up(height) * ratio)), height: up(height) };
 }
 
-function* sized(
-  image: Pixels,
-  { width, height }: Size,
-  order: ResampleOrder = {},
-): Generator<void, Pixels, void> {
-  if (image.width === width && image.height === height) return image;
-  return yield* resampleInBands(image, width, height, { filter: 'lanczos', ...order });
-}
+const sized = (image: Pixels, size: Size, order: ResampleOrder = {}): Generator<void, Pixels, void> =>
+  resized(image, size, { filter: 'lanczos', ...order });

@@ -1,19 +1,13 @@
 // Learned positions of a square of patches for a square of another size: each new position is a mixture of 16 old ones, as PyTorch's
 // bicubic interpolation without antialiasing weighs them.
 
-/** Old positions of each new one, and their shares, [side², 16] */
-export interface PlaceMixtures {
-  sources: Uint32Array<ArrayBuffer>;
-  shares: Float32Array<ArrayBuffer>;
-}
-
 /** Positions of the first side, of old ones, that one position of the new side mixes. */
 const TAPS = 4;
 /** Parameter of the cubic filter. */
 const A = -0.75;
 
-/** `from` and `to`: patches along a side. */
-export function placeMixtures(from: number, to: number): PlaceMixtures {
+/** `from` and `to`: patches along a side. → old positions of each new one, and their shares, [side², 16] */
+export function placeMixtures(from: number, to: number) {
   const line = lineMixtures(from, to);
   const sources = new Uint32Array(to * to * TAPS * TAPS);
   const shares = new Float32Array(sources.length);

@@ -1,34 +1,12 @@
 // Converts the configurations of Mistral 3 and of Pixtral in transformers' classes to what their tower and their processor need. Only this
 // file knows the key names.
 
-import type { Activation } from '../../kernels/activation.ts';
 import { checkHeads, readConfig, shown, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
+import { CLIP_COLOURS, checkSteps, readPixelValues } from './pixel-values.ts';
 import type { PatchConfig } from './tiles.ts';
-import { CLIP_MEANS, CLIP_SPREADS } from './clip-colours.ts';
-
-export interface PixtralVisionConfig {
-  /** Pixels along a side of a patch. */
-  patch: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  /** Dimensions of a head. */
-  dims: number;
-  /** Layers that are computed, of those that there are. */
-  layers: number;
-  allLayers: number;
-  theta: number;
-  gate: 'silu' | 'gelu';
-  /** Patches along a side of a cell, and eps of the norm before they are merged; null: each patch is one row of the result. */
-  merger: { merge: number; eps: number } | null;
-  /** Of the projector. */
-  activation: Activation;
-  bias: boolean;
-  /** Columns of the result. */
-  out: number;
-}
+import { readSquare, readTowerLayers } from './tower-values.ts';
 
 export interface PixtralConfig {
   tower: PixtralVisionConfig;
@@ -51,15 +29,7 @@ const LLAVA: ClassDefaults = { hasMerger: false, layer: -2, bias: true, patch: 1
 const MISTRAL3: ClassDefaults = { hasMerger: true, layer: -1, bias: false, patch: 14 };
 const GATES = { silu: 'silu', gelu: 'gelu' } as const;
 const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh', silu: 'silu' } as const;
-/** 3 is Pillow's bicubic filter. */
-const PROCESSED = {
-  do_resize: [true],
-  do_rescale: [true],
-  do_normalize: [true],
-  do_convert_rgb: [true],
-  do_center_crop: [false],
-  resample: [3],
-};
+const PROCESSED = { do_convert_rgb: [true], do_center_crop: [false] };
 
 /** LlavaForConditionalGeneration; throws unsupported for towers that are not Pixtral's. */
 export function readPixtral(files: MediaFiles): PixtralConfig {
@@ -89,23 +59,20 @@ export function readMistral3(files: MediaFiles): PixtralConfig {
 function readFiles({ config: json, processors, hidden: out }: MediaFiles, own: ClassDefaults): PixtralConfig {
   const config = readConfig('config.json', json);
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
-  processor.only(PROCESSED);
+  checkSteps(processor, 'bicubic', PROCESSED);
   const tower = readTower(config, own, out);
   checkTexts(processors, tower);
   return {
     tower,
-    patches: {
-      patch: tower.patch,
-      scale: processor.real('rescale_factor', 1 / 255),
-      means: processor.reals('image_mean', 3) ?? CLIP_MEANS,
-      spreads: processor.reals('image_std', 3) ?? CLIP_SPREADS,
-    },
+    patches: { patch: tower.patch, ...readPixelValues(processor, CLIP_COLOURS) },
     cell: tower.patch * (tower.merger?.merge ?? 1),
     most: mostOf(processor),
   };
 }
 
-function readTower(config: ConfigReader, own: ClassDefaults, out: number): PixtralVisionConfig {
+export type PixtralVisionConfig = ReturnType<typeof readTower>;
+
+function readTower(config: ConfigReader, own: ClassDefaults, out: number) {
   const vision = config.part('vision_config');
   vision.only({ num_channels: [3] });
   const hidden = vision.count('hidden_size', 1024);
@@ -113,37 +80,26 @@ function readTower(config: ConfigReader, own: ClassDefaults, out: number): Pixtr
   const merge = config.count('spatial_merge_size', 2);
   const allLayers = vision.count('num_hidden_layers', 24);
   return {
-    patch: patchOf(vision, own),
+    /** Pixels along a side of a patch. */
+    patch: readSquare(vision, 'patch_size', own.patch),
     hidden,
     ffn: vision.count('intermediate_size', 4096),
     heads,
+    /** Dimensions of a head. */
     dims: hidden / heads,
-    layers: layersOf(config, allLayers, own),
+    /** Layers that are computed, of those that there are. */
+    layers: readTowerLayers(config, 'vision_feature_layer', { all: allLayers, fallback: own.layer }),
     allLayers,
     theta: thetaOf(vision),
     gate: vision.choice('hidden_act', GATES, 'gelu'),
+    /** Patches along a side of a cell, and eps of the norm before they are merged; null: each patch is one row of the result. */
     merger: own.hasMerger ? { merge, eps: config.part('text_config').real('rms_norm_eps', 1e-5) } : null,
+    /** Of the projector. */
     activation: config.choice('projector_hidden_act', ACTIVATIONS, 'gelu'),
     bias: config.flag('multimodal_projector_bias', own.bias),
+    /** Columns of the result. */
     out,
   };
-}
-
-function patchOf(vision: ConfigReader, own: ClassDefaults): number {
-  const [height, width] = vision.each('patch_size', 2, own.patch) as [number, number];
-  if (height === width) return height;
-  throw vision.error('unsupported', 'patch_size', `is ${shown([height, width])}, and only squares are built`);
-}
-
-/** The tower up to the layer whose states are taken: -1 means the last one, 0 the states before the first. */
-function layersOf(config: ConfigReader, all: number, own: ClassDefaults): number {
-  const stated = config.values['vision_feature_layer'] ?? own.layer;
-  const chosen: unknown = Array.isArray(stated) && stated.length === 1 ? stated[0] : stated;
-  const layers = typeof chosen === 'number' && chosen < 0 ? all + 1 + chosen : chosen;
-  if (typeof layers === 'number' && Number.isInteger(layers) && layers >= 0 && layers <= all) return layers;
-  const code = Array.isArray(chosen) ? 'unsupported' : 'bad_checkpoint';
-  const problem = `is ${shown(chosen)}, one layer of the tower's ${all} is needed`;
-  throw config.error(code, 'vision_feature_layer', problem);
 }
 
 /** Files of transformers 5 have it among the rope parameters. */

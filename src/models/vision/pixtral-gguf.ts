@@ -7,6 +7,7 @@ import {
   imageSizes,
   normalization,
   statedActivation,
+  statedClass,
   wholePart,
   type TowerNames,
 } from '../gguf-towers.ts';
@@ -44,17 +45,12 @@ export const PIXTRAL_VISION_GGUF: GgufTower = {
   classNames: ['Mistral3ForConditionalGeneration', 'LlavaForConditionalGeneration'],
   output: { tensor: 'mm.2.weight', dimension: 0 },
   read(file) {
-    const { keys, tensors, language } = file;
+    const { keys, tensors } = file;
     const merges = tensors.has('mm.patch_merger.weight');
     const className = merges ? 'Mistral3ForConditionalGeneration' : 'LlavaForConditionalGeneration';
     const { image_size, patch_size } = imageSizes(file);
     return {
-      className,
-      config: {
-        model_type: merges ? 'mistral3' : 'llava',
-        architectures: [className],
-        tie_word_embeddings: language.config['tie_word_embeddings'],
-        text_config: language.config,
+      ...statedClass(file, className, merges ? 'mistral3' : 'llava', {
         vision_config: {
           ...encoderSizes(file),
           model_type: 'pixtral',
@@ -67,7 +63,7 @@ export const PIXTRAL_VISION_GGUF: GgufTower = {
         vision_feature_select_strategy: 'full',
         multimodal_projector_bias: tensors.has('mm.1.bias'),
         ...(merges && { spatial_merge_size: keys.count('clip.vision.spatial_merge_size', 2) }),
-      },
+      }),
       processors: {
         'preprocessor_config.json': { ...normalization(file), size: { longest_edge: image_size } },
       },

@@ -1,11 +1,10 @@
 // Images of Pixtral and Mistral 3: any resolution up to a longest side, a token for each cell, and a token that ends each row of cells.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import { resampleInBands } from '../../files/image/resample.ts';
 import type { MediaFamily, MediaModel, Preparation } from '../media.ts';
 import { readMistral3, readPixtral, type PixtralConfig } from './pixtral-config.ts';
 import { pixtralTower, type PixtralGrid } from './pixtral.ts';
-import { imagePatches } from './tiles.ts';
+import { imagePatches, resized } from './tiles.ts';
 
 const TOWER = 'vision';
 const [IMAGE, BREAK, END] = ['[IMG]', '[IMG_BREAK]', '[IMG_END]'];
@@ -25,24 +24,17 @@ function mediaModel(config: PixtralConfig): MediaModel {
     readers: {
       image: { placeholder: IMAGE, alpha: 'white', prepare: (image) => prepareImage(config, image) },
     },
-    towers: {
-      [TOWER]: (weights) => {
-        const run = pixtralTower(config.tower, weights);
-        return ({ patches, rotations }, layout) => [run(patches!, rotations!, layout as PixtralGrid)];
-      },
-    },
+    towers: { [TOWER]: (weights) => pixtralTower(config.tower, weights) },
     spans: false,
   };
 }
 
 function* prepareImage(config: PixtralConfig, image: Pixels): Preparation {
   const { tower, patches, cell } = config;
-  const { width, height } = cellSize(image, config);
+  const size = cellSize(image, config);
+  const { width, height } = size;
   yield (width / cell) * (height / cell);
-  const seen =
-    image.width === width && image.height === height
-      ? image
-      : yield* resampleInBands(image, width, height, { filter: 'bicubic' });
+  const seen = yield* resized(image, size, { filter: 'bicubic' });
   yield;
   const grid = { rows: height / tower.patch, columns: width / tower.patch };
   const count = grid.rows * grid.columns;

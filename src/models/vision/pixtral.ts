@@ -8,6 +8,7 @@ import { linear, linearAdd, linearGeglu, linearSwiglu } from '../../kernels/matm
 import { patchify } from '../../kernels/patchify.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { rotate } from '../../kernels/rotate.ts';
+import type { Tower } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
 import type { PixtralVisionConfig } from './pixtral-config.ts';
 
@@ -20,10 +21,11 @@ export interface PixtralGrid {
   columns: number;
 }
 
-/** patches [1, rows · columns, 3 · patch²], rotations [rows · columns, dims] → rows cell by cell, [1, cells, out] */
-export type PixtralTower = (patches: Tensor, rotations: Tensor, grid: PixtralGrid) => Tensor;
-
-export function pixtralTower(config: PixtralVisionConfig, weights: WeightTable): PixtralTower {
+/**
+ * Inputs: `patches` [1, rows · columns, 3 · patch²], `rotations` [rows · columns, dims]; the layout is a PixtralGrid. → rows cell by cell,
+ * [1, cells, out]
+ */
+export function pixtralTower(config: PixtralVisionConfig, weights: WeightTable): Tower {
   const { hidden, patch } = config;
   const stored = [3, patch, patch];
   const embed = weights.matrix(`${TOWER}patch_conv.weight`, hidden, 3 * patch ** 2, { stored });
@@ -35,10 +37,10 @@ export function pixtralTower(config: PixtralVisionConfig, weights: WeightTable):
   const unread = Array.from({ length: config.allLayers - config.layers }, (_, i) => config.layers + i);
   if (unread.length > 0) weights.ignore(new RegExp(`\\.transformer\\.layers\\.(${unread.join('|')})\\.`));
 
-  return (patches, rotations, grid) => {
-    let x = rmsnorm(linear(patches, embed), norm, EPS); // [1, rows · columns, hidden]
-    for (const run of layers) x = run(x, rotations);
-    return project(x, grid);
+  return ({ patches, rotations }, grid) => {
+    let x = rmsnorm(linear(patches!, embed), norm, EPS); // [1, rows · columns, hidden]
+    for (const run of layers) x = run(x, rotations!);
+    return [project(x, grid as PixtralGrid)];
   };
 }
 

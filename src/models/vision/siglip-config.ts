@@ -1,31 +1,18 @@
 // Reads the vision_config of a class whose tower is SigLIP's encoder. Only this file knows the key names.
 
-import type { Activation } from '../../kernels/activation.ts';
 import { checkHeads, type ConfigReader } from '../config-values.ts';
-
-export interface SiglipConfig {
-  /** Pixels along a side of an image, and of a patch. */
-  side: number;
-  patch: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  layers: number;
-  eps: number;
-  activation: Activation;
-}
 
 const ACTIVATIONS = { gelu_pytorch_tanh: 'gelu-tanh', gelu: 'gelu' } as const;
 
+export type SiglipConfig = ReturnType<typeof readSiglip>;
+
 /** `defaults`: sizes of transformers' configuration class. */
-export function readSiglip(
-  outer: ConfigReader,
-  defaults: { hidden: number; heads: number; patch: number },
-): SiglipConfig {
+export function readSiglip(outer: ConfigReader, defaults: { hidden: number; heads: number; patch: number }) {
   const config = outer.part('vision_config');
   config.only({ num_channels: [3] });
   const hidden = config.count('hidden_size', defaults.hidden);
   return {
+    /** Pixels along a side of an image, and of a patch. */
     side: config.count('image_size', 224),
     patch: config.count('patch_size', defaults.patch),
     hidden,

@@ -7,6 +7,7 @@ import {
   imageSizes,
   normalization,
   normEps,
+  statedClass,
   wholePart,
   type TowerNames,
 } from '../gguf-towers.ts';
@@ -53,15 +54,10 @@ export const GEMMA3_VISION_GGUF: GgufTower = {
     const pooled = file.keys.count('clip.vision.projector.scale_factor', POOLED);
     const side = images.image_size;
     return {
-      className: 'Gemma3ForConditionalGeneration',
-      config: {
-        model_type: 'gemma3',
-        architectures: ['Gemma3ForConditionalGeneration'],
-        tie_word_embeddings: file.language.config['tie_word_embeddings'],
-        text_config: file.language.config,
+      ...statedClass(file, 'Gemma3ForConditionalGeneration', 'gemma3', {
         vision_config: { ...encoderSizes(file), ...images, layer_norm_eps: normEps(file, 1e-6) },
         mm_tokens_per_image: Math.floor(side / images.patch_size / pooled) ** 2,
-      },
+      }),
       processors: {
         'preprocessor_config.json': { ...normalization(file), size: { height: side, width: side } },
       },
@@ -94,15 +90,10 @@ export const IDEFICS3_VISION_GGUF: GgufTower = {
     const images = imageSizes(file);
     const side = images.image_size;
     return {
-      className: 'Idefics3ForConditionalGeneration',
-      config: {
-        model_type: 'idefics3',
-        architectures: ['Idefics3ForConditionalGeneration'],
-        tie_word_embeddings: file.language.config['tie_word_embeddings'],
-        text_config: file.language.config,
+      ...statedClass(file, 'Idefics3ForConditionalGeneration', 'idefics3', {
         vision_config: { ...encoderSizes(file), ...images, layer_norm_eps: normEps(file, 1e-6) },
         scale_factor: file.keys.count('clip.vision.projector.scale_factor', 2),
-      },
+      }),
       processors: {
         'preprocessor_config.json': {
           ...normalization(file),

@@ -10,15 +10,8 @@ import type { WeightTable } from '../weights.ts';
 import type { SiglipConfig } from './siglip-config.ts';
 import { tilesAtOnce } from '../tile-turns.ts';
 
-export interface Siglip {
-  /** patches [images, patches, 3 · patch²] → [images, patches, hidden] */
-  run(patches: Tensor): Tensor;
-  /** Images that pass the layers together. */
-  atOnce: number;
-}
-
 /** `name`: prefix of the tensors, which ends with a dot. */
-export function siglip(config: SiglipConfig, weights: WeightTable, name: string): Siglip {
+export function siglip(config: SiglipConfig, weights: WeightTable, name: string) {
   const { side, patch, hidden, ffn, eps } = config;
   const count = (side / patch) ** 2;
   const stored = [3, patch, patch];
@@ -33,8 +26,10 @@ export function siglip(config: SiglipConfig, weights: WeightTable, name: string)
   const norm = affine(weights, `${name}post_layernorm`, hidden);
 
   return {
+    /** Images that pass the layers together. */
     atOnce: tilesAtOnce(count * Math.max(ffn, 3 * hidden)),
-    run(patches) {
+    /** patches [images, patches, 3 · patch²] → [images, patches, hidden] */
+    run(patches: Tensor): Tensor {
       const images = patches.shape[0] as number;
       const table = takeRows(places.on(patches.tape!), 0, [count]);
       const positions = joinRows(

@@ -1,15 +1,13 @@
 // Square tiles of an image, and the values of patches as towers read them.
 
 import type { Pixels } from '../../files/image/pixels.ts';
+import { resampleInBands, type ResampleOptions } from '../../files/image/resample.ts';
+import type { PixelValues } from './pixel-values.ts';
 import type { TileGrid } from './tile-grid.ts';
 
-export interface PatchConfig {
+export interface PatchConfig extends PixelValues {
   /** Pixels along a side of a patch. */
   patch: number;
-  /** Factor on a byte; then (value − mean) / spread of each channel. */
-  scale: number;
-  means: readonly number[];
-  spreads: readonly number[];
 }
 
 export interface TileConfig extends PatchConfig {
@@ -18,6 +16,16 @@ export interface TileConfig extends PatchConfig {
 }
 
 const CHANNELS = 3;
+
+/** The image in another size; itself where it has that size. */
+export function* resized(
+  image: Pixels,
+  { width, height }: Pick<Pixels, 'width' | 'height'>,
+  options: ResampleOptions,
+): Generator<void, Pixels, void> {
+  if (image.width === width && image.height === height) return image;
+  return yield* resampleInBands(image, width, height, options);
+}
 
 /** Cuts a canvas of whole tiles into them, row by row. */
 export function gridTiles(canvas: Pixels, side: number, { columns, rows }: TileGrid): Pixels[] {

@@ -106,8 +106,11 @@ it('a device that has no room for the pages of the lost one is refused', async (
   await checkpoint.close();
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const kept = { layout, rows, pages: 2 ** 30 };
-  const options = { model: path, slots: 1, endTokens: 1, packed: null, loras: NO_ADAPTERS, kept };
-  await expect(loadOnto(openDevice(AMPLE), checkpoint, declaration, options, () => {})).rejects.toMatchObject(
-    { code: 'unsupported', message: expect.stringMatching(/binds at most .* KV pages: open the model/) },
-  );
+  const files = { checkpoint, config: declaration, media: null, speech: { endIds: [0] } };
+  const options = { model: path, maxRunningRequests: 1 };
+  const parts = { packed: null, loras: NO_ADAPTERS, kept };
+  await expect(loadOnto(openDevice(AMPLE), files, options, parts, () => {})).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringMatching(/binds at most .* KV pages: open the model/),
+  });
 });

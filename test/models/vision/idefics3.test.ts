@@ -134,7 +134,9 @@ describe('tower', () => {
       await weights.load();
       await source.close();
       const patches = patchesOf(values.get('pixels')!);
-      const found = await compute(on, (_, input) => [weights.page(input(patches))], { plain });
+      const found = await compute(on, (_, input) => [...weights.page({ patches: input(patches) }, null)], {
+        plain,
+      });
       expectAgreement(found.values[0]!, values.get('rows')!);
     },
   );

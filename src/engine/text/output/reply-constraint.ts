@@ -131,7 +131,7 @@ class ThinkingConstraint implements Constraint {
     const state = this.#state;
     const { pending, phase } = state;
     if (pending.length > 0) {
-      if (pending[0] !== id) throw new Error(`token ${id} where ${pending[0]} must follow`);
+      if (pending[0] !== id) throw new Error(`token ${pending[0]} must follow, and token ${id} was accepted`);
       state.pending = pending.slice(1);
     } else if (phase === 'thinking') this.#think(id);
     else if (phase === 'start') this.#decide(id);

@@ -16,18 +16,13 @@ import type { Setting } from '../../../options/setting.ts';
 import { mapSampling } from '../../../options/text-request.ts';
 import { ruleOf } from '../../input/rules.ts';
 import { SLICED_ROWS } from '../step/recordings.ts';
-import type { SamplingOptions, TextModelInfo, TextModelOptions } from '../calls/text-model.ts';
-
-export interface SamplingDefaults {
-  sampling: Required<SamplingOptions>;
-  source: TextModelInfo['samplingSource'];
-}
+import type { TextModelOptions } from '../calls/text-model.ts';
 
 /**
  * Returns the values of generation_config.json, or of a GGUF file's metadata, over the contract's defaults, or only the defaults for 'contract'. Throws
  * bad_checkpoint for a value that a request could not have either.
  */
-export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
+export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract') {
   const { configSource, generationConfig } = checkpoint;
   const [file, named] =
     configSource.metadata !== null

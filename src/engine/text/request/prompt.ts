@@ -5,6 +5,7 @@
 import { EngineError } from '../../../files/error.ts';
 import { TemplateLimitError } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
+import { checkRows } from '../../../files/tokenizer/token-ids.ts';
 import { assertLengths } from '../../../files/tokenizer/tokenizer.ts';
 import type { TileLimits } from '../../../models/media.ts';
 import { fitTurns, readLastTurns, type ReadTurns } from './turns.ts';
@@ -187,17 +188,6 @@ function renderChat(
   }
 }
 
-/** Throws bad_request for a token of the tokenizer that has no row in the model's embedding. */
-function checkIds(ids: number[], vocabulary: number, from: 'messages' | 'prompt'): number[] {
-  const beyond = ids.find((id) => id >= vocabulary);
-  if (beyond === undefined) return ids;
-  throw new EngineError(
-    'bad_request',
-    `${from} has token ${beyond}, and the model has ${vocabulary}: the token was added to the tokenizer and not to the model, leave its text out`,
-    { param: from },
-  );
-}
-
 /** Tokenizes a text. A rendered conversation contains its special tokens already. */
 async function encode(
   text: string,
@@ -207,8 +197,9 @@ async function encode(
   assertLengths(text, from);
   const addSpecialTokens = from === 'prompt';
   const isLong = longText !== null && text.length > LONG_TEXT;
-  const encoding = isLong
-    ? longText.encode(text, addSpecialTokens)
+  const ids = isLong
+    ? await longText.encode(text, addSpecialTokens)
     : tokenizer.encode(text, { addSpecialTokens });
-  return checkIds(await encoding, vocabulary, from);
+  checkRows(ids, vocabulary, from);
+  return ids;
 }

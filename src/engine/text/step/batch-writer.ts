@@ -124,7 +124,7 @@ export class BatchWriter {
     const sizes = this.#sizes;
     const { first, rows, slot, lora = NO_ADAPTER } = part;
     if (part.inputs && !this.#model.inputs.embeddings)
-      throw new Error('input embeddings for a model that does not take any');
+      throw new Error('the model takes no input embeddings, and the step has some');
     if (this.#adapted) words.adapters.fill(lora, sizes.rows, sizes.rows + rows);
     if (this.#buffers.readsSequences)
       words.sequences.set([sizes.rows, rows, first, slot], SEQUENCE_WORDS * sizes.sequences);
@@ -185,7 +185,9 @@ export class BatchWriter {
       const isInside = next !== undefined && next.first <= token;
       const limit = isInside ? next.end : Math.min(end, next?.first ?? end);
       if (isInside && next.end > end)
-        throw new Error(`a span of tokens ${next.first} to ${next.end} is cut at ${end}`);
+        throw new Error(
+          `a span of tokens must lie within one step, and that of tokens ${next.first} to ${next.end} ends at ${end}`,
+        );
       const count = Math.min(this.#tileRows, limit - token);
       words.tiles.set(
         [sizes.rows + token - first, count, this.#pages, token, isInside ? (next.last ?? next.end - 1) : 0],

@@ -11,7 +11,6 @@ import {
   ROW_WORDS,
   SEQUENCE_WORDS,
   TILE_WORDS,
-  type PageTable,
   type TextBatch,
 } from '../../../kernels/batch.ts';
 import type { TextInputs } from '../../../models/text/blocks/architecture.ts';
@@ -71,18 +70,7 @@ export interface StepWords extends Record<Exclude<Name, 'choices' | 'biases'>, U
   tables: { pages: Uint32Array<ArrayBuffer>; places: Uint32Array<ArrayBuffer>; scale: number }[];
 }
 
-export interface StepBuffers {
-  batch: TextBatch;
-  /** Page tables, one for each group of layers. */
-  tables: PageTable[];
-  /** Whether some kernel reads the table of sequences. */
-  readsSequences: boolean;
-  /** The words to fill before `upload`. */
-  words: StepWords;
-  /** Writes the words that the step uses of each region. */
-  upload(used: UsedWords): void;
-  destroy(): void;
-}
+export type StepBuffers = ReturnType<typeof createStepBuffers>;
 
 const ALIGNMENT = 256;
 /** Gaps of up to this many bytes between two regions are written along with them, because a second write costs more. */
@@ -112,16 +100,7 @@ function wordsOf(capacity: StepCapacity): Map<RegionName, number> {
 }
 
 /** Regions of one buffer, and their words in host memory. */
-interface Layout {
-  buffer: GPUBuffer;
-  host: ArrayBuffer;
-  region(name: RegionName): Region;
-  u32(name: RegionName): Uint32Array<ArrayBuffer>;
-  view(name: RegionName): DataView<ArrayBuffer>;
-  upload(used: UsedWords): void;
-}
-
-function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layout {
+function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>) {
   const offsets = new Map<RegionName, number>();
   let bytes = 0;
   for (const [name, words] of lengths) {
@@ -133,10 +112,15 @@ function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layou
   return {
     buffer,
     host,
-    region: (name) => ({ buffer, offset: offsets.get(name)!, size: lengths.get(name)! * 4 }),
-    u32: (name) => new Uint32Array(host, offsets.get(name), lengths.get(name)),
-    view: (name) => new DataView(host, offsets.get(name), lengths.get(name)! * 4),
-    upload(used) {
+    region: (name: RegionName): Region => ({
+      buffer,
+      offset: offsets.get(name)!,
+      size: lengths.get(name)! * 4,
+    }),
+    u32: (name: RegionName) => new Uint32Array(host, offsets.get(name), lengths.get(name)),
+    view: (name: RegionName) => new DataView(host, offsets.get(name), lengths.get(name)! * 4),
+    /** Writes the words that the step uses of each region. */
+    upload(used: UsedWords): void {
       let from = 0;
       let to = 0;
       const flush = (): void => {
@@ -144,7 +128,7 @@ function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layou
       };
       for (const [name, most] of lengths) {
         const words = used[name] ?? 0;
-        if (words > most) throw new Error(`${words} words of ${name} exceed ${most}`);
+        if (words > most) throw new Error(`a step may use at most ${most} words of ${name}, not ${words}`);
         if (words === 0) continue;
         const offset = offsets.get(name)!;
         if (to === 0 || offset - to > MERGED_GAP) {
@@ -158,7 +142,7 @@ function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layou
   };
 }
 
-function stepWords({ u32, view }: Layout, scales: readonly number[]): StepWords {
+function stepWords({ u32, view }: ReturnType<typeof layOut>, scales: readonly number[]): StepWords {
   return {
     rows: u32('rows'),
     planes: u32('planes'),
@@ -180,7 +164,7 @@ function stepWords({ u32, view }: Layout, scales: readonly number[]): StepWords 
   };
 }
 
-export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
+export function createStepBuffers(device: Device, capacity: StepCapacity) {
   const { scales = [1], model, inputs, stateColumns, routeWords } = capacity;
   const layout = layOut(device, wordsOf(capacity));
   const allocate = (label: string, bytes: number | null): GPUBuffer | null =>
@@ -210,35 +194,40 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   const whole = (buffer: GPUBuffer): Region => ({ buffer, offset: 0, size: buffer.size });
   const { region } = layout;
 
+  const batch: TextBatch = {
+    rows: region('rows'),
+    turns: region('turns'),
+    tiles: region('tiles'),
+    spans: model.attention !== 'causal',
+    sequences: region('sequences'),
+    pooled: region('pooled'),
+    wanted: region('wanted'),
+    choices: region('choices'),
+    biases: region('biases'),
+    counts: region('counts'),
+    adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
+    sampled: whole(results),
+    ids: whole(ids),
+    ...(model.positions === 3 && { planes: region('planes') }),
+    ...(embeddings && { inputs: whole(embeddings) }),
+    ...(deep.length > 0 && { deepInputs: deep.map(whole) }),
+    ...(states && { states: whole(states) }),
+    ...(routed && { routed: whole(routed) }),
+  };
+
   return {
-    batch: {
-      rows: region('rows'),
-      turns: region('turns'),
-      tiles: region('tiles'),
-      spans: model.attention !== 'causal',
-      sequences: region('sequences'),
-      pooled: region('pooled'),
-      wanted: region('wanted'),
-      choices: region('choices'),
-      biases: region('biases'),
-      counts: region('counts'),
-      adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
-      sampled: whole(results),
-      ids: whole(ids),
-      ...(model.positions === 3 && { planes: region('planes') }),
-      ...(embeddings && { inputs: whole(embeddings) }),
-      ...(deep.length > 0 && { deepInputs: deep.map(whole) }),
-      ...(states && { states: whole(states) }),
-      ...(routed && { routed: whole(routed) }),
-    },
+    batch,
+    /** Page tables, one for each group of layers. */
     tables: scales.map((_, group) => ({
       pages: region(`pages ${group}`),
       places: region(`places ${group}`),
     })),
+    /** Whether some kernel reads the table of sequences. */
     readsSequences: capacity.sequences !== undefined,
+    /** The words to fill before `upload`. */
     words: stepWords(layout, scales),
     upload: layout.upload,
-    destroy() {
+    destroy(): void {
       for (const buffer of all) device.free(buffer);
     },
   };

@@ -1,26 +1,6 @@
 // Converts config.json of the BERT and RoBERTa families to the configuration of bert.ts. Only this file knows their key names.
 
-import type { Activation } from '../../../kernels/matmul.ts';
 import { CONFIG_JSON, checkHeads, readConfig, type Json } from '../../config-values.ts';
-
-export interface BertConfig {
-  architecture: string;
-  vocabulary: number;
-  /** Rows of the position table. */
-  positions: number;
-  /** Row of the position table for a text's first token. */
-  firstPosition: number;
-  /** Number of token types; every text uses the first. */
-  types: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  layers: number;
-  eps: number;
-  activation: Activation;
-  /** Maximum tokens of one text. */
-  context: number;
-}
 
 /** model_type → class, for a config.json without `architectures`. */
 export const BERT_MODEL_TYPES: ReadonlyMap<string, string> = new Map([
@@ -36,7 +16,9 @@ const ACTIVATIONS = {
   silu: 'silu',
 } as const;
 
-export function readBertConfig(json: Json, architecture: string, file = CONFIG_JSON): BertConfig {
+export type BertConfig = ReturnType<typeof readBertConfig>;
+
+export function readBertConfig(json: Json, architecture: string, file = CONFIG_JSON) {
   const config = readConfig(file, json);
   config.only({ position_embedding_type: ['absolute'], is_decoder: [false] });
   const hidden = config.count('hidden_size', 768);
@@ -53,8 +35,11 @@ export function readBertConfig(json: Json, architecture: string, file = CONFIG_J
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
+    /** Rows of the position table. */
     positions,
+    /** Row of the position table for a text's first token. */
     firstPosition,
+    /** Number of token types; every text uses the first. */
     types: config.count('type_vocab_size', 2),
     hidden,
     ffn: config.count('intermediate_size', 3072),
@@ -62,6 +47,7 @@ export function readBertConfig(json: Json, architecture: string, file = CONFIG_J
     layers: config.count('num_hidden_layers', 12),
     eps: config.real('layer_norm_eps', 1e-12),
     activation: config.choice('hidden_act', ACTIVATIONS, 'gelu'),
+    /** Maximum tokens of one text. */
     context: positions - firstPosition,
   };
 }

@@ -29,8 +29,8 @@ export interface DecoderModel extends DecoderConfig {
   heads: HeadShape;
   /** Columns of an intermediate that is wider than those of attention and feed-forward. */
   widest?: number;
-  /** null: every layer has one feed-forward block for all tokens. */
-  experts: ExpertsConfig | null;
+  /** Left out: every layer has one feed-forward block for all tokens. */
+  experts?: ExpertsConfig | null;
 }
 
 /** A class that a config.json may name. */
@@ -100,7 +100,8 @@ function declare<Config extends DecoderModel>(
   layer: DecoderFamily<Config>['layer'],
   inputs: DecoderFamily<Config>['inputs'],
 ): TextDeclaration {
-  const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, experts, tied } = config;
+  const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
+  const { experts = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
     (own.heads + 2 * own.kvHeads) * paddedHead(own.dims);
   const decoder = {

@@ -9,7 +9,7 @@ import { experts } from './experts.ts';
 import type { ExpertsConfig } from './experts-config.ts';
 import { gatedMlp, type MlpConfig } from './gated-mlp.ts';
 
-export type FeedForwardConfig = MlpConfig & { experts: ExpertsConfig | null };
+export type FeedForwardConfig = MlpConfig & { experts?: ExpertsConfig | null };
 
 /** residual + block(x); x and residual [rows, hidden] → [rows, hidden] */
 export type FeedForward = (x: Rows, residual: Tensor, batch: TextBatch) => Tensor;

@@ -2,15 +2,12 @@
 // gives queries, keys, values and the gates of the output; a short convolution mixes the first three over time. The output's
 // projection is left to the block, which adds it to the residual stream in its own way.
 
-import type { Tensor } from '../../../gpu/tensor.ts';
-import type { LayerStore, TextBatch } from '../../../kernels/batch.ts';
 import { deltaState, gatedDelta, type DeltaHeads } from '../../../kernels/gated-delta.ts';
 import { gatedRmsnorm } from '../../../kernels/gated-rmsnorm.ts';
 import { linear } from '../../../kernels/matmul.ts';
-import type { Matrix } from '../../../kernels/matrix.ts';
-import type { Rows } from '../../../kernels/normed.ts';
 import { shortConv, shortConvState } from '../../../kernels/short-conv.ts';
 import type { WeightTable } from '../../weights.ts';
+import type { SelfAttention } from './self-attention.ts';
 
 export interface DeltaNetConfig {
   hidden: number;
@@ -19,13 +16,6 @@ export interface DeltaNetConfig {
     /** Tokens that the convolution spans. */
     taps: number;
   };
-}
-
-export interface GatedDeltaNet {
-  /** x [rows, hidden] → [rows, heads · dims] */
-  attend(x: Rows, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
-  /** [hidden, heads · dims] */
-  out: Matrix;
 }
 
 /** Columns of queries, keys and values, and of values alone. */
@@ -41,7 +31,7 @@ export function deltaNetState(delta: DeltaNetConfig['delta']): number {
   return shortConvState(delta.taps, deltaColumns(delta).all) + deltaState(delta);
 }
 
-export function gatedDeltaNet(config: DeltaNetConfig, weights: WeightTable, name: string): GatedDeltaNet {
+export function gatedDeltaNet(config: DeltaNetConfig, weights: WeightTable, name: string): SelfAttention {
   const { hidden, eps, delta } = config;
   const { heads, dims, taps } = delta;
   const { all, values } = deltaColumns(delta);
@@ -59,7 +49,8 @@ export function gatedDeltaNet(config: DeltaNetConfig, weights: WeightTable, name
 
   return {
     attend(x, _, batch, store) {
-      if (store.kind !== 'slot') throw new Error(`${name} has no slot but ${store.kind}`);
+      if (store.kind !== 'slot')
+        throw new Error(`${name} keeps its state in a slot, and its layer has ${store.kind}`);
       const projected = linear(x, input); //                                     [rows, all + values]
       const qkv = shortConv(projected, kernel, batch, store, { activation: 'silu', slotValues, grouped }); // [rows, all]
       const raw = linear(x, gates); //                                           [rows, 2 · heads]

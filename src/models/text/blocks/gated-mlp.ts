@@ -3,7 +3,6 @@
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { linearSwiglu, linearTanhGeglu } from '../../../kernels/matmul.ts';
-import type { Matrix } from '../../../kernels/matrix.ts';
 import type { Rows } from '../../../kernels/normed.ts';
 import type { WeightTable } from '../../weights.ts';
 
@@ -17,27 +16,21 @@ export interface MlpConfig {
   fusedGateUp?: boolean;
 }
 
-export interface GatedMlp {
-  /** activation(x · gateᵀ) · (x · upᵀ); x [rows, hidden] → [rows, ffn] */
-  gate(x: Rows): Tensor;
-  /** [hidden, ffn] */
-  down: Matrix;
-}
-
 const NAMES = { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
 const UNITS = { silu: linearSwiglu, 'gelu-tanh': linearTanhGeglu } as const;
 
+/** `gate`: activation(x · gateᵀ) · (x · upᵀ), x [rows, hidden] → [rows, ffn]; `down`: [hidden, ffn] */
 export function gatedMlp(
   { hidden, ffn, mlpBias: bias = false, mlpNames = NAMES, fusedGateUp = false }: MlpConfig,
   weights: WeightTable,
   name: string,
   activation: keyof typeof UNITS = 'silu',
-): GatedMlp {
+) {
   const { gate, up, down } = mlpNames;
   const gateUp = fusedGateUp
     ? weights.halves(`${name}.gate_up_proj.weight`, ffn, hidden, { bias })
     : weights.gateUp(`${name}.${gate}.weight`, `${name}.${up}.weight`, ffn, hidden, { bias });
   const last = weights.matrix(`${name}.${down}.weight`, hidden, ffn, { bias, split: 'rows' });
   const unit = UNITS[activation];
-  return { gate: (x) => unit(x, gateUp), down: last };
+  return { gate: (x: Rows): Tensor => unit(x, gateUp), down: last };
 }

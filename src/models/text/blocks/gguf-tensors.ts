@@ -5,12 +5,12 @@ import type { GgufPart } from '../../../files/gguf/model.ts';
 
 /** How an architecture's files differ from its checkpoint. */
 export interface DecoderLayout {
-  /** Heads whose query and key rows are stored in pairs; null: rows are stored in their order. */
-  paired: { heads: number; kvHeads: number } | null;
-  /** Rows of queries, keys and values, for files that have them in one tensor; null: the page reads them as one, too. */
-  fused: { q: number; kv: number } | null;
-  /** Number that was added to the weights of norms: 1 for models that compute with 1 + w. */
-  normsAdded: number;
+  /** Heads whose query and key rows are stored in pairs; left out: rows are stored in their order. */
+  paired?: { heads: number; kvHeads: number } | null;
+  /** Rows of queries, keys and values, for files that have them in one tensor; left out: the page reads them as one, too. */
+  fused?: { q: number; kv: number } | null;
+  /** Number that was added to the weights of norms: 1 for models that compute with 1 + w; left out: 0. */
+  normsAdded?: number;
   /** Module that holds the layers; left out: `model.` */
   prefix?: string;
   /** Tensors outside of the layers that are not in the table. */
@@ -94,7 +94,7 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   if (layer === undefined || module === undefined) return null;
   const prefix = `${layout.prefix ?? 'model.'}layers.${layer}`;
   const { block, router = 'gate', projections } = layout.experts ?? EXPERT_NAMES;
-  if (module === 'attn_qkv' && layout.fused !== null)
+  if (module === 'attn_qkv' && layout.fused)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
   if (module === ROUTER) return [{ name: `${prefix}.${block}.${router}.${kind}`, shape }];
   const each = EXPERTS[module]?.map((one) => projections[one]);
@@ -120,7 +120,7 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   return [heads === undefined ? part : { ...part, pairedHeads: heads }];
 }
 
-function norm({ normsAdded }: DecoderLayout): Pick<GgufPart, 'added'> {
+function norm({ normsAdded = 0 }: DecoderLayout): Pick<GgufPart, 'added'> {
   return normsAdded === 0 ? {} : { added: normsAdded };
 }
 

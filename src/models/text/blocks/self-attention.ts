@@ -17,8 +17,8 @@ export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 
   heads: HeadShape;
   qkvBias: boolean;
   outBias: boolean;
-  /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
-  queryNorm: 'none' | 'heads' | 'row';
+  /** RMSNorm on queries and keys: head by head, or all heads of a row together; left out: none. */
+  queryNorm?: 'none' | 'heads' | 'row';
   /** Names that differ from those of NAMES. */
   attentionNames?: Partial<typeof NAMES>;
   /** Values are normalized head by head, too, without weights. */
@@ -58,7 +58,8 @@ export function selfAttention(
 
   return {
     attend(x, rope, batch, kv) {
-      if (kv.kind !== 'kv') throw new Error(`${name} has no KV pages but a ${kv.kind}`);
+      if (kv.kind !== 'kv')
+        throw new Error(`${name} keeps keys and values in pages, and its layer has ${kv.kind}`);
       const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
       const q = ropeKv(y, rope, shape, kv, norms.ofHeads, batch); // [rows, heads · dims]
       const mixed = attention(q, batch, shape, kv, { ...rule, sinks }); // [rows, heads · dims]
@@ -81,7 +82,7 @@ function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig
 
 /** Norms of queries and keys: one per head at the rotation, or one over all heads of a row before it. */
 function queryNorms(config: AttentionConfig, weights: WeightTable, name: string) {
-  const { queryNorm, normPlus: plus = 0, heads: shape, eps, valueNorm: values = false } = config;
+  const { queryNorm = 'none', normPlus: plus = 0, heads: shape, eps, valueNorm: values = false } = config;
   const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
   if (queryNorm === 'none') return none;
   const { heads, kvHeads, dims } = shape;

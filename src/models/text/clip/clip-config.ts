@@ -1,37 +1,21 @@
 // Converts config.json of a CLIP text encoder to the configuration of clip.ts. Only this file knows its key names.
 
-import type { Activation } from '../../../kernels/matmul.ts';
 import { checkHeads, readConfig, type Json } from '../../config-values.ts';
-
-export interface ClipConfig {
-  vocabulary: number;
-  /** Maximum tokens of one text. */
-  positions: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  layers: number;
-  eps: number;
-  activation: Activation;
-  /** Columns of the projected, pooled text; null: the model has none. */
-  projection: number | null;
-  /**
-   * Id of the token whose state represents the text; null: the largest id in the text, for configurations with a wrong end token.
-   */
-  end: number | null;
-}
 
 const ACTIVATIONS = { quick_gelu: 'quick-gelu', gelu: 'gelu' } as const;
 
 /** Wrong value of eos_token_id in configurations of OpenAI's CLIP before 2023. */
 const WRONG_END = 2;
 
-export function readClipConfig(json: Json, architecture: string, file = 'config.json'): ClipConfig {
+export type ClipConfig = ReturnType<typeof readClipConfig>;
+
+export function readClipConfig(json: Json, architecture: string, file = 'config.json') {
   const config = readConfig(file, json);
   const hidden = config.count('hidden_size', 512);
   const end = config.count('eos_token_id', 49407);
   return {
     vocabulary: config.count('vocab_size', 49408),
+    /** Maximum tokens of one text. */
     positions: config.count('max_position_embeddings', 77),
     hidden,
     ffn: config.count('intermediate_size', 2048),
@@ -39,7 +23,9 @@ export function readClipConfig(json: Json, architecture: string, file = 'config.
     layers: config.count('num_hidden_layers', 12),
     eps: config.real('layer_norm_eps', 1e-5),
     activation: config.choice('hidden_act', ACTIVATIONS, 'quick_gelu'),
+    /** Columns of the projected, pooled text; null: the model has none. */
     projection: architecture === 'CLIPTextModelWithProjection' ? config.count('projection_dim', 512) : null,
+    /** Id of the token whose state represents the text; null: the largest id in the text, for configurations with a wrong end token. */
     end: end === WRONG_END ? null : end,
   };
 }

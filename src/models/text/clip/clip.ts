@@ -1,6 +1,7 @@
 // The text encoder of CLIP: a causal transformer over the tokens of one text, run only up to the requested depth.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
+import type { Activation } from '../../../kernels/activation.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import { attend } from '../../../kernels/attend.ts';
 import { copy } from '../../../kernels/copy-rows.ts';
@@ -63,7 +64,7 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
 }
 
 /** Sizes of a layer, which CLIP's encoders of texts and of images share. */
-type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps' | 'activation'>;
+type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps'> & { activation: Activation };
 
 /** x [batch, tokens, hidden] → x, changed in place. `causal`: whether a token sees only those before it. */
 export function clipLayer(

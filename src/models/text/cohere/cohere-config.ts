@@ -43,7 +43,5 @@ export function readCohereConfig(json: Json, architecture: string, file = CONFIG
     logitScale: config.real('logit_scale', 0.0625),
     qkvBias: bias,
     outBias: bias,
-    queryNorm: 'none',
-    experts: null,
   };
 }

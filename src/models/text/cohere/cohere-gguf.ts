@@ -19,7 +19,6 @@ export const COHERE_GGUF: readonly GgufClass[] = [
         },
       };
     },
-    parts: (tensor, config) =>
-      decoderParts(tensor, { paired: null, fused: headsOf(config).rows, normsAdded: 0 }),
+    parts: (tensor, config) => decoderParts(tensor, { fused: headsOf(config).rows }),
   },
 ];

@@ -98,7 +98,6 @@ export function readGemmaConfig(json: Json, architecture: string, file = CONFIG_
     normPlus: 1,
     activation: 'gelu-tanh',
     embeddingScale: Math.sqrt(hidden),
-    experts: null,
     scoreCap: family.capsScores ? readCap(config, json, 'attn_logit_softcapping', 50) : null,
     logitCap: readCap(config, json, 'final_logit_softcapping', family.logitCap),
   };

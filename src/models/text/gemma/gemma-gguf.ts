@@ -50,7 +50,7 @@ function gemmaFiles(name: string, className: string, more: (model: GgufModel) =>
         },
       };
     },
-    parts: (tensor) => decoderParts(tensor, { paired: null, fused: null, normsAdded: 1, names: NAMES }),
+    parts: (tensor) => decoderParts(tensor, { normsAdded: 1, names: NAMES }),
   };
 }
 

@@ -61,7 +61,6 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     valueNorm: true,
     embeddingScale: Math.sqrt(hidden),
     logitCap: json['final_logit_softcapping'] == null ? null : config.real('final_logit_softcapping'),
-    experts: null,
   };
 }
 

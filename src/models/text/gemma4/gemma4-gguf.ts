@@ -77,10 +77,7 @@ export const GEMMA4_GGUF: readonly GgufClass[] = [
     parts({ name, shape }) {
       const scalar = /^blk\.(\d+)\.layer_output_scale\.weight$/.exec(name);
       if (scalar) return [{ name: `model.layers.${scalar[1]}.layer_scalar`, shape }];
-      return decoderParts(
-        { name, shape },
-        { paired: null, fused: null, normsAdded: 0, outer: OUTER, names: NAMES },
-      );
+      return decoderParts({ name, shape }, { outer: OUTER, names: NAMES });
     },
   },
 ];

@@ -59,9 +59,7 @@ export function readGlmConfig(json: Json, architecture: string, file = CONFIG_JS
     tied: config.flag('tie_word_embeddings', false),
     qkvBias: config.flag('attention_bias', true),
     outBias: false,
-    queryNorm: 'none',
     fusedGateUp: true,
-    experts: null,
     norms: GLMS[architecture]!.norms,
   };
 }

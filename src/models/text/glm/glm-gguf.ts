@@ -26,6 +26,5 @@ export const GLM_GGUF: readonly GgufClass[] = [
       config: { partial_rotary_factor: 1, ...config, attention_bias: hasBias },
     };
   },
-  parts: (tensor, config) =>
-    decoderParts(tensor, { paired: null, fused: headsOf(config).rows, normsAdded: 0, names: NAMES }),
+  parts: (tensor, config) => decoderParts(tensor, { fused: headsOf(config).rows, names: NAMES }),
 }));

@@ -64,7 +64,6 @@ export function readGptOssConfig(json: Json, architecture: string, file = CONFIG
     tied: config.flag('tie_word_embeddings', false),
     qkvBias: bias,
     outBias: bias,
-    queryNorm: 'none',
     sinks: true,
     experts: {
       ...readExperts(config.with({ ...json, ...counts }), GPT_OSS_EXPERTS, layers),

@@ -8,9 +8,6 @@ import { GPT_OSS_EXPERTS } from './gpt-oss-config.ts';
 type Json = Record<string, unknown>;
 
 const LAYOUT: DecoderLayout = {
-  paired: null,
-  fused: null,
-  normsAdded: 0,
   names: { post_attention_norm: 'post_attention_layernorm' },
   experts: GPT_OSS_EXPERTS,
 };

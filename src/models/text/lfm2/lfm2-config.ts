@@ -47,7 +47,6 @@ export function readLfm2Config(json: Json, architecture: string, file = CONFIG_J
     queryNorm: 'heads',
     attentionNames: { out: 'out_proj', qNorm: 'q_layernorm', kNorm: 'k_layernorm' },
     mlpNames: { gate: 'w1', up: 'w3', down: 'w2' },
-    experts: null,
   };
 }
 

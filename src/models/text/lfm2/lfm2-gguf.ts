@@ -48,9 +48,7 @@ export const LFM2_GGUF: readonly GgufClass[] = [
     },
     parts: (tensor, config) =>
       decoderParts(tensor, {
-        paired: null,
         fused: headsOf(config).rows,
-        normsAdded: 0,
         outer: OUTER,
         names: NAMES,
       }),

@@ -41,7 +41,8 @@ function gatedConv({ hidden, taps, convBias }: Lfm2Config, weights: WeightTable,
 
   return {
     attend(x: Rows, _: Tensor | null, batch: TextBatch, store: LayerStore): Tensor {
-      if (store.kind !== 'slot') throw new Error(`${name} has no slot but ${store.kind}`);
+      if (store.kind !== 'slot')
+        throw new Error(`${name} keeps its state in a slot, and its layer has ${store.kind}`);
       const parts = linear(x, input); //                                                     [rows, 3 · hidden]
       const gated = multiply(parts, { x: parts, first: 2 * hidden }, hidden); //             [rows, hidden]
       const mixed = shortConv(gated, kernel, batch, store, { bias }); //                     [rows, hidden]

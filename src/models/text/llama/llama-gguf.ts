@@ -80,7 +80,6 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       return decoderParts(tensor, {
         paired: paired ? { heads, kvHeads } : null,
         fused: family.fused ? null : rows,
-        normsAdded: 0,
         ...(family.fused && { names: FUSED }),
         ...(config['num_local_experts'] !== undefined && { experts: MIXTRAL }),
       });

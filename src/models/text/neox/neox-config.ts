@@ -54,7 +54,5 @@ export function readNeoxConfig(json: Json, architecture: string, file = CONFIG_J
     mlpBias: true,
     activation: config.choice('hidden_act', ACTIVATIONS, 'gelu'),
     parallel: config.flag('use_parallel_residual', true),
-    queryNorm: 'none',
-    experts: null,
   };
 }

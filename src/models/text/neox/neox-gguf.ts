@@ -43,9 +43,6 @@ export const NEOX_GGUF: readonly GgufClass[] = [
     },
     parts: (tensor, { num_attention_heads: heads }) =>
       decoderParts(tensor, {
-        paired: null,
-        fused: null,
-        normsAdded: 0,
         prefix: 'gpt_neox.',
         outer: OUTER,
         names: NAMES,

@@ -55,6 +55,5 @@ export function readOlmoConfig(json: Json, architecture: string, file = CONFIG_J
     qkvBias: bias,
     outBias: bias,
     queryNorm: 'row',
-    experts: null,
   };
 }

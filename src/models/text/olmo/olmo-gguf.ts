@@ -26,8 +26,7 @@ export const OLMO_GGUF: readonly GgufClass[] = [
         config: { ...config, ...(isWindowed && { ...layerTypes(model), ...rotations(model, config) }) },
       };
     },
-    parts: (tensor, config) =>
-      decoderParts(tensor, { paired: null, fused: headsOf(config).rows, normsAdded: 0, names: NAMES }),
+    parts: (tensor, config) => decoderParts(tensor, { fused: headsOf(config).rows, names: NAMES }),
   },
 ];
 

@@ -9,8 +9,6 @@ import { decoderParts, type DecoderLayout } from '../blocks/gguf-tensors.ts';
 type Json = Record<string, unknown>;
 
 const LAYOUT: DecoderLayout = {
-  paired: null,
-  fused: null,
   normsAdded: 1,
   names: { post_attention_norm: 'post_attention_layernorm' },
 };

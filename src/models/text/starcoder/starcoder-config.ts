@@ -32,7 +32,5 @@ export function readStarcoderConfig(json: Json, architecture: string, file = CON
     modules: { attention: 'self_attn', up: 'mlp.c_fc', down: 'mlp.c_proj' },
     activation: 'gelu-tanh',
     parallel: false,
-    queryNorm: 'none',
-    experts: null,
   };
 }

@@ -18,7 +18,6 @@ export const STARCODER_GGUF: readonly GgufClass[] = [
         config: { ...config, norm_epsilon: config['rms_norm_eps'], use_bias: hasBias },
       };
     },
-    parts: (tensor, config) =>
-      decoderParts(tensor, { paired: null, fused: headsOf(config).rows, normsAdded: 0, names: NAMES }),
+    parts: (tensor, config) => decoderParts(tensor, { fused: headsOf(config).rows, names: NAMES }),
   },
 ];

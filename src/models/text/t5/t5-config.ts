@@ -2,21 +2,6 @@
 
 import { readConfig, type Json } from '../../config-values.ts';
 
-export interface T5Config {
-  vocabulary: number;
-  hidden: number;
-  heads: number;
-  /** Dimensions of a head; heads · dims may differ from `hidden`. */
-  dims: number;
-  ffn: number;
-  layers: number;
-  eps: number;
-  /** Number of classes of distances, half of them for keys before the query. */
-  buckets: number;
-  /** Distance from which on all keys share a class. */
-  farthest: number;
-}
-
 /** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   feed_forward_proj: ['gated-gelu'],
@@ -24,8 +9,10 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   dense_act_fn: ['gelu_new'],
 };
 
+export type T5Config = ReturnType<typeof readT5Config>;
+
 /** Throws bad_checkpoint and unsupported. */
-export function readT5Config(json: Json, file = 'config.json'): T5Config {
+export function readT5Config(json: Json, file = 'config.json') {
   const config = readConfig(file, { feed_forward_proj: 'relu', ...json });
   config.only(NEUTRAL);
   const buckets = config.count('relative_attention_num_buckets', 32);
@@ -41,11 +28,14 @@ export function readT5Config(json: Json, file = 'config.json'): T5Config {
     vocabulary: config.count('vocab_size', 32128),
     hidden: config.count('d_model', 512),
     heads: config.count('num_heads', 8),
+    /** Dimensions of a head; heads · dims may differ from `hidden`. */
     dims: config.count('d_kv', 64),
     ffn: config.count('d_ff', 2048),
     layers: config.count('num_layers', 6),
     eps: config.real('layer_norm_epsilon', 1e-6),
+    /** Number of classes of distances, half of them for keys before the query. */
     buckets,
+    /** Distance from which on all keys share a class. */
     farthest,
   };
 }

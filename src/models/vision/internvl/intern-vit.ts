@@ -13,6 +13,7 @@ import { patchify } from '../../../kernels/patchify.ts';
 import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
 import { rmsnorm } from '../../../kernels/rmsnorm.ts';
 import { affine } from '../../affine.ts';
+import type { Tower } from '../../media.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { InternVitConfig } from './intern-vit-config.ts';
 import { inTurns, tilesAtOnce } from '../../tile-turns.ts';
@@ -30,20 +31,13 @@ export interface InternTowerConfig {
   out: number;
 }
 
-export interface InternTowerInput {
-  /** [tiles, patches, 3 · patch²] */
-  patches: Tensor;
-  /** Rows of the table of positions of which each patch's is a mixture, u32 and f32 [patches, taps]; left out: the table's own. */
-  sources?: Tensor;
-  shares?: Tensor;
-}
-
-/** → rows tile by tile, cell by cell, [1, tiles · cells, out] */
-export type InternTower = (input: InternTowerInput) => Tensor;
-
 const PROJECTOR_EPS = 1e-5;
 
-export function internTower(config: InternTowerConfig, weights: WeightTable): InternTower {
+/**
+ * Inputs: `patches` [tiles, patches, 3 · patch²]; `sources` u32 and `shares` f32 [patches, taps], the rows of the table of positions of which
+ * each patch's is a mixture, left out: the table's own. → rows tile by tile, cell by cell, [1, tiles · cells, out]
+ */
+export function internTower(config: InternTowerConfig, weights: WeightTable): Tower {
   const { vit, side, merge, activation, out } = config;
   const names = INTERN_VIT_NAMES[vit.layout];
   const across = side / vit.patch;
@@ -56,7 +50,7 @@ export function internTower(config: InternTowerConfig, weights: WeightTable): In
   const second = weights.matrix(names.projector.second, out, out, { bias: true });
 
   return ({ patches, sources, shares }) => {
-    const rows = inTurns(patches, atOnce, (some) => {
+    const rows = inTurns(patches!, atOnce, (some) => {
       const tiles = some.shape[0] as number;
       const x = encode(some, sources, shares);
       const grids = Array.from({ length: tiles }, (_, tile) =>
@@ -65,7 +59,7 @@ export function internTower(config: InternTowerConfig, weights: WeightTable): In
       const cells = patchify(joinRows(grids, [tiles, across, across]), { size: merge, order: 'pqc' });
       return linear(linear(layernorm(cells, norm, PROJECTOR_EPS), first, { activation }), second);
     });
-    return joinRows(rows, [1, ((patches.shape[0] as number) * count) / merge ** 2]);
+    return [joinRows(rows, [1, ((patches!.shape[0] as number) * count) / merge ** 2])];
   };
 }
 

@@ -1,15 +1,16 @@
 // Converts the configuration of an InternVL, in the layout of transformers or in that of its own program, to what its tower and its
 // processors need. Only this file and intern-vit-config.ts know the key names.
 
-import { isJsonObject, readConfig, shown, type ConfigReader } from '../../config-values.ts';
+import { isJsonObject, readConfig, type ConfigReader } from '../../config-values.ts';
 import type { MediaFiles } from '../../media.ts';
 import { readInternVit, type InternLayout } from './intern-vit-config.ts';
 import type { InternTowerConfig } from './intern-vit.ts';
 import type { FrameRule } from './internvl-frames.ts';
 import { checkRows, processorPart } from '../../processor-part.ts';
 import type { TileConfig } from '../tiles.ts';
+import { CLIP_COLOURS, checkSteps, readPixelValues, type Colours } from '../pixel-values.ts';
 import type { TileBounds } from '../tile-grid.ts';
-import { CLIP_MEANS, CLIP_SPREADS } from '../clip-colours.ts';
+import { readTowerLayers } from '../tower-values.ts';
 
 export interface InternVlConfig {
   tower: InternTowerConfig;
@@ -26,20 +27,10 @@ export interface InternVlConfig {
 }
 
 /** ImageNet's, with which all published models were trained. */
-export const INTERNVL_MEANS = [0.485, 0.456, 0.406];
-export const INTERNVL_SPREADS = [0.229, 0.224, 0.225];
+export const INTERNVL_COLOURS: Colours = { means: [0.485, 0.456, 0.406], spreads: [0.229, 0.224, 0.225] };
 /** That of the original program. Transformers takes all frames where its configuration names no number. */
 const FRAMES: FrameRule = { most: 32, fps: null, shift: null };
 const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh' } as const;
-/** 3 is Pillow's bicubic filter. */
-const PROCESSED = {
-  do_resize: [true],
-  do_rescale: [true],
-  do_normalize: [true],
-  do_convert_rgb: [true],
-  resample: [3],
-};
-
 export function readInternVl(files: MediaFiles): InternVlConfig {
   const { config: json } = files;
   return isJsonObject(json['llm_config']) ? readOriginal(files) : readTransformers(files);
@@ -50,7 +41,7 @@ function readTransformers({ config: json, processors, hidden }: MediaFiles): Int
   const config = readConfig('config.json', json);
   config.only({ vision_feature_select_strategy: ['default'] });
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
-  processor.only(PROCESSED);
+  checkSteps(processor, 'bicubic');
   const side = sideOf(processor);
   const activation = config.choice('projector_hidden_act', ACTIVATIONS, 'gelu');
   const tower = towerOf(config, 'transformers', {
@@ -61,7 +52,7 @@ function readTransformers({ config: json, processors, hidden }: MediaFiles): Int
   });
   const rows = (side / tower.vit.patch / tower.merge) ** 2;
   checkRows(processors, 'image_seq_length', { rows: rows, of: 'a tile' });
-  const tiles = normalized(processor, { side, patch: tower.vit.patch });
+  const tiles = { side, patch: tower.vit.patch, ...readPixelValues(processor, CLIP_COLOURS) };
   return {
     tower,
     tiles,
@@ -72,15 +63,6 @@ function readTransformers({ config: json, processors, hidden }: MediaFiles): Int
   };
 }
 
-function normalized(processor: ConfigReader, sides: Pick<TileConfig, 'side' | 'patch'>): TileConfig {
-  return {
-    ...sides,
-    scale: processor.real('rescale_factor', 1 / 255),
-    means: processor.reals('image_mean', 3) ?? CLIP_MEANS,
-    spreads: processor.reals('image_std', 3) ?? CLIP_SPREADS,
-  };
-}
-
 /** Without settings of its own, a video is prepared like images. */
 function videoSettings(
   processors: MediaFiles['processors'],
@@ -88,7 +70,7 @@ function videoSettings(
 ): Pick<InternVlConfig, 'frames' | 'frameTiles'> {
   const video = processorPart(processors, 'video_processor', 'video_preprocessor_config.json');
   if (Object.keys(video.values).length === 0) return { frames: FRAMES, frameTiles: tiles };
-  video.only({ ...PROCESSED, do_center_crop: [false] });
+  checkSteps(video, 'bicubic', { do_convert_rgb: [true], do_center_crop: [false] });
   const side = sideOf(video);
   if (side !== tiles.side)
     throw video.error(
@@ -107,7 +89,7 @@ function videoSettings(
           : null
         : video.real('initial_shift'),
   };
-  return { frames, frameTiles: normalized(video, tiles) };
+  return { frames, frameTiles: { ...tiles, ...readPixelValues(video, CLIP_COLOURS) } };
 }
 
 /** InternVLChatModel */
@@ -126,13 +108,7 @@ function readOriginal({ config: json, hidden }: MediaFiles): InternVlConfig {
   });
   const isDynamic = config.flag('dynamic_image_size', false);
   const max = isDynamic ? config.count('max_dynamic_patch', 6) : 1;
-  const tiles = {
-    side,
-    patch: tower.vit.patch,
-    scale: 1 / 255,
-    means: INTERNVL_MEANS,
-    spreads: INTERNVL_SPREADS,
-  };
+  const tiles = { side, patch: tower.vit.patch, scale: 1 / 255, ...INTERNVL_COLOURS };
   return {
     tower,
     tiles,
@@ -161,22 +137,9 @@ function towerOf(
     const problem = `is ${ratio}, which does not divide tiles of ${settings.side} pixels in patches of ${vit.patch}`;
     throw config.error('bad_checkpoint', 'downsample_ratio', problem);
   }
-  return { vit: withLayers(config, vit, layerKey), merge, ...settings };
-}
-
-/** The tower up to the layer whose states are taken: -1 means the last one, 0 the states before the first. */
-function withLayers(
-  config: ConfigReader,
-  vit: InternTowerConfig['vit'],
-  key: TowerSettings['layerKey'],
-): InternTowerConfig['vit'] {
-  const chosen = config.values[key] ?? -1;
-  const layers = typeof chosen === 'number' && chosen < 0 ? vit.allLayers + 1 + chosen : chosen;
-  if (typeof layers !== 'number' || !Number.isInteger(layers) || layers < 0 || layers > vit.allLayers) {
-    const problem = `is ${shown(chosen)}, one layer of the tower's ${vit.allLayers} is needed`;
-    throw config.error('bad_checkpoint', key, problem);
-  }
-  return { ...vit, layers, lastNorm: vit.lastNorm && layers === vit.allLayers };
+  const layers = readTowerLayers(config, layerKey, { all: vit.allLayers, fallback: -1 });
+  const lastNorm = vit.lastNorm && layers === vit.allLayers;
+  return { vit: { ...vit, layers, lastNorm }, merge, ...settings };
 }
 
 function sideOf(processor: ConfigReader): number {

@@ -10,7 +10,7 @@ import {
   wholePart,
   type TowerNames,
 } from '../../gguf-towers.ts';
-import { INTERNVL_MEANS, INTERNVL_SPREADS } from './internvl-config.ts';
+import { INTERNVL_COLOURS } from './internvl-config.ts';
 
 const NAMES: TowerNames = {
   layer: 'vision_model.encoder.layers.#.',
@@ -84,8 +84,8 @@ export const INTERNVL_VISION_GGUF: GgufTower = {
 function checkNormalization(file: TowerFile): void {
   const stated = normalization(file);
   for (const [key, own] of [
-    ['image_mean', INTERNVL_MEANS],
-    ['image_std', INTERNVL_SPREADS],
+    ['image_mean', INTERNVL_COLOURS.means],
+    ['image_std', INTERNVL_COLOURS.spreads],
   ] as const) {
     const isOwn = (stated[key] ?? own).every((value, i) => Math.abs(value - own[i]!) < 1e-6);
     if (!isOwn)

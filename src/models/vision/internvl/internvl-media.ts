@@ -3,7 +3,7 @@
 
 import type { Clip } from '../../../files/media/decoded.ts';
 import type { Pixels } from '../../../files/image/pixels.ts';
-import type { MediaFamily, MediaInput, MediaModel, Preparation } from '../../media.ts';
+import type { MediaFamily, MediaInput, Preparation } from '../../media.ts';
 import { finished } from '../../preparation.ts';
 import { placeMixtures } from '../interpolated-places.ts';
 import { internTower } from './intern-vit.ts';
@@ -45,22 +45,13 @@ export const INTERNVL: MediaFamily = {
           prepare: (clip, limits) => preparedClip(config, clip, tileBounds(limits, FRAME_BOUNDS)),
         },
       },
-      towers: { [TOWER]: towerOf(config) },
+      towers: { [TOWER]: (weights) => internTower(config.tower, weights) },
       spans: false,
       // As the original program does with a question that names no place for them.
       mediaFirst: isOriginal,
     };
   },
 };
-
-function towerOf({ tower }: InternVlConfig): MediaModel['towers'][string] {
-  return (weights) => {
-    const run = internTower(tower, weights);
-    return ({ patches, sources, shares }) => [
-      run({ patches: patches!, ...(sources && shares && { sources, shares }) }),
-    ];
-  };
-}
 
 function* preparedImage(config: InternVlConfig, image: Pixels, bounds: TileBounds): Preparation {
   const { whole, rows, tiles: values } = config;

@@ -2,20 +2,14 @@
 
 import type { VisionLayout } from './qwen-vision-layout.ts';
 
-/** Rows of the table and their shares for each patch, [patches, 4] */
-export interface BilinearPlaces {
-  sources: Uint32Array<ArrayBuffer>;
-  shares: Float32Array<ArrayBuffer>;
-}
-
 const TAPS = 4;
 
-/** `side`: positions along a side of the table; `grid`: rows and columns of patches. */
+/** `side`: positions along a side of the table; `grid`: rows and columns of patches. → rows of the table and their shares for each patch, [patches, 4] */
 export function bilinearPlaces(
   side: number,
   grid: { rows: number; columns: number },
   patches: VisionLayout['patches'],
-): BilinearPlaces {
+) {
   const down = axis(side, grid.rows);
   const across = axis(side, grid.columns);
   const sources = new Uint32Array(TAPS * patches.length);

@@ -13,7 +13,6 @@ import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen-proces
 import { readQwenVideoConfig, type QwenVideoConfig } from './qwen-video-config.ts';
 import { qwenVideoReader } from './qwen-video.ts';
 import { readQwenVisionConfig } from './qwen-vision-config.ts';
-import type { VisionLayout } from './qwen-vision-layout.ts';
 import { qwenVision } from './qwen-vision.ts';
 import { readQwenVitConfig } from './qwen-vit-config.ts';
 import { qwenVit } from './qwen-vit.ts';
@@ -32,13 +31,7 @@ export const QWEN2_5_VL: MediaFamily = {
   text: (config) => withSections(config, { sections: [16, 24, 24], interleaved: false }),
   read(files) {
     const vision = readQwenVisionConfig(files.config);
-    const tower = (weights: WeightTable): Tower => {
-      const run = qwenVision(vision, weights);
-      return ({ patches, rotations, places }, layout) => {
-        const groups = layout as VisionLayout['groups'];
-        return [run({ patches: patches!, rotations: rotations!, places: places!, groups })];
-      };
-    };
+    const tower = (weights: WeightTable): Tower => qwenVision(vision, weights);
     const config = readConfig('config.json', files.config).part('vision_config');
     const perSecond = config.real('tokens_per_second', 4);
     return mediaModel({ ...vision, places: null }, files, tower, { perSecond });

@@ -1,13 +1,13 @@
 // Videos in Qwen's models: frames are chosen by their time, two of them make a step, and a step is as an image is. Qwen2.5-VL knows the time of
 // a step by its position, Qwen3-VL by text before it.
 
-import { resampleInBands } from '../../../files/image/resample.ts';
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { Clip, VideoReader, VideoSource, Preparation } from '../../media.ts';
 import { finished } from '../../preparation.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
 import type { QwenVideoConfig } from './qwen-video-config.ts';
 import { roundHalfEven, smartSize } from '../smart-size.ts';
+import { resized } from '../tiles.ts';
 
 const VIDEO = '<|video_pad|>';
 const [START, END] = ['<|vision_start|>', '<|vision_end|>'];
@@ -80,10 +80,8 @@ function mostPixels({ processor, mostTokens }: QwenVideoConfig, count: number): 
 /** Pixels that a frame has however many there are. */
 const leastShare = (minPixels: number): number => Math.trunc(minPixels * 1.05);
 
-function* fitted(frame: Pixels, { width, height }: Sides): Generator<void, Pixels, void> {
-  if (frame.width === width && frame.height === height) return frame;
-  return yield* resampleInBands(frame, width, height, { filter: 'bicubic', rowsFirst: true });
-}
+const fitted = (frame: Pixels, size: Sides): Generator<void, Pixels, void> =>
+  resized(frame, size, { filter: 'bicubic', rowsFirst: true });
 
 function* prepareClip(vision: FramesConfig, config: QwenVideoConfig, clip: Clip): Preparation {
   const { processor, time } = config;

@@ -3,29 +3,9 @@
 
 import { checkHeads, readConfig, type Json } from '../../config-values.ts';
 
-export interface QwenVisionConfig {
-  hidden: number;
-  heads: number;
-  /** Dimensions of a head. */
-  dims: number;
-  ffn: number;
-  layers: number;
-  /** Columns of the result. */
-  out: number;
-  /** Channels of an image, and frames of a patch. */
-  channels: number;
-  frames: number;
-  /** Pixels along one side of a patch. */
-  patch: number;
-  /** Patches along one side of a cell; each cell becomes one row of the result. */
-  merge: number;
-  /** Cells along one side of a window. */
-  window: number;
-  /** Layers in which all patches of an image attend to each other; in the others, those of a window. */
-  whole: ReadonlySet<number>;
-}
+export type QwenVisionConfig = ReturnType<typeof readQwenVisionConfig>;
 
-export function readQwenVisionConfig(json: Json, file = 'config.json'): QwenVisionConfig {
+export function readQwenVisionConfig(json: Json, file = 'config.json') {
   const outer = readConfig(file, json);
   const config = outer.part('vision_config');
   config.only({ hidden_act: ['silu'] });
@@ -42,15 +22,22 @@ export function readQwenVisionConfig(json: Json, file = 'config.json'): QwenVisi
   return {
     hidden,
     heads,
+    /** Dimensions of a head. */
     dims: hidden / heads,
     ffn: config.count('intermediate_size', 3420),
     layers: config.count('depth', 32),
+    /** Columns of the result. */
     out: config.count('out_hidden_size', 3584),
+    /** Channels of an image, and frames of a patch. */
     channels: config.count('in_channels', 3),
     frames: config.count('temporal_patch_size', 2),
+    /** Pixels along one side of a patch. */
     patch,
+    /** Patches along one side of a cell; each cell becomes one row of the result. */
     merge,
+    /** Cells along one side of a window. */
     window,
+    /** Layers in which all patches of an image attend to each other; in the others, those of a window. */
     whole: new Set(config.list('fullatt_block_indexes', [7, 15, 23, 31])),
   };
 }

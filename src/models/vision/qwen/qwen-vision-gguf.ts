@@ -3,7 +3,7 @@
 
 import type { GgufPart } from '../../../files/gguf/model.ts';
 import type { GgufTower, TowerFile } from '../../../files/gguf/tower.ts';
-import { feedForward, normalization, wholePart, type TowerNames } from '../../gguf-towers.ts';
+import { feedForward, normalization, statedClass, wholePart, type TowerNames } from '../../gguf-towers.ts';
 import type { Json } from '../../config-values.ts';
 
 /** Modules that the towers of all classes name alike. */
@@ -152,19 +152,14 @@ function sizesOf({ keys }: TowerFile) {
 }
 
 function reading(file: TowerFile, className: string, modelType: string, vision: Json) {
-  const { config: language, keys } = file.language;
-  const token = keys.texts('tokenizer.ggml.tokens')?.indexOf(IMAGE) ?? -1;
+  const token = file.language.keys.texts('tokenizer.ggml.tokens')?.indexOf(IMAGE) ?? -1;
   const isQwen3 = modelType.startsWith('qwen3');
   return {
-    className,
-    config: {
-      model_type: modelType,
-      architectures: [className],
-      tie_word_embeddings: language['tie_word_embeddings'] ?? false,
+    ...statedClass(file, className, modelType, {
       text_config: withSections(file),
       vision_config: { model_type: modelType, ...vision },
       ...(token >= 0 && { image_token_id: token }),
-    },
+    }),
     processors: isQwen3 ? qwen3Processors(file, vision) : qwen2Processors(file, vision),
   };
 }

@@ -34,7 +34,9 @@ export function visionLayout(config: LayoutConfig, { rows, columns }: VisionGrid
   const { merge, window } = config;
   const [down, across] = [rows / merge, columns / merge];
   if (!Number.isInteger(down) || !Number.isInteger(across))
-    throw new Error(`visionLayout: ${rows} × ${columns} patches in cells of ${merge}`);
+    throw new Error(
+      `visionLayout: rows and columns of patches must be multiples of ${merge}, not ${rows} × ${columns}`,
+    );
   const shapes = new Map<string, { windows: number; cells: [number, number][] }>();
   for (const top of starts(down, window)) {
     for (const left of starts(across, window)) {

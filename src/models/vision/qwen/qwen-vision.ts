@@ -9,6 +9,7 @@ import { linear, linearAdd, linearSwiglu } from '../../../kernels/matmul.ts';
 import { patchify } from '../../../kernels/patchify.ts';
 import { rmsnorm, rmsnormRows } from '../../../kernels/rmsnorm.ts';
 import { rotate } from '../../../kernels/rotate.ts';
+import type { Tower } from '../../media.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { QwenVisionConfig } from './qwen-vision-config.ts';
 import type { VisionLayout } from './qwen-vision-layout.ts';
@@ -16,20 +17,12 @@ import type { VisionLayout } from './qwen-vision-layout.ts';
 const EPS = 1e-6;
 const ROOT = 'visual.';
 
-export interface VisionInput {
-  /** Values of the patches in the layout's order, [steps, cells · merge, merge, channels · frames · patch²]. */
-  patches: Tensor;
-  /** [patches, dims] */
-  rotations: Tensor;
-  /** u32 [patches] */
-  places: Tensor;
-  groups: VisionLayout['groups'];
-}
-
-/** The patches of an image, or of each step of a video → rows for the language model, cell by cell, [steps, cells, out] */
-export type QwenVision = (input: VisionInput) => Tensor;
-
-export function qwenVision(config: QwenVisionConfig, weights: WeightTable): QwenVision {
+/**
+ * Inputs: `patches` [steps, cells · merge, merge, channels · frames · patch²], the values of the patches of an image, or of each step of a
+ * video, in the layout's order; `rotations` [patches, dims], `places` u32 [patches]. The layout is the groups of a VisionLayout. → rows for
+ * the language model, cell by cell, [steps, cells, out]
+ */
+export function qwenVision(config: QwenVisionConfig, weights: WeightTable): Tower {
   const { hidden, channels, frames, patch, merge, out } = config;
   const stored = [channels, frames, patch, patch];
   const columns = stored.reduce((product, extent) => product * extent, 1);
@@ -43,12 +36,14 @@ export function qwenVision(config: QwenVisionConfig, weights: WeightTable): Qwen
   const second = weights.matrix(`${ROOT}merger.mlp.2.weight`, out, cell, { bias: true });
   weights.ignore(/^(model|lm_head)\./);
 
-  return ({ patches, rotations, places, groups }) => {
+  return (inputs, layout) => {
+    const { patches, rotations, places } = inputs as Record<'patches' | 'rotations' | 'places', Tensor>;
+    const groups = layout as VisionLayout['groups'];
     let x = linear(patches, embed); //                           [1, cells · merge, merge, hidden]
     for (const run of layers) x = run(x, rotations, groups);
     const y = rmsnormRows(x, norm, EPS, places, x.shape.slice(0, -1));
     const cells = patchify(y, { size: merge, order: 'pqc' }); // [1, cells, merge² · hidden]
-    return linear(linear(cells, first, { activation: 'gelu' }), second);
+    return [linear(linear(cells, first, { activation: 'gelu' }), second)];
   };
 }
 

@@ -4,30 +4,6 @@
 import type { Activation } from '../../../kernels/activation.ts';
 import { checkHeads, readConfig, shown, type Json } from '../../config-values.ts';
 
-export interface QwenVitConfig {
-  hidden: number;
-  heads: number;
-  /** Dimensions of a head. */
-  dims: number;
-  ffn: number;
-  layers: number;
-  /** Columns of the result. */
-  out: number;
-  channels: number;
-  /** Frames of a patch. */
-  frames: number;
-  /** Pixels along one side of a patch. */
-  patch: number;
-  /** Patches along one side of a cell; each cell becomes one row of the result. */
-  merge: number;
-  activation: Activation;
-  /** Positions along one side of the table of learned positions; null: there is none. */
-  places: number | null;
-  /** Layers whose states, merged, are added to those of the language model's first layers. */
-  deep: readonly number[];
-  names: QwenVitNames;
-}
-
 /** Names of modules that differ. */
 export interface QwenVitNames {
   /** The two matrices of a layer's feed-forward block. */
@@ -58,12 +34,14 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   silu: 'silu',
 };
 
+export type QwenVitConfig = ReturnType<typeof readQwenVitConfig>;
+
 /** `isQwen3`: the form of Qwen3-VL; `hasDeep`: whether deepstack_visual_indexes has a default. */
 export function readQwenVitConfig(
   json: Json,
   { isQwen3, hasDeep }: { isQwen3: boolean; hasDeep: boolean },
   file = 'config.json',
-): QwenVitConfig {
+) {
   const config = readConfig(file, json).part('vision_config');
   const hidden = config.count(isQwen3 ? 'hidden_size' : 'embed_dim', isQwen3 ? 1152 : 1280);
   const heads = checkHeads(file, hidden, config.count('num_heads', 16));
@@ -78,16 +56,23 @@ export function readQwenVitConfig(
   return {
     hidden,
     heads,
+    /** Dimensions of a head. */
     dims: hidden / heads,
     ffn: isQwen3 ? config.count('intermediate_size', 4304) : Math.floor(hidden * config.real('mlp_ratio', 4)),
     layers: config.count('depth', isQwen3 ? 27 : 32),
+    /** Columns of the result. */
     out: config.count(isQwen3 ? 'out_hidden_size' : 'hidden_size', 3584),
+    /** Channels of an image, and frames of a patch. */
     channels: config.count('in_channels', 3),
     frames: config.count('temporal_patch_size', 2),
+    /** Pixels along one side of a patch. */
     patch: config.count('patch_size', isQwen3 ? 16 : 14),
+    /** Patches along one side of a cell; each cell becomes one row of the result. */
     merge: config.count('spatial_merge_size', 2),
     activation,
+    /** Positions along one side of the table of learned positions; null: there is none. */
     places: isQwen3 ? Math.floor(Math.sqrt(config.count('num_position_embeddings', 2304))) : null,
+    /** Layers whose states, merged, are added to those of the language model's first layers. */
     deep: hasDeep ? config.list('deepstack_visual_indexes', [8, 16, 24]) : [],
     names: isQwen3 ? QWEN3 : QWEN2,
   };

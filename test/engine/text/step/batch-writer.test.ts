@@ -154,7 +154,9 @@ it('a span that a step would cut, and embeddings for a model without them, are a
   const { writer } = writerFor(IMAGE);
   const part = { first: 0, rows: 4, ids: [1, 2, 3, 4, 5], slot: 0, tables: [[0], [0]], lengthAt };
   writer.begin();
-  expect(() => writer.add({ ...part, spans: [{ first: 2, end: 5 }] })).toThrow('tokens 2 to 5 is cut at 4');
+  expect(() => writer.add({ ...part, spans: [{ first: 2, end: 5 }] })).toThrow(
+    'that of tokens 2 to 5 ends at 4',
+  );
   const text = writerFor(TEXT);
   text.writer.begin();
   expect(() => text.writer.add({ ...part, inputs: [] })).toThrow('does not take any');

@@ -5,7 +5,8 @@ import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import { readSafetensors } from '../../../../src/files/tensors/safetensors.ts';
 import { openDiskSource } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
-import { internTower, type InternTower } from '../../../../src/models/vision/internvl/intern-vit.ts';
+import type { Tower } from '../../../../src/models/media.ts';
+import { internTower } from '../../../../src/models/vision/internvl/intern-vit.ts';
 import { readInternVl, type InternVlConfig } from '../../../../src/models/vision/internvl/internvl-config.ts';
 import { placeMixtures } from '../../../../src/models/vision/interpolated-places.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
@@ -39,11 +40,7 @@ function patchesOf({ shape, values }: Values, patch: number): Values {
   return { shape: [tiles, across ** 2, 3 * patch ** 2], values: Float32Array.from(rows) };
 }
 
-async function loadTower(
-  device: Device,
-  checkpoint: string,
-  { tower }: InternVlConfig,
-): Promise<InternTower> {
+async function loadTower(device: Device, checkpoint: string, { tower }: InternVlConfig): Promise<Tower> {
   const source = await openDiskSource(`${FOLDER}/${checkpoint}/model.safetensors`);
   const { tensors } = await readSafetensors(source);
   const own = [...tensors].filter(([name]) => !/language_model|lm_head/.test(name));
@@ -83,14 +80,14 @@ describe.each(WAYS.map((way) => [way.title, way] as const))('%s', (_, { as, plai
         seen,
         (_, input) => {
           const given = { patches: input(patches) };
-          if (side === vit.side) return [tower(given)];
+          if (side === vit.side) return [...tower(given, null)];
           const { sources, shares } = placeMixtures(vit.side / vit.patch, side / vit.patch);
           const shape = [(side / vit.patch) ** 2, 16];
           const mixed = {
             sources: input({ shape, values: Float32Array.from(sources) }, true),
             shares: input({ shape, values: shares }),
           };
-          return [tower({ ...given, ...mixed })];
+          return [...tower({ ...given, ...mixed }, null)];
         },
         { plain },
       );

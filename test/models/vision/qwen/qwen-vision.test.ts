@@ -35,12 +35,14 @@ describeGoldens(['qwen-vision', 'qwen-vision-small'], async (golden, device, run
   const model = await load(device, golden, (weights) => qwenVision(config, weights), wrappedTensors);
   const { merge, dims } = config;
   const computed = await run((_, input) => [
-    model({
-      patches: input({ shape: [1, layout.patches.length / merge, merge, columns], values }),
-      rotations: input({ shape: [layout.patches.length, dims], values: layout.rotations }),
-      places: input({ shape: [layout.patches.length], values: Float32Array.from(layout.places) }, true),
-      groups: layout.groups,
-    }),
+    ...model(
+      {
+        patches: input({ shape: [1, layout.patches.length / merge, merge, columns], values }),
+        rotations: input({ shape: [layout.patches.length, dims], values: layout.rotations }),
+        places: input({ shape: [layout.patches.length], values: Float32Array.from(layout.places) }, true),
+      },
+      layout.groups,
+    ),
   ]);
   expectAgreement(computed.values[0]!, golden.outputs.get('rows')!);
 });

@@ -6,12 +6,13 @@ import type { Tensor } from '../../../../gpu/tensor.ts';
 import { joinRows } from '../../../../kernels/copy-rows.ts';
 import { readConfig } from '../../../../models/config-values.ts';
 import { multimodalText } from '../../../../models/text/wrappers.ts';
+import type { Tower } from '../../../../models/media.ts';
 import { readQwenProcessorConfig } from '../../../../models/vision/qwen/qwen-processor-config.ts';
 import { qwenPlaces } from '../../../../models/vision/qwen/qwen-places.ts';
 import { readQwenVisionConfig } from '../../../../models/vision/qwen/qwen-vision-config.ts';
 import { visionLayout, type VisionGrid } from '../../../../models/vision/qwen/qwen-vision-layout.ts';
 import { visionPatches } from '../../../../models/vision/qwen/qwen-vision-patches.ts';
-import { qwenVision, type QwenVision } from '../../../../models/vision/qwen/qwen-vision.ts';
+import { qwenVision } from '../../../../models/vision/qwen/qwen-vision.ts';
 import { smartSize } from '../../../../models/vision/smart-size.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { StatesText } from '../../../text/step/states.ts';
@@ -105,7 +106,7 @@ function readProcessor(components: ComponentAccess) {
   return readQwenProcessorConfig('image_processor' in config ? whole.part('image_processor') : whole);
 }
 
-function towerPage(components: ComponentAccess): (table: WeightTable) => QwenVision {
+function towerPage(components: ComponentAccess): (table: WeightTable) => Tower {
   const { name, config } = components.get(ENCODER);
   const vision = readQwenVisionConfig(config, `${name}/config.json`);
   return (table) => qwenVision(vision, table);
@@ -128,14 +129,8 @@ async function embedImages(
     grids.push(grid);
     const [row] = await computeFinite(device, options, 'the vision tower', (tape) => {
       const { patches, rotations, places, groups } = input;
-      return [
-        tower.page({
-          patches: patches.on(tape),
-          rotations: rotations.on(tape),
-          places: places.on(tape),
-          groups,
-        }),
-      ];
+      const on = { patches: patches.on(tape), rotations: rotations.on(tape), places: places.on(tape) };
+      return tower.page(on, groups);
     });
     rows.push(inputs.hold(row!));
   }

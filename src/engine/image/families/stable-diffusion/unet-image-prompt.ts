@@ -12,7 +12,7 @@ import {
 } from '../../../../models/image/unet/ip-adapter-config.ts';
 import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import { resample } from '../../../../files/image/resample.ts';
-import { CLIP_MEANS, CLIP_SPREADS } from '../../../../models/vision/clip-colours.ts';
+import { CLIP_COLOURS } from '../../../../models/vision/pixel-values.ts';
 import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig, type ClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
@@ -168,7 +168,7 @@ export function clipPatches(
         const y = top! + row * patch + Math.floor(i / patch);
         const x = left! + column * patch + (i % patch);
         const value = whole.data[3 * (y * whole.width + x) + channel]! / 255;
-        values[at++] = (value - CLIP_MEANS[channel]!) / CLIP_SPREADS[channel]!;
+        values[at++] = (value - CLIP_COLOURS.means[channel]!) / CLIP_COLOURS.spreads[channel]!;
       }
   }
   return values;
