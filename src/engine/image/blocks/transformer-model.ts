@@ -9,6 +9,7 @@ import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { guidance } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { repeat } from '../../../kernels/repeat.ts';
+import { ConfigError } from '../../../models/config-values.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import {
   allocateTensor,
@@ -207,10 +208,11 @@ export const promptsOf = ({ prompt, values }: RunRequest, guided: boolean): stri
 /** Throws bad_checkpoint if the states of text encoders are not as wide as a key of the transformer's configuration says. */
 export function requireWidth(key: string, wanted: number, encoders: string, found: number): void {
   if (wanted === found) return;
-  throw new EngineError(
+  throw new ConfigError(
     'bad_checkpoint',
-    `transformer/config.json: ${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`,
-    { param: key },
+    'transformer/config.json',
+    `${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`,
+    key,
   );
 }
 

@@ -8,6 +8,7 @@ import { concat } from '../../../../kernels/concat.ts';
 import { takeRows } from '../../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../../kernels/linear-combination.ts';
 import { patchify, unpatchify } from '../../../../kernels/patchify.ts';
+import { ConfigError } from '../../../../models/config-values.ts';
 import { readSD3Config, type SD3Config } from '../../../../models/image/sd3-config.ts';
 import { sd3, sd3PlaceIds, sd3Places, type SD3, type SD3Step } from '../../../../models/image/sd3.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
@@ -70,10 +71,11 @@ export function openSD3(components: ComponentAccess): FamilyModel {
 function fillsMasks({ inputs, channels }: SD3Config): boolean {
   const withMask = 2 * channels + 1;
   if (inputs === channels || inputs === withMask) return inputs === withMask;
-  throw new EngineError(
+  throw new ConfigError(
     'unsupported',
-    `transformer/config.json: in_channels ${inputs} is not built; choose a checkpoint that has ${channels}, or ${withMask} for inpainting`,
-    { param: 'in_channels' },
+    'transformer/config.json',
+    `in_channels ${inputs} is not built; choose a checkpoint that has ${channels}, or ${withMask} for inpainting`,
+    'in_channels',
   );
 }
 

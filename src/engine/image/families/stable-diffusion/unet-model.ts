@@ -4,7 +4,7 @@ import { EngineError } from '../../../../files/error.ts';
 import { readUNetConfig, type UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import { unet, type UNet } from '../../../../models/image/unet/unet.ts';
 import { readClipConfig } from '../../../../models/text/clip/clip-config.ts';
-import type { Json } from '../../../../models/config-values.ts';
+import { ConfigError, type Json } from '../../../../models/config-values.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from '../../blocks/clip-text.ts';
 import type { ComponentAccess } from '../../components/components.ts';
@@ -162,9 +162,10 @@ function fillsMasks({ inChannels, outChannels }: UNetConfig): MaskInput | false 
   const withMask = 2 * outChannels + 1;
   if (inChannels === outChannels) return false;
   if (inChannels === withMask) return 'coarse';
-  throw new EngineError(
+  throw new ConfigError(
     'unsupported',
-    `unet/config.json: in_channels ${inChannels} is not built; choose a checkpoint that has ${outChannels}, or ${withMask} for inpainting`,
+    'unet/config.json',
+    `in_channels ${inChannels} is not built; choose a checkpoint that has ${outChannels}, or ${withMask} for inpainting`,
   );
 }
 
