@@ -8,37 +8,17 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import type { WeightTable } from '../weights.ts';
-import {
-  jointAttention,
-  streamBlock,
-  type JointShape,
-  type Stream,
-  type TimedStream,
-  type StreamNames,
-} from './joint-block.ts';
-
-/** A sequence has its time where its modulation is not given. */
-type MaybeTimed = Stream & Partial<TimedStream>;
+import { doubleBlock, imageNames, textNames, type JointShape, type MaybeTimed } from './joint-block.ts';
 
 /** A block in which text and image have weights of their own; `modulated`: whether it has the modules that give its modulation. */
-export function fluxDoubleBlock(
-  shape: JointShape,
-  weights: WeightTable,
-  name: string,
-  modulated: boolean,
-): (words: MaybeTimed, patches: MaybeTimed, given?: { words: Columns; patches: Columns }) => void {
-  const text = streamBlock(shape, weights, namesOf(textNames(name), modulated));
-  const image = streamBlock(shape, weights, namesOf(imageNames(name), modulated));
-  return (words, patches, given) => {
-    const projected = [
-      text.project(words, given?.words ?? text.modulate(words.time!)),
-      image.project(patches, given?.patches ?? image.modulate(patches.time!)),
-    ] as const;
-    const [ofWords, ofPatches] = jointAttention(shape, projected);
-    text.absorb(words, projected[0], ofWords!);
-    image.absorb(patches, projected[1], ofPatches!);
-    patches.x.tape!.cut();
-  };
+export function fluxDoubleBlock(shape: JointShape, weights: WeightTable, name: string, modulated: boolean) {
+  return doubleBlock(shape, weights, {
+    words: textNames(name, {
+      ...(modulated && { modulation: 'norm1_context.linear' }),
+      feedForward: 'ff_context',
+    }),
+    patches: imageNames(name, { ...(modulated && { modulation: 'norm1.linear' }), feedForward: 'ff' }),
+  });
 }
 
 /** A block of one sequence, in which attention and feed-forward part stand side by side; modulation: shift, scale and gate. */
@@ -79,31 +59,3 @@ export function fluxSingleBlock(
     x.tape!.cut();
   };
 }
-
-function namesOf({ modulation, ...names }: StreamNames, modulated: boolean): StreamNames {
-  return modulated && modulation !== undefined ? { ...names, modulation } : names;
-}
-
-const imageNames = (name: string): StreamNames => ({
-  modulation: `${name}.norm1.linear`,
-  query: `${name}.attn.to_q`,
-  key: `${name}.attn.to_k`,
-  value: `${name}.attn.to_v`,
-  out: `${name}.attn.to_out.0`,
-  queryNorm: `${name}.attn.norm_q`,
-  keyNorm: `${name}.attn.norm_k`,
-  up: `${name}.ff.net.0.proj`,
-  down: `${name}.ff.net.2`,
-});
-
-const textNames = (name: string): StreamNames => ({
-  modulation: `${name}.norm1_context.linear`,
-  query: `${name}.attn.add_q_proj`,
-  key: `${name}.attn.add_k_proj`,
-  value: `${name}.attn.add_v_proj`,
-  out: `${name}.attn.to_add_out`,
-  queryNorm: `${name}.attn.norm_added_q`,
-  keyNorm: `${name}.attn.norm_added_k`,
-  up: `${name}.ff_context.net.0.proj`,
-  down: `${name}.ff_context.net.2`,
-});

@@ -12,7 +12,8 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import type { WeightTable } from '../weights.ts';
-import { numberEmbedding, singleModulation } from './adaln-single.ts';
+import { singleModulation } from './adaln-single.ts';
+import { numberEmbedding } from './number-embedding.ts';
 import { PATCH, type PixArtConfig } from './pixart-config.ts';
 
 export interface PixArtStep {
@@ -57,7 +58,7 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
   });
   weights.ignore(/^pos_embed\.pos_embed$/); // computed here, as diffusers does
   const embedSize = takesSize ? sizeEmbedding(weights, hidden) : null;
-  const embedTime = numberEmbedding(weights, hidden, 'adaln_single.emb.timestep_embedder');
+  const embedTime = numberEmbedding(weights, 'adaln_single.emb.timestep_embedder', hidden);
   const modulate = singleModulation(weights, hidden, 'adaln_single.linear');
   const textUp = weights.matrix('caption_projection.linear_1.weight', hidden, textDims, biased);
   const textOut = weights.matrix('caption_projection.linear_2.weight', hidden, hidden, biased);
@@ -84,8 +85,8 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
 /** → [1, hidden], a third of it by each side and by their ratio */
 function sizeEmbedding(weights: WeightTable, hidden: number) {
   const third = hidden / 3;
-  const embedSide = numberEmbedding(weights, third, 'adaln_single.emb.resolution_embedder');
-  const embedRatio = numberEmbedding(weights, third, 'adaln_single.emb.aspect_ratio_embedder');
+  const embedSide = numberEmbedding(weights, 'adaln_single.emb.resolution_embedder', third);
+  const embedRatio = numberEmbedding(weights, 'adaln_single.emb.aspect_ratio_embedder', third);
   return ({ sides, ratio }: SizeInputs): Tensor =>
     concat(reshape(embedSide(sides), [1, 2 * third]), embedRatio(ratio));
 }

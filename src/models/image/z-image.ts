@@ -12,15 +12,14 @@ import { patchify, unpatchify } from '../../kernels/patchify.ts';
 import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { rotate } from '../../kernels/rotate.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
 import type { ZImageConfig } from './z-image-config.ts';
+import { wavesOf } from './number-embedding.ts';
 import { filledTokens } from './z-image-rope.ts';
 
 const PATCH = 2;
 const WAVES = 256;
 const TIME_FFN = 1024;
-const MAX_PERIOD = 10000;
 const HEAD_EPS = 1e-5;
 const FINAL_EPS = 1e-6;
 
@@ -127,8 +126,7 @@ function timeEmbedding(weights: WeightTable, timeDims: number) {
   const first = weights.matrix('t_embedder.mlp.0.weight', TIME_FFN, WAVES, { bias: true });
   const second = weights.matrix('t_embedder.mlp.2.weight', timeDims, TIME_FFN, { bias: true });
   return (time: Tensor): Tensor => {
-    const waves = timestepEmbedding(time, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
-    return linear(linear(waves, first, { activation: 'silu' }), second);
+    return linear(linear(wavesOf(time, WAVES), first, { activation: 'silu' }), second);
   };
 }
 

@@ -22,8 +22,7 @@ import {
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { writeRows, type Predictor } from '../recording/denoiser.ts';
-import { createScalars } from '../recording/scope.ts';
-import { Scope } from '../recording/scope.ts';
+import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 
@@ -140,15 +139,13 @@ export function openTransformer<Page>(
           const { page: loaded } = scope.use(
             await components.load('transformer', 'denoiser', page, request.options),
           );
-          const owner = scope.move();
           const given = { device, page: loaded, request, texts, before: early, references };
-          return {
-            record(latents, output, extra, options) {
+          return scope.give({
+            record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions) {
               const [, height, width] = latents.shape as [number, number, number];
               return recordPredictor({ ...given, latents, height, width, output, extra, options }, step);
             },
-            [Symbol.dispose]: () => owner[Symbol.dispose](),
-          };
+          });
         },
         [Symbol.dispose]: () =>
           freeTensors(
@@ -188,17 +185,15 @@ async function recordPredictor<Page>(
   };
   const usual = await recorded(record);
   const other = recordOther ? await recorded(recordOther) : usual;
-  const owner = scope.move();
-  return {
-    run(planned, index) {
+  return scope.give({
+    run(planned: Step, index: number) {
       const now = values(planned, index);
       scalars.write(now.scalars);
       writeRows(device, time, new Float32Array(items).fill(now.time));
       return (now.isOther === true ? other : usual).run();
     },
     times: () => timesOf(new Set([usual, other])),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+  });
 }
 
 /** Texts of most families. */

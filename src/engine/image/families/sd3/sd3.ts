@@ -12,6 +12,7 @@ import {
   T5_TOKENIZER,
   textEncoder,
   TRANSFORMER_FAMILY,
+  classesOf,
 } from '../../blocks/shared-components.ts';
 import {
   byTask,
@@ -98,11 +99,7 @@ export const sd3Family: ImageFamily = {
   },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'StableDiffusion3Pipeline',
-        'image-to-image': 'StableDiffusion3Img2ImgPipeline',
-        inpainting: 'StableDiffusion3InpaintPipeline',
-      },
+      classes: classesOf('StableDiffusion3'),
       strength: 'ceil',
       callArguments: (task) => ({
         ...byTask(ARGUMENTS)(task),
