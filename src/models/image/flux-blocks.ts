@@ -6,9 +6,16 @@ import { concat } from '../../kernels/concat.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
-import { rotate } from '../../kernels/rotate.ts';
 import type { WeightTable } from '../weights.ts';
-import { doubleBlock, imageNames, textNames, type JointShape, type MaybeTimed } from './joint-block.ts';
+import {
+  doubleBlock,
+  headNames,
+  headProjection,
+  imageNames,
+  textNames,
+  type JointShape,
+  type MaybeTimed,
+} from './joint-block.ts';
 
 /** A block in which text and image have weights of their own; `modulated`: whether it has the modules that give its modulation. */
 export function fluxDoubleBlock(shape: JointShape, weights: WeightTable, name: string, modulated: boolean) {
@@ -28,31 +35,20 @@ export function fluxSingleBlock(
   name: string,
   modulated: boolean,
 ): (both: MaybeTimed, given?: Columns) => void {
-  const { hidden, heads, dims, ffn, eps, headEps } = shape;
-  const biased = { bias: true, split: 'columns' } as const;
+  const { hidden, heads, dims, ffn, eps } = shape;
   const modulate = modulated
     ? weights.matrix(`${name}.norm.linear.weight`, 3 * hidden, hidden, { bias: true })
     : null;
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.attn.to_${part}.weight`, rows: hidden })),
-    hidden,
-    biased,
-  );
-  const norms = ['norm_q', 'norm_k'].map((part) => ({
-    weight: weights.vector(`${name}.attn.${part}.weight`, dims),
-    eps: headEps,
-  }));
-  const up = weights.matrix(`${name}.proj_mlp.weight`, ffn, hidden, biased);
+  const toHeads = headProjection(shape, weights, headNames(`${name}.attn`));
+  const up = weights.matrix(`${name}.proj_mlp.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const out = weights.matrix(`${name}.proj_out.weight`, hidden, hidden + ffn, { bias: true, split: 'rows' });
 
   return ({ x, time, rotations }, given) => {
     const { x: m, first } = given ?? { x: linear(time!, modulate!), first: 0 };
     const [shift, scale, gate] = [0, 1, 2].map((i) => ({ x: m, first: first + i * hidden }));
     const normed = layernorm(x, null, eps, { shift: shift!, scale: scale! });
-    const y = linear(normed, qkv); //                               [1, tokens, 3 · hidden]
+    const y = toHeads(normed, rotations); //                        [1, tokens, 3 · hidden]
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    rotate(q!, rotations, { heads, dims, layout: 'interleaved', norm: norms[0] });
-    rotate(k!, rotations, { heads, dims, layout: 'interleaved', norm: norms[1] });
     const wide = linear(normed, up, { activation: 'gelu-tanh' }); // [1, tokens, ffn]
     const joined = concat(attend(q!, k!, v!, { heads, dims }), wide);
     gatedAdd(linear(joined, out), gate!, x);

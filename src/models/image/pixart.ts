@@ -15,6 +15,7 @@ import type { WeightTable } from '../weights.ts';
 import { singleModulation } from './adaln-single.ts';
 import { numberEmbedding } from './number-embedding.ts';
 import { PATCH, type PixArtConfig } from './pixart-config.ts';
+import { projections } from './projections.ts';
 
 export interface PixArtStep {
   /** Patches of the latents, [items, tokens, 4 · channels], channel by channel. */
@@ -121,8 +122,7 @@ function block(config: PixArtConfig, weights: WeightTable, name: string): Block 
 /** x [items, tokens, hidden] → the same shape */
 function ownAttention(config: PixArtConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
-  const parts = ['to_q', 'to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
-  const qkv = weights.stacked(parts, hidden, { bias, split: 'columns' });
+  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias, split: 'columns' });
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
   return (x: Tensor): Tensor => {
     const y = linear(x, qkv); //                                   [items, tokens, 3 · hidden]
@@ -135,8 +135,7 @@ function ownAttention(config: PixArtConfig, weights: WeightTable, name: string) 
 function textAttention(config: PixArtConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
   const query = weights.matrix(`${name}.to_q.weight`, hidden, hidden, { bias, split: 'columns' });
-  const parts = ['to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
-  const keyValue = weights.stacked(parts, hidden, { bias, split: 'columns' });
+  const keyValue = projections(weights, name, 'kv', [hidden, hidden], { bias, split: 'columns' });
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
   return (x: Tensor, text: Tensor, keyCounts: Tensor): void => {
     const kv = linear(text, keyValue); //                          [items, tokens of the text, 2 · hidden]
