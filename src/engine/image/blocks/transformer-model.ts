@@ -10,6 +10,7 @@ import { guidance } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import { ConfigError } from '../../../models/config-values.ts';
+import { joinFloats } from '../../../models/join-floats.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import {
   allocateTensor,
@@ -248,11 +249,6 @@ export function uploadRotations(
   { label, dims }: { label: string; dims: number },
   ...parts: readonly Float32Array[]
 ): Tensor {
-  const values = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    values.set(part, at);
-    at += part.length;
-  }
+  const values = joinFloats(parts);
   return scope.hold(device.tensor('step', label, [values.length / dims, dims], values));
 }

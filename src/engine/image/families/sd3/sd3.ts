@@ -26,6 +26,7 @@ import {
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
 import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
+import { countNames } from '../../layouts/shapes.ts';
 import { LAYER_GUIDANCE } from './sd3-layer-guidance.ts';
 import { originalNames, SD3_FILES } from './sd3-layout.ts';
 import { openSD3 } from './sd3-model.ts';
@@ -75,8 +76,7 @@ const SECOND =
 const TRANSFORMER: AdapterPart = {
   ...transformerLora(),
   others(tensors) {
-    let layers = 0;
-    while (tensors.has(`transformer_blocks.${layers}.norm1.linear.weight`)) layers++;
+    const layers = countNames(tensors, (i) => `transformer_blocks.${i}.norm1.linear.weight`);
     return [{ rename: originalNames(layers - 1), words: WORDS }];
   },
 };
