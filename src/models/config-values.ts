@@ -6,6 +6,18 @@ import { boundsText, COUNTS, isCount, isReal, REALS, type CountKey, type RealKey
 
 export type Json = Readonly<Record<string, unknown>>;
 
+/** An error about a configuration: `<file>: <problem>`. */
+export class ConfigError extends EngineError {
+  readonly file: string;
+  readonly problem: string;
+
+  constructor(code: 'bad_checkpoint' | 'unsupported', file: string, problem: string, param?: string) {
+    super(code, `${file}: ${problem}`, param === undefined ? {} : { param });
+    this.file = file;
+    this.problem = problem;
+  }
+}
+
 /** The file that a configuration is from. */
 export interface ConfigFile {
   readonly name: string;
@@ -66,10 +78,10 @@ export class ConfigReader {
   }
 
   /** An error about a setting, `problem` being its predicate: `config.json: <key> <problem>`. */
-  error(code: 'bad_checkpoint' | 'unsupported', key: string, problem: string): EngineError {
+  error(code: 'bad_checkpoint' | 'unsupported', key: string, problem: string): ConfigError {
     const own = this.#file.keys[this.#outer === null ? key : `${this.#outer}.${key}`];
     const name = own ?? (this.#outer === null ? key : `${this.#outer}: ${key}`);
-    return new EngineError(code, `${this.#file.name}: ${name} ${problem}`, { param: own ?? key });
+    return new ConfigError(code, this.#file.name, `${name} ${problem}`, own ?? key);
   }
 
   /** An integer. */
@@ -175,19 +187,15 @@ export class ConfigReader {
 export function checkHeads(file: string, columns: number, heads: number, least = 4): number {
   const dims = columns / heads;
   if (!Number.isInteger(dims)) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `${file}: ${columns} columns cannot be divided into ${heads} heads`,
-      {
-        param: file,
-      },
-    );
+    const problem = `${columns} columns cannot be divided into ${heads} heads`;
+    throw new ConfigError('bad_checkpoint', file, problem, file);
   }
   const step = dims > 160 ? 32 : least;
   if (dims % step === 0) return heads;
-  throw new EngineError(
+  throw new ConfigError(
     'unsupported',
-    `${file}: ${heads} heads over ${columns} columns are not built; choose a checkpoint whose heads have a multiple of ${step} dimensions`,
+    file,
+    `${heads} heads over ${columns} columns are not built; choose a checkpoint whose heads have a multiple of ${step} dimensions`,
   );
 }
 
@@ -195,9 +203,10 @@ export function checkHeads(file: string, columns: number, heads: number, least =
 export function checkGroups(file: string, channels: readonly number[], groups: number): number {
   const uneven = channels.find((count) => count % groups !== 0);
   if (uneven === undefined) return groups;
-  throw new EngineError(
+  throw new ConfigError(
     'bad_checkpoint',
-    `${file}: norm_num_groups is ${groups}, and the ${uneven} channels of block_out_channels cannot be divided into as many groups`,
-    { param: 'norm_num_groups' },
+    file,
+    `norm_num_groups is ${groups}, and the ${uneven} channels of block_out_channels cannot be divided into as many groups`,
+    'norm_num_groups',
   );
 }

@@ -1,7 +1,6 @@
 // Draws one request on an opened pipeline: its plan, what users should know about it, and the stages.
 
 import { type Prose, noteOf } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
 import type { Platform } from '../platform/platform.ts';
 import { changesOf } from './lora/image-loras.ts';
 import { draw } from './stages/draw.ts';
@@ -12,6 +11,7 @@ import type { DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
+import { assertWanted } from './recording/compute.ts';
 import { createProfiler } from './recording/profiler.ts';
 import { notesOn } from './request/request-notes.ts';
 import type { Resolved } from './stages/resolved.ts';
@@ -47,15 +47,12 @@ export async function drawOn(
   for (const message of notesOn(resolved, opened)) emit(noteOf(message));
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
-  const throwIfCancelled = (): void => {
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-  };
   const onKernels = (done: number, total: number): void => {
-    throwIfCancelled(); // each component may take seconds to check
+    assertWanted(signal); // each component may take seconds to check
     report.kernels(stage, done, total);
   };
   const onTrials = (done: number, total: number): void => {
-    throwIfCancelled();
+    assertWanted(signal);
     report.trials(stage, done, total);
   };
   if (tune && plain)

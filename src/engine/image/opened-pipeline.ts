@@ -5,6 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
+import { ConfigError } from '../../models/config-values.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
@@ -136,15 +137,12 @@ export async function openFamily(
 
 /** Errors in a configuration that follows from a file name that file in place of a config.json that is not there. */
 function underImplying({ components }: Pipeline, error: unknown): unknown {
-  if (!(error instanceof EngineError)) return error;
-  const { code, message } = error;
-  const stated = (name: string): string => `${name}/config.json: `;
-  const own = Object.values(components).find(
-    ({ name, impliedBy }) => impliedBy && message.startsWith(stated(name)),
-  );
-  if (!own) return error;
-  const problem = `${own.impliedBy}: by the shapes of its tensors ${message.slice(stated(own.name).length)}`;
-  return new EngineError(code, problem, { param: own.impliedBy!, cause: error });
+  if (!(error instanceof ConfigError)) return error;
+  const { code, file, problem } = error;
+  const { impliedBy } = Object.values(components).find(({ name }) => file === `${name}/config.json`) ?? {};
+  if (impliedBy === undefined) return error;
+  const implied = `${impliedBy}: by the shapes of its tensors ${problem}`;
+  return new EngineError(code, implied, { param: impliedBy, cause: error });
 }
 
 async function openedOn(

@@ -29,18 +29,21 @@ export function plannedPage(
   return { component, requests, tensors, unread };
 }
 
-/** Describes the weights of all pages. Tensors of one name that several pages read count once. */
+/** Describes the weights of all pages. Tensors of one name that several pages of a component read count once. */
 export function weightsOf(
   pages: readonly PlannedPage[],
 ): Pick<ModelPlan, 'parameters' | 'stored' | 'ignored'> {
   const stored = pages.flatMap(({ requests, tensors }) =>
     requests.flatMap(({ names }) => names.map((name) => tensors.get(name)!.dtype)),
   );
+  const components = [...new Set(pages.map(({ component }) => component))];
   const modules = pages.flatMap(({ component, unread }) =>
     unread.names.map((name) => (component === '' ? name : `${component}/${name}`)),
   );
   return {
-    parameters: parametersOf(pages.flatMap(({ requests }) => requests)),
+    parameters: components
+      .map((name) => pages.flatMap(({ component, requests }) => (component === name ? requests : [])))
+      .reduce((sum, requests) => sum + parametersOf(requests), 0),
     stored: [...new Set(stored)],
     ignored: {
       modules: [...new Set(modules)],

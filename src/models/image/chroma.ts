@@ -9,11 +9,11 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
 import type { ChromaConfig } from './chroma-config.ts';
 import { fluxDoubleBlock, fluxSingleBlock } from './flux-blocks.ts';
 import type { Stream } from './joint-block.ts';
+import { wavesOf } from './number-embedding.ts';
 
 const PATCH = 2;
 const MAX_PERIOD = 10000;
@@ -110,8 +110,7 @@ function approximator(config: ChromaConfig, weights: WeightTable, name: string):
   const vectors = vectorsOf(config);
 
   return (time, places) => {
-    const waves = { flip: true, shift: 0, maxPeriod: MAX_PERIOD };
-    const turned = timestepEmbedding(time, own.columns / 4, waves); //     [1, columns / 4]
+    const turned = wavesOf(time, own.columns / 4); //                      [1, columns / 4]
     const x = linear(concat(repeatRow(turned, vectors), places), enter); // [vectors, own.hidden]
     for (const { norm, first, second } of layers) {
       const wide = linear(rmsnorm(x, norm, APPROXIMATOR_EPS), first, { activation: 'silu' });

@@ -6,39 +6,26 @@ import { concat } from '../../kernels/concat.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
-import { rotate } from '../../kernels/rotate.ts';
 import type { WeightTable } from '../weights.ts';
 import {
-  jointAttention,
-  streamBlock,
+  doubleBlock,
+  headNames,
+  headProjection,
+  imageNames,
+  textNames,
   type JointShape,
-  type Stream,
-  type TimedStream,
-  type StreamNames,
+  type MaybeTimed,
 } from './joint-block.ts';
 
-/** A sequence has its time where its modulation is not given. */
-type MaybeTimed = Stream & Partial<TimedStream>;
-
 /** A block in which text and image have weights of their own; `modulated`: whether it has the modules that give its modulation. */
-export function fluxDoubleBlock(
-  shape: JointShape,
-  weights: WeightTable,
-  name: string,
-  modulated: boolean,
-): (words: MaybeTimed, patches: MaybeTimed, given?: { words: Columns; patches: Columns }) => void {
-  const text = streamBlock(shape, weights, namesOf(textNames(name), modulated));
-  const image = streamBlock(shape, weights, namesOf(imageNames(name), modulated));
-  return (words, patches, given) => {
-    const projected = [
-      text.project(words, given?.words ?? text.modulate(words.time!)),
-      image.project(patches, given?.patches ?? image.modulate(patches.time!)),
-    ] as const;
-    const [ofWords, ofPatches] = jointAttention(shape, projected);
-    text.absorb(words, projected[0], ofWords!);
-    image.absorb(patches, projected[1], ofPatches!);
-    patches.x.tape!.cut();
-  };
+export function fluxDoubleBlock(shape: JointShape, weights: WeightTable, name: string, modulated: boolean) {
+  return doubleBlock(shape, weights, {
+    words: textNames(name, {
+      ...(modulated && { modulation: 'norm1_context.linear' }),
+      feedForward: 'ff_context',
+    }),
+    patches: imageNames(name, { ...(modulated && { modulation: 'norm1.linear' }), feedForward: 'ff' }),
+  });
 }
 
 /** A block of one sequence, in which attention and feed-forward part stand side by side; modulation: shift, scale and gate. */
@@ -48,62 +35,23 @@ export function fluxSingleBlock(
   name: string,
   modulated: boolean,
 ): (both: MaybeTimed, given?: Columns) => void {
-  const { hidden, heads, dims, ffn, eps, headEps } = shape;
-  const biased = { bias: true, split: 'columns' } as const;
+  const { hidden, heads, dims, ffn, eps } = shape;
   const modulate = modulated
     ? weights.matrix(`${name}.norm.linear.weight`, 3 * hidden, hidden, { bias: true })
     : null;
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.attn.to_${part}.weight`, rows: hidden })),
-    hidden,
-    biased,
-  );
-  const norms = ['norm_q', 'norm_k'].map((part) => ({
-    weight: weights.vector(`${name}.attn.${part}.weight`, dims),
-    eps: headEps,
-  }));
-  const up = weights.matrix(`${name}.proj_mlp.weight`, ffn, hidden, biased);
+  const toHeads = headProjection(shape, weights, headNames(`${name}.attn`));
+  const up = weights.matrix(`${name}.proj_mlp.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const out = weights.matrix(`${name}.proj_out.weight`, hidden, hidden + ffn, { bias: true, split: 'rows' });
 
   return ({ x, time, rotations }, given) => {
     const { x: m, first } = given ?? { x: linear(time!, modulate!), first: 0 };
     const [shift, scale, gate] = [0, 1, 2].map((i) => ({ x: m, first: first + i * hidden }));
     const normed = layernorm(x, null, eps, { shift: shift!, scale: scale! });
-    const y = linear(normed, qkv); //                               [1, tokens, 3 · hidden]
+    const y = toHeads(normed, rotations); //                        [1, tokens, 3 · hidden]
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    rotate(q!, rotations, { heads, dims, layout: 'interleaved', norm: norms[0] });
-    rotate(k!, rotations, { heads, dims, layout: 'interleaved', norm: norms[1] });
     const wide = linear(normed, up, { activation: 'gelu-tanh' }); // [1, tokens, ffn]
     const joined = concat(attend(q!, k!, v!, { heads, dims }), wide);
     gatedAdd(linear(joined, out), gate!, x);
     x.tape!.cut();
   };
 }
-
-function namesOf({ modulation, ...names }: StreamNames, modulated: boolean): StreamNames {
-  return modulated && modulation !== undefined ? { ...names, modulation } : names;
-}
-
-const imageNames = (name: string): StreamNames => ({
-  modulation: `${name}.norm1.linear`,
-  query: `${name}.attn.to_q`,
-  key: `${name}.attn.to_k`,
-  value: `${name}.attn.to_v`,
-  out: `${name}.attn.to_out.0`,
-  queryNorm: `${name}.attn.norm_q`,
-  keyNorm: `${name}.attn.norm_k`,
-  up: `${name}.ff.net.0.proj`,
-  down: `${name}.ff.net.2`,
-});
-
-const textNames = (name: string): StreamNames => ({
-  modulation: `${name}.norm1_context.linear`,
-  query: `${name}.attn.add_q_proj`,
-  key: `${name}.attn.add_k_proj`,
-  value: `${name}.attn.add_v_proj`,
-  out: `${name}.attn.to_add_out`,
-  queryNorm: `${name}.attn.norm_added_q`,
-  keyNorm: `${name}.attn.norm_added_k`,
-  up: `${name}.ff_context.net.0.proj`,
-  down: `${name}.ff_context.net.2`,
-});

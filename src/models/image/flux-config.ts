@@ -1,7 +1,8 @@
 // Converts config.json of a FluxTransformer2DModel to the configuration of flux.ts. Only this file knows its key names.
 
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { readConfig, type Json } from '../config-values.ts';
 import type { JointShape } from './joint-block.ts';
+import { readAxes, readHeads } from './transformer-config.ts';
 
 export interface FluxConfig extends JointShape {
   /** Channels of latents. */
@@ -20,7 +21,6 @@ export interface FluxConfig extends JointShape {
   axes: readonly number[];
 }
 
-const AXES = 3;
 const EPS = 1e-6;
 const PATCH = 2;
 
@@ -31,24 +31,9 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { patch_size: [1] 
 export function readFluxConfig(json: Json, file = 'config.json'): FluxConfig {
   const config = readConfig(file, json);
   config.only(NEUTRAL);
-  const dims = config.count('attention_head_dim', 128);
-  const heads = config.count('num_attention_heads', 24);
-  const hidden = heads * dims;
-  checkHeads(file, hidden, heads);
-  const axes = config.list('axes_dims_rope', [16, 56, 56]);
-  if (
-    axes.length !== AXES ||
-    axes.some((size) => size % 2 !== 0) ||
-    axes.reduce((a, b) => a + b, 0) !== dims
-  ) {
-    throw config.error(
-      'bad_checkpoint',
-      'axes_dims_rope',
-      `is ${JSON.stringify(axes)}, three even numbers are needed that make up heads of ${dims} dimensions`,
-    );
-  }
+  const sizes = readHeads(config, file, { heads: 24, dims: 128 });
   const inputs = config.count('in_channels', 64);
-  const outputs = json['out_channels'] == null ? inputs : config.count('out_channels', inputs);
+  const outputs = config.count('out_channels', inputs);
   for (const [key, count] of Object.entries({ in_channels: inputs, out_channels: outputs })) {
     if (count % PATCH ** 2 !== 0)
       throw config.error('bad_checkpoint', key, `is ${count}, a multiple of ${PATCH ** 2} is needed`);
@@ -56,10 +41,8 @@ export function readFluxConfig(json: Json, file = 'config.json'): FluxConfig {
   return {
     channels: outputs / PATCH ** 2,
     inputs: inputs / PATCH ** 2,
-    hidden,
-    heads,
-    dims,
-    ffn: 4 * hidden,
+    ...sizes,
+    ffn: 4 * sizes.hidden,
     eps: EPS,
     headEps: EPS,
     doubleBlocks: config.count('num_layers', 19),
@@ -67,6 +50,6 @@ export function readFluxConfig(json: Json, file = 'config.json'): FluxConfig {
     textDims: config.count('joint_attention_dim', 4096),
     pooledDims: config.count('pooled_projection_dim', 768),
     distilledGuidance: config.flag('guidance_embeds', false),
-    axes,
+    axes: readAxes(config, sizes.dims, [16, 56, 56]),
   };
 }

@@ -5,17 +5,15 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
 import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
 import type { FluxConfig } from './flux-config.ts';
 import { fluxDoubleBlock, fluxSingleBlock } from './flux-blocks.ts';
 import type { TimedStream } from './joint-block.ts';
+import { numberEmbedding, perceptron } from './number-embedding.ts';
 
 const PATCH = 2;
-const WAVES = 256;
-const MAX_PERIOD = 10000;
 
 export interface FluxStep {
   /** Patches of the input and behind them those of reference images, [1, tokens, 4 · inputs], channel by channel. */
@@ -92,24 +90,13 @@ export function timeAndText(
   { hidden, pooledDims, distilledGuidance }: Pick<FluxConfig, 'hidden' | 'pooledDims' | 'distilledGuidance'>,
   weights: WeightTable,
 ) {
-  const embedder = (part: string, k: number) => {
-    const name = `time_text_embed.${part}`;
-    const first = weights.matrix(`${name}.linear_1.weight`, hidden, k, { bias: true });
-    const second = weights.matrix(`${name}.linear_2.weight`, hidden, hidden, { bias: true });
-    return (x: Tensor, residual: Tensor | null): Tensor => {
-      const wide = linear(x, first, { activation: 'silu' });
-      return residual ? linearAdd(wide, second, residual) : linear(wide, second);
-    };
-  };
-  const ofTime = embedder('timestep_embedder', WAVES);
-  const ofGuidance = distilledGuidance ? embedder('guidance_embedder', WAVES) : null;
-  const ofText = embedder('text_embedder', pooledDims);
-  const waves = (x: Tensor): Tensor =>
-    timestepEmbedding(x, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
+  const name = 'time_text_embed';
+  const ofTime = numberEmbedding(weights, `${name}.timestep_embedder`, hidden);
+  const ofGuidance = distilledGuidance ? numberEmbedding(weights, `${name}.guidance_embedder`, hidden) : null;
+  const ofText = perceptron(weights, `${name}.text_embedder`, [hidden, pooledDims]);
 
   return ({ time, guidance, pooled }: Pick<FluxStep, 'time' | 'guidance' | 'pooled'>): Tensor => {
-    let y = ofTime(waves(time), null);
-    if (ofGuidance) y = ofGuidance(waves(guidance!), y);
-    return silu(ofText(pooled, y));
+    const y = ofTime(time);
+    return silu(ofText(pooled, ofGuidance ? ofGuidance(guidance!, y) : y));
   };
 }

@@ -1,7 +1,8 @@
 // Converts config.json of a Flux2Transformer2DModel to the configuration of flux2.ts. Only this file knows its key names.
 
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { readConfig, type Json } from '../config-values.ts';
 import type { JointShape } from './joint-block.ts';
+import { readAxes, readHeads } from './transformer-config.ts';
 
 export interface Flux2Config extends JointShape {
   /** Channels of latents, which are patches of the autoencoder's. */
@@ -20,8 +21,6 @@ export interface Flux2Config extends JointShape {
   theta: number;
 }
 
-const AXES = 4;
-
 /** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { patch_size: [1] };
 
@@ -29,24 +28,10 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { patch_size: [1] 
 export function readFlux2Config(json: Json, file = 'config.json'): Flux2Config {
   const config = readConfig(file, json);
   config.only(NEUTRAL);
-  const dims = config.count('attention_head_dim', 128);
-  const heads = config.count('num_attention_heads', 48);
-  const hidden = heads * dims;
-  checkHeads(file, hidden, heads);
-  const axes = config.list('axes_dims_rope', [32, 32, 32, 32]);
-  if (
-    axes.length !== AXES ||
-    axes.some((size) => size % 2 !== 0) ||
-    axes.reduce((a, b) => a + b, 0) !== dims
-  ) {
-    throw config.error(
-      'bad_checkpoint',
-      'axes_dims_rope',
-      `is ${JSON.stringify(axes)}, four even numbers are needed that make up heads of ${dims} dimensions`,
-    );
-  }
+  const sizes = readHeads(config, file, { heads: 48, dims: 128 });
+  const { hidden } = sizes;
   const channels = config.count('in_channels', 128);
-  const outputs = json['out_channels'] == null ? channels : config.count('out_channels', channels);
+  const outputs = config.count('out_channels', channels);
   if (outputs !== channels) {
     throw config.error(
       'unsupported',
@@ -65,9 +50,7 @@ export function readFlux2Config(json: Json, file = 'config.json'): Flux2Config {
   const eps = config.real('eps', 1e-6);
   return {
     channels,
-    hidden,
-    heads,
-    dims,
+    ...sizes,
     ffn,
     eps,
     headEps: eps,
@@ -78,7 +61,7 @@ export function readFlux2Config(json: Json, file = 'config.json'): Flux2Config {
     textDims: config.count('joint_attention_dim', 15360),
     waves: config.count('timestep_guidance_channels', 256),
     distilledGuidance: config.flag('guidance_embeds', true),
-    axes,
+    axes: readAxes(config, sizes.dims, [32, 32, 32, 32]),
     theta: config.real('rope_theta', 2000),
   };
 }

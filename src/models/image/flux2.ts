@@ -9,15 +9,16 @@ import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { gatedConcat } from '../../kernels/gated-concat.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { linear } from '../../kernels/matmul.ts';
 import { rotate } from '../../kernels/rotate.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
 import { finalModulation } from './flux.ts';
 import type { Flux2Config } from './flux2-config.ts';
-import { jointAttention, streamBlock, type Stream, type StreamNames } from './joint-block.ts';
+import { doubleBlock, imageNames, textNames, type Stream } from './joint-block.ts';
+import { numberEmbedding } from './number-embedding.ts';
 
-const MAX_PERIOD = 10000;
+/** Names of the matrices of a feed-forward part. */
+const FEED_FORWARD = { up: 'linear_in', down: 'linear_out' };
 
 export interface Flux2Step {
   /** Latents and behind them those of reference images, [1, tokens, channels]. */
@@ -54,7 +55,10 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims);
   const embedPatches = weights.matrix('x_embedder.weight', hidden, channels);
   const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
-    doubleBlock(config, weights, `transformer_blocks.${i}`),
+    doubleBlock(config, weights, {
+      words: textNames(`transformer_blocks.${i}`, { feedForward: 'ff_context', ...FEED_FORWARD }),
+      patches: imageNames(`transformer_blocks.${i}`, { feedForward: 'ff', ...FEED_FORWARD }),
+    }),
   );
   const singles = Array.from({ length: singleBlocks }, (_, i) =>
     singleBlock(config, weights, `single_transformer_blocks.${i}`),
@@ -69,9 +73,8 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
       const time = embedTime(step); //                              [1, hidden]
       const words: Stream = { x: copy(text), rotations: rotations.text };
       const image: Stream = { x: linear(patches, embedPatches), rotations: rotations.image };
-      const ofWords = modulateText(time); //                        [1, 6 · hidden]
-      const ofImage = modulateImage(time);
-      for (const run of doubles) run(words, image, ofWords, ofImage);
+      const given = { words: modulateText(time), patches: modulateImage(time) }; // [1, 6 · hidden] each
+      for (const run of doubles) run(words, image, given);
       const tokens = words.x.shape[1] as number;
       const both: Stream = { x: joinTokens(words.x, image.x), rotations: rotations.both };
       const ofBoth = modulateBoth(time); //                         [1, 3 · hidden]: shift, scale, gate
@@ -85,33 +88,13 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
 
 /** SiLU of the sum of the embedded time step and guidance scale, which is all that is read of it, [1, hidden] */
 function conditions({ hidden, waves, distilledGuidance }: Flux2Config, weights: WeightTable) {
-  const embedder = (part: string) => {
-    const name = `time_guidance_embed.${part}`;
-    const first = weights.matrix(`${name}.linear_1.weight`, hidden, waves);
-    const second = weights.matrix(`${name}.linear_2.weight`, hidden, hidden);
-    return (x: Tensor, sum: Tensor | null): Tensor => {
-      const turned = timestepEmbedding(x, waves, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
-      const wide = linear(turned, first, { activation: 'silu' });
-      return sum ? linearAdd(wide, second, sum) : linear(wide, second);
-    };
-  };
+  const embedder = (part: string) =>
+    numberEmbedding(weights, `time_guidance_embed.${part}`, hidden, { waves, bias: false });
   const ofTime = embedder('timestep_embedder');
   const ofGuidance = distilledGuidance ? embedder('guidance_embedder') : null;
   return ({ time, guidance }: Pick<Flux2Step, 'time' | 'guidance'>): Tensor => {
-    const y = ofTime(time, null);
+    const y = ofTime(time);
     return silu(ofGuidance ? ofGuidance(guidance!, y) : y);
-  };
-}
-
-function doubleBlock(config: Flux2Config, weights: WeightTable, name: string) {
-  const text = streamBlock(config, weights, textNames(name));
-  const image = streamBlock(config, weights, imageNames(name));
-  return (words: Stream, patches: Stream, ofWords: Columns, ofPatches: Columns): void => {
-    const projected = [text.project(words, ofWords), image.project(patches, ofPatches)] as const;
-    const [toWords, toPatches] = jointAttention(config, projected);
-    text.absorb(words, projected[0], toWords!);
-    image.absorb(patches, projected[1], toPatches!);
-    patches.x.tape!.cut();
   };
 }
 
@@ -136,25 +119,3 @@ function singleBlock(config: Flux2Config, weights: WeightTable, name: string) {
     x.tape!.cut();
   };
 }
-
-const imageNames = (name: string): StreamNames => ({
-  query: `${name}.attn.to_q`,
-  key: `${name}.attn.to_k`,
-  value: `${name}.attn.to_v`,
-  out: `${name}.attn.to_out.0`,
-  queryNorm: `${name}.attn.norm_q`,
-  keyNorm: `${name}.attn.norm_k`,
-  up: `${name}.ff.linear_in`,
-  down: `${name}.ff.linear_out`,
-});
-
-const textNames = (name: string): StreamNames => ({
-  query: `${name}.attn.add_q_proj`,
-  key: `${name}.attn.add_k_proj`,
-  value: `${name}.attn.add_v_proj`,
-  out: `${name}.attn.to_add_out`,
-  queryNorm: `${name}.attn.norm_added_q`,
-  keyNorm: `${name}.attn.norm_added_k`,
-  up: `${name}.ff_context.linear_in`,
-  down: `${name}.ff_context.linear_out`,
-});

@@ -11,17 +11,16 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearSwiglu } from '../../kernels/matmul.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import type { WeightTable } from '../weights.ts';
+import type { Heads } from './transformer-config.ts';
 
-export interface JointShape {
-  hidden: number;
-  heads: number;
-  /** Dimensions of a head. */
-  dims: number;
+export interface JointShape extends Heads {
   ffn: number;
   /** Of the norms before attention and feed-forward. */
   eps: number;
   /** Of the RMSNorms of query and key heads. */
   headEps: number;
+  /** Whether query and key heads have RMSNorms; left out: they have. */
+  headNorm?: boolean;
   /** Whether the linear layers have no biases; left out: they have. */
   unbiased?: boolean;
   /** Whether the feed-forward part is SwiGLU with gate and value in one tensor; left out: it is a GELU by tanh. */
@@ -33,9 +32,9 @@ export interface HeadNames {
   query: string;
   key: string;
   value: string;
-  /** RMSNorms of query and key heads; left out: there are none. */
-  queryNorm?: string;
-  keyNorm?: string;
+  /** RMSNorms of query and key heads, which are read where the heads have some. */
+  queryNorm: string;
+  keyNorm: string;
 }
 
 /** Names of the modules that one kind of sequence has in a block. */
@@ -46,6 +45,50 @@ export interface StreamNames extends HeadNames {
   up: string;
   down: string;
 }
+
+/** Names within a block in which families differ: of the modulation, and of the feed-forward part and its two matrices. */
+interface OwnNames {
+  modulation?: string;
+  feedForward: string;
+  up?: string;
+  down?: string;
+}
+
+const ownNames = (
+  block: string,
+  { modulation, feedForward, up = 'net.0.proj', down = 'net.2' }: OwnNames,
+): Pick<StreamNames, 'modulation' | 'up' | 'down'> => ({
+  ...(modulation !== undefined && { modulation: `${block}.${modulation}` }),
+  up: `${block}.${feedForward}.${up}`,
+  down: `${block}.${feedForward}.${down}`,
+});
+
+/** Names of an attention's heads in diffusers. */
+export const headNames = (attention: string): HeadNames => ({
+  query: `${attention}.to_q`,
+  key: `${attention}.to_k`,
+  value: `${attention}.to_v`,
+  queryNorm: `${attention}.norm_q`,
+  keyNorm: `${attention}.norm_k`,
+});
+
+/** Names of an image's modules in diffusers. */
+export const imageNames = (block: string, own: OwnNames): StreamNames => ({
+  ...headNames(`${block}.attn`),
+  out: `${block}.attn.to_out.0`,
+  ...ownNames(block, own),
+});
+
+/** Names of a text's modules in diffusers. */
+export const textNames = (block: string, own: OwnNames): StreamNames => ({
+  query: `${block}.attn.add_q_proj`,
+  key: `${block}.attn.add_k_proj`,
+  value: `${block}.attn.add_v_proj`,
+  queryNorm: `${block}.attn.norm_added_q`,
+  keyNorm: `${block}.attn.norm_added_k`,
+  out: `${block}.attn.to_add_out`,
+  ...ownNames(block, own),
+});
 
 /** A sequence on its way through the blocks. */
 export interface Stream {
@@ -111,7 +154,7 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
 
 /** Queries, keys and values side by side, their heads normed and rotated; x [items, tokens, hidden] → [items, tokens, 3 · heads · dims] */
 export function headProjection(
-  { hidden, heads, dims, headEps, unbiased = false }: JointShape,
+  { hidden, heads, dims, headEps, headNorm = true, unbiased = false }: JointShape,
   weights: WeightTable,
   { query, key, value, queryNorm, keyNorm }: HeadNames,
 ): (x: Tensor, rotations: Tensor | null) => Tensor {
@@ -121,7 +164,7 @@ export function headProjection(
     { bias: !unbiased, split: 'columns' },
   );
   const norms = [queryNorm, keyNorm].map((name) =>
-    name === undefined ? undefined : { weight: weights.vector(`${name}.weight`, dims), eps: headEps },
+    headNorm ? { weight: weights.vector(`${name}.weight`, dims), eps: headEps } : undefined,
   );
   return (x, rotations) => {
     const qkv = linear(x, weight);
@@ -148,4 +191,27 @@ export function jointAttention(
     first += count;
     return part;
   });
+}
+
+/** A sequence has its time where its modulation is not given. */
+export type MaybeTimed = Stream & Partial<TimedStream>;
+
+/** A block in which a text and an image have weights of their own. Modulation that is not given comes from modules of the block. */
+export function doubleBlock(
+  shape: JointShape,
+  weights: WeightTable,
+  names: { words: StreamNames; patches: StreamNames },
+): (words: MaybeTimed, patches: MaybeTimed, given?: { words: Columns; patches: Columns }) => void {
+  const text = streamBlock(shape, weights, names.words);
+  const image = streamBlock(shape, weights, names.patches);
+  return (words, patches, given) => {
+    const projected = [
+      text.project(words, given?.words ?? text.modulate(words.time!)),
+      image.project(patches, given?.patches ?? image.modulate(patches.time!)),
+    ] as const;
+    const [ofWords, ofPatches] = jointAttention(shape, projected);
+    text.absorb(words, projected[0], ofWords!);
+    image.absorb(patches, projected[1], ofPatches!);
+    patches.x.tape!.cut();
+  };
 }

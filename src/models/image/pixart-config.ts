@@ -1,17 +1,14 @@
 // Converts config.json of a PixArtTransformer2DModel to the configuration of pixart.ts. Only this file knows its key names.
 
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { readConfig, type Json } from '../config-values.ts';
+import { readHeads, requireHidden, type Heads } from './transformer-config.ts';
 
-export interface PixArtConfig {
+export interface PixArtConfig extends Heads {
   /** Channels of latents. */
   channels: number;
   /** Channels of the output, of which the first `channels` are the prediction. */
   outputs: number;
-  hidden: number;
   layers: number;
-  heads: number;
-  /** Dimensions of a head. */
-  dims: number;
   /** Columns of the states of the text. */
   textDims: number;
   /** Whether queries, keys and values have biases. */
@@ -44,17 +41,8 @@ const UNSCALED = 64;
 export function readPixArtConfig(json: Json, file = 'config.json'): PixArtConfig {
   const config = readConfig(file, json);
   config.only(NEUTRAL);
-  const heads = config.count('num_attention_heads', 16);
-  const dims = config.count('attention_head_dim', 72);
-  const hidden = heads * dims;
-  checkHeads(file, hidden, heads);
-  const crossed = config.count('cross_attention_dim', 1152);
-  if (crossed !== hidden)
-    throw config.error(
-      'bad_checkpoint',
-      'cross_attention_dim',
-      `is ${crossed}, and ${heads} heads of ${dims} dimensions have ${hidden}`,
-    );
+  const sizes = readHeads(config, file, { heads: 16, dims: 72 });
+  requireHidden(config, 'cross_attention_dim', 1152, sizes);
   const channels = config.count('in_channels', 4);
   const outputs = json['out_channels'] === null ? channels : config.count('out_channels', 8);
   if (outputs !== channels && outputs !== 2 * channels)
@@ -66,19 +54,17 @@ export function readPixArtConfig(json: Json, file = 'config.json'): PixArtConfig
   const sampleSize = config.count('sample_size', SIZE_TAKING);
   const stated = json['use_additional_conditions'] != null;
   const takesSize = stated ? config.flag('use_additional_conditions', false) : sampleSize === SIZE_TAKING;
-  if (takesSize && hidden % 12 !== 0)
+  if (takesSize && sizes.hidden % 12 !== 0)
     throw config.error(
       'unsupported',
       'attention_head_dim',
-      `makes ${hidden} columns with ${heads} heads; an image's size as an input needs a multiple of 12`,
+      `makes ${sizes.hidden} columns with ${sizes.heads} heads; an image's size as an input needs a multiple of 12`,
     );
   return {
     channels,
     outputs,
-    hidden,
+    ...sizes,
     layers: config.count('num_layers', 28),
-    heads,
-    dims,
     textDims: config.count('caption_channels'),
     biased: config.flag('attention_bias', true),
     eps: config.real('norm_eps', 1e-6),

@@ -12,8 +12,10 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import type { WeightTable } from '../weights.ts';
-import { numberEmbedding, singleModulation } from './adaln-single.ts';
+import { singleModulation } from './adaln-single.ts';
+import { numberEmbedding } from './number-embedding.ts';
 import { PATCH, type PixArtConfig } from './pixart-config.ts';
+import { projections } from './projections.ts';
 
 export interface PixArtStep {
   /** Patches of the latents, [items, tokens, 4 · channels], channel by channel. */
@@ -57,7 +59,7 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
   });
   weights.ignore(/^pos_embed\.pos_embed$/); // computed here, as diffusers does
   const embedSize = takesSize ? sizeEmbedding(weights, hidden) : null;
-  const embedTime = numberEmbedding(weights, hidden, 'adaln_single.emb.timestep_embedder');
+  const embedTime = numberEmbedding(weights, 'adaln_single.emb.timestep_embedder', hidden);
   const modulate = singleModulation(weights, hidden, 'adaln_single.linear');
   const textUp = weights.matrix('caption_projection.linear_1.weight', hidden, textDims, biased);
   const textOut = weights.matrix('caption_projection.linear_2.weight', hidden, hidden, biased);
@@ -84,8 +86,8 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
 /** → [1, hidden], a third of it by each side and by their ratio */
 function sizeEmbedding(weights: WeightTable, hidden: number) {
   const third = hidden / 3;
-  const embedSide = numberEmbedding(weights, third, 'adaln_single.emb.resolution_embedder');
-  const embedRatio = numberEmbedding(weights, third, 'adaln_single.emb.aspect_ratio_embedder');
+  const embedSide = numberEmbedding(weights, 'adaln_single.emb.resolution_embedder', third);
+  const embedRatio = numberEmbedding(weights, 'adaln_single.emb.aspect_ratio_embedder', third);
   return ({ sides, ratio }: SizeInputs): Tensor =>
     concat(reshape(embedSide(sides), [1, 2 * third]), embedRatio(ratio));
 }
@@ -120,8 +122,7 @@ function block(config: PixArtConfig, weights: WeightTable, name: string): Block 
 /** x [items, tokens, hidden] → the same shape */
 function ownAttention(config: PixArtConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
-  const parts = ['to_q', 'to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
-  const qkv = weights.stacked(parts, hidden, { bias, split: 'columns' });
+  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias, split: 'columns' });
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
   return (x: Tensor): Tensor => {
     const y = linear(x, qkv); //                                   [items, tokens, 3 · hidden]
@@ -134,8 +135,7 @@ function ownAttention(config: PixArtConfig, weights: WeightTable, name: string) 
 function textAttention(config: PixArtConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
   const query = weights.matrix(`${name}.to_q.weight`, hidden, hidden, { bias, split: 'columns' });
-  const parts = ['to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
-  const keyValue = weights.stacked(parts, hidden, { bias, split: 'columns' });
+  const keyValue = projections(weights, name, 'kv', [hidden, hidden], { bias, split: 'columns' });
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
   return (x: Tensor, text: Tensor, keyCounts: Tensor): void => {
     const kv = linear(text, keyValue); //                          [items, tokens of the text, 2 · hidden]

@@ -3,17 +3,12 @@
 
 import { say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
+import { checkPatches, type PatchGrid } from './patch-grid.ts';
 import type { QwenImageConfig } from './qwen-image-config.ts';
 
 const THETA = 10000;
 /** Positions from −4096 to 4095 are known. */
 const POSITIONS = 4096;
-
-/** Rows and columns of an image, in patches. */
-export interface PatchGrid {
-  rows: number;
-  columns: number;
-}
 
 /** Rows of (cos, sin) pairs, [tokens, dims] each. */
 export interface QwenImageRotations {
@@ -70,17 +65,8 @@ function firstPlace(images: readonly PatchGrid[]): number {
 }
 
 /** Throws bad_request for an image of more patches along a side than the model has positions for. */
-export function checkQwenImageSize({ rows, columns }: PatchGrid): void {
-  const most = 2 * POSITIONS;
-  for (const [param, patches] of [
-    ['height', rows],
-    ['width', columns],
-  ] as const) {
-    if (patches <= most) continue;
-    const message = `a ${param} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
-    throw new EngineError('bad_request', message, { param });
-  }
-}
+export const checkQwenImageSize = (grid: PatchGrid): void =>
+  checkPatches(grid, { rows: 2 * POSITIONS, columns: 2 * POSITIONS });
 
 /** Throws bad_request for a text of more tokens than the model has positions for behind these images. */
 export function checkQwenImageText(

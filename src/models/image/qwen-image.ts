@@ -8,14 +8,12 @@ import { copy } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
-import { jointAttention, streamBlock, type TimedStream, type StreamNames } from './joint-block.ts';
+import { imageNames, jointAttention, streamBlock, textNames, type TimedStream } from './joint-block.ts';
+import { numberEmbedding } from './number-embedding.ts';
 import type { QwenImageConfig } from './qwen-image-config.ts';
 
 const PATCH = 2;
-const WAVES = 256;
-const MAX_PERIOD = 10000;
 
 /** Patches of a reference image [1, tokens, 4 · channels] and their rotations. */
 export interface Reference {
@@ -46,7 +44,7 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
   const { hidden, channels, textDims, eps } = config;
   const patchDims = PATCH * PATCH * channels;
   const biased = { bias: true } as const;
-  const embedTime = timeEmbedding(weights, hidden);
+  const embedTime = numberEmbedding(weights, 'time_text_embed.timestep_embedder', hidden);
   const textNorm = weights.vector('txt_norm.weight', textDims);
   const embedText = weights.matrix('txt_in.weight', hidden, textDims, biased);
   const embedPatches = weights.matrix('img_in.weight', hidden, patchDims, biased);
@@ -59,8 +57,8 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
   return {
     condition: (text) => linear(rmsnorm(text, textNorm, eps), embedText),
     forward({ patches, time, zero, text, rotations, references }) {
-      const t = embedTime(time); //                                [items, hidden]
-      const clean = references.length > 0 && config.cleanReferences ? embedTime(zero) : t;
+      const t = silu(embedTime(time)); //                          [items, hidden]: all that is read of it
+      const clean = references.length > 0 && config.cleanReferences ? silu(embedTime(zero)) : t;
       const words: TimedStream = { x: copy(text), time: t, rotations: rotations.text };
       const image: TimedStream = { x: linear(patches, embedPatches), time: t, rotations: rotations.image };
       const others = references.map((one): TimedStream => ({
@@ -78,8 +76,16 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
 
 /** `isLast`: after the block only the image is read. */
 function block(config: QwenImageConfig, weights: WeightTable, name: string, isLast: boolean) {
-  const text = streamBlock(config, weights, textNames(name));
-  const images = streamBlock(config, weights, imageNames(name));
+  const text = streamBlock(
+    config,
+    weights,
+    textNames(name, { modulation: 'txt_mod.1', feedForward: 'txt_mlp' }),
+  );
+  const images = streamBlock(
+    config,
+    weights,
+    imageNames(name, { modulation: 'img_mod.1', feedForward: 'img_mlp' }),
+  );
 
   return (words: TimedStream, image: TimedStream, others: readonly TimedStream[]): void => {
     const streams = [words, image, ...others];
@@ -96,40 +102,5 @@ function block(config: QwenImageConfig, weights: WeightTable, name: string, isLa
       if (!isLast || stream === image) side(i).absorb(stream, projected[i]!, attended[i]!);
     });
     image.x.tape!.cut();
-  };
-}
-
-const imageNames = (name: string): StreamNames => ({
-  modulation: `${name}.img_mod.1`,
-  query: `${name}.attn.to_q`,
-  key: `${name}.attn.to_k`,
-  value: `${name}.attn.to_v`,
-  out: `${name}.attn.to_out.0`,
-  queryNorm: `${name}.attn.norm_q`,
-  keyNorm: `${name}.attn.norm_k`,
-  up: `${name}.img_mlp.net.0.proj`,
-  down: `${name}.img_mlp.net.2`,
-});
-
-const textNames = (name: string): StreamNames => ({
-  modulation: `${name}.txt_mod.1`,
-  query: `${name}.attn.add_q_proj`,
-  key: `${name}.attn.add_k_proj`,
-  value: `${name}.attn.add_v_proj`,
-  out: `${name}.attn.to_add_out`,
-  queryNorm: `${name}.attn.norm_added_q`,
-  keyNorm: `${name}.attn.norm_added_k`,
-  up: `${name}.txt_mlp.net.0.proj`,
-  down: `${name}.txt_mlp.net.2`,
-});
-
-/** time f32 [items, 1] → SiLU of its embedding, which is all that is read of it, [items, hidden] */
-function timeEmbedding(weights: WeightTable, hidden: number) {
-  const name = 'time_text_embed.timestep_embedder';
-  const first = weights.matrix(`${name}.linear_1.weight`, hidden, WAVES, { bias: true });
-  const second = weights.matrix(`${name}.linear_2.weight`, hidden, hidden, { bias: true });
-  return (time: Tensor): Tensor => {
-    const waves = timestepEmbedding(time, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
-    return silu(linear(linear(waves, first, { activation: 'silu' }), second));
   };
 }

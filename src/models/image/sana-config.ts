@@ -1,17 +1,15 @@
 // Converts config.json of a SanaTransformer2DModel to the configuration of sana.ts. Only this file knows its key names.
 
 import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { readHeads, requireHidden, type Heads } from './transformer-config.ts';
 
-export interface SanaConfig {
+/** `heads`, `dims`: those of linear attention. */
+export interface SanaConfig extends Heads {
   /** Channels of latents. */
   channels: number;
   /** Latents along one side of a token. */
   patch: number;
-  hidden: number;
   layers: number;
-  /** Heads of linear attention, and dimensions of each. */
-  heads: number;
-  dims: number;
   /** Heads of the attention to the text, and dimensions of each. */
   crossHeads: number;
   crossDims: number;
@@ -44,20 +42,12 @@ const STEP = 4;
 export function readSanaConfig(json: Json, file = 'config.json'): SanaConfig {
   const config = readConfig(file, json);
   const patch = config.count('patch_size', 1);
-  const heads = config.count('num_attention_heads', 70);
-  const dims = config.count('attention_head_dim', 32);
-  const hidden = heads * dims;
-  checkHeads(file, hidden, heads);
+  const sizes = readHeads(config, file, { heads: 70, dims: 32 });
+  const { hidden } = sizes;
   const crossHeads = config.count('num_cross_attention_heads', 20);
   const crossDims = config.count('cross_attention_head_dim', 112);
   checkHeads(file, crossHeads * crossDims, crossHeads, 1);
-  const crossed = config.count('cross_attention_dim', 2240);
-  if (crossed !== hidden)
-    throw config.error(
-      'bad_checkpoint',
-      'cross_attention_dim',
-      `is ${crossed}, and ${heads} heads of ${dims} dimensions have ${hidden}`,
-    );
+  requireHidden(config, 'cross_attention_dim', 2240, sizes);
   const headNorm = config.choice('qk_norm', HEAD_NORMS, 'none');
   if (headNorm && (crossHeads * crossDims) % STEP !== 0)
     throw config.error(
@@ -73,7 +63,7 @@ export function readSanaConfig(json: Json, file = 'config.json'): SanaConfig {
       `makes ${inner} channels of ${hidden}; choose a checkpoint that makes a multiple of ${STEP}`,
     );
   const channels = config.count('in_channels', 32);
-  const made = json['out_channels'] == null ? channels : config.count('out_channels', channels);
+  const made = config.count('out_channels', channels);
   if (made !== channels)
     throw config.error(
       'unsupported',
@@ -83,10 +73,8 @@ export function readSanaConfig(json: Json, file = 'config.json'): SanaConfig {
   return {
     channels,
     patch,
-    hidden,
+    ...sizes,
     layers: config.count('num_layers', 20),
-    heads,
-    dims,
     crossHeads,
     crossDims,
     textDims: config.count('caption_channels', 2304),

@@ -17,6 +17,7 @@ import { affine } from '../affine.ts';
 import type { WeightTable } from '../weights.ts';
 import { adaLNSingle } from './adaln-single.ts';
 import { gluConv } from './glu-conv.ts';
+import { projections } from './projections.ts';
 import type { SanaConfig } from './sana-config.ts';
 
 export interface SanaStep {
@@ -116,8 +117,7 @@ function block(config: SanaConfig, weights: WeightTable, name: string): Block {
 /** x [items, rows, columns, hidden] → the same shape */
 function linearAttention(config: SanaConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
-  const parts = ['to_q', 'to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
-  const qkv = weights.stacked(parts, hidden, { bias, split: 'columns' });
+  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias, split: 'columns' });
   const normHeads = headNorms(config, weights, name, hidden);
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
   return (x: Tensor): Tensor => {
@@ -134,8 +134,7 @@ function textAttention(config: SanaConfig, weights: WeightTable, name: string) {
   const width = heads * dims;
   const biased = { bias: true } as const;
   const query = weights.matrix(`${name}.to_q.weight`, width, hidden, { ...biased, split: 'columns' });
-  const parts = ['to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: width }));
-  const keyValue = weights.stacked(parts, hidden, { ...biased, split: 'columns' });
+  const keyValue = projections(weights, name, 'kv', [width, hidden], { ...biased, split: 'columns' });
   const normHeads = headNorms(config, weights, name, width);
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, width, { ...biased, split: 'rows' });
   return (x: Tensor, text: Tensor, keyCounts: Tensor): void => {

@@ -1,7 +1,8 @@
 // Converts config.json of a SD3Transformer2DModel to the configuration of sd3.ts. Only this file knows its key names.
 
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { readConfig, type Json } from '../config-values.ts';
 import type { JointShape } from './joint-block.ts';
+import { readHeads, requireHidden } from './transformer-config.ts';
 
 export interface SD3Config extends JointShape {
   /** Channels of latents. */
@@ -11,8 +12,6 @@ export interface SD3Config extends JointShape {
   layers: number;
   /** Blocks in which the image attends to itself beside the attention with the text. */
   dualLayers: ReadonlySet<number>;
-  /** Whether query and key heads have RMSNorms. */
-  headNorm: boolean;
   /** Columns of the states of the text, and of its pooled state. */
   textDims: number;
   pooledDims: number;
@@ -33,25 +32,14 @@ const HEAD_NORMS = { none: false, rms_norm: true } as const;
 export function readSD3Config(json: Json, file = 'config.json'): SD3Config {
   const config = readConfig(file, json);
   config.only(NEUTRAL);
-  const dims = config.count('attention_head_dim', 64);
-  const heads = config.count('num_attention_heads', 18);
-  const hidden = heads * dims;
-  checkHeads(file, hidden, heads);
-  const captions = config.count('caption_projection_dim', 1152);
-  if (captions !== hidden)
-    throw config.error(
-      'bad_checkpoint',
-      'caption_projection_dim',
-      `is ${captions}, and ${heads} heads of ${dims} dimensions have ${hidden}`,
-    );
+  const sizes = readHeads(config, file, { heads: 18, dims: 64 });
+  requireHidden(config, 'caption_projection_dim', 1152, sizes);
   const inputs = config.count('in_channels', 16);
   return {
-    channels: json['out_channels'] == null ? inputs : config.count('out_channels', inputs),
+    channels: config.count('out_channels', inputs),
     inputs,
-    hidden,
-    heads,
-    dims,
-    ffn: 4 * hidden,
+    ...sizes,
+    ffn: 4 * sizes.hidden,
     eps: EPS,
     headEps: EPS,
     layers: config.count('num_layers', 18),

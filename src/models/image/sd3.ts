@@ -13,17 +13,19 @@ import { linear, linearAdd } from '../../kernels/matmul.ts';
 import type { WeightTable } from '../weights.ts';
 import { finalModulation, timeAndText } from './flux.ts';
 import {
+  headNames,
   headProjection,
+  imageNames,
   jointAttention,
   streamBlock,
-  type HeadNames,
-  type StreamNames,
+  textNames,
   type TimedStream,
 } from './joint-block.ts';
 import type { SD3Config } from './sd3-config.ts';
 
 const PATCH = 2;
 const PLACES = 'pos_embed.pos_embed';
+const TEXT = { modulation: 'norm1_context.linear', feedForward: 'ff_context' };
 
 export interface SD3Step {
   /** Patches of the latents, [items, tokens, 4 · inputs], channel by channel. */
@@ -100,7 +102,7 @@ type Block = (words: TimedStream, image: TimedStream) => void;
 
 function block(config: SD3Config, weights: WeightTable, i: number): Block {
   const name = `transformer_blocks.${i}`;
-  const text = streamBlock(config, weights, textNames(config, name));
+  const text = streamBlock(config, weights, textNames(name, TEXT));
   const picture = imageBlock(config, weights, i);
   return (words, image) => {
     const modulation = picture.modulate(image.time);
@@ -120,7 +122,7 @@ function lastBlock(config: SD3Config, weights: WeightTable, i: number): Block {
   const { hidden, heads, dims, eps } = config;
   const name = `transformer_blocks.${i}`;
   const modulate = finalModulation(weights, hidden, { bias: true }, `${name}.norm1_context`);
-  const toHeads = headProjection(config, weights, textNames(config, name));
+  const toHeads = headProjection(config, weights, textNames(name, TEXT));
   const picture = imageBlock(config, weights, i);
   return (words, image) => {
     const text = toHeads(endNorm(words.x, linear(words.time, modulate), eps), null);
@@ -145,9 +147,9 @@ function imageBlock(config: SD3Config, weights: WeightTable, i: number) {
   const modulate = weights.matrix(`${name}.norm1.linear.weight`, (isDual ? 9 : 6) * hidden, hidden, {
     bias: true,
   });
-  const own = streamBlock(config, weights, imageNames(config, name));
+  const own = streamBlock(config, weights, imageNames(name, { feedForward: 'ff' }));
   if (!isDual) return { ...own, modulate: modulation };
-  const toHeads = headProjection(config, weights, headNames(config, `${name}.attn2`));
+  const toHeads = headProjection(config, weights, headNames(`${name}.attn2`));
   const out = weights.matrix(`${name}.attn2.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
   function modulation(time: Tensor): Columns {
@@ -167,28 +169,3 @@ function imageBlock(config: SD3Config, weights: WeightTable, i: number) {
     },
   };
 }
-
-const headNames = ({ headNorm }: SD3Config, name: string): HeadNames => ({
-  query: `${name}.to_q`,
-  key: `${name}.to_k`,
-  value: `${name}.to_v`,
-  ...(headNorm && { queryNorm: `${name}.norm_q`, keyNorm: `${name}.norm_k` }),
-});
-
-const imageNames = (config: SD3Config, name: string): StreamNames => ({
-  ...headNames(config, `${name}.attn`),
-  out: `${name}.attn.to_out.0`,
-  up: `${name}.ff.net.0.proj`,
-  down: `${name}.ff.net.2`,
-});
-
-const textNames = ({ headNorm }: SD3Config, name: string): StreamNames => ({
-  modulation: `${name}.norm1_context.linear`,
-  query: `${name}.attn.add_q_proj`,
-  key: `${name}.attn.add_k_proj`,
-  value: `${name}.attn.add_v_proj`,
-  out: `${name}.attn.to_add_out`,
-  ...(headNorm && { queryNorm: `${name}.attn.norm_added_q`, keyNorm: `${name}.attn.norm_added_k` }),
-  up: `${name}.ff_context.net.0.proj`,
-  down: `${name}.ff_context.net.2`,
-});

@@ -1,7 +1,6 @@
 // Converts config.json of a ZImageTransformer2DModel to the configuration of z-image.ts. Only this file knows its key names.
 
-import { EngineError } from '../../files/error.ts';
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { checkHeads, ConfigError, readConfig, type Json } from '../config-values.ts';
 
 export interface ZImageConfig {
   /** Channels of latents. */
@@ -54,10 +53,10 @@ export function readZImageConfig(json: Json, file = 'config.json'): ZImageConfig
     axes.every((size) => size % 2 === 0) &&
     axes.reduce((sum, size) => sum + size, 0) === dims;
   if (!fits) {
-    throw new EngineError(
+    throw new ConfigError(
       'bad_checkpoint',
-      `${file}: axes_dims ${JSON.stringify(axes)} and axes_lens ${JSON.stringify(lengths)} must be three each, and the first be even and ` +
-        `make up heads of ${hidden} / ${heads} dimensions`,
+      file,
+      `axes_dims ${JSON.stringify(axes)} and axes_lens ${JSON.stringify(lengths)} must be three each, and the first be even and make up heads of ${hidden} / ${heads} dimensions`,
     );
   }
   return {

@@ -2,6 +2,7 @@
 
 import { field, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
+import { checkPatches } from './patch-grid.ts';
 import type { ZImageConfig } from './z-image-config.ts';
 
 /** Sequences are padded to a multiple of this. */
@@ -66,15 +67,8 @@ export function longestCaption({ rope }: Pick<ZImageConfig, 'rope'>): number {
 
 /** Throws bad_request for an image of more patches along a side than the model has positions for. */
 export function checkZImageSize({ rope }: Pick<ZImageConfig, 'rope'>, rows: number, columns: number): void {
-  for (const [param, axis, patches] of [
-    ['height', 1, rows],
-    ['width', 2, columns],
-  ] as const) {
-    const most = rope.lengths[axis]!;
-    if (patches <= most) continue;
-    const message = `a ${param} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
-    throw new EngineError('bad_request', message, { param });
-  }
+  const [, mostRows, mostColumns] = rope.lengths as [number, number, number];
+  checkPatches({ rows, columns }, { rows: mostRows, columns: mostColumns });
 }
 
 function checkCaption(config: Pick<ZImageConfig, 'rope'>, tokens: number): void {

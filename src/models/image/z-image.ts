@@ -11,16 +11,15 @@ import { linear, linearSwiglu } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
 import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import { rotate } from '../../kernels/rotate.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
 import type { ZImageConfig } from './z-image-config.ts';
+import { headNames, headProjection } from './joint-block.ts';
+import { wavesOf } from './number-embedding.ts';
 import { filledTokens } from './z-image-rope.ts';
 
 const PATCH = 2;
 const WAVES = 256;
 const TIME_FFN = 1024;
-const MAX_PERIOD = 10000;
 const HEAD_EPS = 1e-5;
 const FINAL_EPS = 1e-6;
 
@@ -102,22 +101,14 @@ function block(config: ZImageConfig, weights: WeightTable, name: string, modulat
   };
 }
 
-function selfAttention({ hidden, heads, dims, headNorm }: ZImageConfig, weights: WeightTable, name: string) {
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: hidden })),
-    hidden,
-    { split: 'columns' },
-  );
-  const norms = ['norm_q', 'norm_k'].map((part) =>
-    headNorm ? { weight: weights.vector(`${name}.${part}.weight`, dims), eps: HEAD_EPS } : undefined,
-  );
+function selfAttention(config: ZImageConfig, weights: WeightTable, name: string) {
+  const { hidden, heads, dims } = config;
+  const toHeads = headProjection({ ...config, headEps: HEAD_EPS, unbiased: true }, weights, headNames(name));
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { split: 'rows' });
 
   return (x: Tensor, rotations: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
+    const y = toHeads(x, rotations); //                          [batch, tokens, 3 · hidden]
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    rotate(q!, rotations, { heads, dims, layout: 'interleaved', norm: norms[0] });
-    rotate(k!, rotations, { heads, dims, layout: 'interleaved', norm: norms[1] });
     return linear(attend(q!, k!, v!, { heads, dims }), out);
   };
 }
@@ -127,8 +118,7 @@ function timeEmbedding(weights: WeightTable, timeDims: number) {
   const first = weights.matrix('t_embedder.mlp.0.weight', TIME_FFN, WAVES, { bias: true });
   const second = weights.matrix('t_embedder.mlp.2.weight', timeDims, TIME_FFN, { bias: true });
   return (time: Tensor): Tensor => {
-    const waves = timestepEmbedding(time, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
-    return linear(linear(waves, first, { activation: 'silu' }), second);
+    return linear(linear(wavesOf(time, WAVES), first, { activation: 'silu' }), second);
   };
 }
 

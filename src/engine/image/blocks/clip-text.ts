@@ -7,9 +7,10 @@ import { concat } from '../../../kernels/concat.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { scaleRows } from '../../../kernels/scale-rows.ts';
 import { clip, type ClipForward } from '../../../models/text/clip/clip.ts';
-import { poolingPosition, readClipConfig, type ClipConfig } from '../../../models/text/clip/clip-config.ts';
+import { poolingPosition, type ClipConfig } from '../../../models/text/clip/clip-config.ts';
 import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
+import { clipConfig } from './clip-states.ts';
 import { ClipWords } from './clip-words.ts';
 import { Scope } from '../recording/scope.ts';
 import type { WeightTable } from '../../../models/weights.ts';
@@ -54,8 +55,7 @@ export async function checkEncoders(components: ComponentAccess): Promise<number
   for (const [name, tokenizer] of ENCODERS) {
     if (!components.has(name)) continue;
     await components.tokenizer(tokenizer);
-    const { className, config: json } = components.get(name);
-    const config = readClipConfig(json, className, `${name}/config.json`);
+    const config = clipConfig(components, name);
     components.check(name, (table) => clip(config, table));
     wordsOf(components, name, config);
     columns += config.hidden;
@@ -116,8 +116,7 @@ async function reader(
   tokenizer: string,
   texts: readonly string[],
 ): Promise<Reader> {
-  const { className, config: json } = components.get(encoder);
-  const config = readClipConfig(json, className, `${encoder}/config.json`);
+  const config = clipConfig(components, encoder);
   const words = wordsOf(components, encoder, config);
   const plain = await clipTokens(components, tokenizer, config.positions);
   const tokens = { ...plain, encode: (text: string) => words.encode(text, plain.encode) };

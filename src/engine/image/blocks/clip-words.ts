@@ -3,6 +3,7 @@
 import { EngineError } from '../../../files/error.ts';
 import type { EmbeddedWord, NamedEncoder, WordRows } from '../../../files/pipeline/embedded-words.ts';
 import { FIRST_EXTRA_ID } from '../../../kernels/embed-extra.ts';
+import { joinFloats } from '../../../models/join-floats.ts';
 
 /** Name in files for XL of the rows of a component. */
 const ENCODERS: Readonly<Record<string, NamedEncoder>> = {
@@ -37,7 +38,7 @@ export class ClipWords {
       all.push(values);
       count += rows;
     }
-    this.rows = count === 0 ? null : { rows: count, columns, values: joined(all) };
+    this.rows = count === 0 ? null : { rows: count, columns, values: joinFloats(all) };
     // Of words that begin alike the longest is meant.
     const texts = [...this.#ids.keys()].sort((a, b) => b.length - a.length).map(escaped);
     this.#pattern = texts.length === 0 ? null : new RegExp(`(?:\\bembedding:)?(${texts.join('|')})`, 'gi');
@@ -57,16 +58,6 @@ export class ClipWords {
 }
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
 
 /** The rows of a word for one encoder. Throws unsupported for a word of another family. */
 function rowsFor({ rows, path }: EmbeddedWord, encoder: string, columns: number, xl: boolean): WordRows {

@@ -1,10 +1,10 @@
 // Texts of pipelines whose text encoder is a language model, alone or within a model that also sees images: states of a text's tokens, which the
 // denoiser reads as conditions.
 
-import { EngineError } from '../../../files/error.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { joinTokens, takeTokens } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { ConfigError } from '../../../models/config-values.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/blocks/architecture.ts';
 import { readText, textClasses } from '../../../models/text/registry.ts';
 import { textHalf } from '../../../models/text/wrappers.ts';
@@ -42,8 +42,8 @@ export function decoderDeclaration(components: ComponentAccess, half = textHalf)
   const isAlone = textClasses().some((one) => one.name === className);
   const found = isAlone ? { config, architecture: className } : half(config, className);
   if (found !== null) return readText(found.config, found.architecture);
-  const message = `${name}/config.json: the language model within ${className} is not built: fetch the pipeline again`;
-  throw new EngineError('unsupported', message, { param: 'text_encoder/config.json' });
+  const problem = `the language model within ${className} is not built: fetch the pipeline again`;
+  throw new ConfigError('unsupported', `${name}/config.json`, problem, 'text_encoder/config.json');
 }
 
 /** Throws bad_checkpoint for weights that do not match the configuration, and for a damaged tokenizer. */

@@ -5,7 +5,7 @@ import type { ComponentClasses, PipelineComponents } from '../../../files/pipeli
 import { TOKENIZER_BACKENDS } from '../components/component-files.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import { readAutoencoder } from './autoencoder.ts';
-import type { ImageFamily } from './family.ts';
+import type { ImageFamily, PipelineTask } from './family.ts';
 
 export const AUTOENCODER: ComponentClasses = {
   kind: 'model',
@@ -83,6 +83,35 @@ export const denoiser = (...classes: string[]): ComponentClasses => ({
   library: 'diffusers',
   classes,
 });
+
+/** Names of diffusers' classes of a pipeline for each task. */
+export const classesOf = (stem: string): Readonly<Record<PipelineTask, string>> => ({
+  'text-to-image': `${stem}Pipeline`,
+  'image-to-image': `${stem}Img2ImgPipeline`,
+  inpainting: `${stem}InpaintPipeline`,
+});
+
+/** Fields of requests to models with ControlNets or an IP-Adapter. */
+const CONTROL_FIELDS = [
+  'controlImages',
+  'controlScale',
+  'controlStart',
+  'controlEnd',
+  'ipAdapterImage',
+  'ipAdapterScale',
+] as const;
+
+/** A family whose UNet reads the states of CLIP's text encoders. */
+export const UNET_FAMILY = {
+  denoiser: 'unet',
+  autoencoder: 'vae',
+  readAutoencoder,
+  latents: { patch: 1 },
+  takes: ['guidanceRescale', ...CONTROL_FIELDS],
+  readsWords: true,
+  readsEmphasis: true,
+  sigmas: null,
+} as const satisfies Partial<ImageFamily>;
 
 /** A family whose transformer denoises latents in patches of 2 × 2 by a flow, in diffusers' usual components. */
 export const TRANSFORMER_FAMILY = {

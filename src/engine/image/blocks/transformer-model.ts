@@ -9,6 +9,8 @@ import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { guidance } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { repeat } from '../../../kernels/repeat.ts';
+import { ConfigError } from '../../../models/config-values.ts';
+import { joinFloats } from '../../../models/join-floats.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import {
   allocateTensor,
@@ -21,8 +23,7 @@ import {
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { writeRows, type Predictor } from '../recording/denoiser.ts';
-import { createScalars } from '../recording/scope.ts';
-import { Scope } from '../recording/scope.ts';
+import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 
@@ -139,15 +140,13 @@ export function openTransformer<Page>(
           const { page: loaded } = scope.use(
             await components.load('transformer', 'denoiser', page, request.options),
           );
-          const owner = scope.move();
           const given = { device, page: loaded, request, texts, before: early, references };
-          return {
-            record(latents, output, extra, options) {
+          return scope.give({
+            record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions) {
               const [, height, width] = latents.shape as [number, number, number];
               return recordPredictor({ ...given, latents, height, width, output, extra, options }, step);
             },
-            [Symbol.dispose]: () => owner[Symbol.dispose](),
-          };
+          });
         },
         [Symbol.dispose]: () =>
           freeTensors(
@@ -187,17 +186,15 @@ async function recordPredictor<Page>(
   };
   const usual = await recorded(record);
   const other = recordOther ? await recorded(recordOther) : usual;
-  const owner = scope.move();
-  return {
-    run(planned, index) {
+  return scope.give({
+    run(planned: Step, index: number) {
       const now = values(planned, index);
       scalars.write(now.scalars);
       writeRows(device, time, new Float32Array(items).fill(now.time));
       return (now.isOther === true ? other : usual).run();
     },
     times: () => timesOf(new Set([usual, other])),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+  });
 }
 
 /** Texts of most families. */
@@ -207,10 +204,11 @@ export const promptsOf = ({ prompt, values }: RunRequest, guided: boolean): stri
 /** Throws bad_checkpoint if the states of text encoders are not as wide as a key of the transformer's configuration says. */
 export function requireWidth(key: string, wanted: number, encoders: string, found: number): void {
   if (wanted === found) return;
-  throw new EngineError(
+  throw new ConfigError(
     'bad_checkpoint',
-    `transformer/config.json: ${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`,
-    { param: key },
+    'transformer/config.json',
+    `${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`,
+    key,
   );
 }
 
@@ -251,11 +249,6 @@ export function uploadRotations(
   { label, dims }: { label: string; dims: number },
   ...parts: readonly Float32Array[]
 ): Tensor {
-  const values = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    values.set(part, at);
-    at += part.length;
-  }
+  const values = joinFloats(parts);
   return scope.hold(device.tensor('step', label, [values.length / dims, dims], values));
 }

@@ -2,7 +2,7 @@
 
 import type { FileHeaders, PartConfig } from '../../../files/pipeline/file-layout.ts';
 import { AUTOENCODER_PREFIXES, bothLayouts } from './part-layouts.ts';
-import { Shapes } from './shapes.ts';
+import { countNames, Shapes } from './shapes.ts';
 
 export const AUTOENCODER_LAYOUTS = bothLayouts({
   prefixes: AUTOENCODER_PREFIXES,
@@ -10,8 +10,7 @@ export const AUTOENCODER_LAYOUTS = bothLayouts({
   diffusers: ['decoder.up_blocks.0.resnets.0.conv1.weight', 'decoder.mid_block.resnets.0.conv1.weight'],
   rename: {
     of(headers) {
-      let levels = 1;
-      while (headers.has(`decoder.up.${levels}.block.0.conv1.weight`)) levels++;
+      const levels = countNames(headers, (i) => `decoder.up.${i}.block.0.conv1.weight`);
       return (name) => autoencoderName(name, levels);
     },
   },
@@ -52,12 +51,9 @@ function autoencoderName(name: string, levels: number): string {
 function autoencoderConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'autoencoder');
   const { extent } = shapes;
-  const channels: number[] = [];
   const first = (level: number): string => `encoder.down_blocks.${level}.resnets.0.conv1.weight`;
-  while (headers.has(first(channels.length))) channels.push(extent(first(channels.length), 0));
-  if (channels.length === 0) extent(first(0), 0);
-  let layers = 1;
-  while (headers.has(`encoder.down_blocks.0.resnets.${layers}.conv1.weight`)) layers++;
+  const levels = Math.max(1, shapes.count(first));
+  const channels = Array.from({ length: levels }, (_, level) => extent(first(level), 0));
   return {
     className: 'AutoencoderKL',
     config: {
@@ -67,7 +63,7 @@ function autoencoderConfig(headers: FileHeaders): PartConfig {
       block_out_channels: channels,
       down_block_types: channels.map(() => 'DownEncoderBlock2D'),
       up_block_types: channels.map(() => 'UpDecoderBlock2D'),
-      layers_per_block: layers,
+      layers_per_block: shapes.count((i) => `encoder.down_blocks.0.resnets.${i}.conv1.weight`),
       norm_num_groups: 32,
       mid_block_add_attention:
         headers.has('decoder.mid_block.attentions.0.to_q.weight') ||

@@ -1,8 +1,9 @@
 // Names that adapters give to modules of the components that several families share: UNets, CLIP's text encoders, transformers. Prefixes are
 // those of diffusers, PEFT, ComfyUI and kohya's programs.
 
-import type { AdapterPart, AdapterSign, OtherNames, TensorShapes } from '../../../files/lora/scheme.ts';
+import type { AdapterPart, AdapterSign, OtherNames } from '../../../files/lora/scheme.ts';
 import type { Rename } from '../../../files/pipeline/file-layout.ts';
+import { countNames } from './shapes.ts';
 import { unetName } from './unet-names.ts';
 
 const UNET_WORDS = [
@@ -16,17 +17,10 @@ export const UNET_LORA: AdapterPart = {
   dotted: ['unet.', 'model.diffusion_model.', 'diffusion_model.', ''],
   flat: ['lora_unet_', 'lycoris_'],
   others(tensors) {
-    const layers = levelLayers(tensors);
+    const layers = countNames(tensors, (i) => `down_blocks.0.resnets.${i}.conv1.weight`);
     return [{ rename: (name) => unetName(name, layers), words: UNET_WORDS }];
   },
 };
-
-/** Residual blocks of the first level on the way down. */
-function levelLayers(tensors: TensorShapes): number {
-  let layers = 0;
-  while (tensors.has(`down_blocks.0.resnets.${layers}.conv1.weight`)) layers++;
-  return layers;
-}
 
 /** A transformer in a UNet, and the number of its block. */
 const IN_UNET = String.raw`(?:attentions|input_blocks|output_blocks|middle_block)[._]\d+(?:[._]\d+)?[._]transformer_blocks[._]`;

@@ -33,8 +33,13 @@ export class Shapes {
 
   /** Number of tensors whose names have consecutive numbers from 0 on. */
   count(name: (i: number) => string): number {
-    let found = 0;
-    while (found < MOST && this.#headers.has(name(found))) found++;
-    return found;
+    return countNames(this.#headers, name);
   }
+}
+
+/** Number of names that are there, with consecutive numbers from 0 on. */
+export function countNames(headers: { has(name: string): boolean }, name: (i: number) => string): number {
+  let found = 0;
+  while (found < MOST && headers.has(name(found))) found++;
+  return found;
 }

@@ -37,6 +37,11 @@ export class NotFiniteError extends EngineError {
   }
 }
 
+/** Throws cancelled if the request was aborted. */
+export function assertWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+}
+
 /** Allocates an uninitialized tensor with a buffer of its own; its shape consists of numbers, not step sizes. */
 export function allocateTensor(device: Device, label: string, shape: readonly number[]): Tensor {
   const buffer = device.allocate('step', label, tensorBytes(shape, {}));
@@ -103,7 +108,7 @@ export class Recording implements Disposable {
         isLong = performance.now() - doneAt > LONG;
         doneAt = performance.now();
       }
-      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+      assertWanted(signal);
     }
   }
 

@@ -32,6 +32,12 @@ export class Scope implements Disposable {
     return moved;
   }
 
+  /** Returns a result that needs the resources of this scope and owns them: they are freed when it is disposed. */
+  give<T extends object>(result: T): T & Disposable {
+    const owner = this.move();
+    return { ...result, [Symbol.dispose]: () => owner[Symbol.dispose]() };
+  }
+
   /** Gives all resources up to the caller of the function that made them, who frees them one by one. */
   release(): void {
     this.#releases.length = 0;

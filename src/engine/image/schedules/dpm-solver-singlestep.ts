@@ -1,35 +1,29 @@
 // DPMSolverSinglestepScheduler: DPM-Solver in groups of up to three calls. Each call integrates from the beginning of its group,
 // over the estimates of this group alone.
 
-import { refuseLearnedVariance, type ConfigReader } from './config.ts';
+import type { ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
+import { readDpmAlgorithm } from './dpm-solver.ts';
 import { advance, lambdaOf, type Expansion, type Point } from './dpm-step.ts';
 import { limitedModel, readLimit } from './limits.ts';
-import { estimates, readPrediction, type Prediction } from './prediction.ts';
+import { estimates } from './prediction.ts';
 import type { PlanSteps } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
 const ALGORITHMS = ['dpmsolver++', 'sde-dpmsolver++', 'dpmsolver', 'deis'] as const;
-const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction', 'flow_prediction'];
 /** Slot 0: the latents that the group began with; from slot 1 on a ring of estimates. */
 const BEGAN = 0;
 
 export function dpmSolverSinglestep(config: ConfigReader): PlanSteps {
   const table = readDpmLevels(config, { singlestep: true });
   const { flow, toZero } = table;
-  const prediction = readPrediction(config, PREDICTIONS);
-  const algorithm = config.choice('algorithm_type', 'dpmsolver++', ALGORITHMS);
-  const clean = algorithm !== 'dpmsolver';
+  const { clean, sde, prediction } = readDpmAlgorithm(config, ALGORITHMS, toZero);
   const solver = config.choice('solver_type', 'midpoint', ['midpoint', 'heun', 'logrho', 'bh1', 'bh2']);
-  const rule = { clean, sde: algorithm.startsWith('sde'), heun: solver === 'heun' };
+  const rule = { clean, sde, heun: solver === 'heun' };
   const highest = config.choice('solver_order', 2, [1, 2, 3]);
   const lowerFinal = config.flag('lower_order_final', false) || toZero;
   const limit = readLimit(config);
-  refuseLearnedVariance(config);
-  if (!clean && prediction === 'flow_prediction')
-    throw config.refusal('prediction_type', prediction, `"${algorithm}" knows no flow`);
-  if (!clean && toZero) throw config.refusal('final_sigmas_type', 'zero', `"${algorithm}" needs "sigma_min"`);
 
   return (request) => {
     const { timesteps, sigmas } = dpmTable(table, request);

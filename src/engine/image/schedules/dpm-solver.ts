@@ -5,35 +5,25 @@ import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, backward, type Point, type Rule } from './dpm-step.ts';
 import { limitedModel, readLimit } from './limits.ts';
-import { estimates, readPrediction, type Prediction } from './prediction.ts';
+import { estimates, readPrediction } from './prediction.ts';
 import type { PlanSteps } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
 import { assemble, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
 const ALGORITHMS = ['dpmsolver++', 'sde-dpmsolver++', 'dpmsolver', 'sde-dpmsolver', 'deis'] as const;
-const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction', 'flow_prediction'];
 /** Below this many steps the last ones take a lower order ("lower_order_final"). */
 const FEW_STEPS = 15;
 
 export function dpmSolver(config: ConfigReader): PlanSteps {
   const table = readDpmLevels(config);
-  const { flow } = table;
-  const prediction = readPrediction(config, PREDICTIONS);
-  const algorithm = config.choice('algorithm_type', 'dpmsolver++', ALGORITHMS);
-  const clean = algorithm !== 'dpmsolver' && algorithm !== 'sde-dpmsolver';
-  const sde = algorithm.startsWith('sde');
+  const { algorithm, clean, sde, prediction } = readDpmAlgorithm(config, ALGORITHMS, table.toZero);
   const orders = algorithm === 'sde-dpmsolver' ? [1, 2] : [1, 2, 3];
   const method = readMultistep(config, { clean, sde, orders, toZero: table.toZero });
   const limit = readLimit(config);
-  refuseLearnedVariance(config);
-  if (!clean && prediction === 'flow_prediction')
-    throw config.refusal('prediction_type', prediction, `"${algorithm}" knows no flow`);
-  if (!clean && table.toZero)
-    throw config.refusal('final_sigmas_type', 'zero', `"${algorithm}" needs "sigma_min"`);
 
   return (request) => {
     const { timesteps, sigmas } = dpmTable(table, request);
-    const points = sigmas.map((sigma) => alphaSigma(flow, sigma));
+    const points = sigmas.map((sigma) => alphaSigma(table.flow, sigma));
     const drafts = multistep(method, points, request.first ?? 0, (i, { alpha, sigma }) => {
       const seen = limitedModel(limit, estimates(prediction, alpha, sigma), { alpha, sigma });
       return {
@@ -46,6 +36,18 @@ export function dpmSolver(config: ConfigReader): PlanSteps {
     });
     return assemble(config.className, 1, drafts);
   };
+}
+
+/** Reads the algorithm, and what the model predicts. `clean`: whether estimates are of the clean latents. */
+export function readDpmAlgorithm(config: ConfigReader, algorithms: readonly string[], toZero: boolean) {
+  const prediction = readPrediction(config, ['epsilon', 'sample', 'v_prediction', 'flow_prediction']);
+  const algorithm = config.choice('algorithm_type', 'dpmsolver++', algorithms);
+  const clean = algorithm !== 'dpmsolver' && algorithm !== 'sde-dpmsolver';
+  refuseLearnedVariance(config);
+  if (!clean && prediction === 'flow_prediction')
+    throw config.refusal('prediction_type', prediction, `"${algorithm}" knows no flow`);
+  if (!clean && toZero) throw config.refusal('final_sigmas_type', 'zero', `"${algorithm}" needs "sigma_min"`);
+  return { algorithm, clean, sde: algorithm.startsWith('sde'), prediction };
 }
 
 export interface Multistep {

@@ -11,13 +11,16 @@ import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 /** Standard deviation of the data that the boundary condition was trained with. */
 const SIGMA_DATA = 0.5;
 
+/** Levels of Stable Diffusion, whose distilled models these schedules are for. */
+export const DISTILLED_LEVELS = {
+  start: 0.00085,
+  end: 0.012,
+  schedule: 'scaled_linear',
+  zeroSnr: 'exact',
+} as const;
+
 export function lcm(config: ConfigReader): PlanSteps {
-  const { alphas, count } = readLevels(config, {
-    start: 0.00085,
-    end: 0.012,
-    schedule: 'scaled_linear',
-    zeroSnr: 'exact',
-  });
+  const { alphas, count } = readLevels(config, DISTILLED_LEVELS);
   const trainedOn = config.number('original_inference_steps', 50);
   const scaling = config.number('timestep_scaling', 10);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);

@@ -2,18 +2,13 @@
 
 import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
-import { distilled } from './lcm.ts';
+import { distilled, DISTILLED_LEVELS } from './lcm.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { PlanSteps } from './schedule.ts';
 import { assemble, combine, NOISE, type Draft } from './sum.ts';
 
 export function tcd(config: ConfigReader): PlanSteps {
-  const { alphas, count } = readLevels(config, {
-    start: 0.00085,
-    end: 0.012,
-    schedule: 'scaled_linear',
-    zeroSnr: 'exact',
-  });
+  const { alphas, count } = readLevels(config, DISTILLED_LEVELS);
   const origin = config.number('original_inference_steps', 50);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
 

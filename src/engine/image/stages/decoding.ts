@@ -34,23 +34,20 @@ export async function openDecoder(
     await components.load(autoencoder.component, 'decoder', autoencoder.decoder, options),
   );
   const tiling = await tilingOf(page);
-  const owner = scope.move();
-  return {
-    decode: (latents) =>
-      finitely(device, options, 'the decoder', async (way, notFinite) => {
-        using chunks = new ClipChunks(device, latents, autoencoder);
-        const made: Frames[] = [];
-        for (const { on, carried } of chunks)
-          made.push(
-            await computePixels(device, way, (tape) => {
-              const image = page(on(tape), { ...tiling, carried });
-              return toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite);
-            }),
-          );
-        return joined(made);
-      }),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+  const decode = (latents: Tensor): Promise<Frames> =>
+    finitely(device, options, 'the decoder', async (way, notFinite) => {
+      using chunks = new ClipChunks(device, latents, autoencoder);
+      const made: Frames[] = [];
+      for (const { on, carried } of chunks)
+        made.push(
+          await computePixels(device, way, (tape) => {
+            const image = page(on(tape), { ...tiling, carried });
+            return toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite);
+          }),
+        );
+      return joined(made);
+    });
+  return scope.give({ decode });
 }
 
 function joined(chunks: readonly Frames[]): Frames {

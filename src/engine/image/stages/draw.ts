@@ -7,10 +7,10 @@ import { EngineError } from '../../../files/error.ts';
 import { BindingError } from '../../../gpu/binding-error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
-import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
+import { assertWanted, NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder, previewer } from './decoding.ts';
-import { assertWanted, contextAsDrawn, Stage, type StageContext } from './stage-context.ts';
+import { contextAsDrawn, Stage, type StageContext } from './stage-context.ts';
 import {
   encodeGiven,
   encodeReferences,

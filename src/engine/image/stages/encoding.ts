@@ -67,13 +67,7 @@ export async function encodeGiven(context: StageContext, tiling: Tiling): Promis
     masked,
     input,
   };
-  const owner = results.move();
-  return {
-    image: moments,
-    control: next(control !== null),
-    mask: regions,
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+  return results.give({ image: moments, control: next(control !== null), mask: regions });
 }
 
 /** Latents of reference images, each [1, height, width, channels]. */
@@ -104,8 +98,7 @@ export async function encodeReferences(
     ]);
     latents.push(results.hold(made!));
   }
-  const owner = results.move();
-  return { latents, [Symbol.dispose]: () => owner[Symbol.dispose]() };
+  return results.give({ latents });
 }
 
 const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;

@@ -1,10 +1,9 @@
 // Computes the latents of the images of a request: each starts from noise, or from an image and noise, and runs the steps of the
 // schedule. The denoiser is recorded once; images differ in their noise alone.
 
-import { EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { allocateTensor } from '../recording/compute.ts';
+import { allocateTensor, assertWanted } from '../recording/compute.ts';
 import { Denoiser, type DrawNoise, type Predictor } from '../recording/denoiser.ts';
 import type { ImageEvent } from '../calls/image-model.ts';
 import type { NoiseStream } from './noise-cpu.ts';
@@ -90,7 +89,7 @@ export class Sampler implements Disposable {
     using scope = new Scope(device);
     const estimate = preview ? scope.hold(allocateTensor(device, 'preview', shape)) : null;
     for (const [i, step] of plan.steps.entries()) {
-      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+      assertWanted(signal);
       const startedAt = performance.now();
       const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
       const predict = (): Promise<void> => this.#predictor.run(step, i);

@@ -1,9 +1,8 @@
 // What the stages of one request need: the opened model, the plan, the resolved values and the listener; the size in which images are drawn; and
 // the span of a stage.
 
-import { EngineError } from '../../../files/error.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';
-import type { ComputeOptions } from '../recording/compute.ts';
+import { assertWanted, type ComputeOptions } from '../recording/compute.ts';
 import type { Components } from '../components/components.ts';
 import type { FamilyModel } from '../blocks/family.ts';
 import type { GivenImages } from './given-images.ts';
@@ -78,8 +77,4 @@ export class Stage implements Disposable {
     emit({ type: 'stage', name: this.#name, milliseconds, peakBytes: device.takePeak() });
     device.arena.clear();
   }
-}
-
-export function assertWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
 }

@@ -17,6 +17,7 @@ import type { WeightTable } from '../../weights.ts';
 import type { AutoencoderDCConfig, Level } from './autoencoder-dc-config.ts';
 import type { Tiling } from './autoencoder-kl.ts';
 import { gluConv } from '../glu-conv.ts';
+import { projections } from '../projections.ts';
 
 /** Blocks may change their input in place. */
 type Block = (x: Tensor) => Tensor;
@@ -135,11 +136,7 @@ function multiscaleAttention(
 ) {
   const heads = Math.floor(channels / dims);
   const inner = heads * dims;
-  const projections = ['to_q', 'to_k', 'to_v'].map((part) => ({
-    name: `${name}.${part}.weight`,
-    rows: inner,
-  }));
-  const qkv = weights.stacked(projections, channels);
+  const qkv = projections(weights, name, 'qkv', [inner, channels], {});
   const scales = kernels.map((kernel, i) => {
     const around = weights.kernels(`${name}.to_qkv_multiscale.${i}.proj_in.weight`, 3 * inner, kernel);
     const mix = weights.table(`${name}.to_qkv_multiscale.${i}.proj_out.weight`, 3 * inner, dims);

@@ -1,8 +1,14 @@
 // Converts config.json of an AutoencoderKL, or of an AutoencoderKLFlux2, to the configuration of autoencoder-kl.ts. Only this file knows
 // their key names.
 
-import { EngineError } from '../../../files/error.ts';
-import { checkGroups, checkHeads, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import {
+  checkGroups,
+  checkHeads,
+  ConfigError,
+  readConfig,
+  type ConfigReader,
+  type Json,
+} from '../../config-values.ts';
 
 export interface AutoencoderKLConfig {
   /** Channels of the input and output images, and of latents. */
@@ -80,9 +86,10 @@ export function readAutoencoderKLConfig(json: Json, file = 'config.json'): Autoe
   const down = config.texts('down_block_types', ['DownEncoderBlock2D'], ['DownEncoderBlock2D']);
   const up = config.texts('up_block_types', ['UpDecoderBlock2D'], ['UpDecoderBlock2D']);
   if (down.length !== channels.length || up.length !== channels.length) {
-    throw new EngineError(
+    throw new ConfigError(
       'bad_checkpoint',
-      `${file}: ${channels.length} block_out_channels need as many down_block_types and up_block_types, not ${down.length} and ${up.length}`,
+      file,
+      `${channels.length} block_out_channels need as many down_block_types and up_block_types, not ${down.length} and ${up.length}`,
     );
   }
   const attends = config.flag('mid_block_add_attention', true);
@@ -108,9 +115,10 @@ function readScales(file: string, config: ConfigReader, channels: number): Autoe
   const spreads = config.reals('latents_std', channels);
   if (means === null && spreads === null) return [{ scale, shift: config.real('shift_factor', 0) }];
   if (means === null || spreads === null || spreads.includes(0)) {
-    throw new EngineError(
+    throw new ConfigError(
       'bad_checkpoint',
-      `${file}: latents_mean and latents_std are ${JSON.stringify(means)} and ${JSON.stringify(spreads)}, a mean and a spread above 0 for each of ${channels} channels are needed`,
+      file,
+      `latents_mean and latents_std are ${JSON.stringify(means)} and ${JSON.stringify(spreads)}, a mean and a spread above 0 for each of ${channels} channels are needed`,
     );
   }
   config.only({ shift_factor: [0] }); // the channel means replace it

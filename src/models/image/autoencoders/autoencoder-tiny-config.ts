@@ -1,7 +1,6 @@
 // Converts config.json of an AutoencoderTiny to the configuration of autoencoder-tiny.ts. Only this file knows its key names.
 
-import { EngineError } from '../../../files/error.ts';
-import { readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { ConfigError, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
 
 export interface AutoencoderTinyConfig {
   inChannels: number;
@@ -49,9 +48,10 @@ function readStages(
   const widths = config.list(key, [64, 64, 64, 64]);
   const blocks = config.list(`num_${side}_blocks`, usual);
   if (widths.length !== blocks.length || widths.some((width) => width !== widths[0])) {
-    throw new EngineError(
+    throw new ConfigError(
       'unsupported',
-      `${file}: ${key} ${JSON.stringify(widths)} is not built; choose an autoencoder with ${blocks.length} equal widths`,
+      file,
+      `${key} ${JSON.stringify(widths)} is not built; choose an autoencoder with ${blocks.length} equal widths`,
     );
   }
   return { channels: widths[0]!, blocks };

@@ -5,7 +5,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { conv2d } from '../../../kernels/conv2d.ts';
 import { joinRows } from '../../../kernels/copy-rows.ts';
 import { linear } from '../../../kernels/matmul.ts';
-import { downBlock, midBlock, type Built } from './unet-blocks.ts';
+import { downBlock, midBlock, unbuilt } from './unet-blocks.ts';
 import type { Residuals } from './unet-steering.ts';
 import type { UNetConditioning, UNetPrompt } from './unet.ts';
 import { timeEmbedding } from './unet-time.ts';
@@ -25,15 +25,7 @@ export function controlNet(config: ControlNetConfig, weights: WeightTable): Cont
   const time = timeEmbedding(config, weights, base);
   const convIn = weights.conv('conv_in.weight', base, config.inChannels, 3);
   const embed = imageNetwork(config, weights, base);
-  const built: Built = {
-    config,
-    weights,
-    channels: base,
-    skips: [base],
-    crossed: [],
-    timed: [],
-    timedChannels: 0,
-  };
+  const built = unbuilt(config, weights);
   const down = config.down.map((level, i) => downBlock(built, `down_blocks.${i}`, level));
   const mid = config.mid && midBlock(built, 'mid_block', config.mid);
   const timeProj = weights.stacked(built.timed, config.timeDims, { bias: true });

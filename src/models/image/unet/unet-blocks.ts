@@ -22,6 +22,12 @@ export interface Built {
   timedChannels: number;
 }
 
+/** The state before any block. */
+export const unbuilt = (config: UNetConfig, weights: WeightTable): Built => {
+  const { channels } = config.down[0]!;
+  return { config, weights, channels, skips: [channels], crossed: [], timed: [], timedChannels: 0 };
+};
+
 /** Values of a step: the residual blocks' addends for the time step, concatenated; keys and values of the text. */
 export interface Step extends Crossed {
   time: Tensor;

@@ -1,10 +1,10 @@
 // Converts config.json of a UNet2DConditionModel to the levels of unet.ts. Only this file knows its key names.
 
-import { EngineError } from '../../../files/error.ts';
 import { boundsText, COUNTS, isCount } from '../../config-bounds.ts';
 import {
   checkGroups,
   checkHeads,
+  ConfigError,
   readConfig,
   shown,
   type ConfigReader,
@@ -89,9 +89,10 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
   const [base] = channels as [number];
   const uneven = channels.find((width) => width % 4 !== 0);
   if (uneven !== undefined) {
-    throw new EngineError(
+    throw new ConfigError(
       'unsupported',
-      `${file}: block_out_channels ${uneven} is not built; choose a checkpoint whose channels are multiples of 4`,
+      file,
+      `block_out_channels ${uneven} is not built; choose a checkpoint whose channels are multiples of 4`,
     );
   }
   const mid =
@@ -113,23 +114,17 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
         ? null
         : {
             columns: config.count('projection_class_embeddings_input_dim'),
-            idDims: readIdDims(config, file),
+            idDims: readIdDims(config),
           },
     sampleSize: readSampleSize(config, json),
   };
 }
 
 /** Reads the columns of an embedded size: half are sines, half cosines. */
-function readIdDims(config: ConfigReader, file: string): number {
+function readIdDims(config: ConfigReader): number {
   const dims = config.count('addition_time_embed_dim');
   if (dims % 2 === 0) return dims;
-  throw new EngineError(
-    'bad_checkpoint',
-    `${file}: addition_time_embed_dim is ${dims}, an even number is needed`,
-    {
-      param: 'addition_time_embed_dim',
-    },
-  );
+  throw config.error('bad_checkpoint', 'addition_time_embed_dim', `is ${dims}, an even number is needed`);
 }
 
 /** Reads sample_size: a number for both sides, or height and width. */
@@ -156,20 +151,21 @@ function readLevels(
   ]);
   const up = config.texts('up_block_types', UP_BLOCKS, [UP_BLOCKS[1]!, ...crossed.map(() => UP_BLOCKS[0]!)]);
   if (down.length !== count || up.length !== count) {
-    throw new EngineError(
+    throw new ConfigError(
       'bad_checkpoint',
-      `${file}: ${count} block_out_channels need as many down_block_types and up_block_types, not ${down.length} and ${up.length}`,
+      file,
+      `${count} block_out_channels need as many down_block_types and up_block_types, not ${down.length} and ${up.length}`,
     );
   }
   const layers = config.each('layers_per_block', count, 2);
   // The key's name says head dimension, but its value has always been the number of heads.
   const heads = config.each('attention_head_dim', count, 8);
   const context = config.each('cross_attention_dim', count, 1280);
-  const depths = readDepths(file, json, 'transformer_layers_per_block', count);
+  const depths = readDepths(config, 'transformer_layers_per_block', count);
   const reversed =
     json['reverse_transformer_layers_per_block'] == null
       ? depths.toReversed()
-      : readDepths(file, json, 'reverse_transformer_layers_per_block', count);
+      : readDepths(config, 'reverse_transformer_layers_per_block', count);
 
   const attention = (i: number, blocks: number, depth: Depth): UNetAttention => ({
     heads: checkHeads(file, channels[i]!, heads[i]!),
@@ -205,16 +201,16 @@ function readLevels(
 type Depth = number | number[];
 type DepthsKey = 'transformer_layers_per_block' | 'reverse_transformer_layers_per_block';
 
-function readDepths(file: string, json: Json, key: DepthsKey, count: number): Depth[] {
+function readDepths(config: ConfigReader, key: DepthsKey, count: number): Depth[] {
   const isDepth = (value: unknown): boolean => isCount(value, COUNTS[key]);
-  const value = json[key] ?? 1;
+  const value = config.values[key] ?? 1;
   const depths = Array.isArray(value) ? (value as unknown[]) : Array.from({ length: count }, () => value);
   const fits = depths.every((one) => isDepth(one) || (Array.isArray(one) && one.every(isDepth)));
   if (depths.length !== count || !fits) {
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `${file}: ${key} is ${shown(value)}, a number of blocks ${boundsText(COUNTS[key])} or ${count} of them are needed`,
-      { param: key },
+      key,
+      `is ${shown(value)}, a number of blocks ${boundsText(COUNTS[key])} or ${count} of them are needed`,
     );
   }
   return depths as Depth[];

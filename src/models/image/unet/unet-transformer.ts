@@ -8,6 +8,7 @@ import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { linear, linearAdd, linearGeglu } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import { affine } from '../../affine.ts';
+import { projections } from '../projections.ts';
 import type { ImagePrompt } from './unet-steering.ts';
 import type { UNetConfig } from './unet-config.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -71,11 +72,7 @@ function block(weights: WeightTable, name: string, shape: TransformerShape, cros
 
 function selfAttention(weights: WeightTable, name: string, { channels, heads }: TransformerShape) {
   const dims = channels / heads;
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: channels })),
-    channels,
-    { split: 'columns' },
-  );
+  const qkv = projections(weights, name, 'qkv', [channels, channels]);
   const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => {
@@ -93,14 +90,7 @@ function crossAttention(
 ) {
   const dims = channels / heads;
   const query = weights.matrix(`${name}.to_q.weight`, channels, channels, { split: 'columns' });
-  const index =
-    crossed.push(
-      weights.stacked(
-        ['k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: channels })),
-        context,
-        { split: 'columns' },
-      ),
-    ) - 1;
+  const index = crossed.push(projections(weights, name, 'kv', [channels, context])) - 1;
   const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor, { keyValues, image }: Crossed): Tensor => {

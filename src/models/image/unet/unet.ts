@@ -6,7 +6,7 @@ import { conv2d } from '../../../kernels/conv2d.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { normConv } from '../../../kernels/norm-conv.ts';
 import { affine } from '../../affine.ts';
-import { downBlock, midBlock, upBlock, type Built } from './unet-blocks.ts';
+import { downBlock, midBlock, unbuilt, upBlock } from './unet-blocks.ts';
 import { steer, type Steering } from './unet-steering.ts';
 import { timeEmbedding, type TimeConditioning, type TimePrompt } from './unet-time.ts';
 import type { UNetConfig } from './unet-config.ts';
@@ -34,15 +34,7 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
   const base = config.down[0]!.channels;
   const time = timeEmbedding(config, weights, base);
   const convIn = weights.conv('conv_in.weight', base, inChannels, 3);
-  const built: Built = {
-    config,
-    weights,
-    channels: base,
-    skips: [base],
-    crossed: [],
-    timed: [],
-    timedChannels: 0,
-  };
+  const built = unbuilt(config, weights);
   const down = config.down.map((level, i) => downBlock(built, `down_blocks.${i}`, level));
   const mid = config.mid && midBlock(built, 'mid_block', config.mid);
   const up = config.up.map((level, i) => upBlock(built, `up_blocks.${i}`, level));

@@ -14,6 +14,7 @@ import {
   T5_ENCODER,
   T5_TOKENIZER,
   TRANSFORMER_FAMILY,
+  classesOf,
 } from '../../blocks/shared-components.ts';
 import { streamStep } from '../../blocks/stream-step.ts';
 import { checkT5, readT5 } from '../../blocks/t5-texts.ts';
@@ -39,11 +40,7 @@ export const chromaFamily: ImageFamily = {
   },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'ChromaPipeline',
-        'image-to-image': 'ChromaImg2ImgPipeline',
-        inpainting: 'ChromaInpaintPipeline',
-      },
+      classes: classesOf('Chroma'),
       strength: 'ceil',
       callArguments: byTask({ ...COMMON, ...SIZE, ...NEGATIVE, ...SIGMAS, ...MAX_LENGTH }),
     },

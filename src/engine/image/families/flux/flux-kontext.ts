@@ -6,6 +6,7 @@ import type { Pixels } from '../../calls/image-model.ts';
 import { FLUX_KONTEXT_FILES } from './flux-layout.ts';
 import type { ImageFamily, ReferenceRule } from '../../blocks/family.ts';
 import type { FluxArguments } from './flux-model.ts';
+import { roundHalfEven } from '../../schedules/spacing.ts';
 import { ARGUMENTS, fluxFamily } from './flux.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
@@ -47,19 +48,13 @@ export function kontextSize({ width, height }: Size, pixels: number, multiple: n
 
 const whole = (side: number, multiple: number): number => Math.max(1, Math.floor(side / multiple)) * multiple;
 
-/** Halves are rounded to even numbers, as Python does. */
-function rounded(value: number): number {
-  const below = Math.floor(value);
-  return value - below === 0.5 ? below + (below % 2) : Math.round(value);
-}
-
 /** Returns the size of about `maxArea` pixels in the proportions of another. */
 function sizeOfArea({ width, height }: Size, { maxArea }: KontextArguments, multiple: number): Size | null {
   if (maxArea === undefined) return null;
   const ratio = width / height;
   return {
-    width: whole(rounded(Math.sqrt(maxArea * ratio)), multiple),
-    height: whole(rounded(Math.sqrt(maxArea / ratio)), multiple),
+    width: whole(roundHalfEven(Math.sqrt(maxArea * ratio)), multiple),
+    height: whole(roundHalfEven(Math.sqrt(maxArea / ratio)), multiple),
   };
 }
 

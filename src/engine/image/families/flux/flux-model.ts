@@ -1,8 +1,8 @@
 // The model of FLUX.1: a transformer over the tokens of a text and the patches of an image. T5 gives the states of a prompt, padded to a fixed
 // number of tokens that all take part, and CLIP its pooled state.
 
-import { EngineError } from '../../../../files/error.ts';
 import { field, say, type Prose } from '../../../../files/message.ts';
+import { ConfigError } from '../../../../models/config-values.ts';
 import { flux, type Flux } from '../../../../models/image/flux.ts';
 import { readFluxConfig, type FluxConfig } from '../../../../models/image/flux-config.ts';
 import { fluxRotations, fluxTextRotations } from '../../../../models/image/flux-rope.ts';
@@ -46,8 +46,8 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
   if (wanted !== null && beside !== wanted) {
     const classes =
       wanted === 'mask' ? 'FluxInpaintPipeline, or FLUX.1 Fill' : 'FluxPipeline, or FLUX.1 Depth or Canny';
-    const message = `transformer/config.json: in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no ${wanted}, and the pipeline gives it one: take ${classes}`;
-    throw new EngineError('bad_checkpoint', message, { param: 'in_channels' });
+    const problem = `in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no ${wanted}, and the pipeline gives it one: take ${classes}`;
+    throw new ConfigError('bad_checkpoint', 'transformer/config.json', problem, 'in_channels');
   }
   return openTransformer<Flux>(components, {
     page: (table) => flux(config, table),
@@ -90,10 +90,11 @@ function inputBeside({ inputs, channels }: FluxConfig, factor: number): Beside {
   if (extra === channels) return 'control image';
   if (extra === channels + factor ** 2) return 'mask';
   const [given, plain] = [inputs, channels].map((count) => count * PATCH ** 2);
-  throw new EngineError(
+  throw new ConfigError(
     'unsupported',
-    `transformer/config.json: in_channels is ${given} and out_channels ${plain}: what such a transformer takes beside the latents is not known; choose FLUX.1 dev, schnell, Krea, Kontext, Fill, Depth or Canny`,
-    { param: 'in_channels' },
+    'transformer/config.json',
+    `in_channels is ${given} and out_channels ${plain}: what such a transformer takes beside the latents is not known; choose FLUX.1 dev, schnell, Krea, Kontext, Fill, Depth or Canny`,
+    'in_channels',
   );
 }
 

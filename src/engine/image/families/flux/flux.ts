@@ -22,6 +22,7 @@ import {
   T5_TOKENIZER,
   textEncoder,
   TRANSFORMER_FAMILY,
+  classesOf,
 } from '../../blocks/shared-components.ts';
 import { FLUX_SIGNS, fluxWords, splitNorm, xlabsNames } from '../../layouts/flux-lora.ts';
 import { fluxNames } from '../../layouts/flux-names.ts';
@@ -48,11 +49,7 @@ export const ARGUMENTS: CallArgumentTable = {
 /** FLUX.1 Fill, whose transformer takes a mask and the image without the masked part beside the latents. */
 const FILL = 'FluxFillPipeline';
 /** FLUX.1 Depth and Canny, whose transformer takes the latents of a control image beside those that are denoised. */
-const CONTROL = {
-  'text-to-image': 'FluxControlPipeline',
-  'image-to-image': 'FluxControlImg2ImgPipeline',
-  inpainting: 'FluxControlInpaintPipeline',
-};
+const CONTROL = classesOf('FluxControl');
 
 /** A control image has as many channels as the latents; the masked image and the mask have more. */
 function widerClasses(columns: number, plain: number) {
@@ -90,11 +87,7 @@ export const fluxFamily: ImageFamily = {
   },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'FluxPipeline',
-        'image-to-image': 'FluxImg2ImgPipeline',
-        inpainting: 'FluxInpaintPipeline',
-      },
+      classes: classesOf('Flux'),
       strength: 'ceil',
       callArguments: byTask(ARGUMENTS),
     },

@@ -5,6 +5,7 @@ import { say } from '../../../../files/message.ts';
 import { EngineError } from '../../../../files/error.ts';
 import type { ChatRendering } from '../../../../files/template/template.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
+import { ConfigError } from '../../../../models/config-values.ts';
 import type { Padding, StatesText } from '../../../text/step/states.ts';
 import { openTemplate } from '../../blocks/chat-template.ts';
 import {
@@ -77,8 +78,8 @@ export async function checkFlux2Texts(
 ): Promise<number> {
   const count = decoderDeclaration(components).layers.length;
   if (count < layers.at(-1)!) {
-    const message = `${ENCODER}/config.json: num_hidden_layers is ${count}, and FLUX.2 reads the states after the layers ${layers.join(', ')}: take the text encoder of the same pipeline`;
-    throw new EngineError('bad_checkpoint', message, { param: 'num_hidden_layers' });
+    const problem = `num_hidden_layers is ${count}, and FLUX.2 reads the states after the layers ${layers.join(', ')}: take the text encoder of the same pipeline`;
+    throw new ConfigError('bad_checkpoint', `${ENCODER}/config.json`, problem, 'num_hidden_layers');
   }
   const { hidden } = await checkDecoder(components, readingAt(layers));
   await openTemplate(components);

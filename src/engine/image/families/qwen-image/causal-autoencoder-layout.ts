@@ -3,7 +3,7 @@
 
 import type { FileHeaders, PartConfig } from '../../../../files/pipeline/file-layout.ts';
 import { AUTOENCODER_PREFIXES, bothLayouts } from '../../layouts/part-layouts.ts';
-import { Shapes } from '../../layouts/shapes.ts';
+import { countNames, Shapes } from '../../layouts/shapes.ts';
 
 export const CAUSAL_LAYOUTS = bothLayouts({
   prefixes: AUTOENCODER_PREFIXES,
@@ -12,8 +12,7 @@ export const CAUSAL_LAYOUTS = bothLayouts({
   rename: {
     of(headers) {
       // Residual blocks of a level stand before the one that doubles the resolution.
-      let blocks = 1;
-      while (headers.has(`decoder.upsamples.${blocks}.residual.0.gamma`)) blocks++;
+      const blocks = countNames(headers, (i) => `decoder.upsamples.${i}.residual.0.gamma`);
       return (name) => causalName(name, blocks);
     },
   },

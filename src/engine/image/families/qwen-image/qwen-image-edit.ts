@@ -3,6 +3,7 @@
 
 import { COMMON, type CallArgumentTable } from '../../calls/call-arguments.ts';
 import type { Pixels } from '../../calls/image-model.ts';
+import { roundHalfEven } from '../../schedules/spacing.ts';
 import { QWEN_IMAGE_EDIT_FILES, QWEN_IMAGE_EDIT_PLUS_FILES } from './qwen-image-layout.ts';
 import type { ImageFamily, ReferenceRule } from '../../blocks/family.ts';
 import { textsWithImages } from './qwen-image-edit-texts.ts';
@@ -24,13 +25,7 @@ export function sizeOfArea({ width, height }: Size, pixels: number): Size {
   return { width: rounded(wide), height: rounded(wide / ratio) };
 }
 
-/** Halves are rounded to even numbers, as Python does. */
-function rounded(side: number): number {
-  const count = side / SIDE_MULTIPLE;
-  const below = Math.floor(count);
-  const nearest = count - below === 0.5 ? below + (below % 2) : Math.round(count);
-  return Math.max(1, nearest) * SIDE_MULTIPLE;
-}
+const rounded = (side: number): number => Math.max(1, roundHalfEven(side / SIDE_MULTIPLE)) * SIDE_MULTIPLE;
 
 const { max_sequence_length: _, ...EDIT_ARGUMENTS }: CallArgumentTable = { ...COMMON, ...ARGUMENTS };
 

@@ -4,12 +4,12 @@
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { guidanceRows } from '../../../../kernels/guidance-rows.ts';
 import { patchify, unpatchify } from '../../../../kernels/patchify.ts';
+import type { PatchGrid } from '../../../../models/image/patch-grid.ts';
 import { readQwenImageConfig, type QwenImageConfig } from '../../../../models/image/qwen-image-config.ts';
 import {
   checkQwenImageSize,
   checkQwenImageText,
   qwenImageRotations,
-  type PatchGrid,
 } from '../../../../models/image/qwen-image-rope.ts';
 import { qwenImage, type QwenImage } from '../../../../models/image/qwen-image.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';

@@ -8,6 +8,7 @@ import {
   SCHEDULER,
   textEncoder,
   TRANSFORMER_FAMILY,
+  classesOf,
 } from '../../blocks/shared-components.ts';
 import {
   byTask,
@@ -51,11 +52,7 @@ export const qwenImage: ImageFamily = {
   },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'QwenImagePipeline',
-        'image-to-image': 'QwenImageImg2ImgPipeline',
-        inpainting: 'QwenImageInpaintPipeline',
-      },
+      classes: classesOf('QwenImage'),
       strength: 'ceil',
       callArguments: byTask(ARGUMENTS),
     },

@@ -2,6 +2,7 @@
 // them. Guidance computes the prompt and the negative prompt as two items of one pass.
 
 import { EngineError } from '../../../../files/error.ts';
+import { ConfigError } from '../../../../models/config-values.ts';
 import { readSanaConfig, type SanaConfig } from '../../../../models/image/sana-config.ts';
 import { sana, type Sana } from '../../../../models/image/sana.ts';
 import { joinTexts, uploadPlaces } from '../../blocks/batch-step.ts';
@@ -92,10 +93,11 @@ export const sanaFamily: ImageFamily = {
 function openSana(components: ComponentAccess): FamilyModel {
   const config = readSanaConfig(components.get('transformer').config, 'transformer/config.json');
   if (config.guidanceScale !== null)
-    throw new EngineError(
+    throw new ConfigError(
       'unsupported',
-      'transformer/config.json: guidance_embeds true is not built for SanaPipeline; choose a checkpoint that has false',
-      { param: 'guidance_embeds' },
+      'transformer/config.json',
+      'guidance_embeds true is not built for SanaPipeline; choose a checkpoint that has false',
+      'guidance_embeds',
     );
   const { channels, hidden, patch, sampleSize, placeScale: scale } = config;
   return openTransformer<Sana>(components, {

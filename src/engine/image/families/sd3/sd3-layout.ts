@@ -13,7 +13,7 @@ import {
   renamedModules,
   type ModuleNames,
 } from '../../layouts/part-layouts.ts';
-import { Shapes } from '../../layouts/shapes.ts';
+import { countNames, Shapes } from '../../layouts/shapes.ts';
 import { t5Layouts } from '../../layouts/t5.ts';
 
 /** Modules with the same tensors under another name. */
@@ -117,9 +117,7 @@ export const SD3_FILES = fileLayouts({
       ],
       rename: {
         of(headers) {
-          let last = 0;
-          while (headers.has(`joint_blocks.${last + 1}.x_block.attn.qkv.weight`)) last++;
-          return originalNames(last);
+          return originalNames(countNames(headers, (i) => `joint_blocks.${i}.x_block.attn.qkv.weight`) - 1);
         },
       },
       configure: sd3Config,

@@ -13,6 +13,7 @@ import { sd3, sd3PlaceIds, sd3Places, type SD3, type SD3Step } from '../../../..
 import type { WeightTable } from '../../../../models/weights.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { clipConfig } from '../../blocks/clip-states.ts';
+import { coarseMasks } from '../../blocks/coarse-masks.ts';
 import type { FamilyModel, RunRequest } from '../../blocks/family.ts';
 import {
   conditionOnce,
@@ -26,8 +27,7 @@ import {
 } from '../../blocks/transformer-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { compute, type ComputeOptions } from '../../recording/compute.ts';
-import { createScalars } from '../../recording/scope.ts';
-import { Scope } from '../../recording/scope.ts';
+import { createScalars, Scope } from '../../recording/scope.ts';
 import { checkLayers, layerGuidance, layerGuidanceNotes } from './sd3-layer-guidance.ts';
 import { checkSD3Encoders, CLIPS, encodeSD3, UNREAD_LAYERS, type TextWidths } from './sd3-texts.ts';
 
@@ -43,7 +43,7 @@ export function openSD3(components: ComponentAccess): FamilyModel {
   return openTransformer<SD3>(components, {
     page: (table) => sd3(config, table),
     latentChannels: config.channels,
-    fillsMasks: fillsMasks(config) && 'coarse',
+    fillsMasks: coarseMasks('transformer/config.json', config.inputs, config.channels),
     sampleSize: { height: config.sampleSize, width: config.sampleSize },
     mostClipSkip: Math.min(...layers) - 1 - UNREAD_LAYERS,
     unreadClipLayers: UNREAD_LAYERS,
@@ -64,17 +64,6 @@ export function openSD3(components: ComponentAccess): FamilyModel {
     },
     step: recordStep,
   });
-}
-
-/** Whether the transformer takes latents, a mask and masked latents instead of latents alone. */
-function fillsMasks({ inputs, channels }: SD3Config): boolean {
-  const withMask = 2 * channels + 1;
-  if (inputs === channels || inputs === withMask) return inputs === withMask;
-  throw new EngineError(
-    'unsupported',
-    `transformer/config.json: in_channels ${inputs} is not built; choose a checkpoint that has ${channels}, or ${withMask} for inpainting`,
-    { param: 'in_channels' },
-  );
 }
 
 /** States of CLIP are padded with zeros to the transformer's width. */

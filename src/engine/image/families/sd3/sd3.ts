@@ -12,6 +12,7 @@ import {
   T5_TOKENIZER,
   textEncoder,
   TRANSFORMER_FAMILY,
+  classesOf,
 } from '../../blocks/shared-components.ts';
 import {
   byTask,
@@ -25,6 +26,7 @@ import {
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
 import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
+import { countNames } from '../../layouts/shapes.ts';
 import { LAYER_GUIDANCE } from './sd3-layer-guidance.ts';
 import { originalNames, SD3_FILES } from './sd3-layout.ts';
 import { openSD3 } from './sd3-model.ts';
@@ -74,8 +76,7 @@ const SECOND =
 const TRANSFORMER: AdapterPart = {
   ...transformerLora(),
   others(tensors) {
-    let layers = 0;
-    while (tensors.has(`transformer_blocks.${layers}.norm1.linear.weight`)) layers++;
+    const layers = countNames(tensors, (i) => `transformer_blocks.${i}.norm1.linear.weight`);
     return [{ rename: originalNames(layers - 1), words: WORDS }];
   },
 };
@@ -98,11 +99,7 @@ export const sd3Family: ImageFamily = {
   },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'StableDiffusion3Pipeline',
-        'image-to-image': 'StableDiffusion3Img2ImgPipeline',
-        inpainting: 'StableDiffusion3InpaintPipeline',
-      },
+      classes: classesOf('StableDiffusion3'),
       strength: 'ceil',
       callArguments: (task) => ({
         ...byTask(ARGUMENTS)(task),

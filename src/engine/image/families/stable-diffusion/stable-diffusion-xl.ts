@@ -1,16 +1,22 @@
 // Stable Diffusion XL, its refiner included: two CLIP text encoders (the refiner has the second alone), a UNet with size embeddings.
 
 import { STABLE_DIFFUSION_XL_FILES } from './stable-diffusion-layout.ts';
-import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { ANY_UNET, clipLora, DEEP_UNET, TO_KEYS, UNET_LORA } from '../../layouts/lora-names.ts';
 import type { ImageFamily } from '../../blocks/family.ts';
-import { CLIP_TOKENIZERS, CONTROLNET, textEncoder } from '../../blocks/shared-components.ts';
-import { CLIP_ENCODERS, CONTROL_FIELDS, UNET_AND_VAE } from './stable-diffusion.ts';
+import {
+  CLIP_TOKENIZERS,
+  CONTROLNET,
+  textEncoder,
+  classesOf,
+  UNET_FAMILY,
+} from '../../blocks/shared-components.ts';
+import { CLIP_ENCODERS, UNET_AND_VAE } from './stable-diffusion.ts';
 import { xlArguments, xlControlArguments } from './unet-arguments.ts';
 import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
 export const stableDiffusionXL: ImageFamily = {
+  ...UNET_FAMILY,
   name: 'stable-diffusion-xl',
   examples: 'XL, turbo, refiner, Playground v2 and v2.5',
   modelIds: /sdxl|stable-diffusion-xl|[-_]xl\b/i,
@@ -21,26 +27,14 @@ export const stableDiffusionXL: ImageFamily = {
     tokenizer_2: CLIP_TOKENIZERS,
     ...UNET_AND_VAE,
   },
-  denoiser: 'unet',
-  autoencoder: 'vae',
-  readAutoencoder,
-  latents: { patch: 1 },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'StableDiffusionXLPipeline',
-        'image-to-image': 'StableDiffusionXLImg2ImgPipeline',
-        inpainting: 'StableDiffusionXLInpaintPipeline',
-      },
+      classes: classesOf('StableDiffusionXL'),
       strength: 'floor',
       callArguments: xlArguments,
     },
     {
-      classes: {
-        'text-to-image': 'StableDiffusionXLControlNetPipeline',
-        'image-to-image': 'StableDiffusionXLControlNetImg2ImgPipeline',
-        inpainting: 'StableDiffusionXLControlNetInpaintPipeline',
-      },
+      classes: classesOf('StableDiffusionXLControlNet'),
       components: { controlnet: CONTROLNET },
       controlScale: { 'image-to-image': 0.8 },
       strength: 'floor',
@@ -63,10 +57,6 @@ export const stableDiffusionXL: ImageFamily = {
       ANY_UNET,
     ],
   },
-  takes: ['guidanceRescale', ...CONTROL_FIELDS],
-  readsWords: true,
-  readsEmphasis: true,
-  sigmas: null,
   files: STABLE_DIFFUSION_XL_FILES,
   open: (components, { settings }) =>
     openUNetModel(components, {

@@ -1,7 +1,6 @@
 // Stable Diffusion 1.x and 2.x, and the latent consistency models distilled from them: one CLIP text encoder, a UNet.
 
 import { STABLE_DIFFUSION_FILES } from './stable-diffusion-layout.ts';
-import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { clipLora, ONLY_CLIP, TO_KEYS, UNET_LORA, FIRST_UNETS } from '../../layouts/lora-names.ts';
 import type { ImageFamily, PipelineComponents } from '../../blocks/family.ts';
 import {
@@ -12,22 +11,14 @@ import {
   IMAGE_PROMPT,
   SCHEDULER,
   textEncoder,
+  classesOf,
+  UNET_FAMILY,
 } from '../../blocks/shared-components.ts';
 import { controlArguments, lcmArguments, sdArguments } from './unet-arguments.ts';
 import { correctScheduler, FEW_STEP_NAMES, sampleSizeOf, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
 export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
-
-/** Fields of requests to models with ControlNets or an IP-Adapter. */
-export const CONTROL_FIELDS = [
-  'controlImages',
-  'controlScale',
-  'controlStart',
-  'controlEnd',
-  'ipAdapterImage',
-  'ipAdapterScale',
-] as const;
 
 export const UNET_AND_VAE: PipelineComponents = {
   unet: {
@@ -43,21 +34,14 @@ export const UNET_AND_VAE: PipelineComponents = {
 };
 
 export const stableDiffusion: ImageFamily = {
+  ...UNET_FAMILY,
   name: 'stable-diffusion',
   examples: '1.x, 2.x, turbo, LCM, inpainting with 4 or 9 channels',
   modelIds: /stable-?diffusion|\bsd[-_]?v?[12]/i,
   components: { text_encoder: CLIP_ENCODERS, tokenizer: CLIP_TOKENIZERS, ...UNET_AND_VAE },
-  denoiser: 'unet',
-  autoencoder: 'vae',
-  readAutoencoder,
-  latents: { patch: 1 },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'StableDiffusionPipeline',
-        'image-to-image': 'StableDiffusionImg2ImgPipeline',
-        inpainting: 'StableDiffusionInpaintPipeline',
-      },
+      classes: classesOf('StableDiffusion'),
       strength: 'floor',
       callArguments: sdArguments,
       correctScheduler,
@@ -72,11 +56,7 @@ export const stableDiffusion: ImageFamily = {
       defaults: { steps: 4, guidance: 8.5 },
     },
     {
-      classes: {
-        'text-to-image': 'StableDiffusionControlNetPipeline',
-        'image-to-image': 'StableDiffusionControlNetImg2ImgPipeline',
-        inpainting: 'StableDiffusionControlNetInpaintPipeline',
-      },
+      classes: classesOf('StableDiffusionControlNet'),
       components: { controlnet: CONTROLNET },
       controlScale: { 'image-to-image': 0.8, inpainting: 0.5 },
       strength: 'floor',
@@ -101,10 +81,6 @@ export const stableDiffusion: ImageFamily = {
       { models: 'Stable Diffusion 2', module: ONLY_CLIP, width: 1024, isVague: true },
     ],
   },
-  takes: ['guidanceRescale', ...CONTROL_FIELDS],
-  readsWords: true,
-  readsEmphasis: true,
-  sigmas: null,
   files: STABLE_DIFFUSION_FILES,
   open: (components) =>
     openUNetModel(components, {

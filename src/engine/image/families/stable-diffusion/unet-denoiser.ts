@@ -20,8 +20,8 @@ import {
 } from '../../recording/compute.ts';
 import { activeIn, type ControlRule } from '../../calls/control.ts';
 import { writeRows, type Predictor } from '../../recording/denoiser.ts';
-import { createScalars, type Scalars } from '../../recording/scope.ts';
-import { Scope } from '../../recording/scope.ts';
+import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
+import type { Step } from '../../schedules/schedule.ts';
 import {
   computeConditions,
   onTape,
@@ -74,16 +74,14 @@ export async function unetPredictor(
     const recording = await recordStep(device, step, active, scope, options);
     recordings.set(active.join(), scope.use(recording));
   }
-  const owner = scope.move();
-  return {
-    run({ inputScale, timestep }, index) {
+  return scope.give({
+    run({ inputScale, timestep }: Step, index: number) {
       scalars.write([inputScale, request.guidance, 1]);
       writeRows(device, time, new Float32Array(batch).fill(timestep));
       return recordings.get(activeOf(index).join())!.run();
     },
     times: () => timesOf(recordings.values()),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+  });
 }
 
 interface RecordedStep {

@@ -1,15 +1,18 @@
 // The model of Stable Diffusion 1.x, 2.x and XL: CLIP states condition a UNet.
 
 import { EngineError } from '../../../../files/error.ts';
+import type { Tensor } from '../../../../gpu/tensor.ts';
 import { readUNetConfig, type UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import { unet, type UNet } from '../../../../models/image/unet/unet.ts';
-import { readClipConfig } from '../../../../models/text/clip/clip-config.ts';
 import type { Json } from '../../../../models/config-values.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
+import { coarseMasks } from '../../blocks/coarse-masks.ts';
+import { clipConfig } from '../../blocks/clip-states.ts';
 import { checkEncoders, encodeClip, type ClipText } from '../../blocks/clip-text.ts';
 import type { ComponentAccess } from '../../components/components.ts';
+import type { ComputeOptions } from '../../recording/compute.ts';
 import { Scope } from '../../recording/scope.ts';
-import type { DenoiserPage, FamilyModel, MaskInput, Prepared, RunRequest } from '../../blocks/family.ts';
+import type { DenoiserPage, FamilyModel, Prepared, RunRequest } from '../../blocks/family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
 import { ControlNets } from './unet-controls.ts';
 import { ImagePrompts } from './unet-image-prompt.ts';
@@ -37,16 +40,15 @@ export function openUNetModel(
   const config = readUNetConfig(json, 'unet/config.json');
   const page = (table: WeightTable) => unet(config, table);
   const encoder = components.has('text_encoder') ? 'text_encoder' : 'text_encoder_2';
-  const { className, config: textJson } = components.get(encoder);
   const unreadClipLayers = xl ? 1 : 0;
-  const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
+  const { layers } = clipConfig(components, encoder);
   const controls = new ControlNets(components, config);
   const imagePrompts = new ImagePrompts(components, config);
   const guides = (guidance: number): boolean => guidance > 1 && config.guidanceDims === null;
 
   return {
     latentChannels: config.outChannels,
-    fillsMasks: fillsMasks(config),
+    fillsMasks: coarseMasks('unet/config.json', config.inChannels, config.outChannels),
     sampleSize: options.sampleSize(json, config.sampleSize),
     mostClipSkip: layers - 1 - unreadClipLayers,
     unreadClipLayers,
@@ -100,12 +102,10 @@ async function prepare(
   const { guidance, guidanceRescale } = values;
   const ids = sizeIds(config, text, request);
   const conditions = { imagePrompt, text, guidance, guidanceRescale, sizeIds: ids, calls };
-  const held = prepared.move();
-  return {
+  return prepared.give({
     tokens: text.tokens,
     load: () => loadDenoiser(opened, request, conditions),
-    [Symbol.dispose]: () => held[Symbol.dispose](),
-  };
+  });
 }
 
 type Conditions = Omit<UNetRequest, 'controls' | 'extra' | 'latents' | 'output'>;
@@ -120,14 +120,12 @@ async function loadDenoiser(
   using loaded = new Scope(device);
   const weights = loaded.use(await components.load('unet', 'denoiser', page, request.options));
   const steering = await controls.load(request, loaded);
-  const owner = loaded.move();
-  return {
-    record(latents, output, extra, way) {
+  return loaded.give({
+    record(latents: Tensor, output: Tensor, extra: Tensor | null, way: ComputeOptions) {
       const given = { ...conditions, controls: steering, extra, latents, output };
       return unetPredictor(device, config, weights.page, given, way);
     },
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+  });
 }
 
 /** Throws bad_request if a second negative prompt is given without a first one, where the missing first one is all zeros. */
@@ -154,17 +152,6 @@ function checkContext({ down }: UNetConfig, columns: number): void {
     'bad_checkpoint',
     `the text encoder gives ${columns} columns, and the unet takes ${other}: give the one that it was trained with`,
     { param: 'text_encoder/config.json' },
-  );
-}
-
-/** UNets for inpainting take latents, a mask and masked latents instead of latents alone. */
-function fillsMasks({ inChannels, outChannels }: UNetConfig): MaskInput | false {
-  const withMask = 2 * outChannels + 1;
-  if (inChannels === outChannels) return false;
-  if (inChannels === withMask) return 'coarse';
-  throw new EngineError(
-    'unsupported',
-    `unet/config.json: in_channels ${inChannels} is not built; choose a checkpoint that has ${outChannels}, or ${withMask} for inpainting`,
   );
 }
 

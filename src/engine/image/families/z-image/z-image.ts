@@ -19,6 +19,7 @@ import {
   SCHEDULER,
   textEncoder,
   TRANSFORMER_FAMILY,
+  classesOf,
 } from '../../blocks/shared-components.ts';
 import {
   combineGuided,
@@ -81,11 +82,7 @@ export const zImage: ImageFamily = {
   },
   pipelines: [
     {
-      classes: {
-        'text-to-image': 'ZImagePipeline',
-        'image-to-image': 'ZImageImg2ImgPipeline',
-        inpainting: 'ZImageInpaintPipeline',
-      },
+      classes: classesOf('ZImage'),
       strength: 'ceil',
       callArguments: byTask(
         {
