@@ -3,11 +3,22 @@
 
 const BLOCK_BYTES = 64;
 
+/** Takes a block of the message, from `at` on, into the state. `words`: room for what the block is expanded to. */
+type Compress = (state: Int32Array, words: Int32Array, bytes: Uint8Array, at: number) => void;
+
 /** Pads the message and feeds whole blocks to `compress`. */
-abstract class BlockHash {
+class BlockHash {
+  readonly #compress: (bytes: Uint8Array, at: number) => void;
+  readonly #state: Int32Array;
   readonly #block = new Uint8Array(BLOCK_BYTES);
   #filled = 0;
   #length = 0;
+
+  constructor(state: Int32Array, words: number, compress: Compress) {
+    const expanded = new Int32Array(words);
+    this.#state = state;
+    this.#compress = (bytes, at) => compress(state, expanded, bytes, at);
+  }
 
   update(bytes: Uint8Array): void {
     this.#length += bytes.length;
@@ -17,10 +28,10 @@ abstract class BlockHash {
       this.#block.set(bytes.subarray(0, at), this.#filled);
       this.#filled += at;
       if (this.#filled < BLOCK_BYTES) return;
-      this.compress(this.#block, 0);
+      this.#compress(this.#block, 0);
       this.#filled = 0;
     }
-    for (; at + BLOCK_BYTES <= bytes.length; at += BLOCK_BYTES) this.compress(bytes, at);
+    for (; at + BLOCK_BYTES <= bytes.length; at += BLOCK_BYTES) this.#compress(bytes, at);
     this.#block.set(bytes.subarray(at));
     this.#filled = bytes.length - at;
   }
@@ -31,12 +42,9 @@ abstract class BlockHash {
     tail.set(this.#block.subarray(0, this.#filled));
     tail[this.#filled] = 0x80;
     new DataView(tail.buffer).setBigUint64(tail.length - 8, BigInt(this.#length) * 8n);
-    for (let at = 0; at < tail.length; at += BLOCK_BYTES) this.compress(tail, at);
-    return [...this.state()].map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
+    for (let at = 0; at < tail.length; at += BLOCK_BYTES) this.#compress(tail, at);
+    return [...this.#state].map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
   }
-
-  protected abstract compress(bytes: Uint8Array, at: number): void;
-  protected abstract state(): Int32Array;
 }
 
 /** The big-endian word at `at`. */
@@ -44,17 +52,16 @@ const wordAt = (bytes: Uint8Array, at: number): number =>
   (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
 
 export class Sha1 extends BlockHash {
-  readonly #state = Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0);
-  readonly #words = new Int32Array(80);
+  constructor() {
+    super(Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0), 80, Sha1.#compress);
+  }
 
-  protected compress(bytes: Uint8Array, at: number): void {
-    const w = this.#words;
+  static #compress(this: void, h: Int32Array, w: Int32Array, bytes: Uint8Array, at: number): void {
     for (let i = 0; i < 16; i++) w[i] = wordAt(bytes, at + 4 * i);
     for (let i = 16; i < 80; i++) {
       const mixed = w[i - 3]! ^ w[i - 8]! ^ w[i - 14]! ^ w[i - 16]!;
       w[i] = (mixed << 1) | (mixed >>> 31);
     }
-    const h = this.#state;
     let [a, b, c, d, e] = h as unknown as [number, number, number, number, number];
     for (let i = 0; i < 80; i++) {
       const part = i < 20 ? 0 : i < 40 ? 1 : i < 60 ? 2 : 3;
@@ -72,20 +79,16 @@ export class Sha1 extends BlockHash {
     h[3]! += d;
     h[4]! += e;
   }
-
-  protected state(): Int32Array {
-    return this.#state;
-  }
 }
 
 const SHA1_ROUNDS = [0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6];
 
 export class Sha256 extends BlockHash {
-  readonly #state = fractionsOfRoots(8, 1 / 2);
-  readonly #words = new Int32Array(64);
+  constructor() {
+    super(fractionsOfRoots(8, 1 / 2), 64, Sha256.#compress);
+  }
 
-  protected compress(bytes: Uint8Array, at: number): void {
-    const w = this.#words;
+  static #compress(this: void, state: Int32Array, w: Int32Array, bytes: Uint8Array, at: number): void {
     for (let i = 0; i < 16; i++) w[i] = wordAt(bytes, at + 4 * i);
     for (let i = 16; i < 64; i++) {
       const x = w[i - 15]!;
@@ -94,7 +97,6 @@ export class Sha256 extends BlockHash {
       const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
       w[i] = (w[i - 16]! + s0 + w[i - 7]! + s1) | 0;
     }
-    const state = this.#state;
     let a = state[0]!;
     let b = state[1]!;
     let c = state[2]!;
@@ -125,10 +127,6 @@ export class Sha256 extends BlockHash {
     state[5]! += f;
     state[6]! += g;
     state[7]! += h;
-  }
-
-  protected state(): Int32Array {
-    return this.#state;
   }
 }
 
