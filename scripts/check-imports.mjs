@@ -11,10 +11,14 @@ import { FAMILIES, FOLDERS, MOST_LOOSE, STOREYS } from './storeys.mjs';
 /** Files that run or add shaders below kernels. */
 const BELOW = ['gpu/adapter-probe.ts', 'gpu/linker.ts'];
 
-/** Words that may occur in one room only. */
+/** Words that may occur in one room only, and those without a room in none. A constructor cannot be `#private`. */
 export const WORDS = [
   { word: /\bGPUDevice\b/, room: 'gpu', message: 'only gpu/ says GPUDevice' },
   { word: /[\w$]\.wgsl\b/, room: 'kernels', except: BELOW, message: 'only kernels/ names a shader' },
+  {
+    word: /(?<=\n *)(?:private|protected) (?!constructor\b)|\bthis\._/,
+    message: 'members that others must not use are `#private`',
+  },
 ];
 
 /** @param {Record<string, string>} sources path below src/ (with /) to text; @returns {string[]} breaches as `src/path:line message` */

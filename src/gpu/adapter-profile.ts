@@ -105,24 +105,29 @@ export interface AdapterProfile {
 
 const GIB = 2 ** 30;
 
+/** What profiles have in common, until a family or a model asks for other kernels. */
+const ALIKE = {
+  family: null,
+  subgroupSize: null,
+  activations: 'float',
+  sharedRows: 64,
+  loadsAhead: true,
+  decodeQueries: 8,
+  promptSums: 16,
+} as const;
+
 /**
  * llvmpipe, SwiftShader, WARP. A load costs as much as many multiplications, and a barrier costs a hundred of them: hence larger
  * tiles, an undivided K, and one subgroup per workgroup.
  */
 export const CPU: AdapterProfile = {
+  ...ALIKE,
   name: 'cpu',
-  family: null,
-  subgroupSize: null,
   columnLanes: 8,
   tileRows: { usual: 24, winograd: 32 },
   matvecRows: null,
   sharedTiles: null,
-  activations: 'float',
   rowLanes: null,
-  sharedRows: 64,
-  loadsAhead: true,
-  decodeQueries: 8,
-  promptSums: 16,
   attendSums: null,
   splits: null,
   dispatchWork: null,
@@ -151,19 +156,13 @@ export const CPU: AdapterProfile = {
 
 /** Cards: dedicated memory, tens of thousands of lanes. */
 const DISCRETE: AdapterProfile = {
+  ...ALIKE,
   name: 'discrete',
-  family: null,
-  subgroupSize: null,
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },
   matvecRows: 8,
   sharedTiles: 256,
-  activations: 'float',
   rowLanes: 256,
-  sharedRows: 64,
-  loadsAhead: true,
-  decodeQueries: 8,
-  promptSums: 16,
   // With four scores for each query and what is loaded meanwhile, a lane has 96 to 180 registers.
   attendSums: 64,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
@@ -237,6 +236,11 @@ function canPin(
 /** The profile with kernels that sum in the same order in all rows. */
 export function withOnePhase(profile: AdapterProfile): AdapterProfile {
   return { ...profile, matvecRows: null, sharedTiles: null };
+}
+
+/** Returns the initial budget in bytes if the caller sets none. `free`: bytes of the host. */
+export function firstBudget({ memory: { freeShare, least } }: AdapterProfile, free: number): number {
+  return Math.max(least, Math.floor(free * freeShare));
 }
 
 /** Share of the host's free memory that weights beside the device may take; the rest is for everything else that runs meanwhile. */

@@ -1,7 +1,7 @@
 // Checks of a dispatch when it is recorded: operands and arguments by name, tensors of the tape and of its device, binding sizes and
 // workgroup counts.
 
-import { BindingError } from './binding-error.ts';
+import { BindingError } from './gpu-error.ts';
 import { sameNames } from './args.ts';
 import type { Device } from './device.ts';
 import type { Dispatch, Groups } from './dispatch.ts';

@@ -7,7 +7,7 @@ import type { ProbedAdapter } from './adapter-probe.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { checkLanguage, readCapabilities, type Capabilities } from './capabilities.ts';
-import { toEngineError } from './device-error.ts';
+import { toEngineError } from './gpu-error.ts';
 import { HostBuffers } from './host-buffers.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
 import { DeviceMemory, PLAIN_REMEDIES } from './memory.ts';

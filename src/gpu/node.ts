@@ -3,29 +3,17 @@
 import { readFileSync } from 'node:fs';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
-import { probeAdapter } from './adapter-probe.ts';
-import { hostBudget, type AdapterProfile } from './adapter-profile.ts';
-import { checkChoices, chosenProfile, type KernelChoices } from './chosen-profile.ts';
-import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from './find-adapter.ts';
-import { Device } from './device.ts';
+import type { Device, DeviceSettings } from './device.ts';
+import { chooseAdapter, findAdapters, type FoundAdapter } from './find-adapter.ts';
 import { freeHostMemory } from './free-memory.ts';
-import type { MemoryRemedies } from './memory.ts';
-import { withoutRefusedSizes } from './pinned-subgroups.ts';
+import { startDevice, type DeviceOptions } from './start-device.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
-export interface OpenDeviceOptions extends KernelChoices {
-  /** Part of the adapter's name, or its index. */
-  adapter?: string;
-  /**
-   * Budget in bytes; left out: a share of free memory on a CPU adapter, otherwise an estimate that is raised by trying to allocate.
-   */
-  memoryBudget?: number;
+export { destroyDevices } from './start-device.ts';
+
+export interface OpenDeviceOptions extends DeviceOptions, Pick<DeviceSettings, 'bindingLimit' | 'portable'> {
   /** Whether Dawn validates calls and shaders check bounds; 'calls': Dawn validates, and shaders are those of a device that is not safe. */
   safe?: boolean | 'calls';
-  bindingLimit?: number;
-  portable?: boolean;
-  /** Remedies in errors of memory. */
-  remedies?: MemoryRemedies;
 }
 
 // Source: Dawn's Toggles.cpp. Lazy clearing would zero every buffer at its first partial write. Workgroup memory is never zeroed, so that tests find
@@ -97,18 +85,6 @@ export async function listAdapters(): Promise<AdapterSummary[]> {
   return (await find(flagsOf(true))).map(({ summary }) => summary);
 }
 
-const opened = new Set<{ destroy(): void }>();
-let leaving = false;
-
-/**
- * For a thread that is about to end, since a pending promise of Dawn would crash the process. Destroys every device, which settles
- * its promises soon, and prevents further ones from being opened.
- */
-export function destroyDevices(): void {
-  leaving = true;
-  for (const device of opened) device.destroy();
-}
-
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const found = await find(flagsOf(options.safe));
   if (found.length === 0) {
@@ -117,47 +93,10 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
       'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
     );
   }
-  const { adapter, languageFeatures, ...chosen } = chooseAdapter(found, options.adapter);
-  checkChoices(chosen.summary, options, languageFeatures);
-  const gpu = await requestDevice(adapter);
-  const summary = await whileOpen(gpu, () => withoutRefusedSizes(gpu, chosen.summary));
-  const probed = await whileOpen(gpu, () => probeAdapter(gpu, readShader, summary));
-  const profile = chosenProfile(summary, options);
-  const memoryBudget = options.memoryBudget ?? firstBudget(profile);
-  const device = new Device(gpu, {
-    ...options,
-    profile,
-    memoryBudget,
-    hostBudget: hostBudget(profile, freeHostMemory(), memoryBudget),
-    mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
+  return startDevice(chooseAdapter(found, options.adapter), options, {
     shaders: readShader,
-    languageFeatures,
-    summary,
-    probed,
+    freeBytes: freeHostMemory,
   });
-  opened.add(device);
-  void device.lost.then(() => opened.delete(device));
-  return device;
-}
-
-/** Runs the first work on a device, which `destroyDevices` ends. Destroys the device if it fails. */
-async function whileOpen<T>(gpu: GPUDevice, run: () => Promise<T>): Promise<T> {
-  opened.add(gpu);
-  try {
-    if (leaving) throw new Error('no device is opened any more');
-    return await run();
-  } catch (cause) {
-    gpu.destroy();
-    if (leaving) throw new EngineError('cancelled', 'the process is ending', { cause });
-    throw cause;
-  } finally {
-    opened.delete(gpu);
-  }
-}
-
-/** Returns the initial budget in bytes if the caller sets none. */
-export function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
-  return Math.max(least, Math.floor(freeHostMemory() * freeShare));
 }
 
 const shaderCache = new Map<string, string>();

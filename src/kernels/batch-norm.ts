@@ -2,8 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Extent, Tensor } from '../gpu/tensor.ts';
-import { stripsOf } from './row-strips.ts';
-import { walkers } from './walkers.ts';
+import { dispatchQuads } from './row-strips.ts';
 
 /** Statistics of each channel. */
 export interface Statistics {
@@ -33,18 +32,16 @@ function record(
   undo: boolean,
 ): Tensor {
   const { columns } = mean;
-  const tape = tapeOf(x);
-  const y = tape.tensor([...shape, columns]);
+  const y = tapeOf(x).tensor([...shape, columns]);
   if (columns > x.columns || variance.columns !== columns || y.rows({}) !== x.rows({}))
     throw new Error(`batchNorm: [${x.shape.join(', ')}] to [${y.shape.join(', ')}]`);
-  for (const strip of stripsOf(tape, [x, y], Infinity)) {
-    const quads = (strip.count({}) * y.stride) / 4;
-    tape.dispatch('batch-norm.wgsl', {
-      params: { UNDO: undo },
-      args: { x_quads: x.stride / 4, y_quads: y.stride / 4, columns, all_quads: quads, eps },
-      bind: { x: strip.of(x), mean, variance, y: strip.of(y) },
-      groups: () => walkers(tape, quads),
-    });
-  }
+  const shared = { x_quads: x.stride / 4, y_quads: y.stride / 4, columns, eps };
+  dispatchQuads('batch-norm.wgsl', {
+    strips: { x, y },
+    params: { UNDO: undo },
+    args: (_, rows) => ({ ...shared, all_quads: rows * shared.y_quads }),
+    bind: { mean, variance },
+    quads: shared.y_quads,
+  });
   return y;
 }

@@ -1,7 +1,8 @@
 // Counts invalid values of a checkpoint's tensor before a kernel packs or widens them.
 
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
+import { runOnce } from './run-once.ts';
+import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import { storedBlock, type NumberSource, type ScaleSource, type SourceFormat } from './formats.ts';
 
@@ -52,25 +53,27 @@ export function checkValues(
   const quads = bytes / CHECKED_BYTES;
   const fewest = Math.ceil(quads / device.capabilities.maxWorkgroups / WORKGROUP);
   const each = WORKGROUP * Math.max(QUADS_EACH, fewest);
-  const tape = new Tape(device, {});
   const stored = source && storedBlock(source);
   const { infinity, oversize } = limitsOf(source);
-  tape.dispatch('check-values.wgsl', {
-    params: { PAIRS: stored === null && source !== null && source !== 'f32' },
-    args: { quads, infinity, oversize, each, tensor },
-    bind: { raw, counts },
-    groups: () => [Math.ceil(quads / each)],
-  });
   const into = { raw, counts, tensor };
-  if (stored?.nan !== undefined)
-    checkBlocks(tape, { bytes: 1, scalesAt: [0], limit: stored.nan, width: 7 }, { ...into, blocks: values });
-  else if (stored && stored.scaleType !== 'tensor') {
-    const invalid = NO_SCALE[stored.scaleType];
-    checkBlocks(tape, { ...stored, ...invalid }, { ...into, blocks: values / stored.values });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  runOnce(device, (tape) => {
+    tape.dispatch('check-values.wgsl', {
+      params: { PAIRS: stored === null && source !== null && source !== 'f32' },
+      args: { quads, infinity, oversize, each, tensor },
+      bind: { raw, counts },
+      groups: () => [Math.ceil(quads / each)],
+    });
+    if (stored?.nan !== undefined)
+      checkBlocks(
+        tape,
+        { bytes: 1, scalesAt: [0], limit: stored.nan, width: 7 },
+        { ...into, blocks: values },
+      );
+    else if (stored && stored.scaleType !== 'tensor') {
+      const invalid = NO_SCALE[stored.scaleType];
+      checkBlocks(tape, { ...stored, ...invalid }, { ...into, blocks: values / stored.values });
+    }
+  });
 }
 
 function limitsOf(source: SourceFormat | ScaleSource | null): { infinity: number; oversize: number } {

@@ -2,20 +2,16 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { walkers } from './walkers.ts';
-import { stripsOf } from './row-strips.ts';
+import { dispatchQuads } from './row-strips.ts';
 
 /** x clamped to ±range. */
 export function clampTo(x: Tensor, range: number): Tensor {
-  const tape = tapeOf(x);
-  const y = tape.tensor(x.shape);
-  for (const strip of stripsOf(tape, [x, y], Infinity)) {
-    const quads = (strip.count(tape.capacity) * x.stride) / 4;
-    tape.dispatch('clamp.wgsl', {
-      args: { quads, range },
-      bind: { x: strip.of(x), y: strip.of(y) },
-      groups: () => walkers(tape, quads),
-    });
-  }
+  const y = tapeOf(x).tensor(x.shape);
+  const quads = x.stride / 4;
+  dispatchQuads('clamp.wgsl', {
+    strips: { x, y },
+    args: (_, rows) => ({ quads: rows * quads, range }),
+    quads,
+  });
   return y;
 }

@@ -3,8 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { cutPixels, view } from './pixels.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 /** A copy of the values in a new tensor. */
 export function copy(x: Tensor): Tensor {
@@ -96,7 +95,6 @@ function copyRows(x: Tensor, xFirst: number, xStep: 0 | 1, y: Tensor, yFirst: nu
     const from = { first: xFirst + first * xStep, last: xFirst + (last - 1) * xStep + 1 };
     const to = { first: yFirst + first, last: yFirst + last };
     const [xView, yView] = [view(tape, x, from), view(tape, y, to)];
-    const groups = Math.ceil(((last - first) * quads) / WORKGROUP);
     tape.dispatch('copy-rows.wgsl', {
       args: {
         quads,
@@ -106,7 +104,7 @@ function copyRows(x: Tensor, xFirst: number, xStep: 0 | 1, y: Tensor, yFirst: nu
         y_first: to.first - yView.first,
       },
       bind: { x: xView.operand, y: yView.operand },
-      groups: () => [Math.min(groups, tape.device.capabilities.maxWorkgroups)],
+      groups: () => walkers(tape, (last - first) * quads),
     });
   }
 }

@@ -1,10 +1,7 @@
 // Rows of embeddings that are not in a model's matrix, in place of those of texts of a fixed number of tokens.
 
-import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { stripsOf } from './row-strips.ts';
-
-const WORKGROUP = 64;
+import { dispatchQuads } from './row-strips.ts';
 
 /** Id of the first row of `extra`; above those of all models. */
 export const FIRST_EXTRA_ID = 2 ** 24;
@@ -19,16 +16,13 @@ export function embedExtra(y: Tensor, ids: Tensor, extra: Tensor, positions: Ten
     throw new Error(
       `embedExtra: rows of ${extra.columns} columns and positions of ${positions.columns} for ${y.columns}`,
     );
-  const tape = tapeOf(y);
   const quads = y.stride / 4;
-  for (const strip of stripsOf(tape, [y], Infinity)) {
-    const rows = strip.count({});
-    const groups = Math.ceil((rows * quads) / WORKGROUP);
-    tape.dispatch('embed-extra.wgsl', {
-      args: { tokens, ids_stride: ids.stride, rows, quads, first: FIRST_EXTRA_ID, first_row: strip.firstRow },
-      bind: { ids, extra, positions, y: strip.of(y) },
-      groups: () => [Math.min(groups, tape.device.capabilities.maxWorkgroups)],
-    });
-  }
+  const shared = { tokens, ids_stride: ids.stride, quads, first: FIRST_EXTRA_ID };
+  dispatchQuads('embed-extra.wgsl', {
+    strips: { y },
+    args: ({ firstRow }, rows) => ({ ...shared, rows, first_row: firstRow }),
+    bind: { ids, extra, positions },
+    quads,
+  });
   return y;
 }

@@ -4,8 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { stripsOf } from './row-strips.ts';
-
-const WORKGROUP = 64;
+import { spread } from './walkers.ts';
 
 /**
  * Columns of a, then silu(gate) · value: `gated` begins with the `columns` columns of the gate, and those of the value follow; a
@@ -19,8 +18,7 @@ export function gatedConcat(a: Tensor, gated: Columns, columns: number): Tensor 
     throw new Error(`gatedConcat: [${a.shape.join(', ')}] and ${columns} of [${x.shape.join(', ')}]`);
   const y = tape.tensor([...a.shape.slice(0, -1), a.columns + columns]);
   for (const strip of stripsOf(tape, [a, x, y], Infinity)) {
-    const groups = Math.ceil((strip.count({}) * y.stride) / 4 / WORKGROUP);
-    const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
+    const rows = strip.count({});
     tape.dispatch('gated-concat.wgsl', {
       args: {
         a_columns: a.columns / 4,
@@ -29,10 +27,10 @@ export function gatedConcat(a: Tensor, gated: Columns, columns: number): Tensor 
         x_quads: stride,
         first,
         y_quads: y.stride / 4,
-        rows: strip.count({}),
+        rows,
       },
       bind: { a: strip.of(a), x: strip.of(x), y: strip.of(y) },
-      groups: () => [across, Math.ceil(groups / across)],
+      groups: () => spread(tape, (rows * y.stride) / 4),
     });
   }
   return y;

@@ -3,7 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
-import { stripsOf } from './row-strips.ts';
+import { dispatchRows } from './row-strips.ts';
 
 const WORKGROUP = 32;
 
@@ -12,16 +12,13 @@ const WORKGROUP = 32;
  * [rows, columns / 2]
  */
 export function gated(x: Tensor, activation: Activation, gateFirst = true): Tensor {
-  const tape = tapeOf(x);
-  const y = tape.tensor([...x.shape.slice(0, -1), x.columns / 2]);
+  const y = tapeOf(x).tensor([...x.shape.slice(0, -1), x.columns / 2]);
   const pairs = paddedColumns(y.columns) / 2;
-  for (const strip of stripsOf(tape, [x, y])) {
-    tape.dispatch('gated.wgsl', {
-      params: { ACTIVATION: activation, GATE_FIRST: gateFirst },
-      args: { x_quads: x.stride / 4, y_pairs: pairs },
-      bind: { x: strip.of(x), y: strip.of(y) },
-      groups: (sizes) => [Math.ceil(pairs / WORKGROUP), strip.count(sizes)],
-    });
-  }
+  dispatchRows('gated.wgsl', {
+    strips: { x, y },
+    params: { ACTIVATION: activation, GATE_FIRST: gateFirst },
+    args: { x_quads: x.stride / 4, y_pairs: pairs },
+    across: Math.ceil(pairs / WORKGROUP),
+  });
   return y;
 }

@@ -3,7 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { BLOCK } from './matrix-windows.ts';
-import { stripsOf } from './row-strips.ts';
+import { dispatchRows } from './row-strips.ts';
 
 /** Words of a block of f16, and those after the last block that hold the row's factor. */
 const BLOCK_WORDS = BLOCK / 2;
@@ -15,15 +15,9 @@ const FACTOR_WORDS = 4;
  * x [rows, k] → u32 [rows, 16 · blocks + 4]
  */
 export function halveRows(x: Tensor): Tensor {
-  const tape = tapeOf(x);
   const blocks = Math.ceil(x.columns / BLOCK);
-  const y = tape.tensor([...x.shape.slice(0, -1), blocks * BLOCK_WORDS + FACTOR_WORDS], 'u32');
-  for (const strip of stripsOf(tape, [x, y])) {
-    tape.dispatch('halve-rows.wgsl', {
-      args: { x_quads: x.stride / 4, quads: Math.ceil(x.columns / 4), y_quads: y.stride / 4, blocks },
-      bind: { x: strip.of(x), y: strip.of(y) },
-      groups: (sizes) => [strip.count(sizes)],
-    });
-  }
+  const y = tapeOf(x).tensor([...x.shape.slice(0, -1), blocks * BLOCK_WORDS + FACTOR_WORDS], 'u32');
+  const args = { x_quads: x.stride / 4, quads: Math.ceil(x.columns / 4), y_quads: y.stride / 4, blocks };
+  dispatchRows('halve-rows.wgsl', { strips: { x, y }, args });
   return y;
 }

@@ -3,10 +3,10 @@
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf, type Strip } from './row-strips.ts';
+import { walkers } from './walkers.ts';
 
 /** Limit on the terms of one dispatch. */
 const MOST_TERMS = 5;
-const WORKGROUP = 64;
 
 /**
  * Σ coefficients[i] · terms[i]; terms of one shape, coefficients f32. `notFinite` (u32 [1]) becomes 1 if a value of the result is
@@ -24,15 +24,13 @@ export function linearCombination(
   const y = tape.tensor(model.shape);
   const quads = model.stride / 4;
   for (const strip of stripsOf(tape, [model, y], Infinity)) {
-    const groups = (rows: number) =>
-      Math.min(Math.ceil((rows * quads) / WORKGROUP), tape.device.capabilities.maxWorkgroups);
     for (let first = 0; first < terms.length; first += MOST_TERMS) {
       const some = terms.slice(first, first + MOST_TERMS);
       tape.dispatch('linear-combination.wgsl', {
         params: { TERMS: some.length, CONTINUES: first > 0 },
         args: { quads: strip.count(tape.capacity) * quads, first },
         bind: { ...operands(some, strip, coefficients), coefficients, y: strip.of(y), not_finite: notFinite },
-        groups: (sizes) => [groups(strip.count(sizes))],
+        groups: (sizes) => walkers(tape, strip.count(sizes) * quads),
       });
     }
   }

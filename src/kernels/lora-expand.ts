@@ -4,7 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
 import { loraShrink } from './lora-shrink.ts';
 import type { Matrix } from './matrix.ts';
-import { stripsOf } from './row-strips.ts';
+import { dispatchRows } from './row-strips.ts';
 
 const WORKGROUP = 32;
 
@@ -23,16 +23,14 @@ function adaptersOf(x: Tensor): Region {
 
 /** y = scale · B · A · x, or y += that, in place; zeros for a row without an adapter; x [rows, k], y [rows, columns] → y */
 export function loraExpand(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
-  const tape = tapeOf(x);
   const adapters = adaptersOf(x);
   const shrunk = loraShrink(x, weight, adapters);
-  for (const strip of stripsOf(tape, [shrunk, y])) {
-    tape.dispatch('lora-expand.wgsl', {
-      params: { ADD: add },
-      args: { x_quads: shrunk.stride / 4, y_quads: y.stride / 4, first_row: strip.firstRow },
-      bind: { x: strip.of(shrunk), y: strip.of(y), adapters, factors: weight.lora!.region },
-      groups: (sizes) => [Math.ceil(y.stride / 4 / WORKGROUP), strip.count(sizes)],
-    });
-  }
+  dispatchRows('lora-expand.wgsl', {
+    strips: { x: shrunk, y },
+    params: { ADD: add },
+    args: ({ firstRow }) => ({ x_quads: shrunk.stride / 4, y_quads: y.stride / 4, first_row: firstRow }),
+    bind: { adapters, factors: weight.lora!.region },
+    across: Math.ceil(y.stride / 4 / WORKGROUP),
+  });
   return y;
 }

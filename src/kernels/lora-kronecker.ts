@@ -2,6 +2,7 @@
 
 import type { Tape } from '../gpu/tape.ts';
 import type { FloatRows } from './lora-product.ts';
+import { spread } from './walkers.ts';
 
 /** y += scale · (left ⊗ right), from row `firstRow` of the product on; a `left` of one value adds `right`. */
 export function loraKronecker(
@@ -11,8 +12,7 @@ export function loraKronecker(
   right: FloatRows,
   { scale, firstRow = 0 }: { scale: number; firstRow?: number },
 ): void {
-  const groups = Math.ceil((y.rows * y.columns) / 64);
-  const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
+  const groups = spread(tape, y.rows * y.columns);
   tape.dispatch('lora-kronecker.wgsl', {
     args: {
       rows: y.rows,
@@ -21,10 +21,10 @@ export function loraKronecker(
       left_columns: left.columns,
       right_rows: right.rows,
       right_columns: right.columns,
-      across: 64 * across,
+      across: 64 * groups[0],
       scale,
     },
     bind: { left: left.region, right: right.region, y: y.region },
-    groups: () => [across, Math.ceil(groups / across)],
+    groups: () => groups,
   });
 }

@@ -3,6 +3,7 @@
 import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { FloatRows } from './lora-product.ts';
+import { spread } from './walkers.ts';
 
 export interface Magnitudes {
   /** f32 */
@@ -21,12 +22,11 @@ export function loraMagnitude(
   { region, first, byInput }: Magnitudes,
 ): void {
   const { rows, columns } = y;
-  const groups = Math.ceil((rows * columns) / 64);
-  const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
+  const groups = spread(tape, rows * columns);
   tape.dispatch('lora-magnitude.wgsl', {
     params: { BY_INPUT: byInput !== null },
-    args: { rows, columns, taps: byInput?.taps ?? 1, first_magnitude: first, across: 64 * across },
+    args: { rows, columns, taps: byInput?.taps ?? 1, first_magnitude: first, across: 64 * groups[0] },
     bind: { changed, original, squares, magnitudes: region, y: y.region },
-    groups: () => [across, Math.ceil(groups / across)],
+    groups: () => groups,
   });
 }

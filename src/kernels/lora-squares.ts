@@ -3,6 +3,7 @@
 import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { FloatRows } from './lora-product.ts';
+import { spread } from './walkers.ts';
 
 /** f32: one for each row of `x` in place of what is there; with `byInput`, one for each input, added to what is there. */
 export function loraSquares(
@@ -13,11 +14,10 @@ export function loraSquares(
 ): void {
   const taps = byInput?.taps ?? 1;
   const parts = byInput ? x.columns / taps : x.rows;
-  const across = Math.min(parts, tape.device.capabilities.maxWorkgroups);
   tape.dispatch('lora-squares.wgsl', {
     params: { BY_INPUT: byInput !== null },
     args: { rows: x.rows, columns: x.columns, taps },
     bind: { x: x.region, squares },
-    groups: () => [across, Math.ceil(parts / across)],
+    groups: () => spread(tape, parts, 1),
   });
 }

@@ -7,7 +7,7 @@ import type { Extent, Tensor } from '../gpu/tensor.ts';
 import { BLOCK, type Matrix } from './matrix.ts';
 import { isDecode, slicesOf, type RowNorm } from './matvec.ts';
 import { rmsnorm } from './rmsnorm.ts';
-import { stripsOf, type Strip } from './row-strips.ts';
+import { dispatchRows, type Strip } from './row-strips.ts';
 
 /** Most rows that products norm wholly themselves. */
 const MOST_ROWS = 4;
@@ -104,13 +104,11 @@ function scaledRows({ x, weight, eps }: NormedRows): ScaledRows {
   const scaled = tape.tensor(x.shape);
   const rates = tape.tensor([...x.shape.slice(0, -1), 1]);
   const blocks = x.stride / BLOCK;
-  for (const strip of stripsOf(tape, [x, scaled, rates])) {
-    tape.dispatch('normed.wgsl', {
-      params: { SLICES: slicesOf(blocks) },
-      args: { blocks, columns: x.columns, eps },
-      bind: { x: strip.of(x), weight, y: strip.of(scaled), rates: strip.of(rates) },
-      groups: (sizes) => [strip.count(sizes)],
-    });
-  }
+  dispatchRows('normed.wgsl', {
+    strips: { x, y: scaled, rates },
+    params: { SLICES: slicesOf(blocks) },
+    args: { blocks, columns: x.columns, eps },
+    bind: { weight },
+  });
   return { scaled, rates };
 }

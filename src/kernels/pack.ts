@@ -1,10 +1,10 @@
 // Packs rows of a checkpoint's tensors into the layout of a matrix.
 
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
-import { BLOCK, reaches, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
+import { BLOCK, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
+import { writePart } from './part-windows.ts';
 
 export interface PackedChunk {
   raw: Region;
@@ -18,23 +18,19 @@ export interface PackedChunk {
 /** Packs the rows of `raw`, in the checkpoint's format, that belong to a part, into the windows that they reach; quantizes if a window's format requires it. */
 export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk: PackedChunk): void {
   const { ks } = chunk;
-  const tape = new Tape(device, {});
-  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    const { name, packing } = window.format;
-    if (!window.format.sources.includes(chunk.source))
-      throw new Error(`${name} is not packed from ${chunk.source}`);
+  const numbers = {
+    WINOGRAD: matrix.winograd,
+    TRANSPOSED: ks !== undefined,
+    FRAMES: matrix.time.frames,
+    FRAME: matrix.time.frame,
+  };
+  writePart(device, matrix, part, (window) => {
+    const { name, packing, sources } = window.format;
+    if (!sources.includes(chunk.source)) throw new Error(`${name} is not packed from ${chunk.source}`);
     const isStored = packing === 'stored';
-    tape.dispatch(isStored ? 'repack.wgsl' : 'pack.wgsl', {
-      params: isStored
-        ? { W: chunk.source }
-        : {
-            W: name,
-            SOURCE: chunk.source,
-            WINOGRAD: matrix.winograd,
-            TRANSPOSED: ks !== undefined,
-            FRAMES: matrix.time.frames,
-            FRAME: matrix.time.frame,
-          },
+    return {
+      shader: isStored ? 'repack.wgsl' : 'pack.wgsl',
+      params: isStored ? { W: chunk.source } : { W: name, SOURCE: chunk.source, ...numbers },
       args: {
         rows: chunk.rows,
         k: ks?.count ?? matrix.k,
@@ -43,18 +39,10 @@ export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk
         blocks: matrix.blocks,
         first_row: chunk.firstRow - part.firstRow,
         row_step: part.rowStep ?? 1,
-        part_rows: part.rows,
-        unit: part.placement.unit,
-        unit_stride: part.placement.unitStride,
-        first_column: part.placement.firstColumn,
-        first_group: window.firstGroup,
-        groups: window.groups,
       },
       bind: { raw: chunk.raw, ...weightOperands(window) },
-      groups: () => [Math.ceil(chunk.rows / 64), ks ? Math.ceil(ks.count / BLOCK) : matrix.blocks],
-    });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+      rows: chunk.rows,
+      down: ks ? Math.ceil(ks.count / BLOCK) : matrix.blocks,
+    };
+  });
 }

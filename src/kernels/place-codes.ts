@@ -1,9 +1,9 @@
 // Lays out codes that a tensor of its own holds in words, bit for bit.
 
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
-import { reaches, type Matrix, type MatrixPart } from './matrix.ts';
+import type { Matrix, MatrixPart } from './matrix.ts';
+import { writePart } from './part-windows.ts';
 
 /**
  * Order of codes in words of 32 bits: rows: [rows][k words]; pairs: so, with the first of two k's in the upper half of a byte; columns:
@@ -27,15 +27,14 @@ export interface CodeChunk {
 
 /** Writes the codes of a chunk that belong to a part into the windows that it reaches. */
 export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chunk: CodeChunk): void {
-  const tape = new Tape(device, {});
   const { raw, layout, signed, rows, firstRow, count, places } = chunk;
-  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    const { bits } = window.format;
+  const isByRow = layout === 'rows' || layout === 'pairs';
+  const rowsAtOnce = isByRow ? count : rows;
+  writePart(device, matrix, part, ({ format: { bits }, codes }) => {
     const per = 32 / bits;
-    const isByRow = layout === 'rows' || layout === 'pairs';
     const ks = isByRow ? matrix.k : layout === 'columns' ? count * per : count;
-    const rowsAtOnce = isByRow ? count : rows;
-    tape.dispatch('place-codes.wgsl', {
+    return {
+      shader: 'place-codes.wgsl',
       params: { LAYOUT: layout, BITS: bits, SIGNED: signed, PLACES: places ? 'ordered' : 'in-order' },
       args: {
         rows: rowsAtOnce,
@@ -43,18 +42,10 @@ export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chu
         first_k: isByRow ? 0 : layout === 'columns' ? firstRow * per : firstRow,
         words: isByRow ? matrix.k / per : layout === 'columns' ? rows : rows / per,
         blocks: matrix.blocks,
-        part_rows: part.rows,
-        unit: part.placement.unit,
-        unit_stride: part.placement.unitStride,
-        first_column: part.placement.firstColumn,
-        first_group: window.firstGroup,
-        groups: window.groups,
       },
-      bind: { raw, codes: window.codes, ...(places ? { places } : {}) },
-      groups: () => [Math.ceil(rowsAtOnce / 64), ks / per],
-    });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+      bind: { raw, codes, ...(places ? { places } : {}) },
+      rows: rowsAtOnce,
+      down: ks / per,
+    };
+  });
 }

@@ -2,10 +2,10 @@
 
 import type { Params } from '../gpu/linker.ts';
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { NumberSource } from './formats.ts';
-import { BLOCK, reaches, type Matrix, type MatrixPart } from './matrix.ts';
+import { BLOCK, type Matrix, type MatrixPart } from './matrix.ts';
+import { writePart } from './part-windows.ts';
 
 /** Rows and groups of k's that a chunk holds, and the distance of their values in it. */
 export interface GroupChunk {
@@ -75,35 +75,24 @@ function dispatch(
   chunk: GroupChunk,
   { shader, params, zero }: { shader: string; params: (bits: number) => Params; zero: number },
 ): void {
-  const tape = new Tape(device, {});
-  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    const { bits, scale } = window.format;
-    tape.dispatch(shader, {
-      params: { ...params(bits), SCALED_KS: scale!.block, SCALE_WORDS: scale!.bytes * WORDS_OF_BYTE },
-      args: {
-        rows: chunk.rows,
-        first_row: chunk.firstRow - part.firstRow,
-        k_groups: chunk.groups,
-        first_k_group: chunk.firstGroup,
-        group_ks: chunk.groupKs,
-        k: matrix.k,
-        first_k: part.firstK ?? 0,
-        scales_of_row: (matrix.blocks * BLOCK) / scale!.block,
-        row_stride: chunk.rowStride,
-        group_stride: chunk.groupStride,
-        zero,
-        part_rows: part.rows,
-        unit: part.placement.unit,
-        unit_stride: part.placement.unitStride,
-        first_column: part.placement.firstColumn,
-        first_group: window.firstGroup,
-        groups: window.groups,
-      },
-      bind: { raw: chunk.raw, scales: window.scales! },
-      groups: () => [Math.ceil(chunk.rows / 64), chunk.groups],
-    });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  writePart(device, matrix, part, ({ format: { bits, scale }, scales }) => ({
+    shader,
+    params: { ...params(bits), SCALED_KS: scale!.block, SCALE_WORDS: scale!.bytes * WORDS_OF_BYTE },
+    args: {
+      rows: chunk.rows,
+      first_row: chunk.firstRow - part.firstRow,
+      k_groups: chunk.groups,
+      first_k_group: chunk.firstGroup,
+      group_ks: chunk.groupKs,
+      k: matrix.k,
+      first_k: part.firstK ?? 0,
+      scales_of_row: (matrix.blocks * BLOCK) / scale!.block,
+      row_stride: chunk.rowStride,
+      group_stride: chunk.groupStride,
+      zero,
+    },
+    bind: { raw: chunk.raw, scales: scales! },
+    rows: chunk.rows,
+    down: chunk.groups,
+  }));
 }

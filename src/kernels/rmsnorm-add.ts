@@ -3,7 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
-import { stripsOf } from './row-strips.ts';
+import { dispatchRows } from './row-strips.ts';
 import { rowKernel } from './wide-row.ts';
 
 const KERNELS = { narrow: 'rmsnorm-add.wgsl', wide: 'rmsnorm-add-wide.wgsl' };
@@ -20,30 +20,21 @@ export function rmsnormAdd(
   residual: Tensor,
   scalar: Tensor | null = null,
 ): Tensor {
-  const tape = tapeOf(x);
   const gates = gate && quadsOf(gate);
-  const kernel = rowKernel(tape, KERNELS, x.stride / 4);
-  for (const strip of stripsOf(tape, [x, residual])) {
-    tape.dispatch(kernel.shader, {
-      params: { ...kernel.params, GATE: gates ? 'tanh' : 'none', WHOLE: scalar ? 'scalar' : 'plain' },
-      args: {
-        quads: x.stride / 4,
-        columns: x.columns,
-        eps,
-        first_row: strip.firstRow,
-        item_rows: gates ? rowsPerItem(x, gates.x) : 1,
-        gate_quads: gates?.stride ?? 0,
-        gate_first: gates?.first ?? 0,
-      },
-      bind: {
-        x: strip.of(x),
-        weight,
-        y: strip.of(residual),
-        ...(gates ? { gate: gates.x } : {}),
-        ...(scalar ? { scalar } : {}),
-      },
-      groups: (sizes) => [strip.count(sizes)],
-    });
-  }
+  const kernel = rowKernel(tapeOf(x), KERNELS, x.stride / 4);
+  dispatchRows(kernel.shader, {
+    strips: { x, y: residual },
+    params: { ...kernel.params, GATE: gates ? 'tanh' : 'none', WHOLE: scalar ? 'scalar' : 'plain' },
+    args: ({ firstRow }) => ({
+      quads: x.stride / 4,
+      columns: x.columns,
+      eps,
+      first_row: firstRow,
+      item_rows: gates ? rowsPerItem(x, gates.x) : 1,
+      gate_quads: gates?.stride ?? 0,
+      gate_first: gates?.first ?? 0,
+    }),
+    bind: { weight, ...(gates ? { gate: gates.x } : {}), ...(scalar ? { scalar } : {}) },
+  });
   return residual;
 }

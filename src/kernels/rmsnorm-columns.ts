@@ -2,7 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { stripsOf } from './row-strips.ts';
+import { dispatchRows } from './row-strips.ts';
 import { rowKernel } from './wide-row.ts';
 
 const KERNELS = { narrow: 'rmsnorm-columns.wgsl', wide: 'rmsnorm-columns-wide.wgsl' };
@@ -17,15 +17,12 @@ export function rmsnormColumns(
 ): Tensor {
   if (first % 4 !== 0 || weight.columns % 4 !== 0 || first + weight.columns > x.columns)
     throw new Error(`rmsnorm: ${weight.columns} columns from ${first} on, of ${x.columns}`);
-  const tape = tapeOf(x);
-  const kernel = rowKernel(tape, KERNELS, weight.columns / 4);
-  for (const strip of stripsOf(tape, addend ? [x, addend] : [x])) {
-    tape.dispatch(kernel.shader, {
-      params: { ...kernel.params, ADDEND: addend ? 'columns' : 'none' },
-      args: { stride: x.stride / 4, first: first / 4, quads: weight.columns / 4, eps },
-      bind: { x: strip.of(x), weight, ...(addend ? { addend: strip.of(addend) } : {}) },
-      groups: (sizes) => [strip.count(sizes)],
-    });
-  }
+  const kernel = rowKernel(tapeOf(x), KERNELS, weight.columns / 4);
+  dispatchRows(kernel.shader, {
+    strips: addend ? { x, addend } : { x },
+    params: { ...kernel.params, ADDEND: addend ? 'columns' : 'none' },
+    args: { stride: x.stride / 4, first: first / 4, quads: weight.columns / 4, eps },
+    bind: { weight },
+  });
   return x;
 }

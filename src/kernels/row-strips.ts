@@ -1,7 +1,9 @@
 // Tensors above the binding limit are processed strip by strip: in ranges of rows that fit one binding of each tensor.
 
-import type { Operand, Tape } from '../gpu/tape.ts';
+import type { Params } from '../gpu/linker.ts';
+import { tapeOf, type Groups, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { walkers } from './walkers.ts';
 
 export interface Strip {
   firstRow: number;
@@ -41,6 +43,50 @@ export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1, 
       count: (sizes) => Math.max(0, Math.min(strip.rows, first.rows(sizes) - firstRow)),
     };
   });
+}
+
+/** The dispatches of a kernel over strips. */
+interface StripDispatch {
+  /** Operands of equal numbers of rows, of which a dispatch binds strips; the first is on the tape. */
+  strips: Readonly<Record<string, Tensor>>;
+  params?: Params;
+  /** Arguments, or those of a strip and its rows at the tape's capacity. */
+  args: Record<string, number> | ((strip: Strip, rows: number) => Record<string, number>);
+  /** Operands that are bound whole. */
+  bind?: Readonly<Record<string, Operand>>;
+}
+
+/** Records a kernel for each strip, with `across` workgroups for each row. */
+export function dispatchRows(
+  shader: string,
+  { across, ...dispatch }: StripDispatch & { across?: number },
+): void {
+  record(shader, dispatch, 1, (_, rows) => (across === undefined ? [rows] : [across, rows]));
+}
+
+/** Like dispatchRows, for a kernel whose lanes walk through the quads of a strip, so many a row, with a stride. */
+export function dispatchQuads(
+  shader: string,
+  { quads, ...dispatch }: StripDispatch & { quads: number },
+): void {
+  record(shader, dispatch, Infinity, (tape, rows) => walkers(tape, rows * quads));
+}
+
+function record(
+  shader: string,
+  { strips, params, args, bind }: StripDispatch,
+  groupRows: number,
+  groups: (tape: Tape, rows: number) => Groups,
+): void {
+  const tensors = Object.entries(strips);
+  const tape = tapeOf(tensors[0]![1]);
+  for (const strip of stripsOf(tape, Object.values(strips), groupRows))
+    tape.dispatch(shader, {
+      ...(params && { params }),
+      args: typeof args === 'function' ? args(strip, strip.count(tape.capacity)) : args,
+      bind: { ...Object.fromEntries(tensors.map(([name, tensor]) => [name, strip.of(tensor)])), ...bind },
+      groups: (sizes) => groups(tape, strip.count(sizes)),
+    });
 }
 
 /** Parts of the rows of x and of picked ones, and what a kernel that reads those needs: `lib/pick.*.wgsl`. */

@@ -3,9 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
-import { stripsOf } from './row-strips.ts';
-
-const WORKGROUP = 64;
+import { dispatchQuads } from './row-strips.ts';
 
 /** scale · x + shift */
 export function scaleShift(x: Tensor, scale: number, shift: number): Tensor {
@@ -24,18 +22,13 @@ interface Range {
 }
 
 function record(x: Tensor, activation: Activation | 'none', range: Range): Tensor {
-  const tape = tapeOf(x);
-  const y = tape.tensor(x.shape);
+  const y = tapeOf(x).tensor(x.shape);
   const quads = x.stride / 4;
-  for (const strip of stripsOf(tape, [x, y], Infinity)) {
-    const groups = (rows: number) =>
-      Math.min(Math.ceil((rows * quads) / WORKGROUP), tape.device.capabilities.maxWorkgroups);
-    tape.dispatch('scale-shift.wgsl', {
-      params: { ACTIVATION: activation },
-      args: { quads, columns: x.columns, all_quads: strip.rows * quads, ...range },
-      bind: { x: strip.of(x), y: strip.of(y) },
-      groups: (sizes) => [groups(strip.count(sizes))],
-    });
-  }
+  dispatchQuads('scale-shift.wgsl', {
+    strips: { x, y },
+    params: { ACTIVATION: activation },
+    args: ({ rows }) => ({ quads, columns: x.columns, all_quads: rows * quads, ...range }),
+    quads,
+  });
   return y;
 }

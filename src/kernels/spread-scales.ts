@@ -1,10 +1,10 @@
 // Scales of codes that stand in a tensor of their own.
 
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { NumberSource } from './formats.ts';
-import { reaches, type Matrix, type MatrixPart } from './matrix.ts';
+import type { Matrix, MatrixPart } from './matrix.ts';
+import { writePart } from './part-windows.ts';
 
 /** k's of a scale as packed. */
 export const SCALED_KS = 128;
@@ -22,54 +22,28 @@ export function spreadScales(
   part: MatrixPart,
   { raw, source, tiles }: { raw: Region; source: NumberSource; tiles: ScaleTiles },
 ): void {
-  const tape = new Tape(device, {});
   const blocks = matrix.k / SCALED_KS;
-  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    tape.dispatch('spread-scales.wgsl', {
-      params: { SOURCE: source },
-      args: {
-        part_rows: part.rows,
-        first_row: part.firstRow,
-        row_step: part.rowStep ?? 1,
-        tile_rows: tiles.rows,
-        tile_blocks: tiles.blocks,
-        blocks,
-        unit: part.placement.unit,
-        unit_stride: part.placement.unitStride,
-        first_column: part.placement.firstColumn,
-        first_group: window.firstGroup,
-        groups: window.groups,
-      },
-      bind: { raw, scales: window.scales! },
-      groups: () => [Math.ceil(part.rows / 64), blocks],
-    });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  writePart(device, matrix, part, ({ scales }) => ({
+    shader: 'spread-scales.wgsl',
+    params: { SOURCE: source },
+    args: { ...rowsOf(part), tile_rows: tiles.rows, tile_blocks: tiles.blocks, blocks },
+    bind: { raw, scales: scales! },
+    rows: part.rows,
+    down: blocks,
+  }));
 }
 
 /** Writes the exponents of a part, bytes for each row and 32 k's of which `raw` holds all, into the windows that it reaches. */
 export function spreadExponents(device: Device, matrix: Matrix, part: MatrixPart, raw: Region): void {
-  const tape = new Tape(device, {});
-  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    tape.dispatch('spread-exponents.wgsl', {
-      args: {
-        part_rows: part.rows,
-        first_row: part.firstRow,
-        row_step: part.rowStep ?? 1,
-        blocks: matrix.blocks,
-        unit: part.placement.unit,
-        unit_stride: part.placement.unitStride,
-        first_column: part.placement.firstColumn,
-        first_group: window.firstGroup,
-        groups: window.groups,
-      },
-      bind: { raw, scales: window.scales! },
-      groups: () => [Math.ceil(part.rows / 64), matrix.blocks],
-    });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  writePart(device, matrix, part, ({ scales }) => ({
+    shader: 'spread-exponents.wgsl',
+    args: { ...rowsOf(part), blocks: matrix.blocks },
+    bind: { raw, scales: scales! },
+    rows: part.rows,
+    down: matrix.blocks,
+  }));
+}
+
+function rowsOf({ firstRow, rowStep = 1 }: MatrixPart): Record<string, number> {
+  return { first_row: firstRow, row_step: rowStep };
 }

@@ -28,11 +28,12 @@ const F16 = { scalesAt: [0], scaleType: 'f16' } as const;
 const F16_PAIR = { ...F16, scalesAt: [0, 2] } as const;
 const E8M0 = { scalesAt: [0], scaleType: 'e8m0' } as const;
 const E4M3 = { integers: false, scalesAt: [0], scaleType: 'tensor', dtype: 'F8_E4M3', nan: 0x7f } as const;
+const FLOATS = { integers: false, values: 32, bits: 4, step: 8 } as const;
+const E2M1 = { ...FLOATS, scale: { block: 32, bytes: 1 }, rule: '2^exponent · float of E2M1' } as const;
 const Q2_K = { values: 256, bytes: 84, scalesAt: [80, 82] } as const;
 const Q3_K = { values: 256, bytes: 110, scalesAt: [108] } as const;
 const Q6_K = { values: 256, bytes: 210, scalesAt: [208] } as const;
-/** Scales of 8, 16 and 32 bits for 32 k's. */
-const BYTE = { block: 32, bytes: 1 };
+/** Scales of 16 and 32 bits for 32 k's. */
 const HALF = { block: 32, bytes: 2 };
 const PAIR = { block: 32, bytes: 4 };
 /** A scale of 32 bits for 128 k's. */
@@ -57,52 +58,20 @@ export const STORED_BLOCKS = {
   q4_k: { ...F16_PAIR, values: 256, bytes: 144, bits: 4, step: 8, scale: MINIMA, rule: TWO_LEVELS },
   q5_k: { ...F16_PAIR, values: 256, bytes: 176, bits: 5, step: 8, scale: MINIMA, rule: TWO_LEVELS },
   q6_k: { ...F16, ...Q6_K, bits: 6, step: 8, scale: SIGNED, rule: 'd · scale · (code - 32)' },
-  iq4_nl: {
-    ...F16,
-    values: 32,
-    bytes: 18,
-    bits: 4,
-    step: 8,
-    scale: HALF,
-    integers: false,
-    rule: 'scale · table[code]',
-  },
+  iq4_nl: { ...F16, ...FLOATS, bytes: 18, scale: HALF, rule: 'scale · table[code]' },
   iq4_xs: {
     ...F16,
+    ...FLOATS,
     values: 256,
     bytes: 136,
-    bits: 4,
-    step: 8,
     scale: SIGNED_BYTES,
-    integers: false,
     rule: 'd · scale · table[code]',
   },
   // A scale in f32 for 128 k's.
   e4m3: { ...E4M3, values: 128, bytes: 128, bits: 8, step: 4, scale: FLOAT, rule: 'scale · float of E4M3' },
-  mxfp4: {
-    ...E8M0,
-    values: 32,
-    bytes: 17,
-    bits: 4,
-    step: 8,
-    scale: BYTE,
-    integers: false,
-    rule: '2^exponent · float of E2M1',
-  },
+  mxfp4: { ...E8M0, ...E2M1, bytes: 17 },
   // An exponent for 32 k's, in another tensor.
-  e2m1: {
-    scaleType: 'tensor',
-    scalesAt: [0],
-    dtype: 'F4',
-    packedAs: 'mxfp4',
-    values: 32,
-    bytes: 16,
-    bits: 4,
-    step: 8,
-    scale: BYTE,
-    integers: false,
-    rule: '2^exponent · float of E2M1',
-  },
+  e2m1: { ...E2M1, scaleType: 'tensor', scalesAt: [0], dtype: 'F4', packedAs: 'mxfp4', bytes: 16 },
 } as const satisfies Record<string, StoredBlock>;
 
 export type StoredName = keyof typeof STORED_BLOCKS;

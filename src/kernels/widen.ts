@@ -1,10 +1,11 @@
 // Widens numbers of a checkpoint's tensors to f32, into a vector or a table.
 
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
+import { runOnce } from './run-once.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
 import type { Placement } from './matrix.ts';
+import { spread } from './walkers.ts';
 
 /** A vector or a table of f32 without memory. */
 export function floatTensor(shape: number[]): Tensor {
@@ -21,24 +22,20 @@ export function widen(
   placement: Placement,
   chunk: { raw: Region; source: SourceFormat; size: number; skip?: number; step?: number; plus?: number },
 ): void {
-  const tape = new Tape(device, {});
-  const groups = Math.ceil(chunk.size / 64);
-  const across = Math.min(groups, device.capabilities.maxWorkgroups);
-  tape.dispatch('widen.wgsl', {
-    params: { SOURCE: chunk.source },
-    args: {
-      skip: chunk.skip ?? 0,
-      step: chunk.step ?? 1,
-      size: chunk.size,
-      unit: placement.unit,
-      unit_stride: placement.unitStride,
-      first: placement.firstColumn,
-      plus: chunk.plus ?? 0,
-    },
-    bind: { raw: chunk.raw, y },
-    groups: () => [across, Math.ceil(groups / across)],
-  });
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  runOnce(device, (tape) =>
+    tape.dispatch('widen.wgsl', {
+      params: { SOURCE: chunk.source },
+      args: {
+        skip: chunk.skip ?? 0,
+        step: chunk.step ?? 1,
+        size: chunk.size,
+        unit: placement.unit,
+        unit_stride: placement.unitStride,
+        first: placement.firstColumn,
+        plus: chunk.plus ?? 0,
+      },
+      bind: { raw: chunk.raw, y },
+      groups: () => spread(tape, chunk.size),
+    }),
+  );
 }

@@ -2,12 +2,12 @@
 // planes, multiplied plane by plane with weights that were transformed when they were packed, and transformed back; some megabytes
 // of planes at a time. For CPUs, where a convolution's cost is its products.
 
-import type { Groups, Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { epilogueOf, isUpsampled, pixelsOf, type Convolution } from './convolution.ts';
 import { weightOperands } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
 import { tilingOf, type Tiled } from './tiling.ts';
+import { spread } from './walkers.ts';
 
 const PLANES = 16;
 /**
@@ -83,7 +83,7 @@ function recordInput(conv: Convolution, tiles: Tiles, x: View, inputs: Tensor): 
       x_first: x.first,
     },
     bind: { x: x.operand, planes: inputs },
-    groups: invocations(tape, (tiles.last - tiles.first) * xQuads),
+    groups: () => spread(tape, (tiles.last - tiles.first) * xQuads),
   });
 }
 
@@ -142,13 +142,6 @@ function recordOutput(conv: Convolution, tiles: Tiles, strip: Pixels, products: 
       y_first: y.first,
     },
     bind: { planes: products, y: y.operand, ...bind },
-    groups: invocations(tape, (tiles.last - tiles.first) * quads),
+    groups: () => spread(tape, (tiles.last - tiles.first) * quads),
   });
-}
-
-/** Workgroups of 64 invocations, in two dimensions if one is too small. */
-function invocations(tape: Tape, count: number): () => Groups {
-  const groups = Math.ceil(count / 64);
-  const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
-  return () => [across, Math.ceil(groups / across)];
 }

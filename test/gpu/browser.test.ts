@@ -1,15 +1,15 @@
 // The initial budget of a device in a page, by profile and by the memory that the browser reports.
 
 import { expect, it } from 'vitest';
-import { PROFILES } from '../../src/gpu/adapter-profile.ts';
-import { firstBudget } from '../../src/gpu/browser.ts';
+import { firstBudget, PROFILES } from '../../src/gpu/adapter-profile.ts';
+import { freeBytes } from '../../src/gpu/browser.ts';
 
 const GIB = 2 ** 30;
 const budgets = (deviceMemory?: number): Record<string, number> =>
   Object.fromEntries(
     PROFILES.map((profile) => [
       profile.name,
-      Math.round((firstBudget(profile, deviceMemory) / GIB) * 10) / 10,
+      Math.round((firstBudget(profile, freeBytes(deviceMemory)) / GIB) * 10) / 10,
     ]),
   );
 

@@ -2,12 +2,13 @@
 // tiny model costs, and WebGPU keeps pipelines with their device.
 
 import { setMaxListeners } from 'node:events';
-import type { AdapterProfile } from '../../src/gpu/adapter-profile.ts';
+import { firstBudget, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { withResolvers } from '../../src/engine/async/resolvers.ts';
 import { withChoices } from '../../src/gpu/chosen-profile.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
+import { freeHostMemory } from '../../src/gpu/free-memory.ts';
 import type { Params } from '../../src/gpu/linker.ts';
-import { firstBudget, openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import { openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
 
 /** GPU devices of this process by what they were asked for, open until it ends. */
 const kept = new Map<string, Promise<Device>>();
@@ -121,7 +122,7 @@ function keptDevice(
   return new KeptDevice(gpu, {
     ...options,
     profile: withChoices(profile, options),
-    memoryBudget: options.memoryBudget ?? firstBudget(profile),
+    memoryBudget: options.memoryBudget ?? firstBudget(profile, freeHostMemory()),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
     summary,

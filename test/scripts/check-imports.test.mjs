@@ -56,6 +56,18 @@ describe('the direction of imports', () => {
   });
 });
 
+describe('members of classes', () => {
+  it('wants #private in place of TypeScript’s words and of underscores', () => {
+    const breach = (text) => check('gpu/a.ts', `class A {\n${text}\n}`);
+    expect(breach('  private spent = 0;')).toEqual([
+      'src/gpu/a.ts:2 members that others must not use are `#private`',
+    ]);
+    expect(breach('  protected abstract state(): number;')).toHaveLength(1);
+    expect(breach('  f() { return this._spent; }')).toHaveLength(1);
+    expect(breach("  #spent = 'private means';\n  private constructor() {}")).toEqual([]);
+  });
+});
+
 describe('circles of imports', () => {
   const twoFiles = (first, second) => checkImports({ 'gpu/a.ts': first, 'gpu/b.ts': second });
 

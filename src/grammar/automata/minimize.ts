@@ -81,41 +81,42 @@ function refine({ classCount, next, accept }: RawDfa, live: number[], work: Comp
 class Partition {
   /** [indices]: the block of each index. */
   readonly blockOf: Int32Array;
-  private readonly members: Int32Array;
+  readonly #members: Int32Array;
   /** [indices]: place of each index in `members`. */
-  private readonly place: Int32Array;
+  readonly #place: Int32Array;
   /** [blocks]: range of `members`. */
-  private readonly from: number[];
-  private readonly to: number[];
+  readonly #from: number[];
+  readonly #to: number[];
   /** [blocks]: number of marked members, which are moved to the front of the block. */
-  private readonly marked: number[] = [0, 0];
+  readonly #marked: number[] = [0, 0];
   /** Blocks with marked members. */
-  private touched: number[] = [];
+  #touched: number[] = [];
 
   /** Two blocks: the indices for which `isSecond` holds are the second. */
   constructor(count: number, isSecond: (index: number) => boolean) {
-    this.members = Int32Array.from({ length: count }, (_, i) => i);
-    this.members.sort((a, b) => Number(isSecond(a)) - Number(isSecond(b)));
-    this.place = new Int32Array(count);
-    this.members.forEach((index, at) => (this.place[index] = at));
-    const cut = this.members.findIndex(isSecond);
-    this.from = [0, cut];
-    this.to = [cut, count];
+    this.#members = Int32Array.from({ length: count }, (_, i) => i);
+    this.#members.sort((a, b) => Number(isSecond(a)) - Number(isSecond(b)));
+    this.#place = new Int32Array(count);
+    this.#members.forEach((index, at) => (this.#place[index] = at));
+    const cut = this.#members.findIndex(isSecond);
+    this.#from = [0, cut];
+    this.#to = [cut, count];
     this.blockOf = new Int32Array(count);
-    for (let at = cut; at < count; at++) this.blockOf[this.members[at]!] = 1;
+    for (let at = cut; at < count; at++) this.blockOf[this.#members[at]!] = 1;
   }
 
   membersOf(block: number): Int32Array {
-    return this.members.slice(this.from[block], this.to[block]);
+    return this.#members.slice(this.#from[block], this.#to[block]);
   }
 
   mark(index: number): void {
-    const { members, place } = this;
+    const members = this.#members;
+    const place = this.#place;
     const block = this.blockOf[index]!;
-    const front = this.from[block]! + this.marked[block]!;
+    const front = this.#from[block]! + this.#marked[block]!;
     const at = place[index]!;
     if (at < front) return;
-    if (this.marked[block]!++ === 0) this.touched.push(block);
+    if (this.#marked[block]!++ === 0) this.#touched.push(block);
     const other = members[front]!;
     members[at] = other;
     place[other] = at;
@@ -125,8 +126,9 @@ class Partition {
 
   /** Splits the blocks of which some members are marked; the smaller half is a new block, which is added to `made`. */
   splitMarked(made: number[]): void {
-    const { from, to, marked, blockOf, members } = this;
-    for (const block of this.touched) {
+    const { blockOf } = this;
+    const [from, to, marked, members] = [this.#from, this.#to, this.#marked, this.#members];
+    for (const block of this.#touched) {
       const cut = from[block]! + marked[block]!;
       marked[block] = 0;
       if (cut === to[block]!) continue;
@@ -139,7 +141,7 @@ class Partition {
       for (let at = from[added]!; at < to[added]!; at++) blockOf[members[at]!] = added;
       made.push(added);
     }
-    this.touched = [];
+    this.#touched = [];
   }
 }
 

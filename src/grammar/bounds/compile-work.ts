@@ -31,11 +31,6 @@ export class CompileWork {
     this.#nextCheck = this.#checkAt();
   }
 
-  /** Steps so far. */
-  get spent(): number {
-    return this.#spent;
-  }
-
   /** Whether the compilation was ended from outside. */
   get isStopped(): boolean {
     return this.#isStopped;

@@ -11,17 +11,17 @@ const CROSSING_STEPS = 6_000_000;
 export const NODE_STEPS = 150;
 
 export class WorkBudget {
-  private spent = 0;
+  #spent = 0;
 
   /** Starts the count for another mask or token. */
   begin(): void {
-    this.spent = 0;
+    this.#spent = 0;
   }
 
   /** Throws bad_request where the budget is exceeded. */
   spend(steps: number): void {
-    this.spent += steps;
-    if (this.spent <= MOST_STEPS) return;
+    this.#spent += steps;
+    if (this.#spent <= MOST_STEPS) return;
     throw new GrammarError(
       'bad_request',
       'the grammar has too many ways to go on at one place of the text: make its repetitions and alternatives fewer',
@@ -31,6 +31,6 @@ export class WorkBudget {
 
   /** Whether too much is spent to look at further tokens that cross into the next lexeme. */
   get isCrossingOver(): boolean {
-    return this.spent > CROSSING_STEPS;
+    return this.#spent > CROSSING_STEPS;
   }
 }

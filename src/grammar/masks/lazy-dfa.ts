@@ -24,38 +24,38 @@ export class LazyDfa {
   filled = new Uint8Array(FIRST_ROWS);
   /** [rows]: 1 where the lexeme is complete. */
   complete = new Uint8Array(FIRST_ROWS);
-  private readonly lexeme: Lexeme;
-  private readonly onGrow: (bytes: number) => void;
-  private readonly rows = new Map<number, number>();
+  readonly #lexeme: Lexeme;
+  readonly #onGrow: (bytes: number) => void;
+  readonly #rows = new Map<number, number>();
   /** [rows]: the lexeme's state. */
-  private readonly states: number[] = [];
+  readonly #states: number[] = [];
 
   /** `onGrow` is called with the bytes of each allocation. */
   constructor(lexeme: Lexeme, onGrow: (bytes: number) => void) {
-    this.lexeme = lexeme;
-    this.onGrow = onGrow;
+    this.#lexeme = lexeme;
+    this.#onGrow = onGrow;
     onGrow(this.next.byteLength);
   }
 
   get isFull(): boolean {
-    return this.states.length > MOST_ROWS;
+    return this.#states.length > MOST_ROWS;
   }
 
   /** The row of a state of the lexeme. */
   row(state: number): number {
-    let row = this.rows.get(state);
+    let row = this.#rows.get(state);
     if (row === undefined) {
-      this.rows.set(state, (row = this.states.push(state) - 1));
-      if (row === this.filled.length) this.grow();
-      this.complete[row] = Number(isComplete(this.lexeme, state));
+      this.#rows.set(state, (row = this.#states.push(state) - 1));
+      if (row === this.filled.length) this.#grow();
+      this.complete[row] = Number(isComplete(this.#lexeme, state));
     }
     return row;
   }
 
   fill(row: number): void {
-    const { lexeme } = this;
+    const lexeme = this.#lexeme;
     const { decoder, decoderStates } = lexeme;
-    const state = this.states[row]!;
+    const state = this.#states[row]!;
     const entries = new Int32Array(WIDTH).fill(DEAD);
     const from = (state % decoderStates) * 256;
     for (let byte = 0, of = -1; byte < 256; byte++) {
@@ -80,9 +80,9 @@ export class LazyDfa {
     return this.next.subarray(row * WIDTH + 256, (row + 1) * WIDTH).includes(MIXED);
   }
 
-  private grow(): void {
+  #grow(): void {
     this.next = doubled(this.next);
-    this.onGrow(this.next.byteLength / 2);
+    this.#onGrow(this.next.byteLength / 2);
     this.filled = doubled(this.filled);
     this.complete = doubled(this.complete);
   }

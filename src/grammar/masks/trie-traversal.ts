@@ -23,45 +23,47 @@ export class TrieTraversal {
   exitCount = 0;
   /** Nodes that the last run() visited. */
   visited = 0;
-  private readonly classTries: ByteClassTries;
+  readonly #classTries: ByteClassTries;
   /** [depth]: row of the lazy DFA on the current path. */
-  private readonly rowAt: Int32Array;
+  readonly #rowAt: Int32Array;
 
   constructor(trie: Trie) {
     this.trie = trie;
-    this.classTries = createByteClassTries(trie);
-    this.positions = trie.nodes + this.classTries.nodes;
-    this.rowAt = new Int32Array(trie.deepest + 1);
+    this.#classTries = createByteClassTries(trie);
+    this.positions = trie.nodes + this.#classTries.nodes;
+    this.#rowAt = new Int32Array(trie.deepest + 1);
     this.tokens = new Int32Array(trie.nodes);
     this.exits = new Int32Array(trie.nodes);
   }
 
   /** The position to start from for all tokens. */
   root(dfa: LazyDfa, state: number): number {
-    const { trie, classTries } = this;
-    return trie.nodes + (dfa.distinguishesClasses(dfa.row(state)) ? classTries.second : 0);
+    return this.trie.nodes + (dfa.distinguishesClasses(dfa.row(state)) ? this.#classTries.second : 0);
   }
 
   /** Traverses the subtree of position `from`, where the lexeme is in `state`. */
   run(from: number, dfa: LazyDfa, state: number, range: LengthRange): void {
-    const { trie, classTries, rowAt } = this;
+    const { trie } = this;
+    const classTries = this.#classTries;
+    const rowAt = this.#rowAt;
     this.tokenCount = 0;
     this.exitCount = 0;
     this.visited = 0;
     if (from < trie.nodes) {
       rowAt[trie.depth[from]!] = dfa.row(state);
-      this.runBytes(from + 1, trie.subtreeEnd[from]!, dfa, range);
+      this.#runBytes(from + 1, trie.subtreeEnd[from]!, dfa, range);
     } else {
       const node = from - trie.nodes;
       rowAt[classTries.depth[node]!] = dfa.row(state);
-      this.runClasses(node + 1, classTries.subtreeEnd[node]!, dfa, range);
+      this.#runClasses(node + 1, classTries.subtreeEnd[node]!, dfa, range);
     }
   }
 
   /** Nodes `from` to `to` of the byte trie, in preorder. */
-  private runBytes(from: number, to: number, dfa: LazyDfa, { above, most }: LengthRange): void {
+  #runBytes(from: number, to: number, dfa: LazyDfa, { above, most }: LengthRange): void {
     const { byte, depth, subtreeEnd, token, longest } = this.trie;
-    const { rowAt, tokens, exits } = this;
+    const rowAt = this.#rowAt;
+    const { tokens, exits } = this;
     let { next, filled, complete } = dfa;
     let { tokenCount, exitCount, visited } = this;
     for (let node = from; node < to;) {
@@ -94,10 +96,11 @@ export class TrieTraversal {
   }
 
   /** Nodes `from` to `to` of the tries over byte classes, in preorder. */
-  private runClasses(from: number, to: number, dfa: LazyDfa, range: LengthRange): void {
-    const { label, depth, subtreeEnd, longest, tokenFrom } = this.classTries;
+  #runClasses(from: number, to: number, dfa: LazyDfa, range: LengthRange): void {
+    const { label, depth, subtreeEnd, longest, tokenFrom } = this.#classTries;
     const { above, most } = range;
-    const { rowAt, tokens, exits } = this;
+    const rowAt = this.#rowAt;
+    const { tokens, exits } = this;
     const offset = this.trie.nodes;
     for (let node = from; node < to;) {
       this.visited++;
@@ -110,7 +113,7 @@ export class TrieTraversal {
       if (dfa.filled[row] === 0) dfa.fill(row);
       const after = dfa.next[row * WIDTH + label[node]!]!;
       if (after < 0) {
-        if (after === MIXED) this.runMembers(node, dfa, range);
+        if (after === MIXED) this.#runMembers(node, dfa, range);
         node = subtreeEnd[node]!;
         continue;
       }
@@ -125,18 +128,18 @@ export class TrieTraversal {
   }
 
   /** The subtrees of the nodes of the byte trie that a node over byte classes stands for. */
-  private runMembers(node: number, dfa: LazyDfa, range: LengthRange): void {
-    const { members, memberFrom } = this.classTries;
+  #runMembers(node: number, dfa: LazyDfa, range: LengthRange): void {
+    const { members, memberFrom } = this.#classTries;
     const { subtreeEnd } = this.trie;
     for (let i = memberFrom[node]!; i < memberFrom[node + 1]!; i++)
-      this.runBytes(members[i]!, subtreeEnd[members[i]!]!, dfa, range);
+      this.#runBytes(members[i]!, subtreeEnd[members[i]!]!, dfa, range);
   }
 
   /** The nodes of the byte trie that a position stands for. */
   nodesOf(position: number): Int32Array {
     const { nodes } = this.trie;
     if (position < nodes) return Int32Array.of(position);
-    const { members, memberFrom } = this.classTries;
+    const { members, memberFrom } = this.#classTries;
     return members.subarray(memberFrom[position - nodes], memberFrom[position - nodes + 1]);
   }
 
@@ -147,7 +150,7 @@ export class TrieTraversal {
       for (let id = token[position]!; id >= 0; id = sameBytes[id]!) bits[id >>> 5]! |= 1 << (id & 31);
       return;
     }
-    const { tokens, tokenFrom } = this.classTries;
+    const { tokens, tokenFrom } = this.#classTries;
     const to = tokenFrom[position - nodes + 1]!;
     for (let i = tokenFrom[position - nodes]!; i < to; i++) bits[tokens[i]! >>> 5]! |= 1 << (tokens[i]! & 31);
   }
@@ -159,7 +162,7 @@ export class TrieTraversal {
       for (let id = token[position]!; id >= 0; id = sameBytes[id]!) to.push(id);
       return;
     }
-    const { tokens, tokenFrom } = this.classTries;
+    const { tokens, tokenFrom } = this.#classTries;
     const end = tokenFrom[position - nodes + 1]!;
     for (let i = tokenFrom[position - nodes]!; i < end; i++) to.push(tokens[i]!);
   }
@@ -168,7 +171,7 @@ export class TrieTraversal {
   tokensAt(position: number): number {
     const { nodes } = this.trie;
     if (position < nodes) return 1;
-    const { tokenFrom } = this.classTries;
+    const { tokenFrom } = this.#classTries;
     return tokenFrom[position - nodes + 1]! - tokenFrom[position - nodes]!;
   }
 }

@@ -7,10 +7,10 @@ import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/disk/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
-import { hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
+import { firstBudget, hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
 import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
 import { freeHostMemory } from '../../gpu/free-memory.ts';
-import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
+import { listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
 import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
@@ -32,7 +32,7 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
   // A system that cannot load the GPU binding has no adapter, either.
   const [like] = await listAdapters().catch(() => []);
   const profile = like ? chosenProfile(like, options) : withChoices(INTEGRATED, options);
-  const { memoryBudget = firstBudget(profile) } = options;
+  const { memoryBudget = firstBudget(profile, freeHostMemory()) } = options;
   const { path, isRemote, openFolder } = await locate(options, signal);
   const place: PlanPlace = {
     isRemote,

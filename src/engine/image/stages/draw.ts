@@ -4,7 +4,7 @@
 
 import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
-import { BindingError } from '../../../gpu/binding-error.ts';
+import { BindingError } from '../../../gpu/gpu-error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { assertWanted, NotFiniteError, type ComputeOptions } from '../recording/compute.ts';

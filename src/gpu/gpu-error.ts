@@ -1,4 +1,4 @@
-// The error that a tape throws for a tensor that the adapter cannot bind.
+// Errors of tapes and of the GPU layer as errors of the engine.
 
 import { EngineError } from '../files/error.ts';
 
@@ -13,4 +13,11 @@ export class BindingError extends EngineError {
     this.bytes = bytes;
     this.limit = limit;
   }
+}
+
+/** Converts an uncaptured error of the GPU layer to an EngineError; running out of memory keeps its code. */
+export function toEngineError(error: GPUError): EngineError {
+  return error instanceof GPUOutOfMemoryError
+    ? new EngineError('out_of_memory', `the GPU is out of memory (${error.message})`)
+    : new EngineError('internal', `the GPU layer reported: ${error.message}`);
 }
