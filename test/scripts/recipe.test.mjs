@@ -1,9 +1,19 @@
 // Recipes of goldens: the numbers that scripts/reference/draws.py draws, the forms of an entry, and when files are made anew.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import { makeGoldens, recipesIn } from '../../scripts/setup/goldens.mjs';
 import { root } from '../../scripts/setup/packages.mjs';
@@ -117,6 +127,22 @@ it('A file is made where it is missing or its recipe is another one, and must ha
   write({ ...recipe, sha256: 'other' });
   utimesSync(`${path}.recipe.json`, new Date(), new Date(Date.now() + 5000));
   expect(() => makeGoldens(folder)).toThrow('w.safetensors.recipe.json makes bytes of digest');
+});
+
+it('A packed file is unpacked before recipes read it', () => {
+  const apart = join(folder, 'packed');
+  mkdirSync(apart);
+  const pool = made({ seed: 9, tensors: [{ names: 'w', dtype: 'U8', shape: [2], values: [7, 8] }] });
+  writeFileSync(join(apart, 'pool.safetensors.gz'), gzipSync(pool));
+  const recipe = { seed: 9, tensors: [{ names: 'w', dtype: 'U8', shape: [2], file: 'pool.safetensors' }] };
+  const data = made(recipe, () => pool);
+  writeFileSync(
+    join(apart, 'a.safetensors.recipe.json'),
+    JSON.stringify({ ...recipe, sha256: digestOf(data) }),
+  );
+  makeGoldens(apart);
+  expect(readFileSync(join(apart, 'pool.safetensors'))).toEqual(pool);
+  expect(readFileSync(join(apart, 'a.safetensors'))).toEqual(data);
 });
 
 it('Every recipe of the goldens has its file', () => {

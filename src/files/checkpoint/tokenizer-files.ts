@@ -1,10 +1,11 @@
-// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt, Mistral's tekken.json, or T5's spiece.model.
+// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json, or T5's spiece.model.
 
 import { ggufOf } from './gguf-folder.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
+import { clipVocabulary } from '../tokenizer/tokenizer-pair.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
 export async function readTokenizer(
@@ -23,9 +24,11 @@ export async function readTokenizer(
   if (names.includes('tokenizer.json')) {
     return openTokenizer({ tokenizerJson: await readJson(folder, 'tokenizer.json'), tokenizerConfig });
   }
-  if (names.includes('vocab.json') && names.includes('merges.txt')) {
-    const vocab = await readJson(folder, 'vocab.json');
-    return openTokenizer({ vocab, merges: await readText(folder, 'merges.txt'), tokenizerConfig });
+  const hasVocabulary = names.includes('vocab.json');
+  if (names.includes('merges.txt') && (hasVocabulary || config['tokenizer_class'] === 'CLIPTokenizer')) {
+    const merges = await readText(folder, 'merges.txt');
+    const vocab = hasVocabulary ? await readJson(folder, 'vocab.json') : clipVocabulary(merges);
+    return openTokenizer({ vocab, merges, tokenizerConfig });
   }
   if (names.includes(TEKKEN)) {
     const { tokenizerJson, roles, chat } = tekkenFiles(await readJson(folder, TEKKEN));

@@ -2,6 +2,7 @@
 // merging; that depends on the tokenizer's class, and is defined here for the classes in use.
 
 import { badCheckpoint, unsupported } from '../error.ts';
+import { STAND_INS } from './encode/stand-ins.ts';
 import { specialTokens } from './encode/special-tokens.ts';
 import { aroundText, byteLevel, isolated, sequence } from '../tokenizer-parts.ts';
 
@@ -82,13 +83,13 @@ interface TokenizerClass {
   specials: Record<string, string>;
 }
 
-const END = '<|endoftext|>';
+const [START, END] = ['<|startoftext|>', '<|endoftext|>'];
 const CLASSES: Record<string, TokenizerClass> = {
   Qwen2Tokenizer: { rules: qwen, specials: { unk_token: END, eos_token: END, pad_token: END } },
   GPT2Tokenizer: { rules: gpt2, specials: { unk_token: END, bos_token: END, eos_token: END } },
   CLIPTokenizer: {
     rules: clip,
-    specials: { unk_token: END, bos_token: '<|startoftext|>', eos_token: END, pad_token: END },
+    specials: { unk_token: END, bos_token: START, eos_token: END, pad_token: END },
   },
 };
 
@@ -106,6 +107,16 @@ function classOf(config: Record<string, unknown>): TokenizerClass {
 /** tokenizer_config.json with the special tokens that its class has where it names none. */
 export function withClassTokens(config: Record<string, unknown>): Record<string, unknown> {
   return { ...classOf(config).specials, ...config };
+}
+
+/** The vocabulary of OpenAI's CLIP follows from its merges: the stand-ins of bytes, the same at ends of words, what merges give, two marks. */
+export function clipVocabulary(merges: string): Record<string, number> {
+  const characters = Array.from(STAND_INS, (byte, code) =>
+    byte < 0 ? [] : [String.fromCharCode(code)],
+  ).flat();
+  const ends = characters.map((character) => `${character}</w>`);
+  const tokens = [...characters, ...ends, ...mergeLines(merges).map((pair) => pair.join('')), START, END];
+  return Object.fromEntries(tokens.map((token, id) => [token, id]));
 }
 
 /** A tokenizer.json for the pair, as the reference converter would write it (added tokens left to the config: see withClassTokens). */

@@ -140,10 +140,11 @@ describe('pipelines in bindings of 256 KiB', { timeout: PATIENCE }, () => {
   });
 });
 
-/** Kernels do not depend on the schedule, so the generic ones draw one case of each kind of denoiser. */
-const ALSO_GENERIC = named(
-  'sd1-image-prompt-plus sdxl-image-prompt sd3-inpaint z-image-masked flux flux2-klein chroma qwen-image qwen-image-edit sana pixart',
-);
+/**
+ * Every module is compared with diffusers in plain kernels, too (test/models): what a pipeline adds is that all of its components get them. One
+ * of each way to join text and image is drawn.
+ */
+const ALSO_GENERIC = named('sd1-image-prompt-plus z-image-masked flux qwen-image');
 
 describe('pipelines with generic kernels', { timeout: PATIENCE }, () => {
   it.each(ALSO_GENERIC)('%s', async (name) => {
@@ -173,7 +174,6 @@ describe('every registered pipeline is compared with diffusers', () => {
     const akin = families.filter((one) => one.denoiser === denoiser).flatMap((one) => one.classes);
     const goldens = akin.flatMap(goldensOf);
     expect(goldens.filter((name) => IN_PIECES.includes(name))).not.toEqual([]);
-    expect(goldens.filter((name) => ALSO_GENERIC.includes(name))).not.toEqual([]);
   });
 });
 

@@ -1,10 +1,11 @@
 // Tiny pipelines with the proportions that files in one piece imply (32 groups, heads as published models have them), as folders in the
 // diffusers layout and as the same tensors under their names there.
 
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { clipVocabulary } from '../../../src/files/tokenizer/tokenizer-pair.ts';
 import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
@@ -33,6 +34,7 @@ export const scratch = mkdtempSync(join(tmpdir(), 'svc-files-'));
 export const newFolder = (name: string): string => mkdtempSync(join(scratch, `${name}-`));
 
 const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
+const VOCABULARY = JSON.stringify(clipVocabulary(readFileSync(join(TOKENIZER, 'merges.txt'), 'utf8')));
 
 export const VAE = {
   _class_name: 'AutoencoderKL',
@@ -166,6 +168,7 @@ export function written(
   }
   for (const [component, config] of Object.entries(tokenizers)) {
     cpSync(TOKENIZER, join(folder, component), { recursive: true });
+    writeFileSync(join(folder, component, 'vocab.json'), VOCABULARY);
     const specials = { bos_token: '<|startoftext|>', eos_token: '<|endoftext|>', pad_token: '<|endoftext|>' };
     writeFileSync(
       join(folder, component, 'tokenizer_config.json'),

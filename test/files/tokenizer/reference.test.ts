@@ -1,8 +1,10 @@
 // Token ids against the Python library: tokenizers of every kind of part, trained by scripts/reference/text_tokenizers.py, on texts
 // around the edges of its character classes.
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { clipVocabulary } from '../../../src/files/tokenizer/tokenizer-pair.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 
 interface Golden {
@@ -39,6 +41,15 @@ describe('vocab.json with merges.txt', () => {
     const tokenizer = openTokenizer({ vocab, merges: `#version: 0.2\n${merges}`, tokenizerConfig: config });
     expect(texts.map((text) => tokenizer.encode(text))).toEqual(ids);
   });
+});
+
+it("CLIP's vocabulary is the one that OpenAI publishes", () => {
+  const merges = readFileSync(new URL('../../../models/clip-tokenizer/merges.txt', import.meta.url), 'utf8');
+  const tokens = Object.entries(clipVocabulary(merges))
+    .sort(([, a], [, b]) => a - b)
+    .map(([token]) => token);
+  const digest = createHash('sha256').update(tokens.join('\n')).digest('hex');
+  expect(digest).toBe('7cccc44d334555d1ff3c0ac5f0246b428fab2918383e77ee745cf30d41010b78');
 });
 
 describe('long texts without spaces', () => {
