@@ -1,4 +1,4 @@
-// True classifier-free guidance of models that predict tokens: each guided token keeps the length of the conditional prediction.
+// True classifier-free guidance whose result keeps the lengths of the conditional prediction: of each token, or of each line of an image.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -9,16 +9,35 @@ import { stripsOf } from './row-strips.ts';
  * [items, tokens, columns] → the same shape
  */
 export function guidanceRows(positive: Tensor, negative: Tensor, scalars: Operand, scalar: number): Tensor {
-  if (positive.shape.join() !== negative.shape.join())
-    throw new Error(`guidanceRows: [${positive.shape.join()}] and [${negative.shape.join()}]`);
-  const tape = tapeOf(positive);
-  const y = tape.tensor(positive.shape);
+  const { tape, y } = resultOf(positive, negative);
   for (const strip of stripsOf(tape, [positive, y])) {
     tape.dispatch('guidance-rows.wgsl', {
-      args: { quads: y.stride / 4, scalar },
+      params: { LANES: false },
+      args: { quads: y.stride / 4, step: 1, scalar },
       bind: { positive: strip.of(positive), negative: strip.of(negative), scalars, y: strip.of(y) },
       groups: (sizes) => [strip.count(sizes)],
     });
   }
   return y;
+}
+
+/** As `guidanceRows`, with the lengths of each channel along the width; positive and negative [items, height, width, channels] → the same shape */
+export function guidanceWidths(positive: Tensor, negative: Tensor, scalars: Operand, scalar: number): Tensor {
+  const { tape, y } = resultOf(positive, negative);
+  const [items, height, width] = y.shape as number[];
+  const step = y.stride / 4;
+  tape.dispatch('guidance-rows.wgsl', {
+    params: { LANES: true },
+    args: { quads: width!, step, scalar },
+    bind: { positive, negative, scalars, y },
+    groups: () => [items! * height! * step],
+  });
+  return y;
+}
+
+function resultOf(positive: Tensor, negative: Tensor) {
+  if (positive.shape.join() !== negative.shape.join())
+    throw new Error(`guidance: [${positive.shape.join()}] and [${negative.shape.join()}]`);
+  const tape = tapeOf(positive);
+  return { tape, y: tape.tensor(positive.shape) };
 }

@@ -3,17 +3,14 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
-import { attend } from '../../kernels/attend.ts';
-import type { Columns } from '../../kernels/columns.ts';
 import { fillTokens, joinTokens } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearSwiglu } from '../../kernels/matmul.ts';
+import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
-import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import { rotate } from '../../kernels/rotate.ts';
 import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
+import { nextDitBlock } from './next-dit-block.ts';
 import type { ZImageConfig } from './z-image-config.ts';
 import { filledTokens } from './z-image-rope.ts';
 
@@ -21,7 +18,6 @@ const PATCH = 2;
 const WAVES = 256;
 const TIME_FFN = 1024;
 const MAX_PERIOD = 10000;
-const HEAD_EPS = 1e-5;
 const FINAL_EPS = 1e-6;
 
 export interface ZImage {
@@ -72,54 +68,16 @@ export function zImage(config: ZImageConfig, weights: WeightTable): ZImage {
   };
 }
 
-/** x [batch, tokens, hidden], time [batch, timeDims] or null without modulation → x, changed in place */
 function block(config: ZImageConfig, weights: WeightTable, name: string, modulated: boolean) {
-  const { hidden, ffn, eps, timeDims } = config;
-  const norm = (part: string) => weights.vector(`${name}.${part}.weight`, hidden);
-  const attentionNorms = [norm('attention_norm1'), norm('attention_norm2')] as const;
-  const ffnNorms = [norm('ffn_norm1'), norm('ffn_norm2')] as const;
-  const attention = selfAttention(config, weights, `${name}.attention`);
-  const gateUp = weights.gateUp(
-    `${name}.feed_forward.w1.weight`,
-    `${name}.feed_forward.w3.weight`,
-    ffn,
-    hidden,
-  );
-  const down = weights.matrix(`${name}.feed_forward.w2.weight`, hidden, ffn, { split: 'rows' });
-  const adaLN = `${name}.adaLN_modulation.0`;
-  const modulate = modulated ? weights.matrix(`${adaLN}.weight`, 4 * hidden, timeDims, { bias: true }) : null;
-
-  return (x: Tensor, rotations: Tensor, time: Tensor | null): Tensor => {
-    const m = modulate && linear(time!, modulate); //            [batch, 4 · hidden]: scale, gate, scale, gate
-    const gate = (i: number): Columns | null => m && { x: m, first: i * hidden };
-    const scale = (i: number) => (m ? { shift: null, scale: { x: m, first: i * hidden } } : undefined);
-    const y = attention(rmsnorm(x, attentionNorms[0], eps, scale(0)), rotations);
-    x = rmsnormAdd(y, attentionNorms[1], eps, gate(1), x);
-    const z = linear(linearSwiglu(rmsnorm(x, ffnNorms[0], eps, scale(2)), gateUp), down);
-    x = rmsnormAdd(z, ffnNorms[1], eps, gate(3), x);
-    x.tape!.cut();
-    return x;
-  };
-}
-
-function selfAttention({ hidden, heads, dims, headNorm }: ZImageConfig, weights: WeightTable, name: string) {
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: hidden })),
-    hidden,
-    { split: 'columns' },
-  );
-  const norms = ['norm_q', 'norm_k'].map((part) =>
-    headNorm ? { weight: weights.vector(`${name}.${part}.weight`, dims), eps: HEAD_EPS } : undefined,
-  );
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { split: 'rows' });
-
-  return (x: Tensor, rotations: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
-    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    rotate(q!, rotations, { heads, dims, layout: 'interleaved', norm: norms[0] });
-    rotate(k!, rotations, { heads, dims, layout: 'interleaved', norm: norms[1] });
-    return linear(attend(q!, k!, v!, { heads, dims }), out);
-  };
+  const [gate, down, up] = [1, 2, 3].map((i) => `${name}.feed_forward.w${i}`) as [string, string, string];
+  return nextDitBlock(config, weights, {
+    attention: `${name}.attention`,
+    norms: [`${name}.attention_norm1`, `${name}.attention_norm2`, `${name}.ffn_norm1`, `${name}.ffn_norm2`],
+    gate,
+    up,
+    down,
+    modulation: modulated ? `${name}.adaLN_modulation.0` : null,
+  });
 }
 
 /** time f32 [batch, 1] → [batch, timeDims] */

@@ -129,7 +129,7 @@ const named = (names: string): string[] => names.split(' ').map((name) => `pipel
 
 /** One pipeline of each kind of denoiser, with many kinds of input, is drawn with a small binding limit too; the images within its autoencoder exceed it. */
 const IN_PIECES = named(
-  'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart',
+  'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart lumina2',
 );
 
 describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
@@ -142,7 +142,7 @@ describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
 
 /** Kernels do not depend on the schedule, so the generic ones draw one case of each kind of denoiser. */
 const ALSO_GENERIC = named(
-  'sd1-image-prompt-plus sdxl-image-prompt sd3-inpaint z-image-masked flux flux2-klein chroma qwen-image qwen-image-edit sana pixart',
+  'sd1-image-prompt-plus sdxl-image-prompt sd3-inpaint z-image-masked flux flux2-klein chroma qwen-image qwen-image-edit sana pixart lumina2',
 );
 
 describe('generic', { timeout: PATIENCE }, () => {
