@@ -25,6 +25,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   'stable-diffusion-3': 'sd3-dual',
   sana: 'sana',
   pixart: 'pixart',
+  lumina2: 'lumina2',
 };
 
 async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedPart[]> {
