@@ -1,8 +1,8 @@
 // True guidance by lines: y = g · |positive| / |g| with g = negative + scale · (positive − negative), the lengths those of each line; a
 // workgroup per line of quads. Partial sums are added in order on every adapter.
-//   LANES: each of the four lanes of the quads is a line by itself, such as a channel of an image along its width
+//   BY_LANE: each of the four lanes of the quads is a line by itself, such as a channel of an image along its width
 //   otherwise: the four lanes are one line, such as a row
-const LANES = false;
+const BY_LANE = false;
 const WORKGROUP = 32u;
 
 struct Args {
@@ -25,7 +25,7 @@ fn guided(i: u32) -> vec4f {
 }
 
 fn squares(v: vec4f) -> vec4f {
-  if (LANES) {
+  if (BY_LANE) {
     return v * v;
   }
   return vec4f(dot(v, v));

@@ -12,7 +12,7 @@ export function guidanceRows(positive: Tensor, negative: Tensor, scalars: Operan
   const { tape, y } = resultOf(positive, negative);
   for (const strip of stripsOf(tape, [positive, y])) {
     tape.dispatch('guidance-rows.wgsl', {
-      params: { LANES: false },
+      params: { BY_LANE: false },
       args: { quads: y.stride / 4, step: 1, scalar },
       bind: { positive: strip.of(positive), negative: strip.of(negative), scalars, y: strip.of(y) },
       groups: (sizes) => [strip.count(sizes)],
@@ -27,7 +27,7 @@ export function guidanceWidths(positive: Tensor, negative: Tensor, scalars: Oper
   const [items, height, width] = y.shape as number[];
   const step = y.stride / 4;
   tape.dispatch('guidance-rows.wgsl', {
-    params: { LANES: true },
+    params: { BY_LANE: true },
     args: { quads: width!, step, scalar },
     bind: { positive, negative, scalars, y },
     groups: () => [items! * height! * step],

@@ -153,7 +153,6 @@ const ADAPTERS: readonly (readonly [fits: string, families: RegExp, modules: rea
   ['Z-Image', /^z-image/, flat(blocks(29, ['layers.#.feed_forward.w1', 10240, 3840]))],
   ['Lumina 2', /^lumina2/, under('diffusion_model', blocks(25, ['layers.#.attention.qkv', 3840, 2304]))],
   ['Lumina 2', /^lumina2/, under('transformer', blocks(25, square('layers.#.attn.to_q', 2304)))],
-  ['Lumina 2', /^lumina2/, flat(blocks(1, ['noise_refiner.#.feed_forward.w1', 9216, 2304]))],
   ['Sana', /^sana/, under('transformer', blocks(19, square('transformer_blocks.#.attn1.to_q', 2240)))],
   ['Sana', /^sana/, under('transformer', blocks(27, ['transformer_blocks.#.ff.conv_inverted', 5760, 1152]))],
   ['PixArt', /^pixart/, flat(blocks(27, ['transformer_blocks.#.ff.net.2', 1152, 4608]))],
