@@ -10,13 +10,21 @@ const THETA = 10000;
 
 type Axes = Pick<Lumina2Config, 'axes' | 'lengths'>;
 
-/** Returns rows of (cos, sin) pairs, [tokens, dims] and [rows · columns, dims]; rows and columns of the image in patches. */
+/** Rows of (cos, sin) pairs, [tokens, dims] each. */
+export interface Lumina2Rotations {
+  caption: Float32Array<ArrayBuffer>;
+  image: Float32Array<ArrayBuffer>;
+  /** Rotations of the image's tokens, then of the caption's. */
+  joint: Float32Array<ArrayBuffer>;
+}
+
+/** `tokens` of the caption; rows and columns of the image, in patches. */
 export function lumina2Rotations(
   { axes, lengths }: Axes,
   tokens: number,
   rows: number,
   columns: number,
-): { caption: Float32Array<ArrayBuffer>; image: Float32Array<ArrayBuffer> } {
+): Lumina2Rotations {
   checkLumina2Caption({ lengths }, tokens);
   checkLumina2Size({ lengths }, rows, columns);
   const caption = Array.from({ length: tokens }, (_, i) => [i, 0, 0]);
@@ -25,7 +33,10 @@ export function lumina2Rotations(
     Math.floor(i / columns),
     i % columns,
   ]);
-  return { caption: rotationsAt(caption, axes, THETA), image: rotationsAt(image, axes, THETA) };
+  const [ofCaption, ofImage, joint] = [caption, image, [...image, ...caption]].map((places) =>
+    rotationsAt(places, axes, THETA),
+  );
+  return { caption: ofCaption!, image: ofImage!, joint: joint! };
 }
 
 /** Throws bad_request for an image of more patches along a side than the model has positions for. */

@@ -17,13 +17,11 @@ describeGoldens(['lumina2'], async (golden, device, run) => {
     const states = itemOf(given('caption'), i).values.slice(0, tokens * config.captionDims);
     const turns = lumina2Rotations(config, tokens, height / 2, width / 2);
     const { values } = await run((_, input) => {
-      const table = (...parts: Float32Array[]) => {
-        const rows = Float32Array.from(parts.flatMap((part) => [...part]));
-        return input({ shape: [rows.length / config.dims, config.dims], values: rows });
-      };
+      const table = (rows: Float32Array) =>
+        input({ shape: [rows.length / config.dims, config.dims], values: rows });
       const text = input({ shape: [1, tokens, config.captionDims], values: states });
       const time = input({ shape: [1, 1], values: Float32Array.of(given('timestep').values[i]!) });
-      const rotations = { image: table(turns.image), joint: table(turns.image, turns.caption) };
+      const rotations = { image: table(turns.image), joint: table(turns.joint) };
       const caption = model.condition(text, table(turns.caption));
       return [model.forward(input(itemOf(latents!, i)), time, caption, rotations)];
     });

@@ -14,6 +14,7 @@ import {
 } from '../../../../models/image/lumina2-rope.ts';
 import { lumina2, type Lumina2 } from '../../../../models/image/lumina2.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
+import { captionPasses } from '../../blocks/caption-passes.ts';
 import { checkDecoder, readDecoder, type DecoderReading } from '../../blocks/decoder-texts.ts';
 import type { FamilyModel, ImageFamily, RunRequest } from '../../blocks/family.ts';
 import {
@@ -26,10 +27,8 @@ import {
 } from '../../blocks/shared-components.ts';
 import {
   combineGuided,
-  conditionOnce,
   openTransformer,
   requireWidth,
-  uploadRotations,
   type RecordedStep,
   type StepInputs,
   type TextStates,
@@ -164,8 +163,8 @@ async function readCaptions(
 ): Promise<TextStates[]> {
   const { systemPrompt = SYSTEM_PROMPT }: Lumina2Arguments = call;
   const captions = [`${systemPrompt} <Prompt Start> ${prompt}`, ...(guided ? [values.negativePrompt] : [])];
-  const { encode } = await components.tokenizer('tokenizer');
-  const texts = captions.map((caption) => ({ ids: encode(caption).slice(0, maxSequenceLength) }));
+  const gemma = await components.tokenizer('tokenizer');
+  const texts = captions.map((caption) => ({ ids: gemma.encode(caption).slice(0, maxSequenceLength) }));
   texts.forEach(({ ids }, i) =>
     checkLumina2Caption(config, ids.length, i === 0 ? 'prompt' : 'negativePrompt'),
   );
@@ -175,33 +174,31 @@ async function readCaptions(
 /** Scalars of a step with normalized guidance, and of one without a negative prompt: the guidance scale, and the factor that turns a prediction. */
 const [GUIDANCE, TURN] = [0, 1];
 
-/** Each caption has a pass of its own, because captions differ in length. */
 async function recordStep(
   given: TransformerRequest<Lumina2>,
   config: Lumina2Config,
   scope: Scope,
 ): Promise<RecordedStep> {
-  const { page, request, latents } = given;
+  const { request, height, width } = given;
   const { guidance } = request.values;
   const { cfgNormalization = 1, cfgTruncation = 1 }: Lumina2Arguments = request.call;
   const isCut = cfgTruncation < 1;
-  const sides: Side[] = [];
-  for (const { states } of given.texts) sides.push(await prepareSide(given, config, states, scope));
-  const predicted = (tape: Tape, { time }: StepInputs, { caption, image, joint }: Side): Tensor =>
-    page.forward(latents.on(tape), time, caption.on(tape), { image: image.on(tape), joint: joint.on(tape) });
+  const passes = await captionPasses(given, scope, config.dims, (tokens) =>
+    lumina2Rotations(config, tokens, height / PATCH, width / PATCH),
+  );
   // The model predicts the direction from noise to the image; schedules expect the opposite direction.
   const unguided = (tape: Tape, inputs: StepInputs): Tensor =>
-    repeat(predicted(tape, inputs, sides[0]!), 1, inputs.scalars, TURN);
+    repeat(passes[0]!(tape, inputs), 1, inputs.scalars, TURN);
   return {
     record(tape, inputs) {
-      if (sides.length === 1) return unguided(tape, inputs);
-      const [positive, negative] = sides.map((side) => predicted(tape, inputs, side)) as [Tensor, Tensor];
+      if (passes.length === 1) return unguided(tape, inputs);
+      const [positive, negative] = passes.map((pass) => pass(tape, inputs)) as [Tensor, Tensor];
       if (cfgNormalization === 0) return combineGuided([positive, negative], inputs);
       return repeat(guidanceWidths(positive, negative, inputs.scalars, GUIDANCE), 1, inputs.scalars, TURN);
     },
-    ...(sides.length > 1 && isCut && { recordOther: unguided }),
+    ...(passes.length > 1 && isCut && { recordOther: unguided }),
     values({ timestep }, index) {
-      const isOther = sides.length === 1 || (index + 1) / request.calls > cfgTruncation;
+      const isOther = passes.length === 1 || (index + 1) / request.calls > cfgTruncation;
       const isPlain = cfgNormalization === 0 && !isOther;
       return {
         time: 1 - timestep / TRAINED_STEPS,
@@ -209,30 +206,5 @@ async function recordStep(
         isOther,
       };
     },
-  };
-}
-
-interface Side {
-  /** [1, tokens, hidden] */
-  caption: Tensor;
-  image: Tensor;
-  joint: Tensor;
-}
-
-async function prepareSide(
-  given: TransformerRequest<Lumina2>,
-  config: Lumina2Config,
-  states: Tensor,
-  scope: Scope,
-): Promise<Side> {
-  const { device, page, height, width } = given;
-  const turns = lumina2Rotations(config, states.shape[1] as number, height / PATCH, width / PATCH);
-  const upload = (label: string, ...values: Float32Array[]): Tensor =>
-    uploadRotations(device, scope, { label, dims: config.dims }, ...values);
-  const rotations = upload('rotations of a caption', turns.caption);
-  return {
-    caption: await conditionOnce(given, scope, (tape) => page.condition(states.on(tape), rotations.on(tape))),
-    image: upload('rotations of an image', turns.image),
-    joint: upload('rotations of both', turns.image, turns.caption),
   };
 }
