@@ -1,9 +1,13 @@
-// True guidance by rows: y = g · |positive| / |g| with g = negative + scale · (positive − negative), the lengths those of each row; a
-// workgroup per row. Partial sums are added in order on every adapter.
+// True guidance by lines: y = g · |positive| / |g| with g = negative + scale · (positive − negative), the lengths those of each line; a
+// workgroup per line of quads. Partial sums are added in order on every adapter.
+//   BY_LANE: each of the four lanes of the quads is a line by itself, such as a channel of an image along its width
+//   otherwise: the four lanes are one line, such as a row
+const BY_LANE = false;
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32,  // quads of columns per row
+  quads: u32,  // quads of a line
+  step: u32,   // distance of the quads of a line, and number of lines beside each other
   scalar: u32, // index of the scale
 }
 
@@ -13,29 +17,42 @@ struct Args {
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
-var<workgroup> partial: array<vec2f, WORKGROUP>; // Σ positive², Σ g²
+var<workgroup> wanted: array<vec4f, WORKGROUP>; // Σ positive²
+var<workgroup> found: array<vec4f, WORKGROUP>;  // Σ g²
 
 fn guided(i: u32) -> vec4f {
   return mix(negative[i], positive[i], scalars[args.scalar]);
 }
 
+fn squares(v: vec4f) -> vec4f {
+  if (BY_LANE) {
+    return v * v;
+  }
+  return vec4f(dot(v, v));
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let first = workgroup.x * args.quads;
-  var sums = vec2f(0.0);
+  let first = workgroup.x / args.step * args.step * args.quads + workgroup.x % args.step;
+  var p = vec4f(0.0);
+  var g = vec4f(0.0);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    let p = positive[first + i];
-    let g = guided(first + i);
-    sums += vec2f(dot(p, p), dot(g, g));
+    let at = first + i * args.step;
+    p += squares(positive[at]);
+    g += squares(guided(at));
   }
-  partial[local] = sums;
+  wanted[local] = p;
+  found[local] = g;
   workgroupBarrier();
-  sums = vec2f(0.0);
+  p = vec4f(0.0);
+  g = vec4f(0.0);
   for (var i = 0u; i < WORKGROUP; i++) {
-    sums += partial[i];
+    p += wanted[i];
+    g += found[i];
   }
-  let rate = sqrt(sums.x / max(sums.y, 1e-30));
+  let rate = sqrt(p / max(g, vec4f(1e-30)));
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    y[first + i] = rate * guided(first + i);
+    let at = first + i * args.step;
+    y[at] = rate * guided(at);
   }
 }

@@ -60,6 +60,7 @@ const MODELS = {
   'image/flux': /tuned flux-references/,
   'image/flux2': /tuned flux2/,
   'image/ip-adapter': /tuned ip-adapter-sd1-plus/,
+  'image/lumina2': /tuned lumina2/,
   'image/pixart': /tuned pixart-alpha/,
   'image/qwen-image': /tuned qwen-image-references/,
   'image/sana': /tuned sana-placed/,

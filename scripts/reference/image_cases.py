@@ -118,6 +118,26 @@ def z_image_outputs(model, latents, timestep, **features):
     return {'sample': torch.stack(out).squeeze(2)}
 
 
+def lumina2_inputs(seed, height, width, counts):
+    """Latents of two images at two times, 0 … 1, each with states of a caption of its own length."""
+
+    def make():
+        mask = torch.arange(max(counts))[None] < torch.tensor(counts)[:, None]
+        return {
+            'latents': normal(seed, 2, 16, height, width),
+            'caption': normal(seed + 1, 2, max(counts), 40, deviation=2),
+            'mask': mask.long(),
+            'timestep': torch.tensor([0.05, 0.7]),
+        }
+
+    return make
+
+
+def lumina2_outputs(model, latents, caption, mask, timestep):
+    """The velocity as the module gives it; the pipeline negates it."""
+    return {'sample': model(latents, timestep, caption, mask, return_dict=False)[0]}
+
+
 def qwen_image_inputs(seed, height, width, tokens, references=()):
     """Packed patches of latents and of reference images, states of the text."""
 
@@ -552,6 +572,12 @@ MODULES = {
         '32 image tokens and 32 caption rows: no pads at all',
         z_image_inputs(60, 8, 16, (32,)),
         z_image_outputs,
+    ),
+    'lumina2': Case(
+        'lumina2/transformer',
+        '5 × 7 patches behind captions of 11 and 4 rows: two items of different length in one call',
+        lumina2_inputs(55, 10, 14, (11, 4)),
+        lumina2_outputs,
     ),
     'qwen3-hidden': Case(
         'z-image/text_encoder',

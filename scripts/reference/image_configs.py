@@ -8,6 +8,7 @@ from transformers import CLIPTextModel, CLIPTextModelWithProjection, Qwen3ForCau
 from image_configs_control import CONTROL
 from image_configs_flux import FLUX
 from image_configs_flux2 import FLUX2
+from image_configs_lumina2 import LUMINA2
 from image_configs_pixart import PIXART
 from image_configs_qwen import QWEN_IMAGE
 from image_configs_sana import SANA
@@ -226,4 +227,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART  # fmt: skip
+} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2  # fmt: skip

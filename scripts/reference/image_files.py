@@ -117,8 +117,8 @@ def open_clip(layers):
     return keys
 
 
-def z_image(layers, refiners):
-    keys = ['x_pad_token', 'cap_pad_token', 'norm_final.weight', 'cap_embedder.0.weight'] + both('cap_embedder.1')
+def z_image(layers, refiners, pads=('x_pad_token', 'cap_pad_token'), modulation='adaLN_modulation.0'):
+    keys = [*pads, 'norm_final.weight', 'cap_embedder.0.weight'] + both('cap_embedder.1')
     modules = ('x_embedder', 't_embedder.mlp.0', 't_embedder.mlp.2', 'final_layer.linear', 'final_layer.adaLN_modulation.1')
     keys += [key for name in modules for key in both(name)]
     for kind, count in (('layers', layers), ('noise_refiner', refiners), ('context_refiner', refiners)):
@@ -126,7 +126,7 @@ def z_image(layers, refiners):
             names = ('attention.qkv', 'attention.out', 'attention.q_norm', 'attention.k_norm', 'attention_norm1', 'attention_norm2')
             names += ('ffn_norm1', 'ffn_norm2', 'feed_forward.w1', 'feed_forward.w2', 'feed_forward.w3')
             keys += [f'{layer}.{name}.weight' for name in names]
-            keys += both(f'{layer}.adaLN_modulation.0') if kind != 'context_refiner' else []
+            keys += both(f'{layer}.{modulation}') if kind != 'context_refiner' else []
     return keys
 
 
@@ -246,6 +246,7 @@ OUT.write_text(
             'chroma': judged(chroma(19, 38, 5), 'model.diffusion_model.', files.convert_chroma_transformer_checkpoint_to_diffusers, (7 * 3072, 1)),
             't5': judged_t5(24),
             'z-image': judged(z_image(30, 2), 'model.diffusion_model.', files.convert_z_image_transformer_checkpoint_to_diffusers, (3, 1)),
+            'lumina2': judged(z_image(26, 2, (), 'adaLN_modulation.1'), '', files.convert_lumina2_to_diffusers, (3840, 1)),
         },
         indent=2,
     )

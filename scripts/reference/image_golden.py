@@ -35,6 +35,7 @@ def distance(value, exact):
 def write(path, tensors):
     assert all(t.isfinite().all() for t in tensors.values()), path
     tensors = {key: (t.float() if t.is_floating_point() else t).clone().contiguous() for key, t in tensors.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
     save_file(tensors, path)
 
 

@@ -19,6 +19,7 @@ from image_checkpoints import ROOT
 from image_golden import write_case
 from image_pipeline_case import Pipeline, call
 from image_pipeline_cases_flux import DEV, FLUX
+from image_pipeline_cases_lumina2 import LUMINA2
 from image_pipeline_cases_pixart import PIXART
 from image_pipeline_cases_qwen import QWEN
 from image_pipeline_cases_sana import SANA
@@ -100,6 +101,10 @@ CASES = {
         replace(SANA['pipeline-sana-unguided'], exercises='diffusers: attention and the convolutions of the feed-forward parts', seeds=(12,)),
         [Adapter('diffusers', 0.5, {'transformer': ('to_q', 'to_v', 'to_out.0', 'conv_inverted', 'conv_point')}, rank=3)],
     ),
+    'lora-lumina2': (
+        replace(LUMINA2['pipeline-lumina2-truncated'], exercises='ComfyUI: names of the original program, of fused projections', seeds=(14,)),
+        [Adapter('lumina2_original', 0.8, {'transformer': ()})],
+    ),
     'lora-pixart': (
         replace(PIXART['pipeline-pixart-unguided'], exercises='PEFT, whose settings stand beside the file: diffusers has no loader for PixArt', seeds=(13,)),
         [Adapter('peft', 1.0, {'transformer': ('to_q', 'to_v', 'to_out.0', 'net.0.proj', 'net.2', 'proj_out')}, alpha=3)],
@@ -148,9 +153,29 @@ def flux_kohya(component, module):
     return (module if component == 'transformer' else kohya(component, module)[0]), '.lora_down.weight', '.lora_up.weight'
 
 
+def lumina2_original(_, module):
+    return module, '.lora_A.weight', '.lora_B.weight'
+
+
+def lumina2_modules(transformer):
+    """Names and shapes of the original program's modules, all of which diffusers wants."""
+    width, shared = transformer.config.hidden_size, transformer.layers[0].attn.to_k.out_features
+    wide = transformer.layers[0].feed_forward.linear_1.out_features
+    widen_conversions('_convert_non_diffusers_lumina2_lora_to_diffusers', '[2304, 768, 768]', [width, shared, shared])
+    for part in ('noise_refiner', 'context_refiner', 'layers'):
+        for i in range(len(getattr(transformer, part))):
+            name = f'diffusion_model.{part}.{i}'
+            yield f'{name}.attention.qkv', (width + 2 * shared, width)
+            yield f'{name}.attention.out', (width, width)
+            yield from ((f'{name}.feed_forward.w{k}', (width, wide) if k == 2 else (wide, width)) for k in (1, 2, 3))
+            if part != 'context_refiner':
+                yield f'{name}.adaLN_modulation.1', (4 * width, min(width, 1024))
+
+
 def flux_modules(transformer):
     """Names and shapes of the original program's modules."""
     width, wide = transformer.inner_dim, 4 * transformer.inner_dim
+    widen_conversions('_convert_kohya_flux_lora_to_diffusers', '[3072, 3072, 3072, 12288]', [width, width, width, wide])
     for i in range(len(transformer.transformer_blocks)):
         for stream in ('img', 'txt'):
             name = f'lora_unet_double_blocks_{i}_{stream}'
@@ -165,23 +190,24 @@ def flux_modules(transformer):
         yield f'lora_unet_single_blocks_{i}_modulation_lin', (3 * width, width)
 
 
-def widen_conversions(width):
-    """diffusers splits fused rows by FLUX.1's published width; the tiny model has another."""
+ORIGINALS = {'flux_kohya': flux_modules, 'lumina2_original': lumina2_modules}
+
+
+def widen_conversions(function, published, widths):
+    """diffusers splits fused rows by published widths; the tiny model has others."""
     module = lora_conversion_utils
-    source = inspect.getsource(module._convert_kohya_flux_lora_to_diffusers)
-    published = '[3072, 3072, 3072, 12288]'
+    source = inspect.getsource(getattr(module, function))
     assert published in source
-    exec(source.replace(published, str([width, width, width, 4 * width])), vars(module))
-    lora_pipeline._convert_kohya_flux_lora_to_diffusers = module._convert_kohya_flux_lora_to_diffusers
+    exec(source.replace(published, str(widths)), vars(module))
+    setattr(lora_pipeline, function, getattr(module, function))
 
 
 def drawn(pipe, adapter, seed):
     draws, tensors = Draws(seed), {}
     for component, endings in adapter.components.items():
         layers = [(name, layer) for name, layer in getattr(pipe, component).named_modules()]
-        if adapter.names == 'flux_kohya' and component == 'transformer':
-            widen_conversions(pipe.transformer.inner_dim)
-            layers = [(name, torch.nn.Linear(*shape[::-1])) for name, shape in flux_modules(pipe.transformer)]
+        if adapter.names in ORIGINALS and component == 'transformer':
+            layers = [(name, torch.nn.Linear(*shape[::-1])) for name, shape in ORIGINALS[adapter.names](pipe.transformer)]
             endings = ('',)
         for module, layer in layers:
             if endings != ('',) and not f'.{module}'.endswith(tuple(f'.{ending}' for ending in endings)) or not hasattr(layer, 'weight'):

@@ -54,6 +54,7 @@ export const BASES = {
   chroma: composed('pipeline-chroma'),
   sana: { ...composed('pipeline-sana'), size: 64, request: UNBINNED },
   pixart: { ...composed('pipeline-pixart'), size: 48, request: UNBINNED },
+  lumina2: pipeline('lumina2', 32),
   controlnet: beside(
     'controlnet-sd1',
     { model: image('sd1'), controlnetPath: ['@/'] },

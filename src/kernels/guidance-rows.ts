@@ -1,4 +1,4 @@
-// True classifier-free guidance of models that predict tokens: each guided token keeps the length of the conditional prediction.
+// True classifier-free guidance whose result keeps the lengths of the conditional prediction: of each token, or of each line of an image.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -9,10 +9,29 @@ import { dispatchRows } from './row-strips.ts';
  * [items, tokens, columns] → the same shape
  */
 export function guidanceRows(positive: Tensor, negative: Tensor, scalars: Operand, scalar: number): Tensor {
-  if (positive.shape.join() !== negative.shape.join())
-    throw new Error(`guidanceRows: [${positive.shape.join()}] and [${negative.shape.join()}]`);
-  const y = tapeOf(positive).tensor(positive.shape);
-  const args = { quads: y.stride / 4, scalar };
-  dispatchRows('guidance-rows.wgsl', { strips: { positive, negative, y }, args, bind: { scalars } });
+  const y = resultOf(positive, negative);
+  const args = { quads: y.stride / 4, step: 1, scalar };
+  const strips = { positive, negative, y };
+  dispatchRows('guidance-rows.wgsl', { strips, params: { BY_LANE: false }, args, bind: { scalars } });
   return y;
+}
+
+/** As `guidanceRows`, with the lengths of each channel along the width; positive and negative [items, height, width, channels] → the same shape */
+export function guidanceWidths(positive: Tensor, negative: Tensor, scalars: Operand, scalar: number): Tensor {
+  const y = resultOf(positive, negative);
+  const [items, height, width] = y.shape as number[];
+  const step = y.stride / 4;
+  tapeOf(y).dispatch('guidance-rows.wgsl', {
+    params: { BY_LANE: true },
+    args: { quads: width!, step, scalar },
+    bind: { positive, negative, scalars, y },
+    groups: () => [items! * height! * step],
+  });
+  return y;
+}
+
+function resultOf(positive: Tensor, negative: Tensor): Tensor {
+  if (positive.shape.join() !== negative.shape.join())
+    throw new Error(`guidance needs equal shapes: [${positive.shape.join()}] and [${negative.shape.join()}]`);
+  return tapeOf(positive).tensor(positive.shape);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { guidanceRows } from '../../src/kernels/guidance-rows.ts';
+import { guidanceRows, guidanceWidths } from '../../src/kernels/guidance-rows.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
 
@@ -44,4 +44,39 @@ it.each([
   });
   const pieces = await run(disguise(device, { bindingLimit: 16 << 10 }));
   expect(differingRows(pieces, found)).toEqual([]);
+});
+
+it.each([
+  [1, 1, 1],
+  [3, 37, 16],
+  [5, 70, 13],
+])('%i × %i pixels of %i channels keep the lengths along the width', async (height, width, channels) => {
+  const random = new Random(width);
+  const count = 2 * height * width * channels;
+  const [positive, negative] = [random.floats(count), random.floats(count)];
+  const shape = [2, height, width, channels];
+  const found = await compute({
+    device,
+    capacity: {},
+    sizes: {},
+    record: (_, input) =>
+      guidanceWidths(
+        input(shape, positive),
+        input(shape, negative),
+        upload(device, Float32Array.of(7, SCALE)),
+        1,
+      ),
+  });
+  for (let line = 0; line < 2 * height; line++)
+    for (let channel = 0; channel < channels; channel++) {
+      const at = (x: number) => (line * width + x) * channels + channel;
+      const of = (values: Float32Array) => Array.from({ length: width }, (_, x) => values[at(x)]!);
+      const guided = of(positive).map((p, x) => negative[at(x)]! + SCALE * (p - negative[at(x)]!));
+      const rate = Math.hypot(...of(positive)) / Math.hypot(...guided);
+      guided.forEach((value, x) => {
+        const wanted = value * rate;
+        const error = Math.abs(found[line * width + x]![channel]! - wanted);
+        expect(error).toBeLessThan(TOLERANCE * (1 + Math.abs(wanted)));
+      });
+    }
 });

@@ -1,6 +1,6 @@
 // Token ids in a tokenizer's files. A repeated id would make two tokens indistinguishable, so such files are refused.
 
-import { badCheckpoint, type EngineError } from '../error.ts';
+import { badCheckpoint, badRequest, type EngineError } from '../error.ts';
 
 /** The part of a tokenizer that shows which ids it may give. */
 interface TokenIds {
@@ -61,10 +61,9 @@ export function checkVocabularySize(tokenizer: TokenIds, rows: number): void {
 export function checkRows(ids: readonly number[], rows: number, param: string): void {
   const beyond = ids.find((id) => id >= rows);
   if (beyond === undefined) return;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     `${param} has token ${beyond}, and the model has ${rows}: the token was added to the tokenizer and not to the model, leave its text out`,
-    { param },
+    param,
   );
 }
 

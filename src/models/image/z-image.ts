@@ -3,24 +3,20 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
-import { attend } from '../../kernels/attend.ts';
-import type { Columns } from '../../kernels/columns.ts';
 import { fillTokens, joinTokens } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearSwiglu } from '../../kernels/matmul.ts';
+import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
-import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../weights.ts';
+import { nextDitBlock } from './next-dit-block.ts';
 import type { ZImageConfig } from './z-image-config.ts';
-import { headNames, headProjection } from './joint-block.ts';
 import { wavesOf } from './number-embedding.ts';
 import { filledTokens } from './z-image-rope.ts';
 
 const PATCH = 2;
 const WAVES = 256;
 const TIME_FFN = 1024;
-const HEAD_EPS = 1e-5;
 const FINAL_EPS = 1e-6;
 
 export interface ZImage {
@@ -71,46 +67,16 @@ export function zImage(config: ZImageConfig, weights: WeightTable): ZImage {
   };
 }
 
-/** x [batch, tokens, hidden], time [batch, timeDims] or null without modulation → x, changed in place */
 function block(config: ZImageConfig, weights: WeightTable, name: string, modulated: boolean) {
-  const { hidden, ffn, eps, timeDims } = config;
-  const norm = (part: string) => weights.vector(`${name}.${part}.weight`, hidden);
-  const attentionNorms = [norm('attention_norm1'), norm('attention_norm2')] as const;
-  const ffnNorms = [norm('ffn_norm1'), norm('ffn_norm2')] as const;
-  const attention = selfAttention(config, weights, `${name}.attention`);
-  const gateUp = weights.gateUp(
-    `${name}.feed_forward.w1.weight`,
-    `${name}.feed_forward.w3.weight`,
-    ffn,
-    hidden,
-  );
-  const down = weights.matrix(`${name}.feed_forward.w2.weight`, hidden, ffn, { split: 'rows' });
-  const adaLN = `${name}.adaLN_modulation.0`;
-  const modulate = modulated ? weights.matrix(`${adaLN}.weight`, 4 * hidden, timeDims, { bias: true }) : null;
-
-  return (x: Tensor, rotations: Tensor, time: Tensor | null): Tensor => {
-    const m = modulate && linear(time!, modulate); //            [batch, 4 · hidden]: scale, gate, scale, gate
-    const gate = (i: number): Columns | null => m && { x: m, first: i * hidden };
-    const scale = (i: number) => (m ? { shift: null, scale: { x: m, first: i * hidden } } : undefined);
-    const y = attention(rmsnorm(x, attentionNorms[0], eps, scale(0)), rotations);
-    x = rmsnormAdd(y, attentionNorms[1], eps, gate(1), x);
-    const z = linear(linearSwiglu(rmsnorm(x, ffnNorms[0], eps, scale(2)), gateUp), down);
-    x = rmsnormAdd(z, ffnNorms[1], eps, gate(3), x);
-    x.tape!.cut();
-    return x;
-  };
-}
-
-function selfAttention(config: ZImageConfig, weights: WeightTable, name: string) {
-  const { hidden, heads, dims } = config;
-  const toHeads = headProjection({ ...config, headEps: HEAD_EPS, unbiased: true }, weights, headNames(name));
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { split: 'rows' });
-
-  return (x: Tensor, rotations: Tensor): Tensor => {
-    const y = toHeads(x, rotations); //                          [batch, tokens, 3 · hidden]
-    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    return linear(attend(q!, k!, v!, { heads, dims }), out);
-  };
+  const [gate, down, up] = [1, 2, 3].map((i) => `${name}.feed_forward.w${i}`) as [string, string, string];
+  return nextDitBlock(config, weights, {
+    attention: `${name}.attention`,
+    norms: [`${name}.attention_norm1`, `${name}.attention_norm2`, `${name}.ffn_norm1`, `${name}.ffn_norm2`],
+    gate,
+    up,
+    down,
+    modulation: modulated ? `${name}.adaLN_modulation.0` : null,
+  });
 }
 
 /** time f32 [batch, 1] → [batch, timeDims] */

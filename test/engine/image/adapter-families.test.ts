@@ -151,6 +151,8 @@ const ADAPTERS: readonly (readonly [fits: string, families: RegExp, modules: rea
   ['Qwen-Image', /^qwen-image/, blocks(59, ['transformer_blocks.#.img_mlp.net.2', 3072, 12288])],
   ['Z-Image', /^z-image/, under('diffusion_model', blocks(29, square('layers.#.attention.to_q', 3840)))],
   ['Z-Image', /^z-image/, flat(blocks(29, ['layers.#.feed_forward.w1', 10240, 3840]))],
+  ['Lumina 2', /^lumina2/, under('diffusion_model', blocks(25, ['layers.#.attention.qkv', 3840, 2304]))],
+  ['Lumina 2', /^lumina2/, under('transformer', blocks(25, square('layers.#.attn.to_q', 2304)))],
   ['Sana', /^sana/, under('transformer', blocks(19, square('transformer_blocks.#.attn1.to_q', 2240)))],
   ['Sana', /^sana/, under('transformer', blocks(27, ['transformer_blocks.#.ff.conv_inverted', 5760, 1152]))],
   ['PixArt', /^pixart/, flat(blocks(27, ['transformer_blocks.#.ff.net.2', 1152, 4608]))],
@@ -183,6 +185,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   'qwen-image': 'qwen-image',
   sana: 'sana',
   pixart: 'pixart',
+  lumina2: 'lumina2',
 };
 
 async function targetOf(name: string): Promise<LoraTarget> {

@@ -137,6 +137,34 @@ export function originalZImage(tensors: StoredTensors, prefix = 'model.diffusion
   return all;
 }
 
+/** Lumina 2 as its makers store it: queries, and keys and values of fewer heads, in one tensor. */
+export function originalLumina2(tensors: StoredTensors, prefix = 'model.diffusion_model.'): StoredTensor[] {
+  return [...tensors.values()].flatMap((tensor) => {
+    if (/\.to_[kv]\.weight$/.test(tensor.name)) return [];
+    const name = prefix + LUMINA2.reduce((text, [own, other]) => text.replace(own, other), tensor.name);
+    if (!tensor.name.endsWith('.to_q.weight')) return [{ ...tensor, name }];
+    const parts = ['q', 'k', 'v'].map((one) => tensors.get(tensor.name.replace('to_q', `to_${one}`))!);
+    const rows = parts.reduce((sum, { shape }) => sum + shape[0]!, 0);
+    const bytes = Buffer.concat(parts.map((part) => part.bytes));
+    return [{ ...tensor, name, shape: [rows, tensor.shape[1]!], bytes }];
+  });
+}
+
+const LUMINA2: [string | RegExp, string][] = [
+  ['time_caption_embed.caption_embedder.', 'cap_embedder.'],
+  ['time_caption_embed.timestep_embedder.linear_1.', 't_embedder.mlp.0.'],
+  ['time_caption_embed.timestep_embedder.linear_2.', 't_embedder.mlp.2.'],
+  ['norm_out.linear_1.', 'final_layer.adaLN_modulation.1.'],
+  ['norm_out.linear_2.', 'final_layer.linear.'],
+  ['.norm1.linear.', '.adaLN_modulation.1.'],
+  [/(?<!ffn_)norm1(\.norm)?\.weight$/, 'attention_norm1.weight'],
+  [/(?<!ffn_)norm2\./, 'attention_norm2.'],
+  ['.attn.to_q.', '.attention.qkv.'],
+  ['.attn.to_out.0.', '.attention.out.'],
+  [/\.attn\.norm_([qk])\./, '.attention.$1_norm.'],
+  ['.feed_forward.linear_', '.feed_forward.w'],
+];
+
 const CAUSAL: [string, string][] = [
   ['.norm1.', '.residual.0.'],
   ['.conv1.', '.residual.2.'],

@@ -9,9 +9,16 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const words = (count: number): string => Array<string>(count).fill('sea').join(' ');
 
-describe.each<[string, readonly (readonly [Partial<CompleteImageRequest>, string, string])[]]>([
+describe.each<
+  [
+    string,
+    long: Partial<CompleteImageRequest>,
+    cases: readonly (readonly [Partial<CompleteImageRequest>, string, string])[],
+  ]
+>([
   [
     'pipeline-z-image',
+    {},
     [
       [{ height: 264 }, 'height', "a height of 33 patches exceeds the model's 32: choose a smaller image"],
       [{ width: 272 }, 'width', "a width of 34 patches exceeds the model's 32: choose a smaller image"],
@@ -22,7 +29,20 @@ describe.each<[string, readonly (readonly [Partial<CompleteImageRequest>, string
       ],
     ],
   ],
-])('positions of %s', (golden, cases) => {
+  [
+    'pipeline-lumina2',
+    { maxSequenceLength: 512 },
+    [
+      [{ height: 528 }, 'height', "a height of 33 patches exceeds the model's 32: choose a smaller image"],
+      [{ width: 544 }, 'width', "a width of 34 patches exceeds the model's 32: choose a smaller image"],
+      [
+        { maxSequenceLength: 513 },
+        'maxSequenceLength',
+        'maxSequenceLength is 513; the model reads at most 512 tokens of a prompt: choose at most that',
+      ],
+    ],
+  ],
+])('positions of %s', (golden, long, cases) => {
   let model: ImageModel;
   let request: CompleteImageRequest;
   beforeAll(async () => void ({ model, request } = await openPipelineGolden(golden)));
@@ -30,7 +50,7 @@ describe.each<[string, readonly (readonly [Partial<CompleteImageRequest>, string
 
   it.each(cases)('refuses %j before anything is encoded', async (given, param, message) => {
     const { kwargs: { height: _, width: __, ...kwargs } = {}, ...others } = request;
-    const size = { height: 40, width: 56 };
+    const size = { height: 32, width: 48 };
     await expect(model.resolve({ ...others, kwargs, ...size, ...given })).rejects.toMatchObject({
       code: 'bad_request',
       param,
@@ -39,7 +59,7 @@ describe.each<[string, readonly (readonly [Partial<CompleteImageRequest>, string
   });
 
   it('refuses a prompt that is too long by its name', async () => {
-    await expect(listen(model, { ...request, prompt: words(400) })).rejects.toMatchObject({
+    await expect(listen(model, { ...request, ...long, prompt: words(400) })).rejects.toMatchObject({
       code: 'bad_request',
       param: 'prompt',
     });

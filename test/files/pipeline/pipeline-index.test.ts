@@ -105,6 +105,9 @@ describe('a pipeline', () => {
 
   it.each([
     ['Tongyi-MAI/Z-Image-Turbo', 'ZImagePipeline'],
+    ['Alpha-VLLM/Lumina-Image-2.0', 'Lumina2Pipeline'],
+    ['neta-art/Neta-Lumina', 'Lumina2Pipeline'],
+    ['Alpha-VLLM/Lumina-Next-SFT-diffusers', null],
     ['stabilityai/stable-diffusion-xl-base-1.0', 'StableDiffusionXLPipeline'],
     ['stabilityai/sdxl-turbo', 'StableDiffusionXLPipeline'],
     ['stable-diffusion-v1-5/stable-diffusion-v1-5', 'StableDiffusionPipeline'],

@@ -4,6 +4,7 @@ import { chromaFamily } from './chroma/chroma.ts';
 import { fluxKontext } from './flux/flux-kontext.ts';
 import { fluxFamily } from './flux/flux.ts';
 import { flux2, flux2Klein } from './flux2/flux2.ts';
+import { lumina2Family } from './lumina2/lumina2.ts';
 import { pixartFamily } from './pixart/pixart.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image/qwen-image-edit.ts';
 import { qwenImage } from './qwen-image/qwen-image.ts';
@@ -30,4 +31,5 @@ export const FAMILIES: readonly ImageFamily[] = [
   qwenImageEditPlus,
   sanaFamily,
   pixartFamily,
+  lumina2Family,
 ];

@@ -111,7 +111,6 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
     /(^|\.)(t_block\.1\.weight|adaln_single\.linear\.weight)$/,
     /(^|\.)caption_projection\.|y_embedder\./,
   ),
-  file('Lumina 2', /(^|\.)cap_embedder\.0\.weight$/, /(^|\.)layers\.0\.attention\.qkv\./),
   file('an unCLIP model', /(^|\.)label_emb\.0\.0\./, /^embedder\.model\./),
 ];
 

@@ -103,7 +103,6 @@ const UNBUILT_LORAS: readonly AdapterSign[] = [
     width: 2048,
   },
   { models: 'Wan', module: /(?:^|\.|lora_unet_)blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
-  { models: 'Lumina 2', module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/, columns: 2304 },
 ];
 
 function refuseOther(

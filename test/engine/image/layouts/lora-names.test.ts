@@ -25,6 +25,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   'stable-diffusion-3': 'sd3-dual',
   sana: 'sana',
   pixart: 'pixart',
+  lumina2: 'lumina2',
 };
 
 async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedPart[]> {
@@ -167,6 +168,34 @@ describe('the original names of', () => {
         [`${block}.${name}.weight`, 0],
       ]);
     }
+  });
+
+  it('Lumina 2', async () => {
+    const family = 'lumina2';
+    const [transformer] = await partsOf(family);
+    const shape = (name: string) => [...transformer!.tensors.get(`${name}.weight`)!.shape];
+    const [hidden = 0, k = 0] = shape('layers.0.attn.to_q');
+    const [shared = 0] = shape('layers.0.attn.to_k');
+    for (const [original, name] of [
+      ['layers.1.attention.out', 'layers.1.attn.to_out.0'],
+      ['layers.0.adaLN_modulation.1', 'layers.0.norm1.linear'],
+      ['noise_refiner.0.feed_forward.w2', 'noise_refiner.0.feed_forward.linear_2'],
+      ['final_layer.adaLN_modulation.1', 'norm_out.linear_1'],
+      ['cap_embedder.1', 'time_caption_embed.caption_embedder.1'],
+      ['t_embedder.mlp.0', 'time_caption_embed.timestep_embedder.linear_1'],
+      ['x_embedder', 'x_embedder'],
+    ] as const)
+      for (const spelled of [`diffusion_model.${original}`, `lora_unet_${original.replaceAll('.', '_')}`])
+        expect(await found(family, spelled, shape(name))).toEqual([[`${name}.weight`, 0]]);
+    for (const spelled of ['diffusion_model.context_refiner.0.', 'lora_unet_context_refiner_0_'])
+      expect(
+        await found(family, `${spelled}attention${spelled.at(-1)}qkv`, [hidden + 2 * shared, k]),
+      ).toEqual(
+        [0, hidden, hidden + shared].map((first, i) => [
+          `context_refiner.0.attn.to_${'qkv'[i]}.weight`,
+          first,
+        ]),
+      );
   });
 
   it("FLUX.1 in Xlabs' files, whose single blocks have no feed-forward part", async () => {

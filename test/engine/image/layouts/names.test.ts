@@ -7,6 +7,7 @@ import { CAUSAL_LAYOUTS } from '../../../../src/engine/image/families/qwen-image
 import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
 import { UNET_LAYOUTS } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
+import { LUMINA2_FILES } from '../../../../src/engine/image/families/lumina2/lumina2-layout.ts';
 import { Z_IMAGE_FILES } from '../../../../src/engine/image/families/z-image/z-image-layout.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
@@ -24,6 +25,8 @@ import {
 import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
 import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';
+import { lumina2 } from '../../../../src/models/image/lumina2.ts';
+import { readLumina2Config } from '../../../../src/models/image/lumina2-config.ts';
 import { zImage } from '../../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../../src/models/image/z-image-config.ts';
 import { clip } from '../../../../src/models/text/clip/clip.ts';
@@ -31,6 +34,7 @@ import { readClipConfig } from '../../../../src/models/text/clip/clip-config.ts'
 import {
   originalAutoencoder,
   originalCausal,
+  originalLumina2,
   originalOpenClip,
   originalUNet,
   originalZImage,
@@ -194,4 +198,16 @@ it('the transformer of Z-Image is read by its original names', () => {
   const unused = { ...stored[0]!, name: 'model.diffusion_model.norm_final.weight' };
   const found = expectGolden('z-image', layout, [...stored, unused], 'model.diffusion_model.');
   expect(readZImageConfig(found)).toEqual(wanted);
+});
+
+it('Lumina 2', () => {
+  const wanted = readLumina2Config({ cap_feat_dim: 2304 });
+  const stored = originalLumina2(
+    headersOf((table) => lumina2(wanted, table)),
+    '',
+  );
+  const unused = { ...stored[0]!, name: 'norm_final.weight' };
+  const layout = LUMINA2_FILES.parts['transformer']![0]!;
+  const found = expectGolden('lumina2', layout, [...stored, unused], '');
+  expect(readLumina2Config(found)).toEqual(wanted);
 });

@@ -29,6 +29,7 @@ const GOLDENS = [
   'lora-qwen-image',
   'lora-sana',
   'lora-pixart',
+  'lora-lumina2',
 ];
 
 interface Case {

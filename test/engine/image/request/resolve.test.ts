@@ -60,6 +60,11 @@ describe('call arguments', () => {
   it.each([
     [SD, { eta: 0.5, guidance_rescale: 0.3, output_type: 'pil', negative_prompt: null }, { eta: 0.5 }],
     ['LatentConsistencyModelPipeline', { original_inference_steps: 20 }, { originalSteps: 20 }],
+    [
+      'Lumina2Pipeline',
+      { system_prompt: '', cfg_trunc_ratio: 0.25, cfg_normalization: false },
+      { systemPrompt: '', cfgTruncation: 0.25, cfgNormalization: 0 },
+    ],
     [XL, { negative_target_size: [32, 48] }, { negativeTargetSize: [32, 48] }],
     [XL, { prompt_2: 'a hut', latents: null }, { prompt2: 'a hut' }],
     ['LatentConsistencyModelPipeline', { timesteps: [999, 499] }, { timesteps: [999, 499] }],
@@ -118,6 +123,11 @@ describe('call arguments', () => {
     ['LatentConsistencyModelPipeline', { kwargs: { eta: 0 } }, /no call argument eta/],
     ['LatentConsistencyModelPipeline', { kwargs: { sigmas: [1] } }, /no call argument sigmas/],
     [Z, { kwargs: { clip_skip: 1 } }, /^ZImagePipeline has no call argument clip_skip/],
+    [
+      'Lumina2Pipeline',
+      { kwargs: { cfg_normalization: 2 } },
+      /cfg_normalization is 2, it takes true or false/,
+    ],
   ])('of %s refused: %#', (className, request, message) => {
     expect(() => resolved(className, request)).toThrow(
       expect.objectContaining({

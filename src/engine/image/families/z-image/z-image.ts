@@ -9,6 +9,7 @@ import { readZImageConfig, type ZImageConfig } from '../../../../models/image/z-
 import { checkZImageSize, longestCaption, zImageRotations } from '../../../../models/image/z-image-rope.ts';
 import { zImage as zImagePage, type ZImage } from '../../../../models/image/z-image.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
+import { captionPasses } from '../../blocks/caption-passes.ts';
 import { openTemplate } from '../../blocks/chat-template.ts';
 import { checkDecoder, readDecoder, type DecoderReading } from '../../blocks/decoder-texts.ts';
 import type { FamilyModel, ImageFamily, RunRequest } from '../../blocks/family.ts';
@@ -23,11 +24,9 @@ import {
 } from '../../blocks/shared-components.ts';
 import {
   combineGuided,
-  conditionOnce,
   MOST_TOKENS,
   openTransformer,
   promptsOf,
-  uploadRotations,
   type RecordedStep,
   type StepInputs,
   type TextStates,
@@ -158,25 +157,23 @@ async function readCaptions(
   return readDecoder(components, CAPTIONS, { texts, options });
 }
 
-/** Each caption has a pass of its own, because captions differ in length. */
 async function recordStep(
   given: TransformerRequest<ZImage>,
   config: ZImageConfig,
   scope: Scope,
 ): Promise<RecordedStep> {
-  const { page, request, latents } = given;
+  const { request, height, width } = given;
   const { guidance } = request.values;
   const { cfgNormalization = 0, cfgTruncation = 1 }: ZImageArguments = request.call;
-  const sides: Side[] = [];
-  for (const { states } of given.texts) sides.push(await prepareSide(given, config, states, scope));
-  const isCut = sides.length > 1 && cfgTruncation < 1;
-  const predicted = (tape: Tape, { time }: StepInputs, { caption, image, joint }: Side): Tensor =>
-    page.forward(latents.on(tape), time, caption.on(tape), { image: image.on(tape), joint: joint.on(tape) });
+  const passes = await captionPasses(given, scope, config.dims, (tokens) =>
+    zImageRotations(config, tokens, height / PATCH, width / PATCH),
+  );
+  const isCut = passes.length > 1 && cfgTruncation < 1;
   // The model predicts the direction from noise to the image; schedules expect the opposite direction.
   const turned = (x: Tensor, { scalars }: StepInputs): Tensor => repeat(x, 1, scalars, 0);
   return {
     record(tape, inputs) {
-      const predictions = sides.map((side) => predicted(tape, inputs, side));
+      const predictions = passes.map((pass) => pass(tape, inputs));
       const [positive] = predictions as [Tensor];
       if (predictions.length === 1) return turned(positive, inputs);
       const guided = combineGuided(predictions, inputs);
@@ -184,38 +181,13 @@ async function recordStep(
       return guided;
     },
     ...(isCut && {
-      recordOther: (tape: Tape, inputs: StepInputs) => turned(predicted(tape, inputs, sides[0]!), inputs),
+      recordOther: (tape: Tape, inputs: StepInputs) => turned(passes[0]!(tape, inputs), inputs),
     }),
     values({ timestep }) {
       const share = 1 - timestep / TRAINED_STEPS;
-      const unguided = sides.length === 1 || (isCut && share > cfgTruncation);
+      const unguided = passes.length === 1 || (isCut && share > cfgTruncation);
       const scalars = unguided ? [-1] : [-(1 + guidance), guidance];
       return { time: share * config.timeScale, scalars, isOther: unguided };
     },
-  };
-}
-
-interface Side {
-  /** [1, padded tokens, hidden] */
-  caption: Tensor;
-  image: Tensor;
-  joint: Tensor;
-}
-
-async function prepareSide(
-  given: TransformerRequest<ZImage>,
-  config: ZImageConfig,
-  states: Tensor,
-  scope: Scope,
-): Promise<Side> {
-  const { device, page, height, width } = given;
-  const turns = zImageRotations(config, states.shape[1] as number, height / PATCH, width / PATCH);
-  const upload = (label: string, values: Float32Array): Tensor =>
-    uploadRotations(device, scope, { label, dims: config.dims }, values);
-  const rotations = upload('rotations of a caption', turns.caption);
-  return {
-    caption: await conditionOnce(given, scope, (tape) => page.condition(states.on(tape), rotations.on(tape))),
-    image: upload('rotations of an image', turns.image),
-    joint: upload('rotations of both', turns.joint),
   };
 }
