@@ -101,6 +101,18 @@ export function transientOf(error: unknown, watch: Watch, session: Session): unk
   return new Transient(reason, null, UNREACHABLE.test(reason));
 }
 
+/** Runs `work` under a watch; its errors are those that a user reads, and allow a retry. */
+export async function watched<T>(session: Session, work: (watch: Watch) => Promise<T>): Promise<T> {
+  const watch = watchSilence(session);
+  try {
+    return await work(watch);
+  } catch (error) {
+    throw transientOf(error, watch, session);
+  } finally {
+    watch.pause();
+  }
+}
+
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MOST_REDIRECTS = 8;
 
@@ -254,20 +266,22 @@ export function getJson(session: Session, url: string): Promise<JsonAnswer> {
   const { host, pathname } = new URL(url);
   let unreachable = 0;
   return withRetries(session, `${host}${pathname}`, async () => {
-    const watch = watchSilence(session);
     try {
-      const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
-      return { status: response.status, headers: response.headers, body: jsonObject(await response.text()) };
-    } catch (error) {
-      const failure = transientOf(error, watch, session);
+      return await watched(session, async (watch) => {
+        const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
+        return {
+          status: response.status,
+          headers: response.headers,
+          body: jsonObject(await response.text()),
+        };
+      });
+    } catch (failure) {
       if (failure instanceof Transient && failure.unreachable && ++unreachable === REACHING_ATTEMPTS) {
         throw new EngineError('network', `${host} cannot be reached (${failure.message})`, {
           param: 'endpoint',
         });
       }
       throw failure;
-    } finally {
-      watch.pause();
     }
   });
 }

@@ -1,6 +1,6 @@
 // The Hugging Face HTTP API, also as its mirrors speak it: one listing, then plain files.
 import { badRequest, EngineError } from '../error.ts';
-import { getJson, open, transientOf, watchSilence, withRetries, type Session } from './hub-http.ts';
+import { getJson, open, watched, withRetries, type Session } from './hub-http.ts';
 import {
   accessError,
   checkListing,
@@ -106,9 +106,8 @@ async function describe(
   const { size, blob } = file;
   if (size !== null && blob !== null) return { ...file, size, blob };
   const url = source.fileUrl(id, commit, commit, file.path);
-  const { headers, redirected } = await withRetries(session, file.path, async () => {
-    const watch = watchSilence(session);
-    try {
+  const { headers, redirected } = await withRetries(session, file.path, () =>
+    watched(session, async (watch) => {
       // Large files redirect to a store whose etag is no digest of the content; the hub's own response has the digest.
       const keepRedirect = (response: Response): boolean => response.headers.has('x-linked-etag');
       const { response } = await open(session, url, watch, { method: 'HEAD', keepRedirect });
@@ -116,12 +115,8 @@ async function describe(
         throw accessError(source, id, response.status, response.headers.get('x-error-code') === 'GatedRepo');
       }
       return response;
-    } catch (error) {
-      throw transientOf(error, watch, session);
-    } finally {
-      watch.pause();
-    }
-  });
+    }),
+  );
   const etag = (headers.get('x-linked-etag') ?? headers.get('etag') ?? '')
     .replace(/^W\//, '')
     .replaceAll('"', '');
