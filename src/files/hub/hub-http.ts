@@ -2,7 +2,7 @@
 // retries wait as long as the server asks. `fetch` alone does none of these. In a page the browser follows redirects, and removes
 // the credentials at another origin.
 import { jsonObject } from '../source.ts';
-import { EngineError, reasonOf } from '../error.ts';
+import { EngineError, networkError, reasonOf } from '../error.ts';
 
 export interface HubLimits {
   /** Consecutive attempts without a received byte before giving up. */
@@ -153,7 +153,7 @@ export async function open(
     }
     return { response, url: session.inPage && response.url !== '' ? response.url : at };
   }
-  throw new EngineError('network', `${url} redirects more than ${MOST_REDIRECTS} times; check the endpoint`);
+  throw networkError(`${url} redirects more than ${MOST_REDIRECTS} times; check the endpoint`);
 }
 
 async function fetchOnce(
@@ -232,8 +232,7 @@ export async function withRetries<T>(
       if (!(error instanceof Transient)) throw error;
       if (progressed()) failures = 1;
       if (failures >= attempts) {
-        throw new EngineError(
-          'network',
+        throw networkError(
           `${path}: ${error.message}, ${attempts} times; try again later, what has arrived is kept`,
         );
       }
@@ -241,8 +240,7 @@ export async function withRetries<T>(
       const backoff = Math.min(longestWaitMs, backoffMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
       const waitMs = Math.round(error.retryAfterMs ?? backoff);
       if (waitMs > longestWaitMs) {
-        throw new EngineError(
-          'network',
+        throw networkError(
           `${path}: ${error.message} and asks to wait ${Math.ceil(waitMs / 1000)} s; try again then`,
         );
       }
@@ -277,9 +275,7 @@ export function getJson(session: Session, url: string): Promise<JsonAnswer> {
       });
     } catch (failure) {
       if (failure instanceof Transient && failure.unreachable && ++unreachable === REACHING_ATTEMPTS) {
-        throw new EngineError('network', `${host} cannot be reached (${failure.message})`, {
-          param: 'endpoint',
-        });
+        throw networkError(`${host} cannot be reached (${failure.message})`, 'endpoint');
       }
       throw failure;
     }

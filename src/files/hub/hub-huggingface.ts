@@ -1,5 +1,5 @@
 // The Hugging Face HTTP API, also as its mirrors speak it: one listing, then plain files.
-import { badRequest, EngineError } from '../error.ts';
+import { badRequest, networkError } from '../error.ts';
 import { getJson, open, watched, withRetries, type Session } from './hub-http.ts';
 import {
   accessError,
@@ -64,8 +64,7 @@ async function list(source: HubSource, session: Session, id: string, revision: s
   }
   const info = (body ?? {}) as ModelInfo;
   if (status !== 200 || typeof info.sha !== 'string' || !Array.isArray(info.siblings)) {
-    throw new EngineError(
-      'network',
+    throw networkError(
       `${source.name} answered ${status} without a file list for ${id}; check ${source.endpointVariable} (${source.endpoint})`,
     );
   }
@@ -122,8 +121,7 @@ async function describe(
     .replaceAll('"', '');
   const length = headers.get('x-linked-size') ?? headers.get('content-length');
   if (!/^[\w.-]+$/.test(etag) || length === null || !/^\d+$/.test(length)) {
-    throw new EngineError(
-      'network',
+    throw networkError(
       `${source.name} gives no size and etag for ${file.path} of ${id}; check ${source.endpointVariable} (${source.endpoint})`,
     );
   }

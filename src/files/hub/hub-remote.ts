@@ -1,5 +1,5 @@
 // One file on the hub, read over HTTP ranges.
-import { badCheckpoint, EngineError } from '../error.ts';
+import { badCheckpoint, networkError } from '../error.ts';
 import { assertRange, type ByteSource } from '../source.ts';
 import { open, Transient, watched, withRetries, type Session } from './hub-http.ts';
 import { accessError, type HubSource, type KnownFile, type Listing } from './hub-source.ts';
@@ -56,7 +56,7 @@ export class RemoteFile implements ByteSource {
         if (response.status === 401 || response.status === 403)
           throw accessError(this.#source, id, response.status, false);
         if (response.status !== 206 && response.status !== 200)
-          throw new EngineError('network', `${name}: ${new URL(url).host} answered ${response.status}`);
+          throw networkError(`${name}: ${new URL(url).host} answered ${response.status}`);
         return take(response, response.status === 206 ? 0 : offset, length, watch.feed);
       }),
     );
