@@ -77,6 +77,8 @@ export const badCheckpoint = errorsOf('bad_checkpoint');
 export const badRequest = errorsOf('bad_request');
 export const modelNotFound = errorsOf('model_not_found');
 export const unsupported = errorsOf('unsupported');
+export const networkError = errorsOf('network');
+export const internalError = errorsOf('internal');
 
 /** What an error says, whatever was thrown. */
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -1,6 +1,6 @@
 // Sources of bytes. A checkpoint is a folder of sources, which a disk, a browser's File or an array in a test can implement.
 
-import { badCheckpoint, EngineError, reasonOf } from './error.ts';
+import { badCheckpoint, internalError, reasonOf } from './error.ts';
 import { parseJson } from './json.ts';
 
 export interface ByteSource {
@@ -81,8 +81,7 @@ export function assertRange(source: Named, offset: number, length: number): void
     length < 0 ||
     offset + length > source.size
   ) {
-    throw new EngineError(
-      'internal',
+    throw internalError(
       `asked for ${length} bytes at ${offset} of ${source.name}, which holds ${source.size}`,
     );
   }

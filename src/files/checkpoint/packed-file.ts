@@ -2,7 +2,7 @@
 // file whose identity or checksum differs is a miss. Where files lie is the platform's business: quantized-cache.ts on disk,
 // files/opfs/opfs-packed.ts in a browser.
 
-import { EngineError } from '../error.ts';
+import { EngineError, internalError } from '../error.ts';
 import { nameOf } from '../posix-path.ts';
 import type { ByteSource } from '../source.ts';
 import {
@@ -112,10 +112,7 @@ export async function writePackedFile(target: PackedTarget, entries: PackedEntri
   const { identity, metadata } = target;
   const head = safetensorsHead(specs, { ...metadata, identity, crc32: String(crc) }, HEADER_ROOM);
   if (head.length > HEADER_ROOM) {
-    throw new EngineError(
-      'internal',
-      `${specs.length} names are too long for the room kept in ${target.file}`,
-    );
+    throw internalError(`${specs.length} names are too long for the room kept in ${target.file}`);
   }
   await target.write(0, head);
 }
@@ -128,7 +125,7 @@ async function writeEntries(
   let crc = crc32(JSON.stringify(metadata));
   let at = HEADER_ROOM;
   for await (const { name, chunks } of entries) {
-    if (specs.has(name)) throw new EngineError('internal', `${name} was packed twice`);
+    if (specs.has(name)) throw internalError(`${name} was packed twice`);
     crc = crc32(`${name}\0`, crc);
     const begin = at;
     for await (const chunk of chunks) {
@@ -136,8 +133,7 @@ async function writeEntries(
       await write(at, chunk);
       at += chunk.length;
     }
-    if ((at - begin) % 4 !== 0)
-      throw new EngineError('internal', `${name} packed to ${at - begin} bytes, not whole words`);
+    if ((at - begin) % 4 !== 0) throw internalError(`${name} packed to ${at - begin} bytes, not whole words`);
     specs.set(name, { name, dtype: 'U32', shape: [(at - begin) / 4] });
   }
   return { specs: [...specs.values()], crc };

@@ -6,7 +6,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { cacheFolder } from '../disk/cache-folder.ts';
-import { codeOf, EngineError } from '../error.ts';
+import { codeOf, EngineError, internalError } from '../error.ts';
 import { isAlive } from '../disk/live-process.ts';
 import {
   packedName,
@@ -109,10 +109,10 @@ async function onDisk<Value>(key: PackedKey, action: () => Promise<Value>): Prom
         { cause },
       );
     }
-    throw new EngineError(
-      'internal',
+    throw internalError(
       `the packed weights cannot be written to ${key.file} (${code}): check its permissions, or move XDG_CACHE_HOME`,
-      { cause },
+      undefined,
+      cause,
     );
   }
 }

@@ -23,7 +23,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { bytesText } from '../bytes-text.ts';
-import { badRequest, EngineError } from '../error.ts';
+import { badRequest, EngineError, internalError } from '../error.ts';
 import { readAll, readDiskJson, writeAll } from '../disk/source-disk.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from './hub-cache.ts';
 import { acquireLock } from './hub-lock.ts';
@@ -236,8 +236,7 @@ export class DiskRepo implements RepoCache {
       empty: () => file.truncate(0),
       async readInto(offset, target) {
         const read = await readAll(file, target, offset);
-        if (read < target.length)
-          throw new EngineError('internal', 'a partial file was cut short while it was read');
+        if (read < target.length) throw internalError('a partial file was cut short while it was read');
       },
       write: (offset, bytes) => writeAll(file, bytes, offset),
       flush: () => file.datasync(),

@@ -2,7 +2,7 @@
 // retries wait as long as the server asks. `fetch` alone does none of these. In a page the browser follows redirects, and removes
 // the credentials at another origin.
 import { jsonObject } from '../source.ts';
-import { EngineError, reasonOf } from '../error.ts';
+import { EngineError, networkError, reasonOf } from '../error.ts';
 
 export interface HubLimits {
   /** Consecutive attempts without a received byte before giving up. */
@@ -101,6 +101,18 @@ export function transientOf(error: unknown, watch: Watch, session: Session): unk
   return new Transient(reason, null, UNREACHABLE.test(reason));
 }
 
+/** Runs `work` under a watch; its errors are those that a user reads, and allow a retry. */
+export async function watched<T>(session: Session, work: (watch: Watch) => Promise<T>): Promise<T> {
+  const watch = watchSilence(session);
+  try {
+    return await work(watch);
+  } catch (error) {
+    throw transientOf(error, watch, session);
+  } finally {
+    watch.pause();
+  }
+}
+
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MOST_REDIRECTS = 8;
 
@@ -141,7 +153,7 @@ export async function open(
     }
     return { response, url: session.inPage && response.url !== '' ? response.url : at };
   }
-  throw new EngineError('network', `${url} redirects more than ${MOST_REDIRECTS} times; check the endpoint`);
+  throw networkError(`${url} redirects more than ${MOST_REDIRECTS} times; check the endpoint`);
 }
 
 async function fetchOnce(
@@ -220,8 +232,7 @@ export async function withRetries<T>(
       if (!(error instanceof Transient)) throw error;
       if (progressed()) failures = 1;
       if (failures >= attempts) {
-        throw new EngineError(
-          'network',
+        throw networkError(
           `${path}: ${error.message}, ${attempts} times; try again later, what has arrived is kept`,
         );
       }
@@ -229,8 +240,7 @@ export async function withRetries<T>(
       const backoff = Math.min(longestWaitMs, backoffMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
       const waitMs = Math.round(error.retryAfterMs ?? backoff);
       if (waitMs > longestWaitMs) {
-        throw new EngineError(
-          'network',
+        throw networkError(
           `${path}: ${error.message} and asks to wait ${Math.ceil(waitMs / 1000)} s; try again then`,
         );
       }
@@ -254,20 +264,20 @@ export function getJson(session: Session, url: string): Promise<JsonAnswer> {
   const { host, pathname } = new URL(url);
   let unreachable = 0;
   return withRetries(session, `${host}${pathname}`, async () => {
-    const watch = watchSilence(session);
     try {
-      const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
-      return { status: response.status, headers: response.headers, body: jsonObject(await response.text()) };
-    } catch (error) {
-      const failure = transientOf(error, watch, session);
+      return await watched(session, async (watch) => {
+        const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
+        return {
+          status: response.status,
+          headers: response.headers,
+          body: jsonObject(await response.text()),
+        };
+      });
+    } catch (failure) {
       if (failure instanceof Transient && failure.unreachable && ++unreachable === REACHING_ATTEMPTS) {
-        throw new EngineError('network', `${host} cannot be reached (${failure.message})`, {
-          param: 'endpoint',
-        });
+        throw networkError(`${host} cannot be reached (${failure.message})`, 'endpoint');
       }
       throw failure;
-    } finally {
-      watch.pause();
     }
   });
 }

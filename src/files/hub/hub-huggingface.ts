@@ -1,6 +1,6 @@
 // The Hugging Face HTTP API, also as its mirrors speak it: one listing, then plain files.
-import { badRequest, EngineError } from '../error.ts';
-import { getJson, open, transientOf, watchSilence, withRetries, type Session } from './hub-http.ts';
+import { badRequest, networkError } from '../error.ts';
+import { getJson, open, watched, withRetries, type Session } from './hub-http.ts';
 import {
   accessError,
   checkListing,
@@ -64,8 +64,7 @@ async function list(source: HubSource, session: Session, id: string, revision: s
   }
   const info = (body ?? {}) as ModelInfo;
   if (status !== 200 || typeof info.sha !== 'string' || !Array.isArray(info.siblings)) {
-    throw new EngineError(
-      'network',
+    throw networkError(
       `${source.name} answered ${status} without a file list for ${id}; check ${source.endpointVariable} (${source.endpoint})`,
     );
   }
@@ -106,9 +105,8 @@ async function describe(
   const { size, blob } = file;
   if (size !== null && blob !== null) return { ...file, size, blob };
   const url = source.fileUrl(id, commit, commit, file.path);
-  const { headers, redirected } = await withRetries(session, file.path, async () => {
-    const watch = watchSilence(session);
-    try {
+  const { headers, redirected } = await withRetries(session, file.path, () =>
+    watched(session, async (watch) => {
       // Large files redirect to a store whose etag is no digest of the content; the hub's own response has the digest.
       const keepRedirect = (response: Response): boolean => response.headers.has('x-linked-etag');
       const { response } = await open(session, url, watch, { method: 'HEAD', keepRedirect });
@@ -116,19 +114,14 @@ async function describe(
         throw accessError(source, id, response.status, response.headers.get('x-error-code') === 'GatedRepo');
       }
       return response;
-    } catch (error) {
-      throw transientOf(error, watch, session);
-    } finally {
-      watch.pause();
-    }
-  });
+    }),
+  );
   const etag = (headers.get('x-linked-etag') ?? headers.get('etag') ?? '')
     .replace(/^W\//, '')
     .replaceAll('"', '');
   const length = headers.get('x-linked-size') ?? headers.get('content-length');
   if (!/^[\w.-]+$/.test(etag) || length === null || !/^\d+$/.test(length)) {
-    throw new EngineError(
-      'network',
+    throw networkError(
       `${source.name} gives no size and etag for ${file.path} of ${id}; check ${source.endpointVariable} (${source.endpoint})`,
     );
   }

@@ -2,7 +2,7 @@
 //
 // Parts are claimed front to back and wait in memory until their turn, so that the stored file is always a prefix of the complete file: its
 // length is enough to resume, it is hashed while it is written, and other programs can continue it.
-import { EngineError } from '../error.ts';
+import { networkError } from '../error.ts';
 import {
   open,
   transientOf,
@@ -268,8 +268,7 @@ function judgeAnswer(response: Response, { url, file, at, inPage }: Asked): numb
   if (new URL(url).origin !== new URL(file.url).origin)
     throw new Transient(`${new URL(url).host} answered ${status}`);
   if (status === 401 || status === 403) throw new Refused(status, headers);
-  throw new EngineError(
-    'network',
+  throw networkError(
     `${file.path}: ${new URL(url).host} answered ${status}; check the endpoint and the revision`,
   );
 }

@@ -1,7 +1,7 @@
 // One file on the hub, read over HTTP ranges.
-import { badCheckpoint, EngineError } from '../error.ts';
+import { badCheckpoint, networkError } from '../error.ts';
 import { assertRange, type ByteSource } from '../source.ts';
-import { open, transientOf, Transient, watchSilence, withRetries, type Session } from './hub-http.ts';
+import { open, Transient, watched, withRetries, type Session } from './hub-http.ts';
 import { accessError, type HubSource, type KnownFile, type Listing } from './hub-source.ts';
 
 /** The first bytes of a file are fetched together: a header and its length, or a whole configuration. */
@@ -49,22 +49,17 @@ export class RemoteFile implements ByteSource {
   #fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
     if (length === 0) return Promise.resolve(new Uint8Array(0));
     const { name, id, url } = this.#remote;
-    return withRetries(this.#session, name, async () => {
-      const watch = watchSilence(this.#session);
-      try {
+    return withRetries(this.#session, name, () =>
+      watched(this.#session, async (watch) => {
         const range = `bytes=${offset}-${offset + length - 1}`;
         const { response } = await open(this.#session, url, watch, { headers: { range } });
         if (response.status === 401 || response.status === 403)
           throw accessError(this.#source, id, response.status, false);
         if (response.status !== 206 && response.status !== 200)
-          throw new EngineError('network', `${name}: ${new URL(url).host} answered ${response.status}`);
-        return await take(response, response.status === 206 ? 0 : offset, length, watch.feed);
-      } catch (error) {
-        throw transientOf(error, watch, this.#session);
-      } finally {
-        watch.pause();
-      }
-    });
+          throw networkError(`${name}: ${new URL(url).host} answered ${response.status}`);
+        return take(response, response.status === 206 ? 0 : offset, length, watch.feed);
+      }),
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 // Resolves the id of a model to the path of its snapshot in a cache, and downloads what is missing. Repeated calls download only
 // changes; an interrupted call is resumed.
-import { EngineError, modelNotFound } from '../error.ts';
+import { EngineError, modelNotFound, networkError } from '../error.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { cachedFile, cachedSnapshot, type ModelCache } from './hub-cache.ts';
 import type { OnHubEvent } from './hub-events.ts';
@@ -121,10 +121,7 @@ export async function withHint(
 ): Promise<unknown> {
   if (!(error instanceof EngineError)) return error;
   if (error.code === 'network' && error.param === 'endpoint') {
-    return new EngineError('network', `${error.message}: ${source.unreachableRemedy(id)}`, {
-      param: 'endpoint',
-      cause: error,
-    });
+    return networkError(`${error.message}: ${source.unreachableRemedy(id)}`, 'endpoint', error);
   }
   if (error.code !== 'model_not_found' || error.param !== 'model') return error;
   const near = await nearestModel(id, cache);

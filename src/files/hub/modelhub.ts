@@ -1,7 +1,7 @@
 // The second hub: ModelScope's HTTP API. Its listing has a sha256 for every file but no reliable commit, so the snapshot is named
 // by its contents.
 import { createHash } from 'node:crypto';
-import { EngineError } from '../error.ts';
+import { networkError } from '../error.ts';
 import { getJson, type Session } from './hub-http.ts';
 import {
   accessError,
@@ -30,8 +30,7 @@ export function modelHub(
     describe: (_session, id, _commit, file) => {
       const { size, blob } = file;
       if (size === null || blob === null) {
-        throw new EngineError(
-          'network',
+        throw networkError(
           `${source.name} gives no size and sha256 for ${file.path} of ${id}; check MODELSCOPE_ENDPOINT`,
         );
       }
@@ -63,8 +62,7 @@ async function list(source: HubSource, session: Session, id: string, revision: s
     throw accessError(source, id, 404, false);
   }
   if (status !== 200 || !Array.isArray(answer.Data?.Files)) {
-    throw new EngineError(
-      'network',
+    throw networkError(
       `${source.name} answered ${status} without a file list for ${id}; check MODELSCOPE_ENDPOINT (${source.endpoint})`,
     );
   }

@@ -4,30 +4,27 @@ import { badRequest } from '../error.ts';
 import type { Pixels } from '../image/pixels.ts';
 import type { Clip, VideoSource } from './decoded.ts';
 import type { FrameChoice, MediaBounds } from './media.ts';
-import { beyond } from './media-error.ts';
+import { checkBound } from './media-error.ts';
 
 export function checkVideo(source: VideoSource, name: string, bounds: MediaBounds): void {
-  const { maxImagePixels, maxVideoFrames, maxMediaSeconds } = bounds;
   const { width, height, frames, duration } = source;
-  if (width * height > maxImagePixels)
-    throw beyond(name, `has frames of ${width} × ${height} pixels`, 'maxImagePixels', maxImagePixels);
-  if (frames > maxVideoFrames) throw beyond(name, `has ${frames} frames`, 'maxVideoFrames', maxVideoFrames);
-  if (duration > maxMediaSeconds)
-    throw beyond(name, `lasts ${Number(duration.toFixed(1))} seconds`, 'maxMediaSeconds', maxMediaSeconds);
+  const size = `has frames of ${width} × ${height} pixels`;
+  checkBound(name, bounds, 'maxImagePixels', width * height, size);
+  checkBound(name, bounds, 'maxVideoFrames', frames, `has ${frames} frames`);
+  checkBound(name, bounds, 'maxMediaSeconds', duration, `lasts ${Number(duration.toFixed(1))} seconds`);
 }
 
 /** Counts the pixels of frames as they are decoded, which may be larger than the file states. Throws bad_request beyond the bounds. */
 export function countDecoded(
   name: string,
-  { maxImagePixels, maxVideoPixels }: Pick<MediaBounds, 'maxImagePixels' | 'maxVideoPixels'>,
+  bounds: Pick<MediaBounds, 'maxImagePixels' | 'maxVideoPixels'>,
 ): (frame: { width: number; height: number }) => void {
   let pixels = 0;
   return ({ width, height }) => {
-    if (width * height > maxImagePixels)
-      throw beyond(name, `has a frame of ${width} × ${height} pixels`, 'maxImagePixels', maxImagePixels);
+    const size = `has a frame of ${width} × ${height} pixels`;
+    checkBound(name, bounds, 'maxImagePixels', width * height, size);
     pixels += width * height;
-    if (pixels > maxVideoPixels)
-      throw beyond(name, `has frames of ${pixels} pixels to decode`, 'maxVideoPixels', maxVideoPixels);
+    checkBound(name, bounds, 'maxVideoPixels', pixels, `has frames of ${pixels} pixels to decode`);
   };
 }
 
@@ -48,14 +45,8 @@ export function chooseFrames(
   if (count === 0) throw badRequest(`${name} has no frames; give a video with some`, name);
   const indices = choose ? [...choose(source)] : Array.from({ length: count }, (_, at) => at);
   const decode = [...new Set(indices)].toSorted((a, b) => a - b);
-  const { maxVideoPixels: most } = bounds;
-  if (decode.length * width * height > most)
-    throw beyond(
-      name,
-      `has ${decode.length} frames of ${width} × ${height} pixels to decode`,
-      'maxVideoPixels',
-      most,
-    );
+  const size = `has ${decode.length} frames of ${width} × ${height} pixels to decode`;
+  checkBound(name, bounds, 'maxVideoPixels', decode.length * width * height, size);
   return {
     decode,
     clip: (frames) => ({

@@ -6,7 +6,7 @@ import { overWhite, withoutAlpha } from '../image/rgba.ts';
 import type { Clip, MediaKind, RgbaPixels, Sound } from './decoded.ts';
 import { checkVideo } from './frame-choice.ts';
 import type { AlphaRule, MediaBounds } from './media.ts';
-import { beyond } from './media-error.ts';
+import { checkBound } from './media-error.ts';
 import { LEAST_RATE, MOST_RATE } from './sound-reader.ts';
 
 /** Throws bad_request for what is neither the bytes of a file nor a whole medium of the kind. */
@@ -27,7 +27,7 @@ export function coloursOf({ width, height, data }: Pixels | RgbaPixels, alpha: A
   return alpha === 'white' ? overWhite(image) : withoutAlpha(image);
 }
 
-function checkPixels(given: object, name: string, { maxImagePixels: most }: MediaBounds): void {
+function checkPixels(given: object, name: string, bounds: MediaBounds): void {
   const { width, height, data } = given as Partial<RgbaPixels>;
   if (!isCount(width) || !isCount(height))
     throw wrong(
@@ -35,8 +35,7 @@ function checkPixels(given: object, name: string, { maxImagePixels: most }: Medi
       `has a width of ${String(width)} and a height of ${String(height)}`,
       'both in pixels, or the bytes of a file as a Uint8Array',
     );
-  if (width * height > most)
-    throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
+  checkBound(name, bounds, 'maxImagePixels', width * height, `is an image of ${width} × ${height} pixels`);
   const isBytes = data instanceof Uint8Array || data instanceof Uint8ClampedArray;
   const channels = isBytes ? data.length / (width * height) : null;
   if (channels !== 3 && channels !== 4)
@@ -72,9 +71,8 @@ function checkClip(given: object, name: string, bounds: MediaBounds): void {
 }
 
 function checkFrames(frames: readonly Pixels[], name: string, bounds: MediaBounds): void {
-  const { maxVideoFrames, maxVideoPixels } = bounds;
   const { length: count } = frames;
-  if (count > maxVideoFrames) throw beyond(name, `has ${count} frames`, 'maxVideoFrames', maxVideoFrames);
+  checkBound(name, bounds, 'maxVideoFrames', count, `has ${count} frames`);
   const [first] = frames;
   frames.forEach((frame, i) => {
     const own = `${name}.frames.${i}`;
@@ -86,24 +84,18 @@ function checkFrames(frames: readonly Pixels[], name: string, bounds: MediaBound
       throw wrong(own, 'has alpha', 'three bytes for each pixel');
   });
   const { width, height } = first!;
-  if (count * width * height > maxVideoPixels)
-    throw beyond(
-      name,
-      `has ${count} frames of ${width} × ${height} pixels`,
-      'maxVideoPixels',
-      maxVideoPixels,
-    );
+  const size = `has ${count} frames of ${width} × ${height} pixels`;
+  checkBound(name, bounds, 'maxVideoPixels', count * width * height, size);
 }
 
-function checkSound(given: object, name: string, { maxMediaSeconds: most }: MediaBounds): void {
+function checkSound(given: object, name: string, bounds: MediaBounds): void {
   const { samples, rate } = given as Partial<Sound>;
   if (!(samples instanceof Float32Array) || samples.length === 0)
     throw wrong(name, 'has no samples', 'a Float32Array of them');
   if (!samples.every(Number.isFinite)) throw wrong(name, 'has samples that are not finite', 'numbers');
   if (!isCount(rate)) throw wrong(name, `has a rate of ${String(rate)}`, RATES);
   const seconds = samples.length / rate;
-  if (seconds > most)
-    throw beyond(name, `lasts ${Number(seconds.toFixed(1))} seconds`, 'maxMediaSeconds', most);
+  checkBound(name, bounds, 'maxMediaSeconds', seconds, `lasts ${Number(seconds.toFixed(1))} seconds`);
   if (rate < LEAST_RATE || rate > MOST_RATE) throw wrong(name, `has a rate of ${rate}`, RATES);
 }
 

@@ -5,6 +5,17 @@ import { decoderReason } from '../image/pixels.ts';
 import { type Message, option, say, subject } from '../message.ts';
 import type { MediaBounds } from './media.ts';
 
+/** Throws for a medium of which `amount` is beyond a bound; `what` says it. */
+export function checkBound<Bound extends keyof MediaBounds>(
+  name: string,
+  bounds: Readonly<Record<Bound, number>>,
+  bound: Bound,
+  amount: number,
+  what: string,
+): void {
+  if (amount > bounds[bound]) throw beyond(name, what, bound, bounds[bound]);
+}
+
 /** A medium beyond a bound: what is too large, its number, the limit and the option that sets it. */
 export function beyond(
   name: string,

@@ -6,7 +6,7 @@ import type { Clip, VideoSource } from './decoded.ts';
 import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
 import { MEDIA_NOUNS } from './media-nouns.ts';
 import type { AlphaRule, FrameChoice, MediaBounds } from './media.ts';
-import { beyond, undecodable } from './media-error.ts';
+import { checkBound, undecodable } from './media-error.ts';
 import { decodingSeconds, openSharp, readRgb } from './read-image.ts';
 
 /** Pixels that are decoded at once. */
@@ -61,9 +61,8 @@ function otherWork(): Promise<void> {
 
 /** Of an animation even the frames that are not taken are decoded. */
 function checkWhole({ frames, width, height }: VideoSource, name: string, bounds: MediaBounds): void {
-  const { maxVideoPixels: most } = bounds;
-  if (frames * width * height > most)
-    throw beyond(name, `has ${frames} frames of ${width} × ${height} pixels`, 'maxVideoPixels', most);
+  const size = `has ${frames} frames of ${width} × ${height} pixels`;
+  checkBound(name, bounds, 'maxVideoPixels', frames * width * height, size);
 }
 
 async function animationSource(bytes: Uint8Array): Promise<VideoSource> {

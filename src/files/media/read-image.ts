@@ -10,7 +10,7 @@ import { bmpHeader, decodeBmp } from '../image/bmp.ts';
 import { BMP, formatOf } from './format.ts';
 import { MEDIA_NOUNS } from './media-nouns.ts';
 import type { AlphaRule, MediaBounds } from './media.ts';
-import { beyond, undecodable } from './media-error.ts';
+import { checkBound, undecodable } from './media-error.ts';
 
 export interface ImageReading {
   bounds: Pick<MediaBounds, 'maxImagePixels' | 'mediaDecodeTimeout'>;
@@ -63,9 +63,7 @@ function checkPixels(
   name: string,
   bounds: ImageReading['bounds'],
 ): void {
-  const { maxImagePixels: most } = bounds;
-  if (width * height > most)
-    throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
+  checkBound(name, bounds, 'maxImagePixels', width * height, `is an image of ${width} × ${height} pixels`);
 }
 
 /** Bounds of pixels are checked before, by what the header states. */

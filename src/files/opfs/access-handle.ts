@@ -1,6 +1,6 @@
 // Whole reads and writes over a handle of the private file system, whose calls may do less than they were asked for.
 
-import { EngineError } from '../error.ts';
+import { internalError } from '../error.ts';
 import { isQuotaError, type AccessHandle } from './storage.ts';
 
 /**
@@ -13,8 +13,8 @@ export function readAll(handle: AccessHandle, offset: number, target: Uint8Array
   for (let done = 0; done < target.length;) {
     const read = handle.read(target.subarray(done), { at: offset + done });
     if (read > target.length - done)
-      throw new EngineError('internal', `a stored file cannot be read (the browser's error ${read | 0})`);
-    if (read === 0) throw new EngineError('internal', 'a stored file was cut short while it was read');
+      throw internalError(`a stored file cannot be read (the browser's error ${read | 0})`);
+    if (read === 0) throw internalError('a stored file was cut short while it was read');
     done += read;
   }
 }
@@ -35,7 +35,7 @@ export async function writeAll(
     }
     if (written > bytes.length - done) {
       if ((written | 0) !== NO_SPACE)
-        throw new EngineError('internal', `a file cannot be stored (the browser's error ${written | 0})`);
+        throw internalError(`a file cannot be stored (the browser's error ${written | 0})`);
       written = 0;
     }
     if (written === 0) await makeRoom();

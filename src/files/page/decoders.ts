@@ -4,17 +4,17 @@ import { unsupported } from '../error.ts';
 import { checkedBmpHeader, isBmp } from '../image/bmp.ts';
 import { readHeader } from '../image/image-header.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
-import { beyond } from '../media/media-error.ts';
+import { checkBound } from '../media/media-error.ts';
 import { fileText } from '../media/media-nouns.ts';
 import { soundReader } from '../media/sound-reader.ts';
 import { decodeColours, decodeOverWhite } from './image.ts';
 
 export const PAGE_DECODERS: MediaDecoders = {
-  async image(bytes, name, { bounds: { maxImagePixels: most }, alpha, signal }) {
+  async image(bytes, name, { bounds, alpha, signal }) {
     const check = ({ width, height }: { width: number; height: number }): void => {
       signal?.throwIfAborted();
-      if (width * height > most)
-        throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
+      const size = `is an image of ${width} × ${height} pixels`;
+      checkBound(name, bounds, 'maxImagePixels', width * height, size);
     };
     const header = isBmp(bytes) ? checkedBmpHeader(bytes, name) : readHeader(bytes);
     if (header !== null && typeof header === 'object') check(header);

@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import type { Redis } from 'ioredis';
-import { EngineError, reasonOf, unsupported } from '../error.ts';
+import { networkError, reasonOf, unsupported } from '../error.ts';
 import type { PageStore } from './page-store.ts';
 import { openSealed, sealPage } from './stored-page.ts';
 
@@ -62,10 +62,10 @@ class RedisStore implements PageStore {
       await Promise.all(this.#connections.map((connection) => connection.connect()));
     } catch (cause) {
       for (const connection of this.#connections) connection.disconnect();
-      throw new EngineError(
-        'network',
+      throw networkError(
         `the storage cache at ${this.#address} cannot be reached (${reasonOf(cause)}): start the server, or check the address`,
-        { cause },
+        undefined,
+        cause,
       );
     }
   }
