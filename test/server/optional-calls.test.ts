@@ -215,6 +215,8 @@ describe.each([
     expect(calls[0]!.arguments).toContain('"Os');
   });
 
+  // The keyword is found in the tool's schema, whatever the format is.
+  if (format !== 'qwen3_coder') return;
   it.concurrent('have a header that names the keyword which is not enforced', async () => {
     const properties = { ...parameters.properties, unit: { type: 'string', pattern: '(a)\\1' } };
     const described = { ...weather, parameters: { ...parameters, properties } };
