@@ -159,5 +159,5 @@ it('a span that a step would cut, and embeddings for a model without them, are a
   );
   const text = writerFor(TEXT);
   text.writer.begin();
-  expect(() => text.writer.add({ ...part, inputs: [] })).toThrow('does not take any');
+  expect(() => text.writer.add({ ...part, inputs: [] })).toThrow('takes no input embeddings');
 });
