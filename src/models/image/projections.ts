@@ -11,6 +11,6 @@ export function projections(
   [rows, k]: readonly [rows: number, k: number],
   options: Parameters<WeightTable['stacked']>[2] = { split: 'columns' },
 ): Matrix {
-  const names = [...parts].map((part) => ({ name: `${attention}.to_${part}.weight`, rows }));
+  const names = parts.split('').map((part) => ({ name: `${attention}.to_${part}.weight`, rows }));
   return weights.stacked(names, k, options);
 }
