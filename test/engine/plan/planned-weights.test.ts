@@ -4,7 +4,10 @@ import { plannedPage, weightsOf } from '../../../src/engine/plan/planned-weights
 import type { WeightTable } from '../../../src/models/weights.ts';
 
 it('Tensors of one name count once within a component, and once for each component that has them', () => {
-  const build = (weights: WeightTable) => [weights.vector('norm.weight', 8), weights.vector('more.weight', 4)];
+  const build = (weights: WeightTable) => [
+    weights.vector('norm.weight', 8),
+    weights.vector('more.weight', 4),
+  ];
   const tensors = requestedHeaders(build, null, 'F32');
   const page = (component: string) => plannedPage(component, tensors, build);
   expect(weightsOf([page('text_encoder'), page('text_encoder')]).parameters).toBe(12);
