@@ -19,7 +19,13 @@ import type { ComponentAccess } from '../components/components.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
 import type { ControlFields } from '../calls/control.ts';
 import type { Predictor } from '../recording/denoiser.ts';
-import type { ImageEvent, CompleteImageRequest, Pixels, ResolvedImageRequest } from '../calls/image-model.ts';
+import type {
+  ImageEvent,
+  CompleteImageRequest,
+  Pixels,
+  ResolvedImageRequest,
+  Size,
+} from '../calls/image-model.ts';
 
 export type { ComponentClasses, PipelineComponents, PipelineTask };
 
@@ -155,8 +161,6 @@ export interface ReferenceRule {
   /** Returns the size in which the text encoder sees an image; left out: it sees none. */
   shownSizeOf?(image: Size, pixels: number): Size;
 }
-
-type Size = Pick<Pixels, 'width' | 'height'>;
 
 /** Facts about an opened model that decide which call arguments it takes. */
 export interface CalledModel {

@@ -1,10 +1,8 @@
 // Sizes in which PixArt and Sana were trained, by proportions. An image is drawn in that with the nearest proportions, and then scaled and
 // cut to the size that is asked for. source: ASPECT_RATIO_1024_BIN and others in diffusers' pipelines
 
-import type { Pixels } from '../calls/image-model.ts';
+import type { Size } from '../calls/image-model.ts';
 import { roundHalfEven } from '../schedules/spacing.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
 
 /** Height and width in sixteenths of a square's side, from the widest to the tallest. */
 const SMALL: readonly (readonly [number, number])[] = [

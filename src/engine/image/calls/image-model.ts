@@ -12,6 +12,9 @@ import type { ImageMemoryPlan, StageName } from './memory-plan.ts';
 
 export type { Frames, Pixels, StageName };
 
+/** Sides in pixels. */
+export type Size = Pick<Pixels, 'width' | 'height'>;
+
 /** `svc`: tuned kernels; `generic`: plain f32 kernels; `auto`: `svc`, which runs every pipeline and call argument that `generic` runs. */
 export type Backend = 'auto' | 'svc' | 'generic';
 

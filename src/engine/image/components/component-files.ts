@@ -32,6 +32,10 @@ export function componentOf({ path, components }: Pipeline, name: string): Pipel
   );
 }
 
+/** The file that states a component's configuration. */
+export const configFileOf = ({ impliedBy, folder }: PipelineComponent): string =>
+  impliedBy ?? `${folder.path}/config.json`;
+
 /** Adds the file's path to an error about its tensors. */
 export function underFile(error: unknown, path: string): unknown {
   const isOfFile = error instanceof EngineError && /^(bad_checkpoint|unsupported)$/.test(error.code);

@@ -1,8 +1,6 @@
 // The size of an image that is drawn from a source image.
 
-import type { ImageModelInfo, Pixels } from '../calls/image-model.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
+import type { ImageModelInfo, Size } from '../calls/image-model.ts';
 
 /**
  * Returns the requested size; if none is requested, the proportions of the source image with at most as many pixels as the model's
@@ -29,9 +27,6 @@ export function sizeFrom(
 const PROPORTION_TOLERANCE = 0.01;
 
 /** Returns true if a mask has the proportions of an image. */
-export function sameProportions(
-  a: { width: number; height: number },
-  b: { width: number; height: number },
-): boolean {
+export function sameProportions(a: Size, b: Size): boolean {
   return Math.abs((a.width * b.height) / (a.height * b.width) - 1) <= PROPORTION_TOLERANCE;
 }

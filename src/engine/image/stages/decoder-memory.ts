@@ -1,6 +1,7 @@
 // Memory that decoding an image takes, determined before the image is drawn: the decoder is recorded but not run. If the whole
 // image does not fit, decoding in strips takes less memory and gives the same bytes.
 
+import type { Size } from '../calls/image-model.ts';
 import { option, say } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
@@ -86,11 +87,7 @@ async function roomFor(
   }
 }
 
-function refusal(
-  device: Device,
-  { width, height }: { width: number; height: number },
-  { bytes, largest }: Room,
-): EngineError {
+function refusal(device: Device, { width, height }: Size, { bytes, largest }: Room): EngineError {
   const { maxBufferSize } = device.capabilities;
   const limit =
     largest > maxBufferSize

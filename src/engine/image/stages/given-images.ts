@@ -3,11 +3,9 @@
 import { coverImage } from '../../../files/image/cover.ts';
 import { resample } from '../../../files/image/resample.ts';
 import type { PipelineSet } from '../blocks/family.ts';
-import type { CompleteImageRequest, Pixels } from '../calls/image-model.ts';
+import type { CompleteImageRequest, Pixels, Size } from '../calls/image-model.ts';
 import { crop, cropRegion, overlay, requireMarked, within } from './mask-crop.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
 
 export interface ReferenceImage {
   /** In the size in which the text encoder sees it; null: it does not. */

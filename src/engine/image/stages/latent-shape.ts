@@ -1,5 +1,7 @@
 // Shape of the latents of one result, and the number of tokens that a denoiser makes of them.
 
+import type { Size } from '../calls/image-model.ts';
+
 /** Latents of one result. */
 export interface LatentShape {
   channels: number;
@@ -11,9 +13,7 @@ export interface LatentShape {
   framesPerLatent?: number;
 }
 
-interface Size {
-  width: number;
-  height: number;
+interface ClipSize extends Size {
   /** Left out: 1. */
   frames?: number;
 }
@@ -21,13 +21,13 @@ interface Size {
 /** [latent frames, height, width, channels] for a size in pixels and frames. */
 export function shapeOfLatents(
   { channels, factor, framesPerLatent = 1 }: LatentShape,
-  { width, height, frames = 1 }: Size,
+  { width, height, frames = 1 }: ClipSize,
 ): number[] {
   return [1 + (frames - 1) / framesPerLatent, height / factor, width / factor, channels];
 }
 
 /** Number of tokens of one result of a size in pixels. */
-export function latentTokens(shape: LatentShape, size: Size): number {
+export function latentTokens(shape: LatentShape, size: ClipSize): number {
   const [frames, height, width] = shapeOfLatents(shape, size) as [number, number, number];
   return (frames * height * width) / shape.patch ** 2;
 }

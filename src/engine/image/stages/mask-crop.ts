@@ -3,9 +3,7 @@
 
 import { resample } from '../../../files/image/resample.ts';
 import { EngineError } from '../../../files/error.ts';
-import type { Pixels } from '../calls/image-model.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
+import type { Pixels, Size } from '../calls/image-model.ts';
 
 /** Rectangle in pixels; right and bottom are exclusive. */
 export interface Region {

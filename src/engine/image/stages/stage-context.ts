@@ -6,7 +6,7 @@ import { assertWanted, type ComputeOptions } from '../recording/compute.ts';
 import type { Components } from '../components/components.ts';
 import type { FamilyModel } from '../blocks/family.ts';
 import type { GivenImages } from './given-images.ts';
-import type { ImageEvent, StageName } from '../calls/image-model.ts';
+import type { ImageEvent, StageName, Size } from '../calls/image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { LatentShape } from './latent-shape.ts';
 import type { Resolved } from './resolved.ts';
@@ -21,7 +21,7 @@ export interface StageContext extends GivenImages {
   colours?: ColourMap | null;
   plan: WholeStepPlan;
   /** Size to which decoded images are scaled and cut; left out: they have the size that is drawn. */
-  cutTo?: { width: number; height: number };
+  cutTo?: Size;
   resolved: Resolved;
   signal: AbortSignal | undefined;
   options: ComputeOptions;

@@ -2,14 +2,12 @@
 // training. source: diffusers' pipeline_flux_kontext.py
 
 import { integer, STRENGTH, type CallArgumentTable } from '../../calls/call-arguments.ts';
-import type { Pixels } from '../../calls/image-model.ts';
+import type { Size } from '../../calls/image-model.ts';
 import { FLUX_KONTEXT_FILES } from './flux-layout.ts';
 import type { ImageFamily, ReferenceRule } from '../../blocks/family.ts';
 import type { FluxArguments } from './flux-model.ts';
 import { roundHalfEven } from '../../schedules/spacing.ts';
 import { ARGUMENTS, fluxFamily } from './flux.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
 
 interface KontextArguments extends FluxArguments {
   /** About how many pixels are drawn, in the proportions of the decided size. */

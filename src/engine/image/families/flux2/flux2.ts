@@ -31,7 +31,7 @@ import {
   SIZE,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
-import type { Pixels } from '../../calls/image-model.ts';
+import type { Size } from '../../calls/image-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { FLUX_WIDTH, fluxWords, splitNorm } from '../../layouts/flux-lora.ts';
 import { decoderLora, DOUBLE_ATTENTION, transformerLora } from '../../layouts/lora-names.ts';
@@ -46,8 +46,6 @@ import {
   type Flux2Arguments,
   type Flux2Encoder,
 } from './flux2-texts.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
 
 const ARGUMENTS: CallArgumentTable = {
   ...COMMON,

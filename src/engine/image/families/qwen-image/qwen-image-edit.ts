@@ -2,7 +2,7 @@
 // through the autoencoder as tokens beside those that are denoised.
 
 import { COMMON, type CallArgumentTable } from '../../calls/call-arguments.ts';
-import type { Pixels } from '../../calls/image-model.ts';
+import type { Size } from '../../calls/image-model.ts';
 import { roundHalfEven } from '../../schedules/spacing.ts';
 import { QWEN_IMAGE_EDIT_FILES, QWEN_IMAGE_EDIT_PLUS_FILES } from './qwen-image-layout.ts';
 import type { ImageFamily, ReferenceRule } from '../../blocks/family.ts';
@@ -10,8 +10,6 @@ import { textsWithImages } from './qwen-image-edit-texts.ts';
 import { openQwenImage } from './qwen-image-model.ts';
 import { ARGUMENTS, qwenImage } from './qwen-image.ts';
 import { textEncoder } from '../../blocks/shared-components.ts';
-
-type Size = Pick<Pixels, 'width' | 'height'>;
 
 const SIDE_MULTIPLE = 32;
 /** Side of a square image in training, and that of images for the text encoder of Edit-Plus. */

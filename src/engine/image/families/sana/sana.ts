@@ -28,7 +28,7 @@ import {
   TIMESTEPS,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
-import type { Pixels } from '../../calls/image-model.ts';
+import type { Size } from '../../calls/image-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { decoderLora, PIXART_OR_SANA, transformerLora } from '../../layouts/lora-names.ts';
 import { ORIGINAL_WORDS, originalNames, SANA_FILES } from './sana-layout.ts';
@@ -140,7 +140,7 @@ function openSana(components: ComponentAccess): FamilyModel {
 }
 
 /** The size that is drawn: that of a bin, which whole tokens must fill. */
-function binOf(size: Pick<Pixels, 'width' | 'height'>, { sampleSize, patch }: SanaConfig) {
+function binOf(size: Size, { sampleSize, patch }: SanaConfig) {
   const bin = nearestBin(size, PIXELS * sampleSize);
   if (bin === null || (bin.width % (PIXELS * patch) === 0 && bin.height % (PIXELS * patch) === 0)) return bin;
   throw new EngineError(

@@ -10,6 +10,7 @@ import type { UNetConfig, UNetLevel } from '../../../../models/image/unet/unet-c
 import type { WeightTable } from '../../../../models/weights.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { controlRules } from '../../calls/control.ts';
+import { configFileOf } from '../../components/component-files.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import type { Scope } from '../../recording/scope.ts';
@@ -31,9 +32,9 @@ export class ControlNets {
     this.#components = components;
     this.names = components.names.filter((name) => NAME.test(name)).sort(byNumber);
     this.#configs = this.names.map((name) => {
-      const { config: json, folder, impliedBy } = components.get(name);
-      const config = readControlNetConfig(json, `${name}/config.json`);
-      checkMatch(impliedBy ?? `${folder.path}/config.json`, config, unet, factor);
+      const component = components.get(name);
+      const config = readControlNetConfig(component.config, `${name}/config.json`);
+      checkMatch(configFileOf(component), config, unet, factor);
       return config;
     });
   }

@@ -3,7 +3,6 @@
 
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { EngineError } from '../../../../files/error.ts';
-import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
 import { joinRows } from '../../../../kernels/copy-rows.ts';
 import { ipAdapter } from '../../../../models/image/unet/ip-adapter.ts';
 import {
@@ -17,6 +16,7 @@ import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig, type ClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { compute, computeFinite, type ComputeOptions } from '../../recording/compute.ts';
+import { configFileOf } from '../../components/component-files.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import { Scope } from '../../recording/scope.ts';
@@ -118,19 +118,15 @@ function readConfigs(
   const wanted = [...unet.down, unet.mid].find((level) => level?.attention)?.attention?.context;
   if (wanted !== adapter.context)
     throw mismatch(
-      `${fileOf(components.get(ADAPTER))}: the IP-Adapter is for texts of ${adapter.context} columns, and the unet reads ${wanted ?? 'none'}: it fits ${modelsOf(adapter.context)}; choose one for this model`,
+      `${configFileOf(components.get(ADAPTER))}: the IP-Adapter is for texts of ${adapter.context} columns, and the unet reads ${wanted ?? 'none'}: it fits ${modelsOf(adapter.context)}; choose one for this model`,
     );
   const columns = adapter.resampler ? encoder.hidden : encoder.projection;
   if (columns !== adapter.imageColumns)
     throw mismatch(
-      `${fileOf(components.get(ENCODER))}: the image encoder gives ${columns} columns, and the IP-Adapter takes ${adapter.imageColumns}: give the encoder that it was trained with`,
+      `${configFileOf(components.get(ENCODER))}: the image encoder gives ${columns} columns, and the IP-Adapter takes ${adapter.imageColumns}: give the encoder that it was trained with`,
     );
   return { adapter, encoder };
 }
-
-/** The file that states a component's configuration. */
-const fileOf = ({ impliedBy, folder }: PipelineComponent): string =>
-  impliedBy ?? `${folder.path}/config.json`;
 
 /** Models by the columns of the text that their UNets read. */
 function modelsOf(context: number): string {
