@@ -1,5 +1,6 @@
 // The public face in Electron's main process. The engine runs in a hidden window, on Chromium's own WebGPU; models and events are those of Node.
 
+import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
@@ -7,7 +8,7 @@ import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
 import type { OpenModel } from '../session/model.ts';
-import { openModel } from './open-main.ts';
+import { listAdapters, openModel } from './open-main.ts';
 import { serveWindows } from './windows.ts';
 
 export { EngineError } from '../../files/error.ts';
@@ -31,4 +32,7 @@ export const openEmbeddingModel: OpenModel<Omit<EmbeddingModelOptions, 'inline'>
   ...given
 ) => openModel(EMBEDDING, ...given);
 
-export { listAdapters as adapters } from './open-main.ts';
+/** Lists the adapters that Chromium offers, best first. Throws no_adapter. */
+export function adapters(): Promise<AdapterSummary[]> {
+  return listAdapters();
+}

@@ -1,6 +1,7 @@
 // The engine in Node: models in a thread or in the caller's own, and the probe of an adapter.
 
-import { refuseElectron } from '../../gpu/node.ts';
+import type { AdapterSummary } from '../../gpu/adapter.ts';
+import { listAdapters, refuseElectron } from '../../gpu/node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TunedModel } from '../../engine/text/calls/tuned-model.ts';
@@ -34,7 +35,10 @@ export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...give
 export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, EmbeddingModel> = (...given) =>
   openModel(EMBEDDING, ...given);
 
-export { listAdapters as adapters } from '../../gpu/node.ts';
+/** Lists all GPU adapters that can be opened, best first. */
+export function adapters(): Promise<AdapterSummary[]> {
+  return listAdapters();
+}
 
 /**
  * Times the tiles of a language model's products and attention on this machine's adapter, within about a minute, and stores the fastest for models that are

@@ -1,5 +1,7 @@
 // The engine in a page.
 
+import { listAdapters } from '../../gpu/browser-adapters.ts';
+import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
@@ -25,4 +27,7 @@ export const openImageModel: OpenModel<InPage<ImageModelOptions>, ImageModel> = 
 export const openEmbeddingModel: OpenModel<InPage<EmbeddingModelOptions>, EmbeddingModel> = (...given) =>
   openModel(EMBEDDING, ...given);
 
-export { listAdapters as adapters } from '../../gpu/browser-adapters.ts';
+/** Lists the adapters that the browser offers, best first. Throws no_adapter. */
+export function adapters(): Promise<AdapterSummary[]> {
+  return listAdapters();
+}
