@@ -10,7 +10,7 @@ import { dispatchRows } from './row-strips.ts';
  */
 export function guidanceRows(positive: Tensor, negative: Tensor, scalars: Operand, scalar: number): Tensor {
   if (positive.shape.join() !== negative.shape.join())
-    throw new Error(`guidanceRows: [${positive.shape.join()}] and [${negative.shape.join()}]`);
+    throw new Error(`guidanceRows: [${positive.shape.join()}] and [${negative.shape.join()}] must be alike`);
   const y = tapeOf(positive).tensor(positive.shape);
   const args = { quads: y.stride / 4, scalar };
   dispatchRows('guidance-rows.wgsl', { strips: { positive, negative, y }, args, bind: { scalars } });
