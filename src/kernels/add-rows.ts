@@ -9,7 +9,9 @@ import { walkers } from './walkers.ts';
 export function addRows(x: Tensor, table: Tensor): Tensor {
   const n = x.shape[1] as number;
   if (x.shape.length !== 3 || table.columns !== x.columns || table.rows({}) < n)
-    throw new Error(`addRows: [${table.shape.join(', ')}] to [${x.shape.join(', ')}]`);
+    throw new Error(
+      `addRows: [${table.shape.join(', ')}] to [${x.shape.join(', ')}]: a row for each token, of equal columns, is wanted`,
+    );
   const tape = tapeOf(x);
   const items = x.shape[0] as number;
   const record = (x0: View, table0: View, first: number, firstOfItem: number, rows: number): void => {

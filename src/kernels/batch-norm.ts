@@ -34,7 +34,9 @@ function record(
   const { columns } = mean;
   const y = tapeOf(x).tensor([...shape, columns]);
   if (columns > x.columns || variance.columns !== columns || y.rows({}) !== x.rows({}))
-    throw new Error(`batchNorm: [${x.shape.join(', ')}] to [${y.shape.join(', ')}]`);
+    throw new Error(
+      `batchNorm: [${x.shape.join(', ')}] to [${y.shape.join(', ')}]: equal rows, and statistics of x’s first columns, are wanted`,
+    );
   const shared = { x_quads: x.stride / 4, y_quads: y.stride / 4, columns, eps };
   dispatchQuads('batch-norm.wgsl', {
     strips: { x, y },

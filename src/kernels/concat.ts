@@ -10,7 +10,7 @@ const WORKGROUP = 64;
 export function concat(a: Tensor, b: Tensor): Tensor {
   const tape = tapeOf(a);
   if (b.rows(tape.capacity) !== a.rows(tape.capacity))
-    throw new Error(`concat: [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
+    throw new Error(`concat: [${a.shape.join(', ')}] and [${b.shape.join(', ')}] must have equal rows`);
   const y = tape.tensor([...a.shape.slice(0, -1), a.columns + b.columns]);
   for (const strip of stripsOf(tape, [a, b, y], Infinity)) {
     const rows = strip.count(tape.capacity);

@@ -22,7 +22,9 @@ export function joinTokens(a: Tensor, b: Tensor): Tensor {
   const [items, n] = sequenceShape(a);
   const [otherItems, m] = sequenceShape(b);
   if (items !== otherItems || a.columns !== b.columns)
-    throw new Error(`joinTokens: [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
+    throw new Error(
+      `joinTokens: [${a.shape.join(', ')}] and [${b.shape.join(', ')}] must have equal items and columns`,
+    );
   const y = tapeOf(a).tensor([items, n + m, a.columns]);
   for (let item = 0; item < items; item++) {
     copyRows(a, item * n, 1, y, item * (n + m), n);

@@ -7,7 +7,7 @@ const WORKGROUP = 64;
 
 /** x = x · σ(gate of the row), in place; x [rows, columns], gate [rows, 1] → x */
 export function gateRows(x: Tensor, gate: Tensor): Tensor {
-  if (gate.columns !== 1) throw new Error(`gateRows: gates of ${gate.columns} columns`);
+  if (gate.columns !== 1) throw new Error(`gateRows: a row has one gate, not ${gate.columns}`);
   const quads = x.stride / 4;
   dispatchRows('gate-rows.wgsl', {
     strips: { x, gate },

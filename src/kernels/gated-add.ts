@@ -9,7 +9,9 @@ export function gatedAdd(x: Tensor, gate: Tensor | Columns, residual: Tensor): T
   const gates = quadsOf(gate);
   const quads = x.stride / 4;
   if (x.shape.join() !== residual.shape.join() || 4 * gates.first + x.columns > gates.x.columns)
-    throw new Error(`gatedAdd: [${x.shape.join()}] to [${residual.shape.join()}]`);
+    throw new Error(
+      `gatedAdd: [${x.shape.join()}] to [${residual.shape.join()}]: equal shapes, and a gate for each column, are wanted`,
+    );
   const shared = {
     quads,
     columns: x.columns,

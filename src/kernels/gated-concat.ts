@@ -15,7 +15,9 @@ export function gatedConcat(a: Tensor, gated: Columns, columns: number): Tensor 
   const { x, stride, first } = quadsOf(gated);
   const fits = a.columns % 4 === 0 && columns % 4 === 0 && gated.first + 2 * columns <= x.columns;
   if (!fits || x.rows({}) !== a.rows({}))
-    throw new Error(`gatedConcat: [${a.shape.join(', ')}] and ${columns} of [${x.shape.join(', ')}]`);
+    throw new Error(
+      `gatedConcat: [${a.shape.join(', ')}] and ${columns} of [${x.shape.join(', ')}]: equal rows, and multiples of 4 within x`,
+    );
   const y = tape.tensor([...a.shape.slice(0, -1), a.columns + columns]);
   for (const strip of stripsOf(tape, [a, x, y], Infinity)) {
     const rows = strip.count({});

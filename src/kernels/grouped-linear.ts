@@ -13,7 +13,9 @@ export function groupedLinear(x: Tensor, weight: Tensor): Tensor {
   const tape = tapeOf(x);
   const group = weight.columns;
   if (weight.shape[0] !== x.columns || group % 4 !== 0 || x.columns % group !== 0)
-    throw new Error(`groupedLinear: [${x.shape.join(', ')}] by [${weight.shape.join(', ')}]`);
+    throw new Error(
+      `groupedLinear: [${x.shape.join(', ')}] by [${weight.shape.join(', ')}]: whole groups of multiples of 4 are wanted`,
+    );
   const y = tape.tensor(x.shape);
   const all = { first: 0, last: x.rows(tape.capacity) };
   for (const pixels of cutPixels(tape, all, [x, y])) {

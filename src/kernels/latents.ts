@@ -32,7 +32,9 @@ export function scaleLatents(x: Tensor, scales: LatentScales): Tensor {
 
 function record(x: Tensor, noise: Tensor, columns: number, scales: LatentScales, sample: boolean): Tensor {
   if (scales.length !== 1 && scales.length !== columns)
-    throw new Error(`latents: ${scales.length} scales for ${columns} channels`);
+    throw new Error(
+      `latents: ${scales.length} scales for ${columns} channels, where one or as many are wanted`,
+    );
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape.slice(0, -1), columns]);
   const values = y.rows({}) * y.stride;

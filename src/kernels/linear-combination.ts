@@ -19,7 +19,9 @@ export function linearCombination(
 ): Tensor {
   const [model] = terms;
   if (!model || terms.some((term) => term.shape.join() !== model.shape.join()))
-    throw new Error(`linearCombination: [${terms.map((term) => term.shape.join()).join('], [')}]`);
+    throw new Error(
+      `linearCombination: [${terms.map((term) => term.shape.join()).join('], [')}] must be terms of one shape`,
+    );
   const tape = tapeOf(model);
   const y = tape.tensor(model.shape);
   const quads = model.stride / 4;

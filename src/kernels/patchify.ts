@@ -17,7 +17,7 @@ export function patchify(x: Tensor, patches: Patches): Tensor {
   const [items, height, width, channels] = x.shape as number[];
   const { size } = patches;
   if (x.shape.length !== 4 || height! % size !== 0 || width! % size !== 0)
-    throw new Error(`patchify: [${x.shape.join(', ')}] in patches of ${size}`);
+    throw new Error(`patchify: [${x.shape.join(', ')}] in patches of ${size}, which must cover an image`);
   const y = tapeOf(x).tensor([items!, (height! * width!) / size ** 2, size ** 2 * channels!]);
   record(x, y, { image: x, sequence: y, patches });
   return y;

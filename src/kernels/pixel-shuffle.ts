@@ -2,7 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { imageStrips } from './image-strips.ts';
+import { imageStrips, type RowRange } from './image-strips.ts';
 import { imageShape } from './pixels.ts';
 import { walkers } from './walkers.ts';
 
@@ -27,17 +27,30 @@ export function pixelShuffle(x: Tensor, { factor, channels, into }: Shuffle): Te
   if (!Number.isInteger(share) || (into && into.shape.join() !== shape.join()))
     throw new Error(`pixelShuffle: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
   const y = into ?? tape.tensor(shape);
-  const strips = imageStrips(tape, x, y, ([first, last]) => [
+  recordShuffle('pixel-shuffle.wgsl', x, y, { factor, share, adds: into !== undefined }, ([first, last]) => [
     Math.floor(first / factor),
     Math.ceil(last / factor),
   ]);
-  for (const { rows, x: from, y: to } of strips) {
-    const [first, last] = rows.map((row) => row * factor * width) as [number, number];
-    tape.dispatch('pixel-shuffle.wgsl', {
-      params: { ADD: into !== undefined },
+  return y;
+}
+
+/** Records the pixels of y strip by strip. `share`: channels that are repeated or averaged; `sourceOf`: see imageStrips. */
+export function recordShuffle(
+  shader: string,
+  x: Tensor,
+  y: Tensor,
+  { factor, share, adds }: { factor: number; share: number; adds: boolean },
+  sourceOf: (rows: RowRange) => RowRange,
+): void {
+  const tape = tapeOf(x);
+  const width = y.shape[2] as number;
+  for (const { rows, x: from, y: to } of imageStrips(tape, x, y, sourceOf)) {
+    const [first, last] = rows.map((row) => row * width) as [number, number];
+    tape.dispatch(shader, {
+      params: { ADD: adds },
       args: {
-        channels,
-        width: factor * width,
+        channels: y.columns,
+        width,
         factor,
         share,
         x_stride: x.stride,
@@ -51,5 +64,4 @@ export function pixelShuffle(x: Tensor, { factor, channels, into }: Shuffle): Te
       groups: () => walkers(tape, ((last - first) * y.stride) / 4),
     });
   }
-  return y;
 }

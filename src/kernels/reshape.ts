@@ -10,7 +10,9 @@ export function reshape(x: Tensor, shape: readonly number[]): Tensor {
   const y = tape.tensor([...shape]);
   const rows = y.rows({});
   if (rows * y.columns !== x.rows({}) * x.columns)
-    throw new Error(`reshape: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
+    throw new Error(
+      `reshape: [${x.shape.join(', ')}] to [${shape.join(', ')}], which have different numbers of values`,
+    );
   const values = rows * y.stride;
   tape.dispatch('reshape.wgsl', {
     args: {

@@ -16,7 +16,9 @@ export function rmsnormColumns(
   addend: Tensor | null = null,
 ): Tensor {
   if (first % 4 !== 0 || weight.columns % 4 !== 0 || first + weight.columns > x.columns)
-    throw new Error(`rmsnorm: ${weight.columns} columns from ${first} on, of ${x.columns}`);
+    throw new Error(
+      `rmsnorm: ${weight.columns} columns from ${first} on, of ${x.columns}: multiples of 4 within x are wanted`,
+    );
   const kernel = rowKernel(tapeOf(x), KERNELS, weight.columns / 4);
   dispatchRows(kernel.shader, {
     strips: addend ? { x, addend } : { x },

@@ -24,7 +24,9 @@ export function rotations(tape: Tape, batch: TextBatch, tables: readonly RopeTab
   const half = dims / 2;
   const [time, height, width] = sections ?? [half, 0, 0];
   if (time + height + width !== half)
-    throw new Error(`rotations: sections of ${time}, ${height} and ${width} for ${half} frequencies`);
+    throw new Error(
+      `rotations: sections of ${time}, ${height} and ${width} for ${half} frequencies, to which they must add up`,
+    );
   if (sections && !batch.planes) throw new Error('rotations: sections need heights and widths of the rows');
   const widths = tables.map((table) => table.dims / 2);
   const y = tape.tensor(['rows', dims]);

@@ -16,7 +16,9 @@ export interface RowWindows {
 export function rowWindows(x: Tensor, { taps, step }: RowWindows): Tensor {
   const [items, n, columns] = x.shape as [number, number, number];
   if (x.shape.length !== 3 || taps % 2 === 0)
-    throw new Error(`rowWindows: [${x.shape.join(', ')}] in windows of ${taps}`);
+    throw new Error(
+      `rowWindows: [${x.shape.join(', ')}] in windows of ${taps}: three extents and an odd number are wanted`,
+    );
   const tape = tapeOf(x);
   const m = Math.ceil(n / step);
   const before = (taps - 1) / 2;

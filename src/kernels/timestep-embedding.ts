@@ -21,7 +21,9 @@ export function timestepEmbedding(t: Tensor, dims: number, { flip, shift, maxPer
   const steps = dims / 2 - shift;
   const ratio = steps > 0 ? maxPeriod ** (-1 / steps) : 0; // without steps there is one frequency, 1
   if (dims % 2 !== 0 || !(ratio < 1))
-    throw new Error(`timestepEmbedding: ${dims} dims of periods up to ${maxPeriod}`);
+    throw new Error(
+      `timestepEmbedding: ${dims} dims of periods up to ${maxPeriod}: even dims, and periods above 1, are wanted`,
+    );
   const high = Math.floor(ratio * 2 ** 32);
   tape.dispatch('timestep-embedding.wgsl', {
     args: {

@@ -15,6 +15,9 @@ export interface Dfa {
   readonly accept: Uint8Array;
 }
 
+/** The states of an automaton without the characters of its classes. */
+export type Transitions = Omit<Dfa, 'starts' | 'classes'>;
+
 /** Class of the characters that no state takes. */
 export const NO_CLASS = 0xffff;
 
@@ -43,11 +46,16 @@ export function classOf(a: Dfa, code: number): number {
 
 /** Index of the range that holds a character. */
 export function rangeOf({ starts }: Dfa, code: number): number {
+  return lastAtMost(starts, code);
+}
+
+/** Index of the last number that is at most `most`; the numbers ascend, and the first counts in any case. */
+export function lastAtMost(numbers: ArrayLike<number>, most: number): number {
   let low = 0;
-  let high = starts.length - 1;
+  let high = numbers.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (starts[middle]! <= code) low = middle;
+    if (numbers[middle]! <= most) low = middle;
     else high = middle - 1;
   }
   return low;
@@ -61,6 +69,20 @@ export function states(a: Dfa): number {
 /** Next state for a character of class `of`; -1: none. */
 export function step(a: Dfa, state: number, of: number): number {
   return state < 0 || of === NO_CLASS ? -1 : a.next[state * a.classCount + of]!;
+}
+
+/** The inverse transitions: the states from which a character leads to a state, once for each class that does. */
+export function sourcesOf({ next, accept, classCount }: Transitions): (state: number) => Int32Array {
+  const count = accept.length;
+  const from = new Int32Array(count + 1);
+  for (const to of next) if (to >= 0) from[to + 1]!++;
+  for (let state = 0; state < count; state++) from[state + 1]! += from[state]!;
+  const sources = new Int32Array(from[count]!);
+  const fill = from.slice();
+  next.forEach((to, i) => {
+    if (to >= 0) sources[fill[to]!++] = Math.floor(i / classCount);
+  });
+  return (state) => sources.subarray(from[state], from[state + 1]);
 }
 
 /** [classes]: the characters of each class. */

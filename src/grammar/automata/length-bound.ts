@@ -2,6 +2,7 @@
 // the lexeme counts characters beside the DFA, since the product would have a copy of the DFA's states for each length.
 
 import { intersect, isEmpty, lengthBetween, NOTHING, states, type Dfa, type Limits } from './dfa.ts';
+import { sourcesOf, type Transitions } from './dfa-table.ts';
 
 export interface BoundedDfa {
   dfa: Dfa;
@@ -28,11 +29,9 @@ export function lengthProduct(dfa: Dfa, longest: number, bounds: Limits): Dfa {
 }
 
 /** [states]: the fewest characters from the state to an accepting one. Every state must lead to one. */
-export function distancesToAccept({ next, accept, classCount }: Omit<Dfa, 'starts' | 'classes'>): Int32Array {
-  const sources: number[][] = Array.from(accept, () => []);
-  next.forEach((to, i) => {
-    if (to >= 0) sources[to]!.push(Math.floor(i / classCount));
-  });
+export function distancesToAccept(dfa: Transitions): Int32Array {
+  const { accept } = dfa;
+  const sources = sourcesOf(dfa);
   const distances = new Int32Array(accept.length).fill(-1);
   const queue: number[] = [];
   accept.forEach((accepting, state) => {
@@ -41,7 +40,7 @@ export function distancesToAccept({ next, accept, classCount }: Omit<Dfa, 'start
     queue.push(state);
   });
   for (const state of queue) {
-    for (const from of sources[state]!) {
+    for (const from of sources(state)) {
       if (distances[from]! >= 0) continue;
       distances[from] = distances[state]! + 1;
       queue.push(from);

@@ -27,10 +27,9 @@ export function parseRegex(pattern: string): Alternative[] {
     text: pattern,
     at: 0,
     fail(what, remedy, at = reader.at) {
-      const shown = JSON.stringify(pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern);
       throw new GrammarError(
         'bad_request',
-        `the regular expression ${shown} has ${what} at character ${at + 1}: ${remedy}`,
+        `the regular expression ${quote(pattern)} has ${what} at character ${at + 1}: ${remedy}`,
       );
     },
   };
@@ -157,4 +156,9 @@ function take(reader: Reader, character: string): boolean {
   if (reader.text[reader.at] !== character) return false;
   reader.at++;
   return true;
+}
+
+/** A pattern as messages show it. */
+export function quote(pattern: string): string {
+  return JSON.stringify(pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern);
 }

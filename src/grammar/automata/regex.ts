@@ -16,7 +16,7 @@ import {
 } from './dfa.ts';
 import { determinize } from './determinize.ts';
 import type { Expression } from './expression.ts';
-import { parseRegex, type Alternative } from './regex-parser.ts';
+import { parseRegex, quote, type Alternative } from './regex-parser.ts';
 
 export interface RegexOptions {
   /** true: the whole text must match; false: some part of it must, as for `pattern` of JSON Schema. */
@@ -73,9 +73,4 @@ function withLookaheads(
     },
     determinize({ kind: 'sequence', parts }, bounds),
   );
-}
-
-/** A pattern as messages show it. */
-export function quote(pattern: string): string {
-  return JSON.stringify(pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern);
 }

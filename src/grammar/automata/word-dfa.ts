@@ -3,28 +3,50 @@
 import { checkLimits, dfa, NO_CLASS, NOTHING, type Dfa, type Limits } from './dfa.ts';
 
 export function wordsDfa(words: Iterable<string>, bounds: Limits): Dfa {
+  const { codes, width, nodes, next, ends } = characterTrie(words, 0, bounds);
+  if (ends.length === 0) return NOTHING;
+  const accept = new Array<boolean>(nodes).fill(false);
+  for (const node of ends) accept[node] = true;
+  return dfa({ ...singletonClasses(codes), classCount: width, next, accept }, bounds);
+}
+
+/** The trie of the characters of words; node 0 is the root. */
+export interface CharacterTrie {
+  /** Ascending. */
+  codes: number[];
+  /** Class of each character; those before them are spare. */
+  classOf: ReadonlyMap<number, number>;
+  /** Number of classes. */
+  width: number;
+  nodes: number;
+  /** [nodes][classes]: child, or -1. */
+  next: number[];
+  /** [words]: the node that a word leads to. */
+  ends: number[];
+}
+
+/** `spare`: classes before those of the characters. Throws TooLarge. */
+export function characterTrie(words: Iterable<string>, spare: number, bounds: Limits): CharacterTrie {
   const list = [...words].map((word) => Array.from(word, (character) => character.codePointAt(0)!));
-  if (list.length === 0) return NOTHING;
   const codes = [...new Set(list.flat())].toSorted((a, b) => a - b);
-  const classOf = new Map(codes.map((code, i) => [code, i]));
-  const width = codes.length;
-  const next: number[] = new Array<number>(width).fill(-1);
-  const accept = [false];
-  for (const word of list) {
-    let state = 0;
+  const classOf = new Map(codes.map((code, i) => [code, spare + i]));
+  const width = spare + codes.length;
+  const next = new Array<number>(width).fill(-1);
+  let nodes = 1;
+  const ends = list.map((word) => {
+    let node = 0;
     for (const code of word) {
-      const entry = state * width + classOf.get(code)!;
+      const entry = node * width + classOf.get(code)!;
       if (next[entry]! < 0) {
-        next[entry] = accept.length;
-        accept.push(false);
-        checkLimits(bounds, accept.length, width);
+        next[entry] = nodes++;
+        checkLimits(bounds, nodes, width);
         for (let c = 0; c < width; c++) next.push(-1);
       }
-      state = next[entry]!;
+      node = next[entry]!;
     }
-    accept[state] = true;
-  }
-  return dfa({ ...singletonClasses(codes), classCount: width, next, accept }, bounds);
+    return node;
+  });
+  return { codes, classOf, width, nodes, next, ends };
 }
 
 /** Class i holds the i-th code alone. */

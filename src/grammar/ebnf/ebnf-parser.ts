@@ -1,6 +1,7 @@
 // The parser of EBNF grammars. A definition ends before the next name with ::= behind it, regardless of line breaks; bounds, groups and
 // quotes of both dialects are read.
 
+import { lastAtMost } from '../automata/dfa-table.ts';
 import { GrammarError } from '../bounds/grammar-error.ts';
 import { codePoints, union, type CodePoints, complement, EVERY_CHARACTER } from '../automata/code-points.ts';
 
@@ -240,14 +241,7 @@ function takes(reader: Reader, text: string): boolean {
 
 /** Number of the current line, from 1. */
 function lineOf({ lines, at }: Reader): number {
-  let low = 0;
-  let high = lines.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (lines[middle]! <= at) low = middle;
-    else high = middle - 1;
-  }
-  return low + 1;
+  return lastAtMost(lines, at) + 1;
 }
 
 function fail(reader: Reader, what: string, remedy: string): never {

@@ -1,5 +1,6 @@
 // From which states of a lexeme infinitely many texts lead to a match.
 
+import { sourcesOf } from '../automata/dfa-table.ts';
 import type { Lexeme } from './lexeme.ts';
 
 const found = new WeakMap<Lexeme, Uint8Array>();
@@ -18,21 +19,18 @@ export function isEndless(lexeme: Lexeme, packed: number): boolean {
 }
 
 /** [states]: 1 where a cycle can be reached. */
-function endlessStates({ next, accept, classCount }: Lexeme): Uint8Array {
-  const count = accept.length;
-  const sources: number[][] = Array.from({ length: count }, () => []);
-  const left = new Int32Array(count);
+function endlessStates(lexeme: Lexeme): Uint8Array {
+  const { next, accept, classCount } = lexeme;
+  const sources = sourcesOf(lexeme);
+  const left = new Int32Array(accept.length);
   next.forEach((to, i) => {
-    if (to < 0) return;
-    const from = Math.floor(i / classCount);
-    sources[to]!.push(from);
-    left[from]!++;
+    if (to >= 0) left[Math.floor(i / classCount)]!++;
   });
-  const endless = new Uint8Array(count).fill(1);
-  const queue = Array.from({ length: count }, (_, state) => state).filter((state) => left[state] === 0);
+  const endless = new Uint8Array(accept.length).fill(1);
+  const queue = Array.from(left.keys()).filter((state) => left[state] === 0);
   for (const state of queue) {
     endless[state] = 0;
-    for (const from of sources[state]!) if (--left[from]! === 0) queue.push(from);
+    for (const from of sources(state)) if (--left[from]! === 0) queue.push(from);
   }
   return endless;
 }

@@ -2,6 +2,7 @@
 // have 1,000 characters takes the same short tokens as one that may have 2,000, so a length bound costs a few traversals of the
 // vocabulary instead of one for each count.
 
+import { sourcesOf } from '../automata/dfa-table.ts';
 import type { Lexeme } from '../lexemes/lexeme.ts';
 
 /** Table entries read for one lexeme, some 10 ns each. */
@@ -96,20 +97,6 @@ class BoundedRefinement {
     });
     return [...groups.values()];
   }
-}
-
-/** The inverse transitions: the states from which a character leads to a state. */
-function sourcesOf({ next, accept, classCount }: Lexeme): (state: number) => Int32Array {
-  const count = accept.length;
-  const from = new Int32Array(count + 1);
-  for (const to of next) if (to >= 0) from[to + 1]!++;
-  for (let state = 0; state < count; state++) from[state + 1]! += from[state]!;
-  const sources = new Int32Array(from[count]!);
-  const fill = from.slice();
-  next.forEach((to, i) => {
-    if (to >= 0) sources[fill[to]!++] = Math.floor(i / classCount);
-  });
-  return (state) => sources.subarray(from[state], from[state + 1]);
 }
 
 /** [states]: the first state of the same class. */

@@ -26,6 +26,7 @@ import { describe } from './schema-value.ts';
 import {
   ANY,
   UNDECLARED,
+  WORDS,
   type ArrayShape,
   type Json,
   type NameClass,
@@ -35,8 +36,8 @@ import {
 } from './term.ts';
 
 const TYPES: Record<string, Partial<Shape>> = {
-  null: { null: true },
-  boolean: { true: true, false: true },
+  null: { words: [null] },
+  boolean: { words: [true, false] },
   integer: { numbers: INTEGERS },
   number: { numbers: ALL_NUMBERS },
   string: { strings: ANY_SHAPE.strings },
@@ -79,7 +80,12 @@ function typed(reader: KeywordReader): Shape {
       );
     }
     const numbers = shape.numbers === ALL_NUMBERS ? ALL_NUMBERS : (allowed.numbers ?? shape.numbers);
-    return { ...shape, ...allowed, numbers };
+    return {
+      ...shape,
+      ...allowed,
+      numbers,
+      words: WORDS.filter((word) => shape.words.includes(word) || allowed.words?.includes(word)),
+    };
   }, NO_SHAPE);
 }
 

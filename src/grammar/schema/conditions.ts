@@ -7,7 +7,14 @@ import { allConditions, MOST_CONDITIONS, OpenNames } from '../rules/object-condi
 import { wordsDfa } from '../automata/word-dfa.ts';
 import type { Context } from './context.ts';
 import { termOf } from './object-shape.ts';
-import { NONE, type Condition, type NameClass, type ObjectShape, type Term } from './term.ts';
+import {
+  NONE,
+  type Condition,
+  type IsInhabited,
+  type NameClass,
+  type ObjectShape,
+  type Term,
+} from './term.ts';
 
 /** Values of a property that meet the same conditions, as bits. */
 export interface Kind {
@@ -29,8 +36,6 @@ export interface Kinds {
 export interface KindShape extends ObjectShape {
   readonly kinds: Kinds | null;
 }
-
-type IsInhabited = (term: Term) => boolean;
 
 /** Most kinds of values of one property. */
 const MOST_KINDS = 128;

@@ -22,10 +22,7 @@ export function scalarValues(term: Term, most: number, context: Context): Json[]
 /** The values of a shape that are not strings; null: there are more than `most`, or some are not scalars. */
 export function nonStringScalars(shape: Shape, most: number): Json[] | null {
   if (shape.arrays.length > 0 || shape.objects.length > 0) return null;
-  const values: Json[] = [];
-  if (shape.null) values.push(null);
-  if (shape.true) values.push(true);
-  if (shape.false) values.push(false);
+  const values: Json[] = [...shape.words];
   for (const piece of shape.numbers) {
     const numbers = numbersOf(piece, most);
     if (numbers === null) return null;

@@ -19,9 +19,7 @@ import { closedShape } from './declared.ts';
 import { termOf } from './object-shape.ts';
 import { wordsDfa } from '../automata/word-dfa.ts';
 import { valueCount } from './value-count.ts';
-import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
-
-export type IsInhabited = (term: Term) => boolean;
+import { NONE, type ArrayShape, type IsInhabited, type ObjectShape, type Shape, type Term } from './term.ts';
 
 /** The terms that `root` consists of, and whether each of them is inhabited. */
 export function inhabitedTerms(root: Term, context: Context): { terms: Set<Term>; isInhabited: IsInhabited } {
@@ -92,9 +90,7 @@ function partsOf(shape: Shape, context: Context): Term[] {
 
 function isShapeInhabited(shape: Shape, isInhabited: IsInhabited, context: Context): boolean {
   return (
-    shape.null ||
-    shape.true ||
-    shape.false ||
+    shape.words.length > 0 ||
     !isEmpty(shape.strings) ||
     numberTexts(shape.numbers, context.bounds).length > 0 ||
     shape.arrays.some((array) => isArrayInhabited(array, isInhabited, context)) ||

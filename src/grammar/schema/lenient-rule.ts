@@ -3,7 +3,7 @@
 import type { Limits } from '../automata/dfa.ts';
 import type { Rule } from '../rules/rule.ts';
 import { DECLARED, ruleOfSchema, WHOLE, type SchemaOptions } from './schema-rule.ts';
-import { isObject, type SchemaObject } from './schema-value.ts';
+import { isObject, unescapePointer, type SchemaObject } from './schema-value.ts';
 import { refusedPlace, type RefusedPlace } from './refusal.ts';
 
 /** Limit on the keywords that are dropped one by one; beyond it only the simple keywords are kept. */
@@ -66,10 +66,7 @@ export function lenientRule(
 /** Returns the schema without one keyword, or with one subschema reduced to its type; null if the whole schema was refused. */
 function without(schema: unknown, { pointer, keyword }: RefusedPlace): unknown {
   if (keyword === null && pointer === '') return null;
-  const keys = pointer
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const keys = pointer.split('/').slice(1).map(unescapePointer);
   const drop = (at: unknown, name: string): unknown =>
     isObject(at) ? Object.fromEntries(Object.entries(at).filter(([key]) => key !== name)) : at;
   if (keyword !== null) return changed(schema, keys, (at) => drop(at, keyword));

@@ -285,7 +285,7 @@ export class Normalizer implements Context {
   }
 
   #isNothing(shape: Shape, depth: number): boolean {
-    if (shape.null || shape.true || shape.false || shape.numbers.length > 0) return false;
+    if (shape.words.length + shape.numbers.length > 0) return false;
     if (!isEmptyDfa(shape.strings)) return false;
     const isNone = (term: Term): boolean => this.#isEmptyWithin(term, depth - 1);
     return (

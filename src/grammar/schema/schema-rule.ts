@@ -21,13 +21,7 @@ import {
   type Rule,
 } from '../rules/rule.ts';
 import { elementOf } from './array-shape.ts';
-import {
-  inhabitedTerms,
-  isArrayInhabited,
-  mostElements,
-  inhabitedObjects,
-  type IsInhabited,
-} from './inhabited.ts';
+import { inhabitedTerms, isArrayInhabited, mostElements, inhabitedObjects } from './inhabited.ts';
 import type { Kind, Kinds, KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
 import { contradictionIn } from './contradiction.ts';
@@ -45,7 +39,7 @@ import { Normalizer } from './normalizer.ts';
 import { numberTexts } from './number.ts';
 import { isAnyShape } from './shape.ts';
 import { valueCount } from './value-count.ts';
-import type { ArrayShape, Term } from './term.ts';
+import type { ArrayShape, IsInhabited, Term } from './term.ts';
 
 /** Which of the texts of a schema's values are written. What a schema says explicitly holds in every reading. */
 export interface SchemaReading {
@@ -109,8 +103,7 @@ function ruleOf(
 ): Rule {
   const shape = context.shapeOf(term);
   if (isAnyShape(shape)) return anyJson;
-  const words = (['null', 'true', 'false'] as const).filter((word) => shape[word]);
-  const rules: Rule[] = words.map(text);
+  const rules: Rule[] = shape.words.map((word) => text(String(word)));
   for (const { dfa, longest } of numberTexts(shape.numbers, context.bounds, { isPlain }))
     rules.push(regular(dfa, longest));
   const { strings, longest } = shape;

@@ -14,13 +14,11 @@ import {
 } from './number-set.ts';
 import { ANY_OBJECT, complementObject, intersectObjects } from './object-shape.ts';
 import { wordsDfa } from '../automata/word-dfa.ts';
-import { NONE, type Json, type Shape } from './term.ts';
+import { NONE, WORDS, type Json, type Shape } from './term.ts';
 
 /** The shape of no value. */
 export const NO_SHAPE: Shape = {
-  null: false,
-  true: false,
-  false: false,
+  words: [],
   numbers: [],
   strings: NOTHING,
   longest: Infinity,
@@ -30,9 +28,7 @@ export const NO_SHAPE: Shape = {
 
 /** The shape of all values. */
 export const ANY_SHAPE: Shape = {
-  null: true,
-  true: true,
-  false: true,
+  words: WORDS,
   numbers: ALL_NUMBERS,
   strings: ANY_TEXT,
   longest: Infinity,
@@ -50,9 +46,7 @@ export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
   if (a === ANY_SHAPE) return b;
   if (b === ANY_SHAPE) return a;
   return {
-    null: a.null && b.null,
-    true: a.true && b.true,
-    false: a.false && b.false,
+    words: a.words.filter((word) => b.words.includes(word)),
     numbers: intersectNumbers(a.numbers, b.numbers),
     ...intersectStrings(a, b, context),
     arrays: pairwise(a.arrays, b.arrays, ANY_ARRAY, intersectArrays, context),
@@ -102,9 +96,7 @@ export function uniteShapes(all: readonly Shape[], context: Context): Shape {
   const shapes = all.filter((shape) => shape !== NO_SHAPE);
   if (shapes.length <= 1) return shapes[0] ?? NO_SHAPE;
   return {
-    null: shapes.some((shape) => shape.null),
-    true: shapes.some((shape) => shape.true),
-    false: shapes.some((shape) => shape.false),
+    words: WORDS.filter((word) => shapes.some(({ words }) => words.includes(word))),
     numbers: uniteNumbers(...shapes.map(({ numbers }) => numbers)),
     ...uniteStrings(shapes, context),
     arrays: join(
@@ -177,9 +169,7 @@ export function subtractShapes(a: Shape, b: Shape, context: Context): Shape {
     objects = pairwise(objects, complementObject(each, context), ANY_OBJECT, intersectObjects, context);
   const others = { strings: complementTexts(stringsOf(b, context), context), longest: Infinity };
   return {
-    null: a.null && !b.null,
-    true: a.true && !b.true,
-    false: a.false && !b.false,
+    words: a.words.filter((word) => !b.words.includes(word)),
     numbers: intersectNumbers(a.numbers, complementNumbers(b.numbers)),
     ...intersectStrings(a, others, context),
     arrays,
@@ -234,9 +224,7 @@ export function shapeOfValues(
 ): Shape {
   const strings = values.filter((value) => typeof value === 'string');
   return {
-    null: values.includes(null),
-    true: values.includes(true),
-    false: values.includes(false),
+    words: WORDS.filter((word) => values.includes(word)),
     numbers: oneOfNumbers(values.filter((value) => typeof value === 'number')),
     strings: wordsDfa(strings, bounds),
     longest: Infinity,
@@ -261,13 +249,8 @@ const isRecord = (value: Json): value is { [name: string]: Json } =>
 
 /** Whether the shape is that of all values; false also where that is not found quickly. */
 export function isAnyShape(shape: Shape): boolean {
-  const { numbers, strings, arrays, objects } = shape;
-  const scalars =
-    shape.null &&
-    shape.true &&
-    shape.false &&
-    numbers === ALL_NUMBERS &&
-    strings === ANY_TEXT &&
-    shape.longest === Infinity;
+  const { words, numbers, strings, longest, arrays, objects } = shape;
+  const texts = strings === ANY_TEXT && longest === Infinity;
+  const scalars = words.length === WORDS.length && numbers === ALL_NUMBERS && texts;
   return scalars && arrays.includes(ANY_ARRAY) && objects.includes(ANY_OBJECT);
 }

@@ -21,6 +21,9 @@ export type Term = { readonly id: number } & (
   | { readonly kind: 'shape'; readonly shape: Shape }
 );
 
+/** Whether some finite value has a term. */
+export type IsInhabited = (term: Term) => boolean;
+
 /** The term of all values. */
 export const ANY: Term = { id: 0, kind: 'any' };
 /** The term of no value. */
@@ -31,11 +34,13 @@ export const NONE: Term = { id: 1, kind: 'none' };
  */
 export const UNDECLARED: Term = { id: 2, kind: 'any' };
 
+export type Word = null | boolean;
+export const WORDS: readonly Word[] = [null, true, false];
+
 /** The values of each type that are allowed. */
 export interface Shape {
-  readonly null: boolean;
-  readonly true: boolean;
-  readonly false: boolean;
+  /** Those of null, true and false. */
+  readonly words: readonly Word[];
   readonly numbers: NumberSet;
   /** With `longest`: the strings as a BoundedDfa. */
   readonly strings: Dfa;

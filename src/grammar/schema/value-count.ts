@@ -8,7 +8,7 @@ import { decimalOf, isMultiple } from './decimal.ts';
 import { closedShape } from './declared.ts';
 import { differingElements, needsAutomaton } from './element-automaton.ts';
 import type { NumberPiece } from './number-set.ts';
-import type { ArrayShape, ObjectShape, Shape, Term } from './term.ts';
+import type { ArrayShape, IsInhabited, ObjectShape, Shape, Term } from './term.ts';
 
 export interface ValueCount {
   /** There are at least so many. */
@@ -16,8 +16,6 @@ export interface ValueCount {
   /** There are at most so many. */
   readonly most: number;
 }
-
-type IsInhabited = (term: Term) => boolean;
 
 const NO_VALUES: ValueCount = { least: 0, most: 0 };
 const ONE_VALUE: ValueCount = { least: 1, most: 1 };
@@ -47,9 +45,8 @@ export function valueCount(term: Term, isInhabited: IsInhabited, context: Contex
 
 /** The values of an inhabited shape. `count`: those of a part. */
 function countIn(shape: Shape, count: Count, context: Context): ValueCount {
-  const words = [shape.null, shape.true, shape.false].map((has) => (has ? ONE_VALUE : NO_VALUES));
   const found = sum([
-    ...words,
+    ...shape.words.map(() => ONE_VALUE),
     ...shape.numbers.map(numberCount),
     stringCount(shape),
     eitherOf(shape.arrays.map((array) => arrayCount(array, count, context))),

@@ -3,7 +3,7 @@
 // there, so that `$` and `\b` hold at its end.
 
 import { GrammarError } from '../bounds/grammar-error.ts';
-import { quote } from '../automata/regex.ts';
+import { quote } from '../automata/regex-parser.ts';
 import { WORD } from '../automata/unicode.ts';
 import { CONDITIONS, type StopTable } from './stop-table.ts';
 

@@ -4,8 +4,7 @@ import { GrammarError, withParam } from '../bounds/grammar-error.ts';
 import { TooLarge } from '../automata/dfa.ts';
 import type { Assertion } from '../automata/expression.ts';
 import { buildNfa, type Nfa } from '../automata/nfa.ts';
-import { quote } from '../automata/regex.ts';
-import { parseRegex } from '../automata/regex-parser.ts';
+import { parseRegex, quote } from '../automata/regex-parser.ts';
 
 /** Lists are stored end to end: the items of list i are those from index `…From[i]` to `…From[i + 1]`. */
 export interface StopTable {
