@@ -1,7 +1,7 @@
 // Probes an adapter when a device is opened on it, in one dispatch: whether it converts subnormal halves, and whether its subgroups are what it
 // says of them. Kernels then do without what is not as it should be.
 
-import { EngineError } from '../files/error.ts';
+import { unsupported } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { link, type ShaderSource } from './linker.ts';
 
@@ -46,8 +46,7 @@ export async function probeAdapter(
 
 function refuse({ description, device }: AdapterSummary, value: number, bits: number): never {
   const seen = new Float32Array(Uint32Array.of(bits).buffer)[0]!;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${description || device || 'the adapter'} converts the f16 number ${value} to ${seen} and back to another one: update its driver, or choose another adapter`,
   );
 }

@@ -1,6 +1,6 @@
 // The device starter for pages and their workers: adapters and devices of navigator.gpu, shaders bundled as text.
 
-import { EngineError } from '../files/error.ts';
+import { internalError } from '../files/error.ts';
 import { findInBrowser } from './browser-adapters.ts';
 import { SHADERS } from './browser-shaders.ts';
 import type { Device } from './device.ts';
@@ -33,6 +33,6 @@ export function freeBytes(deviceMemory = UNREPORTED): number {
 
 export function readShader(path: string): string {
   const text = SHADERS[path];
-  if (text === undefined) throw new EngineError('internal', `the bundle has no shader ${path}`);
+  if (text === undefined) throw internalError(`the bundle has no shader ${path}`);
   return text;
 }

@@ -1,6 +1,6 @@
 // Limits and features of a device, by which kernels choose their variants.
 
-import { EngineError } from '../files/error.ts';
+import { unsupported } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import type { ProbedAdapter } from './adapter-probe.ts';
 import type { AdapterProfile } from './adapter-profile.ts';
@@ -101,8 +101,7 @@ export function checkLanguage(
 ): void {
   const missing = requires.filter((feature) => features?.has(feature) === false);
   if (missing.length === 0) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${name} needs the WGSL language feature ${missing.join(' and ')}, which this WebGPU lacks: use a newer browser, or another one`,
   );
 }

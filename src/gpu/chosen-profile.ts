@@ -1,6 +1,6 @@
 // The profile of an adapter with the kernels that a model asks for.
 
-import { EngineError } from '../files/error.ts';
+import { type EngineError, unsupported } from '../files/error.ts';
 import { option, say, type Message } from '../files/message.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, withOnePhase, type ActivationDtype, type AdapterProfile } from './adapter-profile.ts';
@@ -41,5 +41,5 @@ export function checkChoices(
 
 function refused(why: Message): EngineError {
   const message = say`${option('activationDtype')} int8 ${why}: leave it out`;
-  return new EngineError('unsupported', message, { param: 'activationDtype' });
+  return unsupported(message, 'activationDtype');
 }

@@ -1,6 +1,6 @@
 // Adapters of a WebGPU implementation: which there are, which one a user means, and the device that the engine asks of it.
 
-import { EngineError } from '../files/error.ts';
+import { badRequest } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { chooseMatrixUnit, MATRIX_FEATURE, SIZE_FEATURE, type MatrixConfig } from './matrix-units.ts';
 
@@ -100,7 +100,7 @@ export function chooseAdapter(found: readonly FoundAdapter[], wanted: string | u
     )
     .join('; ');
   const message = `adapter ${wanted} matches none of this machine: choose one of ${names}`;
-  throw new EngineError('bad_request', message, { param: 'adapter' });
+  throw badRequest(message, 'adapter');
 }
 
 /** Asks for a device with the adapter's own limits and the features that kernels use where they are present. */

@@ -1,6 +1,6 @@
 // Errors of tapes and of the GPU layer as errors of the engine.
 
-import { EngineError } from '../files/error.ts';
+import { EngineError, internalError } from '../files/error.ts';
 
 /** An operand exceeds the adapter's binding limit. A caller that knows the tape's purpose rewords the error for its user. */
 export class BindingError extends EngineError {
@@ -19,5 +19,5 @@ export class BindingError extends EngineError {
 export function toEngineError(error: GPUError): EngineError {
   return error instanceof GPUOutOfMemoryError
     ? new EngineError('out_of_memory', `the GPU is out of memory (${error.message})`)
-    : new EngineError('internal', `the GPU layer reported: ${error.message}`);
+    : internalError(`the GPU layer reported: ${error.message}`);
 }

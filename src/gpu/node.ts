@@ -1,7 +1,7 @@
 // The device starter for Node: finds adapters through Dawn's binding and opens devices on them.
 
 import { readFileSync } from 'node:fs';
-import { EngineError } from '../files/error.ts';
+import { EngineError, unsupported } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import type { Device, DeviceSettings } from './device.ts';
 import { chooseAdapter, findAdapters, type FoundAdapter } from './find-adapter.ts';
@@ -42,8 +42,7 @@ const started = new Map<string, GPU>();
  */
 export function refuseElectron(): void {
   if (process.versions['electron'] === undefined) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     'inside Electron the engine runs in a hidden window: use svc-engine/electron/main in the main process, in place of svc-engine',
   );
 }

@@ -3,7 +3,7 @@
 import { architectureOf } from '../files/checkpoint/architecture.ts';
 import { MODULES } from '../files/checkpoint/embedding-folder.ts';
 import { readCheckpointConfig } from '../files/checkpoint/checkpoint.ts';
-import { EngineError } from '../files/error.ts';
+import { badRequest, EngineError } from '../files/error.ts';
 import { option, say } from '../files/message.ts';
 import { isGgufName } from '../files/gguf/file-names.ts';
 import { openGgufFiles } from '../files/gguf/open-files.ts';
@@ -74,10 +74,9 @@ function refuseForText(options: PlanOptions): void {
   };
   const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
   if (given === undefined) return;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     say`${option(given)} is for language models, which ${options.model} is not: leave it out`,
-    { param: given },
+    given,
   );
 }
 

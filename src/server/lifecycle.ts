@@ -4,13 +4,14 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
 import { endBy } from './end-process.ts';
-import { type AnyKind, EngineError, type OpenEvent } from '../index.ts';
+import type { AnyKind, OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { headerLimits } from './http/arrival.ts';
 import { watchConnections } from './connections.ts';
 import type { Log } from './http/request-log.ts';
 import { countText } from '../files/count-text.ts';
+import { badRequest } from '../files/error.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import { routesWith } from './routes.ts';
 import type { RouteTable } from './service/route.ts';
@@ -136,7 +137,7 @@ function listenError(error: unknown, { host, port }: ServerOptions): unknown {
     ENOTFOUND: `${host} is not a name this machine knows; choose another with --host`,
   };
   const reason = reasons[String(code)];
-  return reason === undefined ? error : new EngineError('bad_request', reason, { cause: error });
+  return reason === undefined ? error : badRequest(reason, undefined, error);
 }
 
 /** Resolves with the name of the first SIGINT or SIGTERM; a second one ends the process at once. */

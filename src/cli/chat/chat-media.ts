@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ContentPart, mediaFormat, type MediaKind, type TextModelInfo } from '../../index.ts';
-import { EngineError } from '../../files/error.ts';
+import { type EngineError, unsupported } from '../../files/error.ts';
 import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { MOST_IMAGE_BYTES, readBounded } from '../process/bounded-file.ts';
 import { UsageError } from '../process/exit.ts';
@@ -55,8 +55,7 @@ export async function readAttached(options: Values<typeof MEDIA_OPTIONS>): Promi
 export function checkTakes({ name, media }: TextModelInfo, attached: readonly Attached[]): void {
   const wrong = attached.find(({ kind }) => !media.includes(kind));
   if (!wrong) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `--${wrong.kind} is for models that take it, and ${name} reads ${takenText(media)} only: leave it out, or name another model`,
   );
 }

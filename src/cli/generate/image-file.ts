@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { link, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { EngineError } from '../../files/error.ts';
+import { badRequest, EngineError } from '../../files/error.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
 /** Age from which a temporary file is considered left over from a killed run; writing takes far less. */
@@ -126,11 +126,9 @@ function unwritable(path: string, cause: unknown): EngineError {
     ? new EngineError('disk_full', `no space is left for ${path}: free some, or name another folder`, {
         cause,
       })
-    : new EngineError(
-        'bad_request',
+    : badRequest(
         `${path} cannot be written (${code || String(cause)}): name another folder`,
-        {
-          cause,
-        },
+        undefined,
+        cause,
       );
 }

@@ -9,6 +9,7 @@ import {
   type TextModel,
   type TextModelOptions,
 } from '../../index.ts';
+import { internalError } from '../../files/error.ts';
 import { errorText } from '../process/said.ts';
 import type { RunningServer, ServableModel, ServedModel } from '../../server/entry.ts';
 import { type EngineOptions, toModelOptions } from '../options/engine-options.ts';
@@ -73,7 +74,7 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
     }
   }
   const reasons = await Promise.all(kept);
-  throw reasons[0] ?? new EngineError('internal', 'there is no model to serve');
+  throw reasons[0] ?? internalError('there is no model to serve');
 }
 
 /** Opens a model again whenever it ends; resolves with the error when that fails. */

@@ -1,6 +1,6 @@
 // Validation rules for the options of an embedding model and the fields of a request, under the library's names.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
@@ -41,6 +41,6 @@ export function checkEmbeddingRequest(
     if (wrong < 0) return;
     const param = `inputs.${at}.${wrong}`;
     const message = `${param} is not a token id of this model (0 to ${vocabSize - 1})`;
-    throw new EngineError('bad_request', message, { param });
+    throw badRequest(message, param);
   });
 }

@@ -1,6 +1,6 @@
 // The embedding model of one thread: it checks and tokenizes requests, and its queue computes their texts.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest, EngineError } from '../../files/error.ts';
 import { cancelled, onAbort } from '../async/abort-listeners.ts';
 import { closedError } from '../async/cancelled.ts';
 import { checkRows } from '../../files/tokenizer/token-ids.ts';
@@ -117,9 +117,7 @@ function tokensOf(
   const ids = typeof input === 'string' ? tokenizer.encode(input) : input;
   const param = `inputs.${index}`;
   if (ids.length === 0) {
-    throw new EngineError('bad_request', `${param} has no tokens: send a text that is not empty`, {
-      param,
-    });
+    throw badRequest(`${param} has no tokens: send a text that is not empty`, param);
   }
   checkRows(ids, vocabSize, param);
   if (ids.length <= contextLength) return ids;

@@ -2,7 +2,7 @@
 // computed in several parts, with its keys and values in pages. All state in this file ends with the device; requests outlive it.
 
 import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
-import { EngineError } from '../../files/error.ts';
+import { EngineError, unsupported } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
@@ -61,10 +61,9 @@ export async function openEmbeddingRunner(
   const { quantization, pooling, onProgress, onNote } = options;
   const isWhole = declaration.inputs.attention === 'whole';
   if (!isWhole && pooling !== 'last') {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${checkpoint.path}: a ${declaration.architecture} that pools by ${pooling} is not built; choose one that pools by its last token`,
-      { param: '1_Pooling/config.json' },
+      '1_Pooling/config.json',
     );
   }
   const weights = openWeights(device, checkpoint.tensors, declaration.embed!, {

@@ -3,7 +3,7 @@
 
 import { noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest, EngineError } from '../../files/error.ts';
 import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
@@ -158,7 +158,7 @@ function resolver(
     const request = await completeRequest(platform, given);
     if (request.tiling && !tiles) {
       const message = 'tiling is not built for the autoencoder of this model: leave it out';
-      throw new EngineError('bad_request', message, { param: 'tiling' });
+      throw badRequest(message, 'tiling');
     }
     const { prompt, applied } = await loras.choose(request);
     const resolved = resolveRequest({ ...request, prompt }, contextWith(applied, context));

@@ -1,7 +1,7 @@
 // A pipeline on a device: its components, its family's model, and everything that is known before weights are loaded.
 
 import { noteOf } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
+import { badCheckpoint, badRequest, EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -73,10 +73,9 @@ export async function openOnDevice(
   const inF32 = plain || options.allF32 === true;
   if (inF32 && quantization !== 'none' && quantization !== 'auto') {
     const why = plain ? 'the generic backend computes' : 'everything was asked to be computed';
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `quantization is ${quantization}, and ${why} in f32: leave one of them out`,
-      { param: 'quantization' },
+      'quantization',
     );
   }
   const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
@@ -124,10 +123,9 @@ export async function openFamily(
   const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
   const runner = family.open(components, pipeline);
   if (runner.latentChannels !== autoencoder.latentChannels) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its ${family.autoencoder} has ${autoencoder.latentChannels}: give the ${family.autoencoder} that it was trained with`,
-      { param: `${family.autoencoder}/config.json` },
+      `${family.autoencoder}/config.json`,
     );
   }
   await runner.checkFiles();

@@ -2,7 +2,7 @@
 // that are not read.
 
 import { bytesText } from '../../files/bytes-text.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest, EngineError } from '../../files/error.ts';
 import { option, say, type Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
@@ -60,10 +60,9 @@ export const openImageOnPaper: OpenOnPaper = async (path, options, place, note) 
 
 function refuseContext({ contextLength, model }: PlanOptions): void {
   if (contextLength === undefined) return;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     say`${option('contextLength')} is ${contextLength}, and ${model} draws images, which have no context: leave it out`,
-    { param: 'contextLength' },
+    'contextLength',
   );
 }
 

@@ -2,7 +2,7 @@
 // configuration and the pipeline class become those of such a model, and the layer gets columns of zeros, to which the adapter adds. source:
 // diffusers' _maybe_expand_transformer_param_shape_or_error_
 
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import { withColumns } from '../../files/checkpoint/padded-columns.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { openAdapterFile, type AdapterFile } from '../../files/lora/adapter.ts';
@@ -55,10 +55,9 @@ function withInput(
   const wanted = classes(columns, plain);
   const own = wanted[task] ?? Object.values(wanted)[0];
   if (own === undefined)
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${file.path} widens ${tensor} of the ${name} to ${columns} columns, and such a model of the class ${className} is not built: choose an adapter whose layers have the model's own sizes`,
-      { param: 'loraPath' },
+      'loraPath',
     );
   const isSame = Object.values(wanted).every((one) => Object.values(set.classes).includes(one));
   const config = { ...component.config, [key]: columns, [outputs]: plain };
@@ -76,10 +75,9 @@ export function widenedWeights(weights: Weights, { tensor, columns, by }: Widene
   // A missing tensor is refused by its page.
   if (!entry) return weights;
   if (!takesSums(entry))
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `the adapter ${by} widens ${tensor}, which ${weights.path} stores as ${entry.dtype}: give weights that have this layer in f32, f16 or bf16, which may be quantized while they are loaded`,
-      { param: 'loraPath' },
+      'loraPath',
     );
   return { ...weights, tensors: new Map(weights.tensors).set(tensor, withColumns(entry, columns)) };
 }

@@ -2,7 +2,7 @@
 // types do not exist at run time and an error would otherwise appear far from its cause. A set of options is a table from names to
 // rules; unknown names are refused.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest, type EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { nearestName } from '../../options/nearest-name.ts';
 import { type OtherNames, plainName, type Settings } from '../../options/setting.ts';
@@ -230,7 +230,7 @@ export function refuse(value: unknown, name: string, wanted: string): never {
 }
 
 function bad(param: string, problem: string): EngineError {
-  return new EngineError('bad_request', `${param} ${problem}`, { param });
+  return badRequest(`${param} ${problem}`, param);
 }
 
 /** Formats a value for a message, shortened. */

@@ -1,6 +1,6 @@
 // Headers of tensors by configuration alone: names, shapes and types as a model's page asks for them, with the names that an index lists.
 
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import type { Dtype } from '../../files/tensors/safetensors.ts';
 import { isRecord, readJson, type Folder } from '../../files/source.ts';
 import { tensorsOf } from '../../models/weights.ts';
@@ -29,10 +29,9 @@ export function statedDtype(config: Readonly<Record<string, unknown>>): Dtype {
   const stated = config[key] ?? 'float32';
   const dtype = typeof stated === 'string' ? DTYPES[stated.replace(/^torch\./, '')] : undefined;
   if (dtype !== undefined) return dtype;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `config.json: ${key} ${JSON.stringify(stated)} is not built; choose a model whose weights are ${Object.keys(DTYPES).join(', ')}`,
-    { param: key },
+    key,
   );
 }
 

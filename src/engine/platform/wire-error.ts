@@ -1,6 +1,6 @@
 // Errors as plain data, for messages between threads.
 
-import { EngineError, type ErrorCode } from '../../files/error.ts';
+import { badRequest, EngineError, type ErrorCode } from '../../files/error.ts';
 import { option, say, type MessagePart } from '../../files/message.ts';
 
 export interface WireError {
@@ -41,9 +41,9 @@ export function fromWire({ code, message, parts, param }: WireError): Error {
 /** The error for a request that cannot be posted to another thread. */
 export function notData(cause: unknown): EngineError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `the request is not plain data (${reason}): leave out functions and class instances`,
-    { cause },
+    undefined,
+    cause,
   );
 }

@@ -1,7 +1,7 @@
 // Loads a checkpoint onto a device by the options of a model: quantized weights, KV pages, compiled kernels.
 
 import { bytesText } from '../../files/bytes-text.ts';
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
@@ -113,8 +113,7 @@ export async function loadOnto(
 function checkKept(device: Device, { rows: keptRows, pages, layout }: KeptSizes, rows: number): void {
   const { bindingLimit } = device.capabilities;
   if (rows === keptRows && pages * Math.max(0, ...layout.lanes) <= bindingLimit) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `the adapter that replaces the lost one binds at most ${bytesText(bindingLimit)}, which is too little for steps of ${keptRows} rows and ${pages} KV pages: open the model again`,
   );
 }

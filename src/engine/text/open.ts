@@ -2,7 +2,7 @@
 
 import { openCheckpoint, readCheckpointConfig, refuseTower } from '../../files/checkpoint/checkpoint.ts';
 import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { GivenTower } from '../../files/gguf/tower.ts';
 import { option, say } from '../../files/message.ts';
@@ -54,10 +54,9 @@ async function givenTower(
 ): Promise<GivenTower | undefined> {
   if (mmproj === undefined) return undefined;
   if (!isGgufName(mmproj))
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${option('mmproj')} ${mmproj} names no GGUF file: give the path of one, mmproj-….gguf, or owner/name:FILE`,
-      { param: 'mmproj' },
+      'mmproj',
     );
   const folder = await platform.openFolder(await fetchModel(platform, { model: mmproj }, onEvent, signal));
   const [name = ''] = await folder.names();

@@ -1,7 +1,7 @@
 // Finds the fastest tiles of a language model's products and attention on this adapter, and stores them for the devices that are opened on it later.
 
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import { ggufClasses } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
@@ -35,8 +35,7 @@ export async function tuneModel(
     try {
       const { timestamps } = device.capabilities;
       if (!timestamps)
-        throw new EngineError(
-          'unsupported',
+        throw unsupported(
           'the adapter has no timestamps to tell fast kernels from slow ones: nothing can be tuned on it',
         );
       const { architecture } = checkpoint;

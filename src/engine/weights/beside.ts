@@ -1,7 +1,7 @@
 // Changes of adapters beside weights that are stored in codes, to which nothing can be added without rounding them again: each matrix gets
 // two small ones, whose product is added to its own by the ordinary matmul kernels. Several adapters stand rank after rank in one pair.
 
-import { EngineError } from '../../files/error.ts';
+import { type EngineError, unsupported } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tensor, type Region } from '../../gpu/tensor.ts';
@@ -168,7 +168,7 @@ export class BesideWeights {
 
 function notMultiplied({ tensor, change }: Term, { dtype }: TensorEntry): EngineError {
   const message = `an adapter changes ${change.module}, and the model stores ${tensor} as ${dtype}, beside which only factors of matrices can stand: give a model in f32, f16 or bf16`;
-  return new EngineError('unsupported', message, { param: 'loraPath' });
+  return unsupported(message, 'loraPath');
 }
 
 function termsOf(names: readonly string[], changes: WeightChanges): Term[] {

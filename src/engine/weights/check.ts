@@ -2,7 +2,7 @@
 // nothing reads.
 
 import { option, say } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
+import { EngineError, unsupported } from '../../files/error.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { quantizedSign } from '../../files/coded/quantized.ts';
@@ -99,9 +99,7 @@ function checkCoded({ layout, kernel, role }: WeightRequest, { name, coded }: Te
   const problem = isMatrix
     ? `has its inputs in another order (g_idx), which is not read of ${role === 'expert' ? 'experts' : 'embeddings'}`
     : 'is stored in codes with scales of their own, and only matrices whose rows follow one another are read so';
-  throw new EngineError('unsupported', `tensor ${name} ${problem}: choose another quantized checkpoint`, {
-    param: name,
-  });
+  throw unsupported(`tensor ${name} ${problem}: choose another quantized checkpoint`, name);
 }
 
 /** Only matrices keep codes whose scales stand in another tensor. */
@@ -164,10 +162,9 @@ function tensorError(
 function quantizedError(tensors: TensorHeaders, name: string): EngineError | null {
   const sign = quantizedSign(unreadOf(tensors));
   if (sign === null) return null;
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     say`the weights are quantized already (${sign}), which is not read: take the original checkpoint, and ${option('quantization')} ${QUANTIZED_FORMATS.join(' or ')} for its size`,
-    { param: name },
+    name,
   );
 }
 

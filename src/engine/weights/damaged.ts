@@ -1,7 +1,7 @@
 // Refuses checkpoints with invalid values: NaN, infinity and huge magnitudes produce output that looks plausible.
 
 import { countText } from '../../files/count-text.ts';
-import { EngineError } from '../../files/error.ts';
+import { badCheckpoint } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { sourceOf, storedBlock } from '../../kernels/formats.ts';
 import type { ValueCounts } from '../../kernels/check-values.ts';
@@ -29,11 +29,10 @@ export function refuseDamaged(
     ...(oversize > 0 ? [`${countText(oversize, 'value')} of a magnitude above 1.8e19`] : []),
   ];
   const others = damaged.length === 1 ? '' : ` (and ${countText(damaged.length - 1, 'more tensor')})`;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `tensor ${entry.storedAs ?? entry.name} of ${entry.source.name}${others} has ${problems.join(' and ')} among its ${total}: ` +
       'fetch the file again, or choose another checkpoint if it was published so',
-    { param: entry.name },
+    entry.name,
   );
 }
 
@@ -62,10 +61,9 @@ export function refuseZeroTail(checked: readonly CheckedTensor[]): void {
     const share = bytesOf(zeros) / bytesOf(inOrder);
     if (zeros.length < 2 || share < MOST_ZEROS) continue;
     const { name: page, storedAs: name = page } = zeros[0]!.entry;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${source.name} holds only zeros from tensor ${name} on, ${Math.round(100 * share)} % of what is read of it: fetch the file again`,
-      { param: name },
+      name,
     );
   }
 }

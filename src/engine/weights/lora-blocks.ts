@@ -1,7 +1,7 @@
 // LoRA factors beside a matrix: which modules of an adapter's file belong to which parts of the matrix, and where their numbers are
 // in the matrix's buffer, in the layout of shaders/lib/lora.wgsl.
 
-import { EngineError } from '../../files/error.ts';
+import { badCheckpoint, unsupported } from '../../files/error.ts';
 import type { LoraFile, LoraModule } from '../../files/checkpoint/lora.ts';
 import type { Device } from '../../gpu/device.ts';
 import { paddedColumns, Tensor, type Region } from '../../gpu/tensor.ts';
@@ -86,27 +86,24 @@ export function placeModules(matrices: readonly Matrix[], { path, modules }: Lor
   }
   const [unknown] = left.keys();
   if (unknown === undefined) return placed;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${path} adapts ${unknown}, which is not among this language model's ${[...new Set(matrices.flatMap(({ parts }) => parts.map(({ name }) => name.split('.').at(-2))))].join(', ')}: train one on those`,
-    { param: unknown },
+    unknown,
   );
 }
 
 function checkShapes(path: string, { name, a, b }: LoraModule, rows: number, k: number): void {
   if (a.shape[1] !== k || b.shape[0] !== rows) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `${path}: ${name} has factors for [${b.shape[0]}, ${a.shape[1]}], the model's is [${rows}, ${k}]: it was trained on another model`,
-      { param: name },
+      name,
     );
   }
   const bad = [a, b].find(({ dtype }) => !SOURCES[dtype]);
   if (bad)
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path}: ${bad.name} is stored as ${bad.dtype}, and only ${sourceNames()} are read: convert it`,
-      { param: bad.name },
+      bad.name,
     );
 }
 

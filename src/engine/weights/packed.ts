@@ -3,7 +3,7 @@
 
 import type { PackedEntry, PackedFile } from '../../files/checkpoint/packed-file.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
-import { EngineError } from '../../files/error.ts';
+import { badCheckpoint } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { StoredBytes } from '../../gpu/host-buffers.ts';
 import { fillHost } from '../../gpu/host-memory.ts';
@@ -77,10 +77,10 @@ function storedIn({ source, offset }: TensorEntry): StoredBytes {
     readInto: (at, target) =>
       source.readInto(offset + at, target).catch((cause: unknown) => {
         const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new EngineError(
-          'bad_checkpoint',
+        throw badCheckpoint(
           `packed layers cannot be read from the cache (${reason}): try again, and they are packed anew`,
-          { param: source.name, cause },
+          source.name,
+          cause,
         );
       }),
   };

@@ -2,7 +2,7 @@
 // allocates.
 
 import { option, say } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import { allocatedBytes, tensorBytes } from '../../gpu/tensor.ts';
 import {
   FORMATS,
@@ -125,10 +125,9 @@ function refuseCodes(
 ): void {
   const name = names.find((each) => storedAs(dtypeOf(each)).packing === 'stored');
   if (name === undefined) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     say`the weights are quantized already (${name} is ${dtypeOf(name)}) and are computed as they are: leave out ${option('quantization')} ${wanted.name}, or take the checkpoint that they were made from`,
-    { param: name },
+    name,
   );
 }
 
@@ -136,10 +135,9 @@ function refuseCodes(
 function refuseBlocks(names: readonly string[], dtypeOf: (name: string) => string): void {
   const name = names.find((each) => storedBlock(SOURCES[dtypeOf(each)] ?? 'f32') !== null);
   if (name === undefined) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${name} is ${dtypeOf(name)}, and tensors that are computed with it have their inputs in another order (g_idx): choose another quantized checkpoint`,
-    { param: name },
+    name,
   );
 }
 
@@ -168,10 +166,9 @@ function numbersOf({ names }: WeightRequest, dtypeOf: (name: string) => string):
   const format: WeightFormat = FORMATS.f32;
   const name = names.find((each) => !format.sources.includes(SOURCES[dtypeOf(each)] ?? 'f32'));
   if (name === undefined) return format;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${name} is ${dtypeOf(name)}, and ${names.find((each) => dtypeOf(each) !== dtypeOf(name)) ?? name}, which is computed with it, is not: choose a checkpoint that stores both alike`,
-    { param: name },
+    name,
   );
 }
 

@@ -2,7 +2,7 @@
 // (files/checkpoint/fused-experts.ts).
 
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
-import { EngineError } from '../../files/error.ts';
+import { badCheckpoint, type EngineError } from '../../files/error.ts';
 import { SOURCES, sourceOf, storedBlock, type NumberSource } from '../../kernels/formats.ts';
 import { SCALED_KS, type ScaleTiles } from '../../kernels/spread-scales.ts';
 
@@ -68,7 +68,5 @@ function tilesOf(stated: readonly number[], shape: readonly number[]): ScaleTile
 }
 
 function broken(param: string, problem: string): EngineError {
-  return new EngineError('bad_checkpoint', `${problem}: take the checkpoint from where it was published`, {
-    param,
-  });
+  return badCheckpoint(`${problem}: take the checkpoint from where it was published`, param);
 }

@@ -1,7 +1,7 @@
 // Biases of zeros that early GPTQ tools stored beside every quantized matrix, even of models without biases. They are read only to be sure that
 // they are zero.
 
-import { EngineError } from '../../files/error.ts';
+import { badCheckpoint } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { CheckedTensor } from './damaged.ts';
@@ -26,9 +26,8 @@ export function refuseBiases(checked: readonly CheckedTensor[], biases: Iterable
   const names = new Set(Array.from(biases, ({ name }) => name));
   const found = checked.find(({ entry, counts }) => names.has(entry.name) && !counts.isZero);
   if (!found) return;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `tensor ${found.entry.name} is not zero, and the architecture that config.json names has no such bias: the weights and config.json are not of one model, take both from where it was published`,
-    { param: found.entry.name },
+    found.entry.name,
   );
 }

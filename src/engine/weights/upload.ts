@@ -2,7 +2,7 @@
 // upload buffer, then checked and placed by kernels, so that neither side holds a whole tensor. The counters of the check are read
 // back once, after the last tensor.
 
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
@@ -113,10 +113,9 @@ function chunking(
   const most = Math.min(capacity / rowBytes, placedLimit / placedRowBytes);
   const rowsAtOnce = stepped(Math.floor(most), rows, rowStep ?? rowStepOf(entry));
   if (rowsAtOnce > 0) return { rows, rowBytes, rowsAtOnce };
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `tensor ${entry.name} has rows of ${Math.max(rowBytes, placedRowBytes)} bytes, above the ${capacity} that are read at once: choose another model`,
-    { param: entry.name },
+    entry.name,
   );
 }
 

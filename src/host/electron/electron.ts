@@ -11,7 +11,7 @@ import {
   type MessagePortMain,
 } from 'electron';
 import { fileURLToPath } from 'node:url';
-import { EngineError } from '../../files/error.ts';
+import { badRequest, EngineError, internalError } from '../../files/error.ts';
 import { withResolvers, type PromiseWithResolvers } from '../../engine/async/resolvers.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import {
@@ -36,8 +36,7 @@ registerScheme();
 /** A second call of registerSchemesAsPrivileged replaces the schemes of the first one, so that calls of the app have to repeat this one. */
 function registerScheme(): void {
   if (app.isReady())
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       'svc-engine/electron/main was imported after the app was ready, too late to register its scheme: import it at the top of the main module',
     );
   const register = protocol.registerSchemesAsPrivileged.bind(protocol);
@@ -107,10 +106,10 @@ async function loadPage(window: BrowserWindow): Promise<void> {
     if (isReady !== true) throw new Error('its script did not run');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError(
-      'internal',
+    throw internalError(
       `the engine's window could not be opened (${reason}): install svc-engine again`,
-      { cause },
+      undefined,
+      cause,
     );
   }
 }

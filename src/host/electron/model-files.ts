@@ -3,7 +3,7 @@
 
 import { isAbsolute, resolve, sep } from 'node:path';
 import { resolveModel } from '../node/hub-models.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest, EngineError, internalError } from '../../files/error.ts';
 import { folderWithin, openDiskFolder } from '../../files/disk/source-disk.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
 import type { Calls } from './calls.ts';
@@ -48,7 +48,7 @@ export class ModelFiles {
     cancel: async (ticket) => this.#resolving.get(ticket)?.controller.abort(),
     openRemote: async (ticket, name) => {
       const remote = this.#resolving.get(ticket)?.remote;
-      if (!remote) throw new EngineError('internal', `no model is being inspected that could hold ${name}`);
+      if (!remote) throw internalError(`no model is being inspected that could hold ${name}`);
       return this.#serve(await remote(name));
     },
     openFolder: async (path) => {
@@ -130,7 +130,7 @@ export class ModelFiles {
 
   #folder(folder: number): Folder {
     const opened = this.#folders.get(folder);
-    if (!opened) throw new EngineError('internal', `no folder ${folder} is open`);
+    if (!opened) throw internalError(`no folder ${folder} is open`);
     return opened;
   }
 
@@ -142,8 +142,7 @@ export class ModelFiles {
 }
 
 function outside(path: string): EngineError {
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `${path} belongs to none of the folders that the options of this model name: name its folder there`,
   );
 }

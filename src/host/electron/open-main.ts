@@ -1,7 +1,7 @@
 // Opens models in the engine's window, and lists its adapters.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { AnyModel } from '../session/model.ts';
 import type { SessionOptions } from '../kinds/kind-face.ts';
@@ -20,13 +20,7 @@ export async function openModel<Options extends SessionOptions, M extends AnyMod
 ): Promise<M> {
   kind.check(options);
   if (options.inline)
-    throw new EngineError(
-      'bad_request',
-      'inline is true; in Electron the engine runs in a worker: leave it out',
-      {
-        param: 'inline',
-      },
-    );
+    throw badRequest('inline is true; in Electron the engine runs in a worker: leave it out', 'inline');
   return openSleeping(kind, options, onEvent, signal, (giveUp) =>
     openContinuing({ kind, options, onEvent }, giveUp),
   );

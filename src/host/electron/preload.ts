@@ -1,7 +1,7 @@
 // Preload script of the app's windows: gives their pages `window.svcEngine`, and nothing else of Electron. The type of that object is WindowEngine.
 
 import { contextBridge, ipcRenderer } from 'electron';
-import { EngineError } from '../../files/error.ts';
+import { type EngineError, unsupported } from '../../files/error.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { portOfEnd } from '../page/thread.ts';
 import { windowCalls } from './window-calls.ts';
@@ -35,9 +35,9 @@ function connect(message: WindowMessage): Port {
 }
 
 function noEngine(cause: unknown): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     "the app's main process has no engine: import svc-engine/electron/main at the top of its main module",
-    { cause },
+    undefined,
+    cause,
   );
 }

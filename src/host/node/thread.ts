@@ -1,7 +1,7 @@
 // Worker threads of Node, and their two ends as ports.
 
 import { type parentPort, SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads';
-import { EngineError } from '../../files/error.ts';
+import { EngineError, internalError } from '../../files/error.ts';
 import type { Port } from '../../engine/platform/port.ts';
 
 /**
@@ -37,9 +37,7 @@ export function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
         listener(new EngineError(code, `a thread of the engine failed: ${cause.message}`, { cause }));
       });
       end.on('exit', (code) =>
-        listener(
-          new EngineError('internal', `a thread of the engine ended with code ${code}: open the model again`),
-        ),
+        listener(internalError(`a thread of the engine ended with code ${code}: open the model again`)),
       );
     },
   };

@@ -1,6 +1,6 @@
 // The folders of models in a page: files that the page gave, and models of the hub that are kept in the browser's storage.
 
-import { EngineError } from '../../files/error.ts';
+import { modelNotFound } from '../../files/error.ts';
 import { STORED, type OpfsCache } from '../../files/opfs/opfs-cache.ts';
 import { openStored } from '../../files/opfs/stored-folder.ts';
 import {
@@ -41,7 +41,7 @@ export class PageFolders {
   async open(path: string): Promise<Folder> {
     if (path.startsWith(STORED)) return openStored(this.#stored, path);
     const root = this.#rootOf(path);
-    if (root === undefined) throw new EngineError('model_not_found', `the page gave no files named ${path}`);
+    if (root === undefined) throw modelNotFound(`the page gave no files named ${path}`);
     const folder = this.#opened.get(root) ?? openPosted(root, this.#files[root]!);
     this.#opened.set(root, folder);
     return folder.open(path.slice(root.length + 1));

@@ -1,6 +1,6 @@
 // Models of a hub in the browser's storage, with the components that the image families declare, and weights packed from them.
 
-import { EngineError } from '../../files/error.ts';
+import { type EngineError, modelNotFound } from '../../files/error.ts';
 import { splitTag } from '../../files/hub/hub-gguf.ts';
 import { endpointOf, HUGGING_FACE, huggingFace } from '../../files/hub/hub-huggingface.ts';
 import { checkId } from '../../files/hub/hub-id.ts';
@@ -38,10 +38,9 @@ export function hubResolver(
 const SHIPPED = /^(svc-[\w-]+|\w+-tokenizer)$/;
 
 function notServed(name: string): EngineError {
-  return new EngineError(
-    'model_not_found',
+  return modelNotFound(
     `${name} is in the folder models of the package svc-engine, which a page cannot open by name: serve its files, and pass them in place of the name`,
-    { param: 'model' },
+    'model',
   );
 }
 

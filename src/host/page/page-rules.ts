@@ -1,7 +1,7 @@
 // Checks of the options that pages and Node do not share: the files of models and adapters, the settings of the hub, and options that only exist
 // in Node.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest, unsupported } from '../../files/error.ts';
 import type { ModelFiles } from '../../files/page/model-source.ts';
 import { checkOptions, filledText, refuse, type Rule } from '../../engine/input/rules.ts';
 
@@ -33,7 +33,7 @@ export function checkPageOptions(options: Readonly<Record<string, unknown>>): vo
   for (const [param, remedy] of Object.entries(NODE_ONLY)) {
     const value = options[param];
     if (value === undefined || value === false) continue;
-    throw new EngineError('unsupported', `${param} does not exist in a page; ${remedy}`, { param });
+    throw unsupported(`${param} does not exist in a page; ${remedy}`, param);
   }
 }
 
@@ -87,7 +87,7 @@ function checkFiles(files: unknown, param: string, or: string): asserts files is
     return checkNames(files as { name: string; webkitRelativePath?: string }[], param);
   }
   const hint = hintFor(files, or);
-  if (hint !== null) throw new EngineError('bad_request', `${param} ${hint}`, { param });
+  if (hint !== null) throw badRequest(`${param} ${hint}`, param);
 }
 
 function hintFor(files: unknown, or: string): string | null {
@@ -108,9 +108,7 @@ function isA(name: string, value: unknown): boolean {
 function checkFile(file: unknown, param: string): void {
   if (isA('File', file)) return;
   if (typeof file !== 'object' || file === null || !('read' in file) || typeof file.read !== 'function')
-    throw new EngineError('bad_request', `${param} must be a File, or an object with name, size and read`, {
-      param,
-    });
+    throw badRequest(`${param} must be a File, or an object with name, size and read`, param);
   const { name: path, size } = file as { name?: unknown; size?: unknown };
   filledText(path, `${param}.name`);
   if (!Number.isSafeInteger(size) || (size as number) < 0)
@@ -122,9 +120,8 @@ function checkNames(files: readonly { name: string; webkitRelativePath?: string 
   const names = files.map(({ name, webkitRelativePath }) => webkitRelativePath || name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `${param} has two files named ${twice}: pass files with their paths in the folder`,
-      { param },
+      param,
     );
 }

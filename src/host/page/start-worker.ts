@@ -1,7 +1,7 @@
 // Starts the module workers of a page, and says why a worker does not run: its script is of another origin, is not served, or is forbidden by
 // a content security policy. Browsers report none of this with the error event, so the script is fetched once more to find the reason.
 
-import { EngineError } from '../../files/error.ts';
+import { type EngineError, internalError, networkError, unsupported } from '../../files/error.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { portOfEnd } from './thread.ts';
 import { isLife, untilDeath } from './worker-life.ts';
@@ -32,17 +32,14 @@ export function startWorker(script: WorkerScript, first: unknown, transfer: Tran
 
 function construct({ name, create, remedy = REMEDY }: WorkerScript): Worker {
   if (typeof Worker === 'undefined')
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       'dedicated workers, in which the engine runs, do not exist here: open models from a page or from a dedicated worker',
     );
   try {
     return create();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError('unsupported', `the worker ${name} cannot be started (${reason}): ${remedy}`, {
-      cause,
-    });
+    throw unsupported(`the worker ${name} cannot be started (${reason}): ${remedy}`, undefined, cause);
   }
 }
 
@@ -87,9 +84,7 @@ function portOfWorker(worker: Worker, script: WorkerScript): Port {
 }
 
 function failed(reason: string, cause?: unknown): EngineError {
-  return new EngineError('internal', `a worker of the engine failed: ${reason}; open the model again`, {
-    cause,
-  });
+  return internalError(`a worker of the engine failed: ${reason}; open the model again`, undefined, cause);
 }
 
 interface Violations {
@@ -124,26 +119,21 @@ async function whyNotLoaded(script: WorkerScript, violations: Violations): Promi
   const response = await fetch(url, { cache: 'no-store' }).catch((cause: unknown) => cause as Error);
   const [directive] = violations.directives;
   if (directive !== undefined)
-    return new EngineError(
-      'unsupported',
+    return unsupported(
       `the content security policy of the page forbids the worker ${url} (${directive}): allow worker-src 'self'`,
     );
   const cannot = `the worker ${url} cannot be loaded`;
   if (response instanceof Error)
-    return new EngineError(
-      'network',
+    return networkError(
       `${cannot} (${response.message}): check the connection, then open again`,
-      {
-        cause: response,
-      },
+      undefined,
+      response,
     );
   const type = response.headers.get('content-type') ?? 'nothing';
-  if (!response.ok)
-    return new EngineError('network', `${cannot}, its address answers ${response.status}: ${remedy}`);
+  if (!response.ok) return networkError(`${cannot}, its address answers ${response.status}: ${remedy}`);
   if (!type.includes('javascript'))
-    return new EngineError('network', `${cannot}, it is served as ${type} instead of JavaScript: ${remedy}`);
-  return new EngineError(
-    'network',
+    return networkError(`${cannot}, it is served as ${type} instead of JavaScript: ${remedy}`);
+  return networkError(
     `${cannot}, although it is served: a file beside it that it imports may be missing, or the browser may have no module workers; ${remedy}`,
   );
 }

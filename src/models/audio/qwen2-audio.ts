@@ -1,6 +1,6 @@
 // Sounds in Qwen2-Audio: Whisper's encoder over what is heard of a window, means of two rows, one product.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { mixRows } from '../../kernels/mix-rows.ts';
@@ -65,15 +65,11 @@ function* prepare(
 function checkLength(seconds: number, most: number, tokens: number): void {
   const length = Number(seconds.toFixed(2));
   if (seconds > most)
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `it lasts ${length} seconds, and this model hears at most ${most} of one sound: send it in parts`,
     );
   if (tokens === 0)
-    throw new EngineError(
-      'bad_request',
-      `it lasts ${length} seconds, which is too short to be heard: send a longer one`,
-    );
+    throw badRequest(`it lasts ${length} seconds, which is too short to be heard: send a longer one`);
 }
 
 /**

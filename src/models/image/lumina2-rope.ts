@@ -2,7 +2,7 @@
 // behind the caption on the first axis.
 
 import { field, say } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { rotationsAt } from './flux-rope.ts';
 import type { Lumina2Config } from './lumina2-config.ts';
 
@@ -47,7 +47,7 @@ export function checkLumina2Size({ lengths }: Pick<Axes, 'lengths'>, rows: numbe
   ] as const) {
     if (patches <= most) continue;
     const message = `a ${param} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
-    throw new EngineError('bad_request', message, { param });
+    throw badRequest(message, param);
   }
 }
 
@@ -60,5 +60,5 @@ export function checkLumina2Caption(
   const most = lengths[0]! - 1;
   if (tokens <= most) return;
   const message = say`a caption of ${tokens} tokens exceeds the model's ${most}: shorten the prompt, or let ${field('maxSequenceLength')} cut it`;
-  throw new EngineError('bad_request', message, { param });
+  throw badRequest(message, param);
 }

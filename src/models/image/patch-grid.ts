@@ -1,6 +1,6 @@
 // The patches of an image, and the limit on them in models that have positions for some number of rows and columns.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 
 /** Rows and columns of an image, in patches. */
 export interface PatchGrid {
@@ -16,6 +16,6 @@ export function checkPatches(grid: PatchGrid, most: PatchGrid): void {
   ] as const) {
     if (grid[side] <= most[side]) continue;
     const message = `a ${param} of ${grid[side]} patches exceeds the model's ${most[side]}: choose a smaller image`;
-    throw new EngineError('bad_request', message, { param });
+    throw badRequest(message, param);
   }
 }

@@ -2,7 +2,7 @@
 // columns of an image are counted from its centre; the text follows the largest row or column.
 
 import { say } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { checkPatches, type PatchGrid } from './patch-grid.ts';
 import type { QwenImageConfig } from './qwen-image-config.ts';
 
@@ -77,5 +77,5 @@ export function checkQwenImageText(
   const first = firstPlace(images);
   if (first + tokens <= POSITIONS) return;
   const message = say`a prompt of ${tokens} tokens behind an image of ${2 * first} patches a side exceeds the model's ${POSITIONS} positions: shorten the prompt, or choose a smaller image`;
-  throw new EngineError('bad_request', message, { param });
+  throw badRequest(message, param);
 }

@@ -1,7 +1,7 @@
 // Positions of the tokens of a Z-Image image and its caption, and the rotation of each pair of a head's dimensions there.
 
 import { field, say } from '../../files/message.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { checkPatches } from './patch-grid.ts';
 import type { ZImageConfig } from './z-image-config.ts';
 
@@ -75,5 +75,5 @@ function checkCaption(config: Pick<ZImageConfig, 'rope'>, tokens: number): void 
   const most = longestCaption(config);
   if (tokens <= most) return;
   const message = say`a caption of ${tokens} tokens exceeds the model's ${most}: shorten the prompt, or let ${field('maxSequenceLength')} cut it`;
-  throw new EngineError('bad_request', message, { param: 'prompt' });
+  throw badRequest(message, 'prompt');
 }

@@ -1,6 +1,6 @@
 // The text architectures that are built in. A new family is one line here.
 
-import { EngineError } from '../../files/error.ts';
+import { unsupported } from '../../files/error.ts';
 import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
@@ -73,10 +73,9 @@ export function readText(
 ): TextDeclaration {
   const architecture = architectures.find(({ classes }) => classes.some((one) => one.name === className));
   if (!architecture) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${name}: the class ${className} is not built; choose another model: \`npx svc-engine doctor\` lists the classes that are`,
-      { param: 'architectures' },
+      'architectures',
     );
   }
   const keys = metadata === null ? {} : metadataKeys(metadata, ggufClasses().get(metadata)?.keys);

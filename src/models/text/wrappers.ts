@@ -4,7 +4,7 @@
 // Llava, SmolVLM, Mistral3 (with Mistral and Ministral 3), Qwen2-VL, Qwen3-VL, Qwen3.5, Qwen3.5-MoE, Gemma3 and Gemma4; the other classes
 // are opened by the same rule, without a golden.
 
-import { EngineError } from '../../files/error.ts';
+import { type EngineError, unsupported } from '../../files/error.ts';
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';
 
@@ -152,10 +152,9 @@ export function wrappedHalf(config: Json, className: string): TextHalf | null {
 function unknownText(className: string, inner: Json): EngineError {
   const stated = inner['architectures'];
   const text = Array.isArray(stated) ? String(stated[0]) : String(inner['model_type']);
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `config.json: the language model of this ${className} is ${text}, which is not built: choose one whose language model is Qwen2 or Qwen3`,
-    { param: 'llm_config' },
+    'llm_config',
   );
 }
 

@@ -1,7 +1,7 @@
 // The size in which Qwen's vision models see an image: sides that are multiples of a cell, and a number of pixels between bounds.
 // Source: smart_resize of transformers' Qwen2-VL processor.
 
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 
 export interface SizeBounds {
   /** Pixels along one side of a cell. */
@@ -34,10 +34,9 @@ export function smartSize(
   }: SizeBounds,
 ): Size {
   if (Math.max(width, height) / Math.min(width, height) > MOST_RATIO) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `an image of ${stated.width} × ${stated.height} pixels is too narrow: one side may be at most ${MOST_RATIO} times the other`,
-      { param: 'image' },
+      'image',
     );
   }
   const rounded = (side: number): number => roundHalfEven(side / multiple) * multiple;

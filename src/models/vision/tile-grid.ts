@@ -2,7 +2,7 @@
 // closest to the image's. Of grids of one ratio, a larger one is taken if its tiles cover less than twice the image.
 
 import type { TileLimits } from '../media.ts';
-import { EngineError } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { field, say, subject } from '../../files/message.ts';
 
 export interface TileGrid {
@@ -22,9 +22,7 @@ export interface TileBounds {
 export function tileBounds({ minTiles, maxTiles }: TileLimits, own: TileBounds): TileBounds {
   if (minTiles !== undefined && maxTiles !== undefined && minTiles > maxTiles) {
     const problem = say`${subject('minTiles')} is ${minTiles}, and ${field('maxTiles')} ${maxTiles}`;
-    throw new EngineError('bad_request', say`${problem}: give a minimum that is not above the maximum`, {
-      param: 'minTiles',
-    });
+    throw badRequest(say`${problem}: give a minimum that is not above the maximum`, 'minTiles');
   }
   const max = maxTiles ?? Math.max(own.max, minTiles ?? 1);
   return { min: minTiles ?? Math.min(own.min, max), max };

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { filled } from '../body/bounded.ts';
 import { EngineError, type LoraInfo, MODEL_KINDS, type TextModel } from '../../index.ts';
+import { modelNotFound } from '../../files/error.ts';
 import { honoured, show } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
 import { refuseField, RequestError } from '../http/errors.ts';
@@ -153,7 +154,7 @@ function withoutReason(error: unknown, path: string, log: Log): unknown {
     return error;
   log.warn(`No adapter loaded: ${JSON.stringify(error.message)}`);
   const message = `${show(path)} is no folder of a LoRA adapter that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`;
-  return new EngineError('model_not_found', message, { param: 'path', cause: error });
+  return modelNotFound(message, 'path', error);
 }
 
 /**

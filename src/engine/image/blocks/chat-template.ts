@@ -1,7 +1,7 @@
 // Chat templates of pipelines whose prompts are messages to a language model.
 
 import { readFolderTemplates } from '../../../files/checkpoint/checkpoint.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint, EngineError } from '../../../files/error.ts';
 import { openChatTemplate, type ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { ComponentAccess } from '../components/components.ts';
@@ -19,7 +19,7 @@ export async function openTemplate(
   const source = await readFolderTemplates(folder, config);
   if (source === null) {
     const message = `${folder.path} has no chat template, which prompts are written into: fetch the pipeline again`;
-    throw new EngineError('bad_checkpoint', message, { param });
+    throw badCheckpoint(message, param);
   }
   const template = openChatTemplate(source, tokenizer.specials);
   if (template.problem !== null) throw template.problem.underName(folder.path);
@@ -29,7 +29,7 @@ export async function openTemplate(
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       // The conversation is that of the pipeline, so that a refusal is the template's fault and not the prompt's.
-      throw new EngineError('bad_checkpoint', `${folder.path}: ${error.message}`, { param, cause: error });
+      throw badCheckpoint(`${folder.path}: ${error.message}`, param, error);
     }
   };
   return { tokenizer, template: { render } };

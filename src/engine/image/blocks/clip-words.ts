@@ -1,6 +1,6 @@
 // Words of prompts whose embeddings are given beside a CLIP text encoder (textual inversion): their ids, and the rows that these stand for.
 
-import { EngineError } from '../../../files/error.ts';
+import { unsupported } from '../../../files/error.ts';
 import type { EmbeddedWord, NamedEncoder, WordRows } from '../../../files/pipeline/embedded-words.ts';
 import { FIRST_EXTRA_ID } from '../../../kernels/embed-extra.ts';
 import { joinFloats } from '../../../models/join-floats.ts';
@@ -67,9 +67,8 @@ function rowsFor({ rows, path }: EmbeddedWord, encoder: string, columns: number,
   const fits = isNamed ? 'Stable Diffusion XL' : FAMILIES.find(([width]) => width === rows.columns)?.[1];
   const model = xl ? `rows for two text encoders, clip_l and clip_g` : `one of ${columns} columns`;
   const held = isNamed && !xl ? 'rows for two text encoders' : `rows of ${own.columns} columns`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${path} holds ${held}, and the model takes ${model}; ${fits === undefined ? 'it was trained on another model' : `it fits ${fits}`}: choose a textual inversion for this model`,
-    { param: 'textualInversionPath' },
+    'textualInversionPath',
   );
 }

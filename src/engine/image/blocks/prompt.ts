@@ -2,7 +2,7 @@
 //   (word)  ×1.1   ((word))  ×1.21   (word:1.4)  ×1.4   [word]  ÷1.1   \( \) \[ \]  the characters themselves   BREAK  begins a new window
 // An emphasis multiplies its tokens' embeddings; a prompt without any is what every CLIP pipeline makes of it.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import type { ComponentAccess } from '../components/components.ts';
 
 /** A piece of text and the factor on its embeddings. */
@@ -125,7 +125,7 @@ export function promptWindows(prompt: string, tokens: ClipTokens): PromptWindow[
 }
 
 function tooLong(what: string): EngineError {
-  return new EngineError('bad_request', `a prompt ${what}`, { param: 'prompt' });
+  return badRequest(`a prompt ${what}`, 'prompt');
 }
 
 function window(items: readonly { id: number; weight: number }[], tokens: ClipTokens): PromptWindow {

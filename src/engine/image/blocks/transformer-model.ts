@@ -1,7 +1,7 @@
 // Models whose denoiser is one transformer, by what their families declare: texts are encoded before it is loaded, and a step is recorded for
 // one size of latents and replayed with other numbers.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { say } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
@@ -162,7 +162,7 @@ export function openTransformer<Page>(
 function checkLength({ maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLength'>, most: number): void {
   if (maxSequenceLength <= most) return;
   const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${most} tokens of a prompt: choose at most that`;
-  throw new EngineError('bad_request', problem, { param: 'maxSequenceLength' });
+  throw badRequest(problem, 'maxSequenceLength');
 }
 
 /** Number of scalars of a step. */

@@ -1,7 +1,7 @@
 // Call arguments of diffusers' pipelines, under diffusers' names: the kinds of their values, those that many families share, and
 // the check of a request's arguments. The table of a family lists the arguments that its classes take.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import { LIMITS } from '../../../options/limits.ts';
 import type { CompleteImageRequest } from './image-model.ts';
 
@@ -236,5 +236,5 @@ function unknownArgument(
 }
 
 function refusal(message: string): EngineError {
-  return new EngineError('bad_request', message, { param: 'kwargs' });
+  return badRequest(message, 'kwargs');
 }

@@ -1,7 +1,7 @@
 // ControlNets of a request: how strongly each takes part, in which calls of the denoiser, and the checks of what is given for them.
 
 import { type Prose, field, option, say } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import type { CompleteImageRequest } from './image-model.ts';
 
 export type ControlFields = Pick<CompleteImageRequest, 'controlScale' | 'controlStart' | 'controlEnd'>;
@@ -134,5 +134,5 @@ function checkNumbers(request: CompleteImageRequest, count: number): void {
 }
 
 function refuse(param: string, message: Prose): never {
-  throw new EngineError('bad_request', message, { param });
+  throw badRequest(message, param);
 }

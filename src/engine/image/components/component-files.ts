@@ -1,7 +1,7 @@
 // Files of a pipeline's components: their weights and tokenizers, errors about them, and the place of packed weights in the cache.
 
 import { readFolderTokenizer } from '../../../files/checkpoint/checkpoint.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint, EngineError } from '../../../files/error.ts';
 import type { Weights } from '../../../files/checkpoint/shards.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import { folderOf } from '../../../files/posix-path.ts';
@@ -25,10 +25,9 @@ export async function closeFiles(files: Files): Promise<void> {
 export function componentOf({ path, components }: Pipeline, name: string): PipelineComponent {
   const component = components[name];
   if (component) return component;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${path} has no ${name}, which its pipeline class needs: fetch the whole pipeline`,
-    { param: 'model_index.json' },
+    'model_index.json',
   );
 }
 
@@ -106,5 +105,5 @@ export async function openTokenizer({ folder, config, className }: PipelineCompo
   const own = saysNothing ? config : { ...config, tokenizer_class: className };
   const tokenizer = await readFolderTokenizer(folder, own);
   if (tokenizer.vocabSize > 0) return tokenizer;
-  throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
+  throw badCheckpoint(`the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }

@@ -2,7 +2,7 @@
 // layers are copied as they are needed. Options ask for one of these; the others are planned.
 
 import { option, say, type Message } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import type { PipelineComponents } from '../../../files/pipeline/pipeline-classes.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { IMAGE_MODEL } from '../../../options/image-model.ts';
@@ -99,7 +99,7 @@ export function askedResidencies(options: OffloadOptions, roles: ReadonlyMap<str
 
 function needsLayers(param: 'ditLayerwiseResidentLayers' | 'ditOffloadPrefetch'): EngineError {
   const message = say`${option(param)} is for ${option('ditLayerwiseOffload')}, which is off: give both, or leave it out`;
-  return new EngineError('bad_request', message, { param });
+  return badRequest(message, param);
 }
 
 /** Options that have an effect only with `ditLayerwiseOffload`. */

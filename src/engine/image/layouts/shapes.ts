@@ -1,6 +1,6 @@
 // Reads sizes and counts of a component from the names and shapes of its tensors.
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import type { FileHeaders } from '../../../files/pipeline/file-layout.ts';
 
 /** Most numbered modules of one kind that are counted; published models have at most 100. */
@@ -20,10 +20,9 @@ export class Shapes {
   readonly extent = (name: string, axis: number): number => {
     const size = this.find(name, axis);
     if (size !== undefined && size > 0) return size;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `the ${this.#component} has no tensor ${name}: take the file from where the model was published`,
-      { param: name },
+      name,
     );
   };
 

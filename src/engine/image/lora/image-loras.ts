@@ -3,7 +3,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts';
 import { option, say, type Prose } from '../../../files/message.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WeightChange, WeightChanges } from '../../weights/change.ts';
@@ -89,9 +89,7 @@ export class ImageLoras {
     const isUsed = this.#given.length > 0 || this.#options.loraDir !== undefined;
     const tags = isUsed ? [...prompt.matchAll(TAG)] : [];
     if (loraScale !== undefined && lora === undefined)
-      throw new EngineError('bad_request', 'scales of adapters are given, and no adapters: name them too', {
-        param: 'loraScale',
-      });
+      throw badRequest('scales of adapters are given, and no adapters: name them too', 'loraScale');
     if (lora === undefined && tags.length === 0) return { prompt, applied: this.#given };
     const scales = spread(loraScale, lora?.length ?? 0, 'loraScale');
     const applied: AppliedLora[] = [];
@@ -128,10 +126,9 @@ export class ImageLoras {
     const { platform } = this.#files;
     const found = loraDir === undefined ? 'missing' : await within(platform, name, loraDir);
     if (found === 'outside')
-      throw new EngineError(
-        'bad_request',
+      throw badRequest(
         say`the adapter ${JSON.stringify(name)} lies outside the folder that ${option('loraDir')} allows: name one in it`,
-        { param: 'lora' },
+        'lora',
       );
     if (found === 'missing') throw this.#unknown(name);
     const { path } = found;
@@ -164,10 +161,9 @@ export class ImageLoras {
     const loaded = names.length === 0 ? 'none was given' : `those given are ${names.join(', ')}`;
     const inFolder = this.#options.loraDir === undefined ? '' : say`, or a file in ${option('loraDir')}`;
     const remedy = names.length === 0 ? 'give it with the model' : 'name one of them';
-    return new EngineError(
-      'model_not_found',
+    return modelNotFound(
       say`there is no adapter ${JSON.stringify(name)} here; ${loaded}: ${remedy}${inFolder}`,
-      { param: 'lora' },
+      'lora',
     );
   }
 }
@@ -199,10 +195,9 @@ const ownScale = ({ fewSteps }: OpenLora): number => fewSteps?.settings.scale ??
 function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const count = loraPath.length;
   if (loraNickname !== undefined && loraNickname.length !== count)
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${option('loraNickname')} has ${countText(loraNickname.length, 'name')} for ${countText(count, 'adapter')}: give one for each`,
-      { param: 'loraNickname' },
+      'loraNickname',
     );
   const scales = spread(loraScale, count, 'loraScale');
   const given = loraPath.map((path, i) => ({
@@ -213,10 +208,9 @@ function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const names = given.map(({ path, name }) => name ?? stemOf(path));
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice === undefined) return given;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     say`two adapters are named ${twice}: give each a name of its own with ${option('loraNickname')}`,
-    { param: 'loraNickname' },
+    'loraNickname',
   );
 }
 
@@ -224,17 +218,15 @@ function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
 function spread(scales: readonly number[] | undefined, count: number, param: string): (number | undefined)[] {
   if (scales === undefined) return [];
   if (scales.some((scale) => !Number.isFinite(scale)))
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `a scale of an adapter is ${scales.find((scale) => !Number.isFinite(scale))}: give a finite number`,
-      { param },
+      param,
     );
   if (scales.length === 1) return Array.from({ length: count }, () => scales[0]);
   if (scales.length === count) return [...scales];
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     `${countText(scales.length, 'scale')} are given for ${countText(count, 'adapter')}: give one for each, or one for all`,
-    { param },
+    param,
   );
 }
 

@@ -2,7 +2,7 @@
 // trained for. Adapters for other models are refused with the name of those that they fit.
 
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, unsupported } from '../../../files/error.ts';
 import { openAdapterFile, type AdapterFile } from '../../../files/lora/adapter.ts';
 import type { AdapterSign } from '../../../files/lora/scheme.ts';
 import { matchAdapter, signOf, type Change, type Match } from '../../../files/lora/match.ts';
@@ -55,10 +55,9 @@ export async function openLora(
   const file = await openAdapterFile(folder, beside);
   try {
     if (!family.lora)
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `${file.path} is an adapter, which models of the family ${family.name} do not take yet: merge it into the model's weights, or leave it out`,
-        { param: 'loraPath' },
+        'loraPath',
       );
     const parts = family.lora.parts.filter(({ component }) => components.has(component));
     const match = matchAdapter(
@@ -68,10 +67,9 @@ export async function openLora(
     refuseOther(file, match, family, families);
     const changes = targeted(match.changes, targets);
     if (changes.size === 0)
-      throw new EngineError(
-        'bad_request',
+      throw badRequest(
         `${file.path} changes no module with ${targets!.join(' or ')} in its name: name others, or none for all`,
-        { param: 'loraTargetModules' },
+        'loraTargetModules',
       );
     refuseTypes(file, changes);
     refuseCodes(file, changes, components);
@@ -122,16 +120,14 @@ function refuseOther(
     ? `changes ${misfit.module} with ${misfit.given.join(' × ')} weights, and the model has ${misfit.wanted.join(' × ')}`
     : `changes ${countText(unmatched.length, 'module')} that this model does not have: ${shortList(unmatched)}`;
   if (misfit && isWidened(misfit))
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${file.path} ${problem}: it widens the model for an image beside the latents, which is done ${family.widening ? 'while the model is opened: give it with the model' : `for models of the family flux alone, and this is a model of the family ${family.name}: choose an adapter for it`}`,
-      { param: 'loraPath' },
+      'loraPath',
     );
   const fits = sign === null ? 'it was trained on another model' : `it fits ${sign.models}`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `${file.path} ${problem}; ${fits}, and this is a model of the family ${family.name}: choose an adapter for it`,
-    { param: 'loraPath' },
+    'loraPath',
   );
 }
 
@@ -177,10 +173,9 @@ function refuseTypes({ path }: AdapterFile, changes: OpenLora['changes']): void 
   )) {
     const bad = entriesOfChange({ delta, magnitude }).find(({ dtype }) => SOURCES[dtype] === undefined);
     if (bad === undefined) continue;
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `${path}: ${bad.name} is stored as ${bad.dtype}, and only ${sourceNames()} are read: convert it`,
-      { param: bad.name },
+      bad.name,
     );
   }
 }
@@ -202,10 +197,9 @@ function refuseCodes(
       const problem = takesSums(entry) ? null : besideProblem(entry, own);
       if (problem === null) continue;
       const how = entry.isTransposed ? 'column by column' : `as ${entry.dtype}`;
-      throw new EngineError(
-        'unsupported',
+      throw unsupported(
         `${file.path} changes ${own[0]!.module} by ${problem}, and the model stores ${name} ${how}, which takes low-rank factors of matrices only: give a model in f32, f16 or bf16, and quantize it while it is loaded`,
-        { param: 'loraPath' },
+        'loraPath',
       );
     }
   }

@@ -1,7 +1,7 @@
 // Checks the first request before its model is opened: a value that the model's configurations alone show to be wrong is refused before weights are
 // downloaded or read.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../../files/pipeline/pipeline-index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { sideProblem } from './request-check.ts';
@@ -23,7 +23,7 @@ export function checkFirstRequest(
     const multiple = family.readAutoencoder(autoencoder).factor * family.latents.patch;
     for (const key of ['width', 'height'] as const) {
       const problem = request[key] === undefined ? null : sideProblem(request[key], multiple);
-      if (problem !== null) throw new EngineError('bad_request', `${key} ${problem}`, { param: key });
+      if (problem !== null) throw badRequest(`${key} ${problem}`, key);
     }
   }
   if (scheduler && request.scheduler !== undefined && request.scheduler !== scheduler.className) {

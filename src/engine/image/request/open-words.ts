@@ -1,6 +1,6 @@
 // Textual inversions that are opened with an image model.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import {
   openEmbeddedWord,
   refusePickledWord,
@@ -18,7 +18,7 @@ export async function openWords(
   find: (path: string) => Promise<string>,
 ): Promise<EmbeddedWord[]> {
   const refuse = (message: string): never => {
-    throw new EngineError('bad_request', message, { param: 'textualInversionPath' });
+    throw badRequest(message, 'textualInversionPath');
   };
   if (paths.length > 0 && !family.readsWords)
     refuse(

@@ -1,7 +1,7 @@
 // colours.json beside model_index.json of a model made for this engine: the words for colours, and words whose colour prompts do not
 // change, each with the colours that it has. A note names other colours in a prompt, whose words are all known.
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import { isRecord, readJson, type Folder } from '../../../files/source.ts';
 import { plainText } from '../blocks/prompt.ts';
 
@@ -24,10 +24,9 @@ export async function ownColours(folder: Folder): Promise<OwnColours | null> {
       colours: new Set(colours),
       fixed: new Map(Object.entries(fixed) as [string, string[]][]),
     };
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${COLOURS} of ${folder.path} is not of the form {"colours": ["red"], "fixed": {"sky": ["blue"]}}: correct it there`,
-    { param: COLOURS },
+    COLOURS,
   );
 }
 

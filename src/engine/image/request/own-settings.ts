@@ -1,7 +1,7 @@
 // Files beside model_index.json of a model made for this engine: svc.json with defaults (width, height, num_inference_steps,
 // guidance_scale, negative_prompt), words.txt with every word of its training prompts, one per line, and colours.json.
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import { readJson, readText, type Folder } from '../../../files/source.ts';
 import { ownColours, type OwnColours } from './own-colours.ts';
 import { plainText } from '../blocks/prompt.ts';
@@ -34,7 +34,7 @@ export async function ownSettings(folder: Folder, sizeMultiple: number): Promise
   const json = names.includes(SETTINGS) ? await readJson(folder, SETTINGS) : {};
   const refuse = (key: string, problem: string): never => {
     const message = `${key} in ${SETTINGS} of ${folder.path} ${problem}: correct it there`;
-    throw new EngineError('bad_checkpoint', message, { param: SETTINGS });
+    throw badCheckpoint(message, SETTINGS);
   };
   const unknown = Object.keys(json).find((key) => !KEYS.includes(key));
   if (unknown !== undefined)

@@ -2,7 +2,7 @@
 // take. Each throws bad_request with the name of the field.
 
 import { type Prose, field, say, subject } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { LIMITS } from '../../../options/limits.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 import type { Resolved, ResolveContext } from '../stages/resolved.ts';
@@ -41,7 +41,7 @@ export function guidanceProblem(value: number): string | null {
 }
 
 function refuse(param: string, message: Prose): never {
-  throw new EngineError('bad_request', message, { param });
+  throw badRequest(message, param);
 }
 
 export function checkValues(

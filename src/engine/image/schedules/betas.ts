@@ -1,6 +1,6 @@
 // The trained noise levels: βₜ, and from them ᾱₜ = Π (1 − β), in f64.
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
 import { linspace } from './spacing.ts';
 
@@ -34,12 +34,9 @@ export function readLevels(
   if (CLASSES_WITH_EXP.includes(config.className)) kinds.push('exp');
   const kind = config.choice('beta_schedule', o.schedule ?? 'linear', kinds);
   if (!Number.isInteger(count) || count < 2) {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       `scheduler_config.json trains ${count} timesteps; it takes a whole number of at least 2.`,
-      {
-        param: 'num_train_timesteps',
-      },
+      'num_train_timesteps',
     );
   }
   const rescale = o.zeroSnr !== 'none' && config.flag('rescale_betas_zero_snr', false);

@@ -2,7 +2,7 @@
 
 import { field, say } from '../../../files/message.ts';
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint, badRequest, type EngineError, unsupported } from '../../../files/error.ts';
 import { leftOut, readConfig, type ConfigReader } from './config.ts';
 import { ddim } from './ddim.ts';
 import { ddpm } from './ddpm.ts';
@@ -92,18 +92,16 @@ export const CLASS_FAMILIES: Readonly<Record<string, ScheduleFamily | 'both'>> =
 export function openSchedule(config: Readonly<Record<string, unknown>>): Schedule {
   const name = config['_class_name'];
   if (typeof name !== 'string') {
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       'scheduler_config.json has no "_class_name"; it should name a diffusers scheduler.',
-      { param: '_class_name' },
+      '_class_name',
     );
   }
   const found = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   if (found === undefined) {
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       say`There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')} with ${field('scheduler')}.`,
-      { param: '_class_name' },
+      '_class_name',
     );
   }
   const reader = readConfig(name, config);
@@ -128,7 +126,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
       const made = plan(request);
       if (made.steps.length > 0) return made;
       const message = `first is ${request.first}; of ${countText(steps, 'step')} fewer are left out.`;
-      throw new EngineError('bad_request', message, { param: 'first' });
+      throw badRequest(message, 'first');
     },
   };
 }
@@ -140,8 +138,7 @@ function check(
   trained: number,
 ): void {
   const { steps, first = 0, eta } = request;
-  const wrong = (param: string, message: string): EngineError =>
-    new EngineError('bad_request', message, { param });
+  const wrong = (param: string, message: string): EngineError => badRequest(message, param);
   if (!Number.isInteger(steps) || steps < 1 || steps > trained) {
     throw wrong('steps', `steps is ${steps}; ${name} takes a whole number from 1 to ${trained}.`);
   }

@@ -1,7 +1,7 @@
 // Reads scheduler_config.json key by key. A class reads the keys that it takes; a key of another diffusers class, or of none, has no
 // effect here, like in diffusers.
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../../../files/error.ts';
 import {
   boundsText,
   COUNTS,
@@ -56,19 +56,15 @@ export function readConfig(className: string, config: Readonly<Record<string, un
   for (const [key, usual] of RETIRED) {
     const value = Object.hasOwn(config, key) ? (config[key] ?? usual) : usual;
     if (value === usual) continue;
-    throw new EngineError(
-      'unsupported',
+    throw unsupported(
       `scheduler_config.json has "${key}": ${shown(value)}, which is computed only as ${shown(usual)}; choose a checkpoint without it.`,
-      { param: key },
+      key,
     );
   }
   const wrong = (key: string, value: unknown, wanted: string): EngineError =>
-    new EngineError(
-      'bad_checkpoint',
+    badCheckpoint(
       `scheduler_config.json has "${key}": ${shown(value)} for ${className}, which takes ${wanted}.`,
-      {
-        param: key,
-      },
+      key,
     );
   const read = new Set<string>();
   const value = (key: string): unknown => {
@@ -85,11 +81,7 @@ export function readConfig(className: string, config: Readonly<Record<string, un
     throw wrong(key, given, wanted(key));
   };
   const refusal = (key: string, given: unknown, remedy: string): EngineError =>
-    new EngineError(
-      'unsupported',
-      `${className} with "${key}": ${shown(given)} is not supported; ${remedy}.`,
-      { param: key },
-    );
+    unsupported(`${className} with "${key}": ${shown(given)} is not supported; ${remedy}.`, key);
   return {
     className,
     refusal,

@@ -1,6 +1,6 @@
 // Timesteps and sigmas of DPM-Solver: the solvers' own, cut off at the least λ, or evenly spaced in λ ("use_lu_lambdas").
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
 import { muOf, readSizeShift, type SizeShift } from './flow-sigmas.ts';
 import type { StepPlanRequest } from './schedule.ts';
@@ -77,9 +77,8 @@ function flowTableOf(
 function unclipped({ levels, leastLambda }: DpmLevels): number {
   const kept = levels.sigmas.filter((sigma) => -Math.log(sigma) >= leastLambda).length;
   if (kept > 0) return kept;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `"lambda_min_clipped": ${leastLambda} leaves no timestep; lower it.`,
-    { param: 'lambda_min_clipped' },
+    'lambda_min_clipped',
   );
 }

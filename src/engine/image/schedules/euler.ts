@@ -1,6 +1,6 @@
 // EulerDiscreteScheduler: the probability-flow ODE in σ, one Euler step a call (arXiv 2206.00364, without churn).
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { readLevels, type Levels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { estimatesAt, readPrediction, type Prediction } from './prediction.ts';
@@ -31,7 +31,7 @@ export function eulerDiscrete(config: ConfigReader): PlanSteps {
   return (request) => {
     if (request.timesteps && continuous && prediction === 'v_prediction') {
       const message = `${config.className} with continuous timesteps takes no timesteps of one's own; leave them out.`;
-      throw new EngineError('bad_request', message, { param: 'timesteps' });
+      throw badRequest(message, 'timesteps');
     }
     const table = sigmaTable(levels, spacing, respacing, request, {
       logLinear,

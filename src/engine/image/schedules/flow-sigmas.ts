@@ -1,7 +1,7 @@
 // Sigmas of the flow-matching schedules: a line from 1 down, shifted by a constant or by the image's size, stretched to
 // end at a given sigma, or respaced.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
 import type { StepPlanRequest } from './schedule.ts';
 import { readRespacing, respace, type Respacing } from './sigmas.ts';
@@ -98,12 +98,9 @@ const shiftBy = (shift: number, sigma: number): number => (shift * sigma) / (1 +
 
 export function muOf(flow: SizeShift, tokens: number | undefined): number {
   if (tokens === undefined) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `${flow.className} shifts by the image's size (use_dynamic_shifting); give imageTokens or mu.`,
-      {
-        param: 'imageTokens',
-      },
+      'imageTokens',
     );
   }
   const slope = (flow.max - flow.base) / (flow.maxTokens - flow.baseTokens);

@@ -1,6 +1,6 @@
 // LCMScheduler (arXiv 2310.04378): each call predicts the clean latents, and fresh noise takes them to the next level.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { limited, readLimit } from './limits.ts';
@@ -67,10 +67,9 @@ export function distilled(
   if (steps > used || origin > trained) {
     const most = Math.min(used, trained);
     const which = reach === 1 ? 'the steps' : `the share ${reach} of the ${origin} steps`;
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `steps is ${steps}; ${className} takes at most ${most}, ${which} that the model was distilled on.`,
-      { param: 'steps' },
+      'steps',
     );
   }
   const stride = Math.floor(trained / origin);

@@ -1,7 +1,7 @@
 // Names that --scheduler takes: diffusers' class names and the short names in common use, each with what it sets. The
 // checkpoint's own settings (betas, prediction, spacing, offset, shift) stay in force under every name.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, unsupported } from '../../../files/error.ts';
 import { CLASS_FAMILIES, openSchedule } from './classes.ts';
 import type { Schedule, ScheduleFamily } from './schedule.ts';
 
@@ -184,7 +184,7 @@ export function scheduleFamily(config: Config): ScheduleFamily {
 function refuseKnown(own: string, name = own): void {
   const refused = Object.hasOwn(REFUSED, own) ? REFUSED[own] : undefined;
   if (refused === undefined) return;
-  throw new EngineError('unsupported', `scheduler ${name} is not here: ${refused}.`, { param: 'scheduler' });
+  throw unsupported(`scheduler ${name} is not here: ${refused}.`, 'scheduler');
 }
 
 function check(name: string, family: ScheduleFamily): void {
@@ -197,9 +197,7 @@ function check(name: string, family: ScheduleFamily): void {
     : SPACINGS.includes(bare(name))
       ? 'is a spacing of steps, and goes with a method, as in euler-karras'
       : 'is unknown';
-  throw new EngineError('bad_request', `scheduler ${name} ${why}; take one of ${names.join(', ')}.`, {
-    param: 'scheduler',
-  });
+  throw badRequest(`scheduler ${name} ${why}; take one of ${names.join(', ')}.`, 'scheduler');
 }
 
 /** Settings of flow models. Flow-matching classes and solvers have different keys for the shift, and solvers need "use_flow_sigmas". */

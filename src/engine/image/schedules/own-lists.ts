@@ -1,10 +1,10 @@
 // Checks timesteps or sigmas that a request lists in place of those of the configuration's spacing.
 
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 
 function wrong(param: 'timesteps' | 'sigmas', message: string): EngineError {
-  return new EngineError('bad_request', message, { param });
+  return badRequest(message, param);
 }
 
 /** `spaced`: the setting that already determines the timesteps. */

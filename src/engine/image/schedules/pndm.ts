@@ -1,7 +1,7 @@
 // PNDMScheduler (arXiv 2202.09778): linear multistep over up to four outputs. Without the Runge–Kutta warm-up (as Stable
 // Diffusion uses it) the second timestep is visited twice; with it the first three strides take four calls each.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
@@ -112,14 +112,9 @@ function transferBetween(barAt: (timestep: number) => number, prediction: Predic
 function tooShort(steps: number, first: number): EngineError {
   const remedy = 'set skip_prk_steps to true or name another schedule';
   return first > 0
-    ? new EngineError(
-        'bad_request',
-        `PNDMScheduler with Runge–Kutta steps cannot start from an image; ${remedy}.`,
-        { param: 'strength' },
-      )
-    : new EngineError(
-        'bad_request',
+    ? badRequest(`PNDMScheduler with Runge–Kutta steps cannot start from an image; ${remedy}.`, 'strength')
+    : badRequest(
         `steps is ${steps}; PNDMScheduler with Runge–Kutta steps takes at least 4; or ${remedy}.`,
-        { param: 'steps' },
+        'steps',
       );
 }

@@ -1,7 +1,7 @@
 // Noise levels between the trained ones, and the spacings that choose levels instead of timesteps: Karras' (arXiv
 // 2206.00364, ρ = 7), exponential, and quantiles of the beta distribution (arXiv 2407.12173).
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import { betaQuantile } from './beta-quantile.ts';
 import type { Levels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
@@ -22,9 +22,7 @@ export function readRespacing(config: ConfigReader): Respacing {
   );
   if (kinds.length > 1) {
     const names = kinds.map((kind) => `use_${kind}_sigmas`).join(' and ');
-    throw new EngineError('bad_checkpoint', `scheduler_config.json sets ${names} at once; keep one.`, {
-      param: `use_${kinds[1]}_sigmas`,
-    });
+    throw badCheckpoint(`scheduler_config.json sets ${names} at once; keep one.`, `use_${kinds[1]}_sigmas`);
   }
   return {
     kind: kinds[0] ?? 'none',

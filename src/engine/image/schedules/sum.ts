@@ -1,7 +1,7 @@
 // Linear combinations of the tensors of a step. Methods are written with them tensor by tensor, like in their papers; the
 // plan has one coefficient for each operand.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import {
   CLEAN,
   type Limit,
@@ -109,10 +109,9 @@ function assertFinite(className: string, step: Step, index: number): void {
   const parts = [...sums.flatMap((sum) => sum.terms), ...step.estimate];
   const numbers = [step.timestep, step.inputScale, ...parts.map(({ coefficient }) => coefficient)];
   if (numbers.every((value) => Math.abs(value) <= MOST)) return;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     `${className} cannot compute step ${index + 1} at timestep ${step.timestep} with these settings (a division by zero noise or zero signal); ` +
       'take another schedule, fewer steps, another timestep_spacing, or v_prediction where the betas end in zero signal.',
-    { param: 'scheduler' },
+    'scheduler',
   );
 }

@@ -1,6 +1,6 @@
 // Timesteps and sigmas of UniPC: the solvers' own, or flow sigmas shifted and stretched as the flow-matching schedules do.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
 import { readSizeShift, shifted, stretched, type SizeShift } from './flow-sigmas.ts';
 import type { StepPlanRequest } from './schedule.ts';
@@ -47,10 +47,9 @@ export function readUniLevels(config: ConfigReader): UniLevels {
 export function uniTable(uni: UniLevels, request: StepPlanRequest): SolverTable {
   const { levels, respacing, flow, toZero } = uni;
   if (request.sigmas !== undefined && (!flow || respacing.kind !== 'none')) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       "UniPCMultistepScheduler takes sigmas of one's own only as plain flow sigmas; leave them out.",
-      { param: 'sigmas' },
+      'sigmas',
     );
   }
   const ended = (sigmas: number[]): number[] => [...sigmas, toZero ? 0 : (sigmas.at(-1) ?? 0)];

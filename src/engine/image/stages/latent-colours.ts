@@ -3,7 +3,7 @@
 // patch of pixels for each latent: `patches` f32 [channels + 1, side, side, 3].
 
 import { openShards } from '../../../files/checkpoint/shards.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import { refuseDamaged } from '../../weights/damaged.ts';
 import type { Folder } from '../../../files/source.ts';
 import type { LatentScales } from '../../../kernels/latents.ts';
@@ -84,10 +84,9 @@ export async function ownColourMap(
     const fits =
       rows === latentChannels + 1 && side === columns && side >= 1 && side <= factor && colours === 3;
     if (!patches || patches.dtype !== 'F32' || !fits) {
-      throw new EngineError(
-        'bad_checkpoint',
+      throw badCheckpoint(
         `${path} is no map of ${latentChannels} channels to colours: leave it out, or fetch it again`,
-        { param: FILE },
+        FILE,
       );
     }
     const { buffer } = await patches.source.read(patches.offset, patches.bytes);

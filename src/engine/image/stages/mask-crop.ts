@@ -2,7 +2,7 @@
 // back into the image. Regions, sizes and edges equal those of diffusers to the pixel.
 
 import { resample } from '../../../files/image/resample.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import type { Pixels, Size } from '../calls/image-model.ts';
 
 /** Rectangle in pixels; right and bottom are exclusive. */
@@ -32,7 +32,7 @@ export function isEmpty({ data }: Pixels): boolean {
 export function requireMarked(mask: Pixels): void {
   if (!isEmpty(mask)) return;
   const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
-  throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
+  throw badRequest(`${message}: mark what to draw`, 'mask');
 }
 
 /** Returns the bounding box of the mask's non-black part, padded, and widened to the proportions of `drawn` within the image. */

@@ -1,7 +1,7 @@
 // The schedule of a request: the checkpoint's own or the one it names, planned for its steps and size.
 
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { unknownSettings } from '../schedules/config.ts';
 import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from '../schedules/names.ts';
 import { CLEAN, type StepPlan, type StepPlanRequest, type Schedule } from '../schedules/schedule.ts';
@@ -151,7 +151,7 @@ function inFile(
 function cutoff(param: string, share: number, { trained, family, className }: Schedule): number {
   if (family !== 'edm') return roundHalfEven(trained - share * trained);
   const message = `${param} is ${share}, a share of the trained timesteps, and ${className} goes by levels instead: leave it out`;
-  throw new EngineError('bad_request', message, { param });
+  throw badRequest(message, param);
 }
 
 /** Returns the number of steps to skip so that the first call is below the cutoff. */
@@ -176,7 +176,7 @@ function endedAt(share: number, schedule: Schedule, plan: WholeStepPlan): WholeS
 
 function leavesNoStep(param: string, share: number, steps: number, remedy: string): EngineError {
   const message = `${param} ${share} of ${countText(steps, 'step')} leaves no step: ${remedy}`;
-  return new EngineError('bad_request', message, { param });
+  return badRequest(message, param);
 }
 
 /** Returns the part of the steps that remains with a source image, by the pipeline's rule. */

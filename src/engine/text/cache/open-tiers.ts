@@ -2,7 +2,7 @@
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { unsupported } from '../../../files/error.ts';
 import { option, say, type Prose } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
@@ -39,9 +39,7 @@ export async function openTiers(
 ): Promise<CacheTiers | null> {
   if (!prefixCache || (hostCache === 0 && storageCache === undefined)) return null;
   if (storageCache !== undefined && !platform.openPageStore) {
-    throw new EngineError('unsupported', 'there is no storage for a cache here: leave out storageCache', {
-      param: 'storageCache',
-    });
+    throw unsupported('there is no storage for a cache here: leave out storageCache', 'storageCache');
   }
   const { device, runner: loaded, quantization } = parts();
   const { kvFormat } = loaded;

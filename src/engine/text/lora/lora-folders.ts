@@ -1,7 +1,7 @@
 // Folders of LoRA adapters: those of the options, which of them a request may name, and how one is opened and checked.
 
 import { type Message, option, say, subject } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts';
 import { openLora, type LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { LoraBase } from '../../../files/gguf/lora.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -63,10 +63,9 @@ export class LoraFolders {
     const file = await openLora(await this.#platform.openFolder(path).catch(notFound), base);
     if (file.rank <= maxLoraRank) return file;
     await file.close();
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${path} has rank ${file.rank}, ${option('maxLoraRank')} allows ${maxLoraRank}: raise it`,
-      { param: 'maxLoraRank' },
+      'maxLoraRank',
     );
   }
 
@@ -74,9 +73,7 @@ export class LoraFolders {
   async find(lora: string): Promise<string | null> {
     const isPath = /[/\\]/.test(lora) || lora === '..' || lora === '.';
     const refuse = (problem: Message): EngineError =>
-      new EngineError('bad_request', say`${subject('lora')} ${JSON.stringify(lora)} ${problem}`, {
-        param: 'lora',
-      });
+      badRequest(say`${subject('lora')} ${JSON.stringify(lora)} ${problem}`, 'lora');
     if (isPath && this.#allowed.length === 0)
       throw refuse(
         say`is a path, and none is allowed: start with ${option('loraDir')} or ${option('loraPaths')}`,
@@ -99,7 +96,7 @@ export function checkLoraFolders(
 /** Rethrows an error of opening a folder as model_not_found, whatever its reason. */
 function notFound(cause: unknown): never {
   if (!(cause instanceof EngineError)) throw cause;
-  throw new EngineError('model_not_found', cause.message, { cause });
+  throw modelNotFound(cause.message, undefined, cause);
 }
 
 /** Attributes an error about a folder to `param`; a damaged folder is a bad request if the request itself names it. */

@@ -3,7 +3,7 @@
 
 import { option, say } from '../../../files/message.ts';
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts';
 import type { LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { LoraBase } from '../../../files/gguf/lora.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
@@ -81,11 +81,7 @@ export class Loras {
   load(name: string, path: string): Promise<LoraInfo[]> {
     return this.#inTurn(async () => {
       if (this.#named.has(name)) {
-        throw new EngineError(
-          'bad_request',
-          `an adapter ${JSON.stringify(name)} is loaded already: unload it first`,
-          { param: 'name' },
-        );
+        throw badRequest(`an adapter ${JSON.stringify(name)} is loaded already: unload it first`, 'name');
       }
       await this.#add(name, path, 'path');
       return this.list();
@@ -183,7 +179,7 @@ export class Loras {
       problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
     }
     const message = `the GPU device was lost, and the adapter ${name} is gone with it, since ${path} ${problem}: load it again`;
-    lora.lost = new EngineError('model_not_found', message, { param: 'lora' });
+    lora.lost = modelNotFound(message, 'lora');
     this.#named.delete(name);
     this.#retired.delete(lora);
     this.#onNote(message);
@@ -221,10 +217,9 @@ export class Loras {
 
   #unknown(name: string, param: string): EngineError {
     const names = [...this.#named.keys()].join(', ');
-    return new EngineError(
-      'model_not_found',
+    return modelNotFound(
       `there is no adapter ${JSON.stringify(name)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
-      { param },
+      param,
     );
   }
 }

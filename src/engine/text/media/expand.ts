@@ -1,7 +1,7 @@
 // Puts media into a rendered prompt. A run of tokens that take rows is tokenized as one token and repeated afterwards: special tokens divide
 // a text, so the tokens around are the same, and the text stays short.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import type { MediaReaders } from '../../../models/media.ts';
 import { PromptMedia, type PlacedRun } from '../towers/prompt-media.ts';
 import { rowsOf, type Medium } from '../towers/medium.ts';
@@ -61,7 +61,7 @@ function miscounted(queue: readonly Medium[], found: number, placeholder: string
     found > count
       ? `the prompt has ${placeholder} ${found} times for ${count} of type ${kind}: leave it out of texts, the model's chat template writes it`
       : `the model's chat template shows ${found} of ${count} parts of type ${kind}: send them in messages of the user`;
-  return new EngineError('bad_request', message, { param: 'messages' });
+  return badRequest(message, 'messages');
 }
 
 /** Repeats the token of each run. Throws bad_request if the tokens that take rows are not those of the runs. */
@@ -97,10 +97,9 @@ export function expandIds(
 
 function strayToken(ids: readonly number[], runs: ExpandedText['runs']): EngineError {
   const { token } = runs[0]!.medium.prepared;
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `the ${ids.length} tokens of the prompt do not show ${token} once for each of ${runs.length} runs of media: leave it out of texts`,
-    { param: 'messages' },
+    'messages',
   );
 }
 

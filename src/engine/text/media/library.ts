@@ -1,6 +1,6 @@
 // The media of conversations, decoded and prepared. Equal media of recent requests are prepared once.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError, unsupported } from '../../../files/error.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import { takenText } from '../../../files/media/media-nouns.ts';
 import { checkGiven } from '../../../files/media/given.ts';
@@ -114,9 +114,7 @@ export class MediaLibrary {
     if (!this.kinds.includes(kind)) throw untaken(path, kind, this.kinds);
     const given = part[kind] as Parameters<typeof mediumKey>[1] | undefined; // checkGiven checks it
     if (given === undefined)
-      throw new EngineError('bad_request', `${path}.${kind} is missing: give the bytes of a file there`, {
-        param: `${path}.${kind}`,
-      });
+      throw badRequest(`${path}.${kind} is missing: give the bytes of a file there`, `${path}.${kind}`);
     checkGiven(kind, given, `${path}.${kind}`, this.#bounds);
     const key = await mediumKey(kind, given, limits);
     try {
@@ -140,21 +138,17 @@ interface PartReading {
 }
 
 function untaken(path: string, kind: MediaKind, kinds: readonly MediaKind[]): EngineError {
-  return new EngineError(
-    'unsupported',
+  return unsupported(
     `${path} is a part of type ${kind}, and this model takes ${takenText(kinds)} only: leave it out`,
-    { param: path },
+    path,
   );
 }
 
 /** The error of limits on tiles for a model that does not divide images. */
 export function uselessTiles(param: string): EngineError {
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `${param} has no effect on this model, which takes no limits on tiles: leave it out`,
-    {
-      param,
-    },
+    param,
   );
 }
 

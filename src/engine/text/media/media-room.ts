@@ -1,6 +1,6 @@
 // The room that the media of a request have: tokens of the context, and memory for what their processors made of them.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { cancelled, onAbort } from '../../async/abort-listeners.ts';
 import { bytesOf, rowsOf, type Medium } from '../towers/medium.ts';
 
@@ -95,10 +95,9 @@ export class MediaRoom {
 
 function tooLarge(bytes: number, param: string): EngineError {
   const [taken, most] = [bytes, MOST_BYTES].map((count) => Math.ceil(count / 2 ** 20));
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `${param} makes the prepared media of the request take ${taken} MiB, above the limit of ${most}: send fewer or smaller ones`,
-    { param },
+    param,
   );
 }
 

@@ -1,6 +1,6 @@
 // Decodes a medium, and prepares it as its model takes it.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { option, say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import { coloursOf } from '../../../files/media/given.ts';
@@ -97,7 +97,7 @@ export function named(cause: unknown, name: string, param: string | null): unkno
   if (!(cause instanceof EngineError)) return cause;
   if (cause.param === UNNAMED) return cause.underName(name);
   if (cause.code !== 'bad_request') return cause;
-  return new EngineError('bad_request', say`${subject(name)}: ${cause}`, { param: param ?? name, cause });
+  return badRequest(say`${subject(name)}: ${cause}`, param ?? name, cause);
 }
 
 /**
@@ -128,7 +128,7 @@ async function decodeWithin<T>(
 
 function late(name: string, most: number): EngineError {
   const message = say`${subject(name)} was not decoded within ${most / 1000} seconds (${option('mediaDecodeTimeout')}); give a smaller one, or raise the limit`;
-  return new EngineError('bad_request', message, { param: name });
+  return badRequest(message, name);
 }
 
 /** Milliseconds after which other work runs. */

@@ -1,6 +1,6 @@
 // Grammars of arguments that are written one by one and not as a JSON object: in any order, with all required parameters.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { boundLength } from '../../../grammar/automata/length-bound.ts';
 import { intersect, limits } from '../../../grammar/automata/dfa.ts';
 import {
@@ -108,10 +108,9 @@ export function parametersOf(
   for (const extra of Object.keys(schema).filter((word) => !READ.has(word))) {
     leaveOut(place, extra);
     if (!strict) continue;
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `${path}.${extra} cannot be enforced, as this model writes its arguments one by one: leave it out, or strict`,
-      { param: `${path}.${extra}` },
+      `${path}.${extra}`,
     );
   }
   const { properties, required, $defs, definitions } = schema;

@@ -1,6 +1,6 @@
 // Grammar of values with bare keys and format-specific quotes: objects, lists and strings are not JSON, other values are.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { regexDfa } from '../../../grammar/automata/regex.ts';
 import { choice, reference, regular, scope, sequence, text, type Rule } from '../../../grammar/rules/rule.ts';
 import {
@@ -69,10 +69,9 @@ function valueRule(schema: Record<string, unknown>, place: SchemaPlace, syntax: 
     if (isPlain) return json;
   }
   if (strict && Object.keys(schema).length > 0) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `${place.path} cannot be enforced in the way this model writes its arguments: give it one type, its properties or items, or leave strict out`,
-      { param: place.path },
+      place.path,
     );
   }
   if (restrictsValues(schema)) schemas.leaveOut(place, null);

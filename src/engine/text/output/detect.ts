@@ -1,7 +1,7 @@
 // Detects the tool call and reasoning formats of a model from markers in its chat template, and from the tokens of its
 // vocabulary if no marker of the template is known. The first matching rule decides.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import type { OutputFormat, ReasoningFormat, ToolFormat } from './format.ts';
 import { HARMONY, REASONING_ALIASES, REASONING_FORMATS as REASONING_TABLE } from './reasoning-formats.ts';
 import { TOOL_ALIASES, TOOL_FORMATS } from './tool-formats.ts';
@@ -143,11 +143,7 @@ function formatNamed<Format>(name: string, option: string, table: FormatTable<Fo
   const format = table.formats.get(table.aliases[name] ?? name);
   const names = namesOf(table);
   if (format !== undefined || names.includes(name)) return format ?? null;
-  throw new EngineError(
-    'bad_request',
-    `\`${option}\` ${name} is no known format: it is one of ${names.join(', ')}`,
-    { param: option },
-  );
+  throw badRequest(`\`${option}\` ${name} is no known format: it is one of ${names.join(', ')}`, option);
 }
 
 export function describeFormat({ tools, reasoning, channels }: OutputFormat): DetectedFormats {

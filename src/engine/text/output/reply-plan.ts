@@ -2,7 +2,7 @@
 // generated tokens are parsed.
 
 import { countText } from '../../../files/count-text.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import type { ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type {
@@ -139,7 +139,7 @@ function toolNamed(name: string, tools: readonly Tool[]): Tool {
 }
 
 function choiceRefusal(message: string): EngineError {
-  return new EngineError('bad_request', message, { param: 'toolChoice' });
+  return badRequest(message, 'toolChoice');
 }
 
 export interface ThinkingPlan {
@@ -194,10 +194,9 @@ export function planThinking(
   if (budget !== undefined && !thinks)
     throw reasoningRefusal('reasoning.budget', `a budget of ${countText(budget, 'token')}`, model);
   if (format.channels && effort === 'none') {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `reasoning.effort is none, and ${model} always thinks: low is its least`,
-      { param: 'reasoning.effort' },
+      'reasoning.effort',
     );
   }
   const said = effort ?? (format.channels ? 'medium' : undefined);
@@ -215,9 +214,8 @@ export function planThinking(
 }
 
 function reasoningRefusal(param: string, asked: string, model: string): EngineError {
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `${param} asks for ${asked}, and ${model} has no reasoning that could be separated: leave it out`,
-    { param },
+    param,
   );
 }

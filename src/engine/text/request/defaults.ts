@@ -3,7 +3,7 @@
 import { type Prose, option, say } from '../../../files/message.ts';
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint, badRequest, EngineError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import { countText } from '../../../files/count-text.ts';
 import type { Device } from '../../../gpu/device.ts';
@@ -45,10 +45,10 @@ function asAllowed({ kind, modelKey }: Setting & { modelKey: string }, value: un
     return value as number;
   } catch (cause) {
     if (!(cause instanceof EngineError)) throw cause;
-    throw new EngineError(
-      'bad_checkpoint',
+    throw badCheckpoint(
       say`${cause}; correct it there, or open the model with ${option('samplingDefaults')} contract`,
-      { param: modelKey, cause },
+      modelKey,
+      cause,
     );
   }
 }
@@ -77,10 +77,9 @@ function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, u
   const ids = [named ?? []].flat() as unknown[];
   const wrong = ids.find((id) => !isCount(id, COUNTS.eos_token_id));
   if (wrong === undefined) return ids as number[];
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${file}: eos_token_id is ${shown(named)}, a token id ${boundsText(COUNTS.eos_token_id)} or a list of them is needed`,
-    { param: 'eos_token_id' },
+    'eos_token_id',
   );
 }
 
@@ -111,10 +110,9 @@ export function stepRows(
 }
 
 function tooManyAtOnce(device: Device, slots: number, most: number): EngineError {
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     say`${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower ${option('maxRunningRequests')} to at most ${most}`,
-    { param: 'maxRunningRequests' },
+    'maxRunningRequests',
   );
 }
 
@@ -123,10 +121,9 @@ function tooLongSpan(device: Device, span: number, slots: number, most: number):
   const { bindingLimit } = device.capabilities;
   const remedy =
     most < 1 ? say`open a smaller model` : say`lower ${option('maxRunningRequests')} to at most ${most}`;
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     say`an image of ${span} tokens that see each other, beside ${countText(slots, 'request')} at once, needs more than the ${bytesText(bindingLimit)} that this adapter binds: ${remedy}`,
-    { param: 'maxRunningRequests' },
+    'maxRunningRequests',
   );
 }
 

@@ -2,7 +2,7 @@
 // like a grammar; the others are one bit set for the whole request.
 
 import { option, say, subject } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { maskWords } from '../../../kernels/logits-mask.ts';
 import { bannedWords, type Bans } from './banned-words.ts';
 import type { Constraint } from '../calls/constraint.ts';
@@ -145,9 +145,7 @@ export function wgslSource(processors: readonly LogitProcessor[]): string | null
     processor.name === 'wgsl' ? [processor.source] : [],
   );
   if (another === undefined) return one ?? null;
-  throw new EngineError('bad_request', 'processors has more than one of wgsl: make one function of them', {
-    param: 'processors',
-  });
+  throw badRequest('processors has more than one of wgsl: make one function of them', 'processors');
 }
 
 /** Throws bad_request for a function that cannot run or that the model does not accept. */
@@ -158,10 +156,9 @@ export async function checkWgsl(
   const source = wgslSource(processors);
   if (source === null) return;
   if (check === null) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${subject('processors')} has a function in WGSL, which this model does not take: open it with ${option('customLogitProcessors')}`,
-      { param: 'processors' },
+      'processors',
     );
   }
   await check(source);

@@ -2,7 +2,7 @@
 // long loses its oldest turns if the request allows it. The end of the prompt, to which a message to continue is appended, tells whether the
 // reply begins within reasoning, within an answer, or before both.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { TemplateLimitError } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { checkRows } from '../../../files/tokenizer/token-ids.ts';
@@ -41,9 +41,7 @@ export async function renderPrompt(
   if ('ids' in prompt) {
     const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
     if (bad !== undefined) {
-      throw new EngineError('bad_request', `token id ${bad} is outside the vocabulary of ${vocabulary}`, {
-        param: 'prompt',
-      });
+      throw badRequest(`token id ${bad} is outside the vocabulary of ${vocabulary}`, 'prompt');
     }
     const text = tokenizer.decode(prompt.ids, { skipSpecialTokens: false });
     return { text, ids: prompt.ids, begins: beginsAfter(text, thinking), said: '', media: null };
@@ -105,7 +103,7 @@ function finalMessage(messages: readonly ChatMessage[]): { content: string; reas
   const last = messages.at(-1);
   const place = `messages.${messages.length - 1}`;
   const refuse = (param: string, wanted: string): never => {
-    throw new EngineError('bad_request', `continueFinal goes on with the last message: ${wanted}`, { param });
+    throw badRequest(`continueFinal goes on with the last message: ${wanted}`, param);
   };
   if (last?.role !== 'assistant') return refuse(`${place}.role`, "it must be the assistant's");
   if (last.tool_calls?.length) return refuse(`${place}.tool_calls`, 'it must have no tool calls');

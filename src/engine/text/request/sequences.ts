@@ -1,6 +1,6 @@
 // The sequences of a request: one per choice, with the limits, the sampling values and the constraints that the request asks for.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { MASKED } from '../../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil } from '../../../models/text/blocks/rope.ts';
 import { mapSampling, SAMPLING } from '../../../options/text-request.ts';
@@ -34,8 +34,7 @@ export function createSequences(
 
 function checkLength({ prompt }: TextRequest, tokens: number, contextLength: number): void {
   const param = 'messages' in prompt ? 'messages' : 'prompt';
-  if (tokens === 0)
-    throw new EngineError('bad_request', 'the prompt holds no tokens: send some text', { param });
+  if (tokens === 0) throw badRequest('the prompt holds no tokens: send some text', param);
   if (tokens < contextLength) return;
   throw new EngineError(
     'context_length_exceeded',

@@ -1,7 +1,7 @@
 // Validation rules for the options of a text model and the fields of a request, one table each, under the library's names.
 
 import { type Prose, option, say, subject } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
 import type { TileLimits } from '../../../files/media/decoded.ts';
 import { MESSAGE, REASONING, TOOL, TOOL_CHOICES, TOOL_MODES } from '../../../options/conversation.ts';
@@ -64,10 +64,9 @@ const part: Rule = (value, name) => {
 
 function checkTiles({ minTiles = 1, maxTiles = Infinity }: TileLimits, name: string | null): void {
   if (minTiles > maxTiles)
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `minTiles is ${minTiles}, maxTiles ${maxTiles}: ask for no more tiles than there may be`,
-      { param: name === null ? 'minTiles' : `${name}.minTiles` },
+      name === null ? 'minTiles' : `${name}.minTiles`,
     );
 }
 
@@ -114,10 +113,9 @@ export function checkPrompt(prompt: TextPrompt): void {
   const forms = (['messages', 'text', 'ids'] as const).filter((name) => Reflect.has(given, name));
   const [form] = forms;
   if (form === undefined || forms.length > 1) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       `the prompt has ${forms.length === 0 ? 'none' : 'more than one'} of messages, text and ids: give one of them`,
-      { param: 'prompt' },
+      'prompt',
     );
   }
   checkOptions(given, PROMPTS[form], 'a prompt', [form]);
@@ -160,10 +158,9 @@ export function checkKernelChoices({
 }: Pick<TextModelOptions, 'activationDtype' | 'deterministic'>): void {
   if (activationDtype !== 'int8' || deterministic !== true) return;
   const param = 'activationDtype';
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     say`${option(param)} int8 has kernels for prompts that sum in another order than those after them, which ${option('deterministic')} rules out: leave one of them out`,
-    { param },
+    param,
   );
 }
 
@@ -173,13 +170,12 @@ export function checkTextModelOptions(options: TextModelOptions): void {
   checkKernelChoices(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   if (options.deterministic && options.batchInvariance === false)
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${option('deterministic')} computes a request alike beside any others, which ${option('batchInvariance')} gives up for speed: leave one of them out`,
-      { param: 'batchInvariance' },
+      'batchInvariance',
     );
   const useless = (param: string, why: Prose): never => {
-    throw new EngineError('bad_request', say`${option(param)} has no effect ${why}`, { param });
+    throw badRequest(say`${option(param)} has no effect ${why}`, param);
   };
   const off = 'where the prefix cache is off: leave one of them out';
   if (!prefixCache && hostCache !== undefined) useless('hostCache', off);
@@ -201,19 +197,14 @@ export function checkTextRequest(request: TextRequest, vocabulary: number): void
   checkOptions(request, TEXT_REQUEST, 'a request', ['prompt'], OTHER_NAMES);
   const checkId = (id: number, param: string): void => {
     if (Number.isInteger(id) && id >= 0 && id < vocabulary) return;
-    throw new EngineError(
-      'bad_request',
-      `${param} is not a token id of this model (0 to ${vocabulary - 1})`,
-      { param },
-    );
+    throw badRequest(`${param} is not a token id of this model (0 to ${vocabulary - 1})`, param);
   };
   checkTiles(request, null);
   const { minTokens = 0, maxTokens = Infinity } = request;
   if (minTokens > maxTokens) {
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${subject('minTokens')} is ${minTokens}, ${subject('maxTokens')} ${maxTokens}: ask for no more tokens than there may be`,
-      { param: 'minTokens' },
+      'minTokens',
     );
   }
   request.processors?.forEach((one, at) => {

@@ -1,7 +1,7 @@
 // The live requests of a model, from their arrival to their last event: their ids, their time limits, and their places in the queue.
 
 import { field, option, say } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { overloaded } from '../../async/wait-queue.ts';
 import type { Sequence } from './sequence.ts';
 import type { TextRequest } from '../calls/text-model.ts';
@@ -87,10 +87,9 @@ export class LiveRequests {
   /** Adds a request and starts its timers. Throws bad_request if its id is in use. */
   enter({ id = crypto.randomUUID(), priority = 0, timeouts }: TextRequest): LiveRequest {
     if (this.#live.has(id)) {
-      throw new EngineError(
-        'bad_request',
+      throw badRequest(
         `the request id ${JSON.stringify(id)} is in use: choose another, or wait until that request has ended`,
-        { param: 'id' },
+        'id',
       );
     }
     const { queueTimeout, totalTimeout, end } = this.#options;

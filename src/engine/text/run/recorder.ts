@@ -2,7 +2,7 @@
 // routed to, and log probabilities of the prompt.
 
 import { type Prose, option, say, subject } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { readPrompt } from './logprobs.ts';
 import type { StepRecorder } from '../step/step-part.ts';
 import type { Pieces } from '../calls/piece.ts';
@@ -79,7 +79,7 @@ function checkRequest(
   promptTokens: number,
 ): void {
   const refuse = (param: string, problem: Prose): never => {
-    throw new EngineError('bad_request', say`${subject(param)} ${problem}`, { param });
+    throw badRequest(say`${subject(param)} ${problem}`, param);
   };
   if (hiddenStates !== undefined && !recording.hiddenStates)
     refuse('hiddenStates', say`is off: open the model with ${option('enableHiddenStates')}`);

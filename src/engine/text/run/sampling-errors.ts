@@ -1,7 +1,7 @@
 // Errors of sampling, which the device reports as special ids in place of a token.
 
 import { option, say } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError, internalError } from '../../../files/error.ts';
 import type { Sequence } from './sequence.ts';
 
 /** The error for a row in which every token of the vocabulary was excluded. */
@@ -17,13 +17,11 @@ export function noTokenAllowed({ request: { processor } }: Sequence): EngineErro
 /** Error for logits with NaN or infinite values. */
 export function notANumber({ request: { processor } }: Sequence): EngineError {
   if (processor !== null)
-    return new EngineError(
-      'bad_request',
+    return badRequest(
       'the wgsl processor of the request returns NaN or infinity: let it return a finite number for every token (at most -3e38 excludes one)',
-      { param: 'processors' },
+      'processors',
     );
-  return new EngineError(
-    'internal',
+  return internalError(
     say`the logits are not numbers: the weights or their precision do not fit this adapter; try ${option('quantization')} none`,
   );
 }

@@ -2,7 +2,7 @@
 // tokens, their placement on the device, and the text for the client. Its constraint gives a mask where several tokens are allowed, and the
 // tokens themselves where only one is.
 
-import { EngineError } from '../../../files/error.ts';
+import { EngineError, internalError } from '../../../files/error.ts';
 import type { Placement } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';
 import { fromGrammarError } from '../calls/grammar-error.ts';
@@ -236,5 +236,5 @@ export class Sequence implements StepSequence {
 export function asEngineError(failure: unknown): EngineError {
   const cause = fromGrammarError(failure);
   if (cause instanceof EngineError) return cause;
-  return new EngineError('internal', cause instanceof Error ? cause.message : String(cause), { cause });
+  return internalError(cause instanceof Error ? cause.message : String(cause), undefined, cause);
 }

@@ -1,6 +1,6 @@
 // The note about activations in 8 bits that a model shows when it opens: which weights are multiplied by integers, and which by floats.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest } from '../../../files/error.ts';
 import { option, say, type Message } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { FORMATS, type FormatName } from '../../../kernels/formats.ts';
@@ -25,10 +25,9 @@ export function activationsNote(
     const remedy = canQuantize
       ? say`add ${option('quantization')} int8 or int4, or leave it out`
       : say`leave it out, or open a checkpoint of other weights`;
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       say`${given} int8 is for weights whose codes are integers, and those of this model are in ${floats.join(', ')}: ${remedy}`,
-      { param: 'activationDtype' },
+      'activationDtype',
     );
   }
   const others = floats.length === 0 ? '' : `, those in ${floats.join(', ')} by floats`;

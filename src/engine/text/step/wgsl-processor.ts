@@ -2,7 +2,7 @@
 // read nothing but its arguments and use no names of the kernel around it. Each loop consumes fuel (process.wgsl). Nothing else in
 // WGSL repeats, since it has no recursion, so the fuel and the length of the source bound the time of a call.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, type EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { link } from '../../../gpu/linker.ts';
 import { PROCESS_SHADER, processorFile } from '../../../kernels/process.ts';
@@ -76,10 +76,9 @@ function nameOf(id: number): string {
 }
 
 function refusal(problem: string): EngineError {
-  return new EngineError(
-    'bad_request',
+  return badRequest(
     `the wgsl processor cannot be run (${problem}): write it as ${SIGNATURE} { … }`,
-    { param: 'processors' },
+    'processors',
   );
 }
 

@@ -12,7 +12,7 @@
 // - Where the heaps of begun grammars exceed MOST_HEAP, the paused one with the largest is set back, until there is room for it.
 // - A thread that ends, for its heap or otherwise, is started again at once, and a spare one before it is needed.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { onAbort } from '../../async/abort-listeners.ts';
 import type { Port } from '../../platform/port.ts';
 import { withResolvers, type PromiseWithResolvers } from '../../async/resolvers.ts';
@@ -220,7 +220,7 @@ function refusal(error: unknown): Error {
   if (error.code === 'timed_out') return tooBusy();
   if (error.code !== 'out_of_memory') return error;
   const message = `the grammar takes more than ${GRAMMAR_MEMORY} MiB to compile: make it smaller`;
-  return new EngineError('bad_request', message, { param: 'constraint', cause: error });
+  return badRequest(message, 'constraint', error);
 }
 
 function tooBusy(): EngineError {

@@ -2,7 +2,7 @@
 // compiling grammars and large stop expressions. Texts, conversations and stop expressions have pools of their own; grammars have those
 // of GrammarScheduler.
 
-import { EngineError } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { RENDER_LIMITS } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import type { StopTable } from '../../../grammar/stops/stop-table.ts';
@@ -78,7 +78,7 @@ function renderRefusal(error: unknown): unknown {
   }[error.code as string];
   if (most === undefined) return error;
   const message = `the chat template takes more than ${most} to render these messages: send fewer or shorter ones`;
-  return new EngineError('bad_request', message, { param: 'messages', cause: error });
+  return badRequest(message, 'messages', error);
 }
 
 function stopsRefusal(error: unknown): unknown {

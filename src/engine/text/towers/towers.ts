@@ -2,7 +2,7 @@
 // other requests run between the segments. Their rows stay in a cache. Their kernels are compiled for the first medium: models that see are
 // asked about texts, too, and then ready much sooner.
 
-import { EngineError } from '../../../files/error.ts';
+import { EngineError, internalError } from '../../../files/error.ts';
 import { Arena } from '../../../gpu/arena.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
@@ -217,8 +217,7 @@ export class Towers {
         throw error;
       }
     }
-    throw new EngineError(
-      'internal',
+    throw internalError(
       `the ${medium.kind} makes values that are not finite numbers: the checkpoint may be damaged; fetch it again`,
     );
   }

@@ -1,6 +1,6 @@
 // The metadata of GGUF files as keys of config.json: what all decoders share. The keys are those of llama.cpp, which writes such files.
 
-import { EngineError } from '../../../files/error.ts';
+import { badCheckpoint } from '../../../files/error.ts';
 import type { GgufModel } from '../../../files/gguf/model.ts';
 
 type Json = Record<string, unknown>;
@@ -152,10 +152,9 @@ function perLayer({ keys, architecture }: GgufModel, name: string): number {
 export function rowsOf({ tensors, keys }: GgufModel, name: string): number {
   const tensor = tensors.get(name);
   if (tensor) return tensor.shape[0]!;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${keys.file}: tensor ${name} is missing: fetch the file again, or convert the model again`,
-    { param: name },
+    name,
   );
 }
 

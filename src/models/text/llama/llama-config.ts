@@ -1,7 +1,7 @@
 // Converts config.json of the classes in llama-families.ts to the configuration of llama.ts. Keys that decoders share are read in
 // decoder-config.ts.
 
-import { EngineError } from '../../../files/error.ts';
+import { unsupported } from '../../../files/error.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../../config-values.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
@@ -19,8 +19,7 @@ export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
 /** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
 export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
   const family = FAMILIES.get(architecture);
-  if (family === undefined)
-    throw new EngineError('unsupported', `${architecture} is not a class that is built`);
+  if (family === undefined) throw unsupported(`${architecture} is not a class that is built`);
   const config = readConfig(file, family.growth ? withGrowth(json) : json);
   refuseUnbuiltSettings(config, json, architecture);
   const hidden = config.count('hidden_size');

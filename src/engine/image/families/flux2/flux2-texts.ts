@@ -2,7 +2,7 @@
 // text up to a fixed number of tokens, and the denoiser sees the states of all of them.
 
 import { say } from '../../../../files/message.ts';
-import { EngineError } from '../../../../files/error.ts';
+import { badRequest } from '../../../../files/error.ts';
 import type { ChatRendering } from '../../../../files/template/template.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
 import { ConfigError } from '../../../../models/config-values.ts';
@@ -98,7 +98,7 @@ export function checkLayers(
   if (isAscending && asked.at(-1)! <= layers.length && asked.length * hidden === columns) return;
   const wanted = say`${columns / hidden} ascending numbers of layers from 1 to ${layers.length}`;
   const message = say`the call argument text_encoder_out_layers is ${JSON.stringify(asked)}; this model takes ${wanted}`;
-  throw new EngineError('bad_request', message, { param: 'kwargs' });
+  throw badRequest(message, 'kwargs');
 }
 
 /** Returns the states of each text; the caller frees them. */

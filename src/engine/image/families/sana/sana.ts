@@ -1,7 +1,7 @@
 // Sana: Gemma 2 encodes the prompt, a transformer with linear attention denoises latents of 32 × 32 pixels, and reads states of a text beside
 // them. Guidance computes the prompt and the negative prompt as two items of one pass.
 
-import { EngineError } from '../../../../files/error.ts';
+import { badRequest } from '../../../../files/error.ts';
 import { ConfigError } from '../../../../models/config-values.ts';
 import { readSanaConfig, type SanaConfig } from '../../../../models/image/sana-config.ts';
 import { sana, type Sana } from '../../../../models/image/sana.ts';
@@ -143,9 +143,8 @@ function openSana(components: ComponentAccess): FamilyModel {
 function binOf(size: Size, { sampleSize, patch }: SanaConfig) {
   const bin = nearestBin(size, PIXELS * sampleSize);
   if (bin === null || (bin.width % (PIXELS * patch) === 0 && bin.height % (PIXELS * patch) === 0)) return bin;
-  throw new EngineError(
-    'bad_request',
+  throw badRequest(
     `use_resolution_binning draws ${bin.width} × ${bin.height}, and sides of this model are multiples of ${PIXELS * patch}: set it to false`,
-    { param: 'use_resolution_binning' },
+    'use_resolution_binning',
   );
 }

@@ -2,7 +2,7 @@
 // transformer, which only sees the prompt. source: diffusers' StableDiffusion3Pipeline
 
 import { countText } from '../../../../files/count-text.ts';
-import { EngineError } from '../../../../files/error.ts';
+import { badRequest } from '../../../../files/error.ts';
 import { field, say, type Prose } from '../../../../files/message.ts';
 import {
   isReal,
@@ -62,7 +62,7 @@ export function checkLayers({ call }: Pick<Request, 'call'>, count: number): voi
   const missing = skipLayers.find((layer) => layer >= count);
   if (missing === undefined) return;
   const message = `the call argument skip_guidance_layers has ${missing}, and the blocks of this transformer are 0 to ${count - 1}: name others`;
-  throw new EngineError('bad_request', message, { param: 'kwargs' });
+  throw badRequest(message, 'kwargs');
 }
 
 /** Notes on arguments that change nothing. `isGuided`: whether there is a pass without the prompt. */

@@ -1,7 +1,7 @@
 // The model of Stable Diffusion 3 and 3.5: a transformer over the patches of an image and the tokens of a text. Guidance computes the prompt
 // and the negative prompt as two items of one pass.
 
-import { EngineError } from '../../../../files/error.ts';
+import { badRequest } from '../../../../files/error.ts';
 import type { Tape } from '../../../../gpu/tape.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { concat } from '../../../../kernels/concat.ts';
@@ -84,7 +84,7 @@ function checkSize(
   for (const key of ['width', 'height'] as const) {
     if (values[key] <= most) continue;
     const message = `${key} is ${values[key]}; the model has positions for at most ${most} pixels`;
-    throw new EngineError('bad_request', message, { param: key });
+    throw badRequest(message, key);
   }
 }
 

@@ -1,7 +1,7 @@
 // ControlNets of Stable Diffusion in one file: the layout of the original program, which other programs keep, and that of diffusers.
 // source: diffusers' loaders/single_file_utils.py
 
-import { EngineError } from '../../../../files/error.ts';
+import { unsupported } from '../../../../files/error.ts';
 import type { FileHeaders, PartConfig, PartLayout } from '../../../../files/pipeline/file-layout.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 import { layersOf, unetName } from '../../layouts/unet-names.ts';
@@ -86,10 +86,9 @@ function refuseOthers(headers: FileHeaders): void {
 }
 
 function refuse(holds: string): never {
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `the file holds ${holds}, which is not built in: give a ControlNet of Stable Diffusion 1, 2 or XL`,
-    { param: 'controlnetPath' },
+    'controlnetPath',
   );
 }
 

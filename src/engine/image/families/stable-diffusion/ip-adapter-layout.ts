@@ -1,6 +1,6 @@
 // Files of IP-Adapters for Stable Diffusion, which have one layout. source: diffusers' loaders/unet.py
 
-import { EngineError } from '../../../../files/error.ts';
+import { badCheckpoint, type EngineError, unsupported } from '../../../../files/error.ts';
 import type { FileHeaders, PartConfig, PartLayout } from '../../../../files/pipeline/file-layout.ts';
 import { RESAMPLER_HEAD } from '../../../../models/image/unet/ip-adapter-config.ts';
 import { Shapes } from '../../layouts/shapes.ts';
@@ -42,10 +42,9 @@ function refuseOthers(headers: FileHeaders): void {
   const names = [...headers.keys()];
   const other = OTHERS.find(([sign], i) => !(isPlain && i === 1) && names.some((name) => sign.test(name)));
   if (other === undefined) return;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `the file holds ${other[1]}, and is not built in: give an ordinary IP-Adapter or an IP-Adapter Plus`,
-    { param: 'ipAdapterPath' },
+    'ipAdapterPath',
   );
 }
 
@@ -78,9 +77,8 @@ function ipAdapterConfig(headers: FileHeaders): PartConfig {
 }
 
 function uneven(columns: number, parts: number): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
+  return badCheckpoint(
     `the IP-Adapter projects to ${columns} columns, which are no multiple of ${parts}: take the file from where it was published`,
-    { param: 'ipAdapterPath' },
+    'ipAdapterPath',
   );
 }

@@ -1,7 +1,7 @@
 // Files of Stable Diffusion 1.x, 2.x and XL as A1111, ComfyUI and the original programs write them: their components, and the facts that
 // shapes do not tell. sources: diffusers' loaders/single_file_utils.py, ComfyUI's supported_models.py (signs of v-prediction)
 
-import { EngineError } from '../../../../files/error.ts';
+import { unsupported } from '../../../../files/error.ts';
 import type {
   FileLayouts,
   FilePipeline,
@@ -191,9 +191,8 @@ function takesMasks({ config }: PartConfig): boolean {
   };
   if (channels === latents || channels === 2 * latents + 1) return channels !== latents;
   const purpose = OTHER_CHANNELS[channels] ?? `has a UNet with ${channels} input channels`;
-  throw new EngineError(
-    'unsupported',
+  throw unsupported(
     `the model ${purpose}, which is not built in: choose one that draws from a text, with 4 channels, or 9 for inpainting`,
-    { param: 'model' },
+    'model',
   );
 }

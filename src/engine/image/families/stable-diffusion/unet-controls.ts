@@ -1,6 +1,6 @@
 // The ControlNets of a Stable Diffusion model: their configurations, which must match its UNet, and their weights on the device.
 
-import { EngineError } from '../../../../files/error.ts';
+import { badCheckpoint } from '../../../../files/error.ts';
 import { controlNet, type ControlNet } from '../../../../models/image/unet/controlnet.ts';
 import {
   readControlNetConfig,
@@ -75,10 +75,9 @@ function swapped({ data, ...size }: Pixels): Pixels {
 function checkMatch(file: string, net: ControlNetConfig, unet: UNetConfig, factor: number): void {
   const problem = mismatch(net, unet) ?? otherFactor(net, factor);
   if (problem === null) return;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `${file}: the ControlNet ${problem}: give one that was made for the family of the model`,
-    { param: 'controlnetPath' },
+    'controlnetPath',
   );
 }
 

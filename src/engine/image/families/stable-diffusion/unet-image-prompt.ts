@@ -2,7 +2,7 @@
 // UNet keys and values to which it attends beside those of the text.
 
 import type { Tensor } from '../../../../gpu/tensor.ts';
-import { EngineError } from '../../../../files/error.ts';
+import { badCheckpoint, badRequest, type EngineError } from '../../../../files/error.ts';
 import { joinRows } from '../../../../kernels/copy-rows.ts';
 import { ipAdapter } from '../../../../models/image/unet/ip-adapter.ts';
 import {
@@ -108,10 +108,9 @@ function readConfigs(
   unet: UNetConfig,
 ): { adapter: IPAdapterConfig; encoder: ClipVisionConfig } {
   if (!components.has(ENCODER))
-    throw new EngineError(
-      'bad_request',
+    throw badRequest(
       'an IP-Adapter is given without its image encoder: give a CLIPVisionModelWithProjection as image_encoder in componentPaths',
-      { param: 'componentPaths' },
+      'componentPaths',
     );
   const adapter = readIPAdapterConfig(components.get(ADAPTER).config, `${ADAPTER}/config.json`);
   const encoder = readClipVisionConfig(components.get(ENCODER).config, `${ENCODER}/config.json`);
@@ -139,7 +138,7 @@ function modelsOf(context: number): string {
 }
 
 function mismatch(message: string): EngineError {
-  return new EngineError('bad_checkpoint', message, { param: 'ipAdapterPath' });
+  return badCheckpoint(message, 'ipAdapterPath');
 }
 
 /**

@@ -1,6 +1,6 @@
 // The model of Stable Diffusion 1.x, 2.x and XL: CLIP states condition a UNet.
 
-import { EngineError } from '../../../../files/error.ts';
+import { badCheckpoint, badRequest } from '../../../../files/error.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { readUNetConfig, type UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import { unet, type UNet } from '../../../../models/image/unet/unet.ts';
@@ -137,7 +137,7 @@ export function checkSecondNegative(
   if (!negativePrompt2 || !zerosNegative || sources.negativePrompt !== 'contract') return;
   const message =
     'negative_prompt_2 is given without a negative prompt, and the model then takes zeros for both: give both';
-  throw new EngineError('bad_request', message, { param: 'negative_prompt_2' });
+  throw badRequest(message, 'negative_prompt_2');
 }
 
 /**
@@ -148,10 +148,9 @@ function checkContext({ down }: UNetConfig, columns: number): void {
   const wanted = down.flatMap(({ attention }) => (attention ? [attention.context] : []));
   const other = wanted.find((context) => context !== columns);
   if (other === undefined) return;
-  throw new EngineError(
-    'bad_checkpoint',
+  throw badCheckpoint(
     `the text encoder gives ${columns} columns, and the unet takes ${other}: give the one that it was trained with`,
-    { param: 'text_encoder/config.json' },
+    'text_encoder/config.json',
   );
 }
 
