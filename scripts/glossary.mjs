@@ -1,5 +1,5 @@
 // The words of the source that a newcomer could take for something else, each with the one thing that it names here, and words that are not
-// used. scripts/check-words.mjs enforces it; scripts/check-readme.mjs writes the table of src/GLOSSARY.md from it.
+// used. scripts/check-words.mjs enforces it.
 
 /**
  * Nouns with one meaning. `not`: another noun that a reader might look for, and does not find here. `refused`: text that breaks the rule, in
@@ -10,7 +10,7 @@ export const GLOSSARY = [
     noun: 'adapter',
     means: 'a GPU, or a driver that computes like one, as WebGPU offers it',
     not: 'a LoRA',
-    refused: /(?<!(?:IP|T2I)-?)(?<![\w.$/-])adapters?(?![\w.:/]|-\w)/i,
+    refused: /(?<!(?:IP|T2I)-?)(?<![\w.$/'-])adapters?(?![\w.:/]|-\w)/i,
     within:
       /^(?:files\/(?:lora|gguf|checkpoint|tensors)|engine\/(?:text|image)\/lora|engine\/image\/layouts)\/|^kernels\/lora-/,
     remedy: 'here it can only be a LoRA: say LoRA',

@@ -1,4 +1,4 @@
-// The product of two factors of an adapter, written to a matrix of f32, added to it or multiplied with it: one invocation makes four rows
+// The product of two factors of a LoRA, written to a matrix of f32, added to it or multiplied with it: one invocation makes four rows
 // of four columns. In Tucker's form each tap of a convolution has factors `b` of its own.
 
 const FACTOR_OP = 0; // 0: y = scale · b · a; 1: y += scale · b · a; 2: y *= scale · b · a

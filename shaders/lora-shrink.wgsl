@@ -1,4 +1,4 @@
-// Product of a row with its adapter's A, scaled: a workgroup per row and four ranks of a part, eight lanes each. Partial sums are
+// Product of a row with its LoRA's A, scaled: a workgroup per row and four ranks of a part, eight lanes each. Partial sums are
 // added in order on every GPU.
 #import "lib/lora.wgsl"
 
@@ -12,7 +12,7 @@ struct Args {
 
 @group(0) @binding(4) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read> adapters: array<u32>; // adapter of each row
+@group(0) @binding(2) var<storage, read> loras: array<u32>; // LoRA of each row
 @group(0) @binding(3) var<storage, read_write> y: array<f32>; // [row][part][rank]
 
 var<workgroup> partial: array<f32, WORKGROUP>;
@@ -20,14 +20,14 @@ var<workgroup> partial: array<f32, WORKGROUP>;
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let row = workgroup.y;
-  let adapter = adapters[args.first_row + row];
+  let lora = loras[args.first_row + row];
   let all = head();
-  if (adapter >= all.adapters) {
+  if (lora >= all.loras) {
     return;
   }
   let part = workgroup.x / all.rank_quads;
   let quad = workgroup.x % all.rank_quads;
-  let index = adapter * all.parts + part;
+  let index = lora * all.parts + part;
   let share = part_at(index);
   if (quad >= share.quads) {
     return;
@@ -44,7 +44,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     for (var i = 1u; i < 8u; i++) {
       sum += partial[local + i];
     }
-    let scale = factors[2u + all.adapters * all.parts + index / 4u][index % 4u];
+    let scale = factors[2u + all.loras * all.parts + index / 4u][index % 4u];
     let at = row * args.y_quads + part * all.rank_quads + quad;
     y[4u * at + local / 8u] = select(0.0, sum * scale, rank < share.rank);
   }

@@ -109,7 +109,7 @@ function isSound({ kind, namesAreWords }, mutant) {
   return SOUND.some((row) => (row.kind ?? kind) === kind && row.key.test(key) && row.value.test(value));
 }
 
-/** NaN for what is no number in JSON. */
+/** NaN for what is not a number in JSON. */
 const toNumber = (text) => (/^-?[\d.]+(e[-+]?\d+)?$/.test(text) ? Number(text) : NaN);
 
 /** The first part that differs, in words; null where none does. */

@@ -9,7 +9,7 @@ import { startDevice, type DeviceOptions } from './start-device.ts';
 
 export { destroyDevices } from './start-device.ts';
 
-export type OpenDeviceOptions = DeviceOptions;
+export type PageDeviceOptions = DeviceOptions;
 
 const GIB = 2 ** 30;
 /** GiB that are assumed where the browser reports no memory, as Firefox and Safari do. */
@@ -17,7 +17,7 @@ const UNREPORTED = 4;
 /** Share of the host's memory that counts as free: browsers report the whole, and other programs and pages use some of it. */
 const FREE = 0.5;
 
-export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+export async function openDevice(options: PageDeviceOptions = {}): Promise<Device> {
   const { deviceMemory } = navigator as { deviceMemory?: number };
   const found = chooseAdapter(await findInBrowser(), options.adapter);
   return startDevice(found, options, { shaders: readShader, freeBytes: () => freeBytes(deviceMemory) });

@@ -1,5 +1,5 @@
 // Memory of a device. WebGPU cannot say how much is free, so a budget limits what is allocated: a buffer beyond it is refused with an
-// error that names the budget and the remedy of whoever opened the device.
+// error that names the budget and a remedy, which the caller that opened the device states.
 
 import { type Message, say } from '../files/message.ts';
 import { bytesText } from '../files/bytes-text.ts';

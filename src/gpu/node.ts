@@ -11,7 +11,7 @@ import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
 export { destroyDevices } from './start-device.ts';
 
-export interface OpenDeviceOptions extends DeviceOptions, Pick<DeviceSettings, 'bindingLimit' | 'portable'> {
+export interface NodeDeviceOptions extends DeviceOptions, Pick<DeviceSettings, 'bindingLimit' | 'portable'> {
   /** Whether Dawn validates calls and shaders check bounds; 'calls': Dawn validates, and shaders are those of a device that is not safe. */
   safe?: boolean | 'calls';
 }
@@ -23,7 +23,7 @@ const SAFE_FEATURES =
 const CALLS_FEATURES = `${SAFE_FEATURES},disable_robustness,disable_polyfills_on_integer_div_and_mod`;
 const FAST_FEATURES = `${CALLS_FEATURES},skip_validation`;
 
-function flagsOf(safe: OpenDeviceOptions['safe']): string[] {
+function flagsOf(safe: NodeDeviceOptions['safe']): string[] {
   const features = safe === 'calls' ? CALLS_FEATURES : safe ? SAFE_FEATURES : FAST_FEATURES;
   return [
     `enable-dawn-features=${features}`,
@@ -84,7 +84,7 @@ export async function listAdapters(): Promise<AdapterSummary[]> {
   return (await find(flagsOf(true))).map(({ summary }) => summary);
 }
 
-export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+export async function openDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   const found = await find(flagsOf(options.safe));
   if (found.length === 0) {
     throw new EngineError(

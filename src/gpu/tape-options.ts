@@ -8,7 +8,7 @@ export interface TapeOptions {
   /** Launchers use plain f32 kernels, which are the reference. */
   plain?: boolean;
   /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
-  rowAdapters?: Readonly<Record<string, Region>> | null;
+  rowLoras?: Readonly<Record<string, Region>> | null;
   /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
   decodes?: readonly string[];
   /**

@@ -28,7 +28,7 @@ export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
   readonly plain: boolean;
-  readonly rowAdapters: Readonly<Record<string, Region>> | null;
+  readonly rowLoras: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
   readonly activations: ActivationDtype;
   readonly promptProducts: boolean;
@@ -52,7 +52,7 @@ export class Tape {
     capacity: Sizes,
     {
       plain = false,
-      rowAdapters = null,
+      rowLoras = null,
       decodes = [],
       promptProducts = false,
       activations = device.profile.activations,
@@ -63,7 +63,7 @@ export class Tape {
     this.arena = arena;
     this.capacity = capacity;
     this.plain = plain;
-    this.rowAdapters = rowAdapters;
+    this.rowLoras = rowLoras;
     this.decodes = decodes;
     this.activations = activations;
     this.promptProducts = promptProducts;

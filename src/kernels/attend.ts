@@ -17,7 +17,7 @@ export interface Attention {
   heads: number;
   /** Number of key heads, if several query heads share one. */
   kvHeads?: number;
-  /** Dimensions of a head. Those that are no multiple of 4 cost copies of all operands. */
+  /** Dimensions of a head. Those that are not a multiple of 4 cost copies of all operands. */
   dims: number;
   /** Whether a query sees only keys up to its own position. */
   causal?: boolean;
@@ -279,7 +279,7 @@ function variantOf(tape: Tape, shape: AttendShape): Variant {
 function valueParts(dims: number, most: number): { QUADS: number; SINGLES: number; parts: number } {
   if (dims > LARGEST_WHOLE) {
     const quads = Array.from({ length: most }, (_, i) => most - i).find((count) => dims % (32 * count) === 0);
-    if (quads === undefined) throw new Error(`attend: heads of ${dims} are no multiple of 32`);
+    if (quads === undefined) throw new Error(`attend: heads of ${dims} are not a multiple of 32`);
     return { QUADS: quads, SINGLES: 0, parts: dims / (32 * quads) };
   }
   return dims % 8 === 0

@@ -34,7 +34,7 @@ export interface TextBatch {
   sampled: Region;
   /** u32[sampled]: this step's tokens. */
   ids: Region;
-  /** u32[rows], u32[sampled]: LoRA adapter of each row; read in steps in which any row has one. */
+  /** u32[rows], u32[sampled]: LoRA of each row; read in steps in which any row has one. */
   adapters: { rows: Region; sampled: Region };
   /** [sampled, hidden]: input of the head, if a request asks for it. */
   states?: Region;
@@ -68,8 +68,8 @@ export const FROM_SLOT = 0x80000000;
 /** Source of a row that is one of the batch's input embeddings. */
 export const FROM_INPUT = 0x40000000;
 
-/** Adapter number of a row without a LoRA adapter. */
-export const NO_ADAPTER = 0xffffffff;
+/** LoRA number of a row without a LoRA. */
+export const NO_LORA = 0xffffffff;
 
 /** Limit on the rows of one attention tile. */
 export const TILE_ROWS = 16;

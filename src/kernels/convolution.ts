@@ -49,7 +49,7 @@ export interface Convolution {
 }
 
 /** Pixels of y, and the pixels of x from which they are computed. */
-export interface Strip extends Pixels {
+export interface ConvolutionStrip extends Pixels {
   source: Pixels;
 }
 
@@ -110,7 +110,7 @@ function expectPerImage(perImage: Tensor | Columns, batch: number, out: number):
  * Strips of whole rows that fit the bindings and one dispatch; of at most `given` pixels, and within the work of a dispatch, if one row allows
  * it.
  */
-export function stripsOf(conv: Convolution, x: Tensor, given = Infinity): Strip[] {
+export function stripsOf(conv: Convolution, x: Tensor, given = Infinity): ConvolutionStrip[] {
   const { tape, y, batch, ySize } = conv;
   const xMost = fits(tape, x) ? Infinity : mostPixels(tape, x);
   const yMost = fits(tape, y) ? Infinity : mostPixels(tape, y);
@@ -118,13 +118,13 @@ export function stripsOf(conv: Convolution, x: Tensor, given = Infinity): Strip[
   const most = Math.min(given, mostRows(tape, pixelWork(conv)));
   const rows = batch * ySize.height;
   // A preceding norm walks the strip's input pixels with as many pixels per workgroup, so these are limited too.
-  const allows = (strip: Strip): boolean =>
+  const allows = (strip: ConvolutionStrip): boolean =>
     size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= Math.min(xMost, dispatchMost);
   // Winograd's tiles are two rows high and are not cut.
   const mayEnd = (row: number): boolean => !conv.weight.winograd || (row % ySize.height) % 2 === 0;
-  const strips: Strip[] = [];
+  const strips: ConvolutionStrip[] = [];
   for (let row = 0; row < rows;) {
-    let strip: Strip | null = null;
+    let strip: ConvolutionStrip | null = null;
     let end = row;
     for (let next = row + 1; next <= rows; next++) {
       if (!mayEnd(next)) continue;
@@ -156,7 +156,7 @@ function stripOf(
   { kernel, stride, pad, stored, seen, ySize }: Convolution,
   firstRow: number,
   rows: number,
-): Strip {
+): ConvolutionStrip {
   const reached = (row: number, tap: number): number => {
     const at = Math.min(Math.max((row % ySize.height) * stride - pad + tap, 0), seen.height - 1);
     const image = Math.floor(row / ySize.height);

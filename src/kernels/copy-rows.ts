@@ -86,7 +86,9 @@ export function repeatRow(x: Tensor, count: number): Tensor {
 function sequenceShape(x: Tensor): [items: number, tokens: number] {
   const [items, tokens] = x.shape;
   if (x.shape.length !== 3 || typeof items !== 'number' || typeof tokens !== 'number')
-    throw new Error(`[${x.shape.join(', ')}] is no shape of sequences: items, tokens, columns, all numbers`);
+    throw new Error(
+      `[${x.shape.join(', ')}] is not a shape of sequences: items, tokens, columns, all numbers`,
+    );
   return [items, tokens];
 }
 

@@ -11,7 +11,7 @@ const WORKGROUP = 32;
 export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Places | null): Tensor {
   const [items, tokens] = ids.shape;
   if (typeof items !== 'number' || typeof tokens !== 'number')
-    throw new Error(`embedTokens: ids of [${ids.shape.join(', ')}] are no texts of fixed length`);
+    throw new Error(`embedTokens: ids of [${ids.shape.join(', ')}] are not texts of fixed length`);
   const { positions, first = 0, types } = places ?? {};
   if (positions && (positions.columns !== weight.k || positions.rows({}) < first + tokens))
     throw new Error(

@@ -8,7 +8,7 @@ const MOST_SLABS = 256;
 const LEAST_SLAB = 64;
 
 /** The pixels [first, last) of each of several images. */
-export interface Part extends Pixels {
+export interface ImagePiece extends Pixels {
   image: number;
   images: number;
 }
@@ -20,9 +20,9 @@ export function slabsOf(pixels: number): { slabPixels: number; slabs: number } {
 }
 
 /** Parts of the work: all images together if they fit, otherwise each image by itself. */
-export function imageParts({ first, last }: Pixels, batch: number, pixels: number): Part[] {
+export function imageParts({ first, last }: Pixels, batch: number, pixels: number): ImagePiece[] {
   if (first === 0 && last === batch * pixels) return [{ image: 0, images: batch, first: 0, last: pixels }];
-  const parts: Part[] = [];
+  const parts: ImagePiece[] = [];
   for (let image = Math.floor(first / pixels); image * pixels < last; image++) {
     const before = image * pixels;
     const end = Math.min(last - before, pixels);
@@ -32,7 +32,7 @@ export function imageParts({ first, last }: Pixels, batch: number, pixels: numbe
 }
 
 /** Ranges of whole slabs that fit a binding. */
-export function slabParts(x: Tensor, slabPixels: number): (Part & { x: View })[] {
+export function slabParts(x: Tensor, slabPixels: number): (ImagePiece & { x: View })[] {
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   const pixels = height * width;

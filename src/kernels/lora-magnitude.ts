@@ -1,4 +1,4 @@
-// The change that DoRA makes to weights: changed weights get the lengths that the adapter states.
+// The change that DoRA makes to weights: changed weights get the lengths that the LoRA states.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';

@@ -1,4 +1,4 @@
-// The product of two factors of an adapter, into a matrix of f32: what a weight changes by.
+// The product of two factors of a LoRA, into a matrix of f32: what a weight changes by.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';

@@ -86,7 +86,7 @@ export function imageShape(x: Tensor): [batch: number, height: number, width: nu
     typeof width !== 'number'
   )
     throw new Error(
-      `[${x.shape.join(', ')}] is no shape of images: batch, height, width, channels, all numbers`,
+      `[${x.shape.join(', ')}] is not a shape of images: batch, height, width, channels, all numbers`,
     );
   return [batch, height, width];
 }

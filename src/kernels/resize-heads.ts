@@ -1,4 +1,4 @@
-// Heads of another width. Attention reads four dimensions at a time: heads that are no multiple of 4 are widened with zeros before it, and
+// Heads of another width. Attention reads four dimensions at a time: heads that are not a multiple of 4 are widened with zeros before it, and
 // narrowed after it.
 
 import { tapeOf } from '../gpu/tape.ts';

@@ -24,7 +24,7 @@ const ROW_LANES = [
 const SMALL_SUBGROUP_ROW_LANES = [{ dims: 128, lanes: 4 }];
 /** Workgroups with matrices have whole subgroups of the adapter's largest size. */
 const LEAST_LANES = 64;
-/** Most sums of a lane, which keeps inputs and scores besides. */
+/** Most sums of a lane, which keeps inputs and scores beside them. */
 const MOST_SUMS = 64;
 /** Bytes of workgroup memory for 32 halves of a line, with their padding. */
 const LINE_BYTES = 80;

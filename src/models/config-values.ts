@@ -66,7 +66,7 @@ export class ConfigReader {
     return new ConfigReader(this.#file, values, this.#outer);
   }
 
-  /** A reader of the settings that are the value of `key`; of none where that is no object. */
+  /** A reader of the settings that are the value of `key`; of none where that is not an object. */
   part(key: string): ConfigReader {
     const inner = this.values[key];
     return this.within(key, isJsonObject(inner) ? inner : {});

@@ -3,7 +3,7 @@
 import { rowsWith } from './setting.ts';
 
 const MODEL = 'Model configuration';
-const WEIGHTS = 'Adapters and quantization';
+const WEIGHTS = 'LoRAs and quantization';
 const PERFORMANCE = 'Performance';
 const OFFLOADING = 'CPU offloading';
 const OUTPUT = 'Output and advanced';
@@ -68,7 +68,7 @@ export const IMAGE_MODEL = rowsWith(
     /** Files, folders, or hub ids with or without :file. */
     loraPath: {
       kind: { type: 'list', of: { type: 'text' } },
-      help: 'LoRA, LoHa or LoKr adapters, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights, or stand beside those that are stored in codes; a prompt with <lora:nickname:scale> takes the ones that it names.',
+      help: 'LoRA, LoHa or LoKr files, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights, or stand beside those that are stored in codes; a prompt with <lora:nickname:scale> takes the ones that it names.',
       flag: {
         group: WEIGHTS,
         value: 'path,...',

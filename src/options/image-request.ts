@@ -118,15 +118,15 @@ export const IMAGE_SAMPLING = rowsWith(
       help: 'Shift of the noise schedule, in families of flow models.',
       flag: { group: SAMPLING, otherwise: "the model's own" },
     },
-    /** Left out: all adapters of `loraPath`, with its scales. */
+    /** Left out: all LoRAs of `loraPath`, with its scales. */
     lora: {
-      kind: { type: 'list', of: { type: 'text' }, most: LIMITS.adapters, orOne: true },
-      help: 'Adapters to draw with: names of loaded ones, or of files and folders in --lora-dir; none for an empty list. Left out, all that were given with the model.',
+      kind: { type: 'list', of: { type: 'text' }, most: LIMITS.loras, orOne: true },
+      help: 'LoRAs to draw with: names of loaded ones, or of files and folders in --lora-dir; none for an empty list. Left out, all that were given with the model.',
       field: 'lora_path',
       by: 'engine/image/lora/image-loras.ts',
     },
     loraScale: {
-      kind: { type: 'list', of: { type: 'number' }, most: LIMITS.adapters, orOne: true },
+      kind: { type: 'list', of: { type: 'number' }, most: LIMITS.loras, orOne: true },
       help: 'How strongly each of lora_path is merged, or one number for all; left out, as given with the model, or 1.',
       by: 'engine/image/lora/image-loras.ts',
     },

@@ -6,8 +6,8 @@ export const LIMITS = {
   runningRequests: 256,
   leastTotalTokens: 64,
   prefillChunk: { least: 16, most: 8192 },
-  adapters: 256,
-  adapterRank: 1024,
+  loras: 256,
+  loraRank: 1024,
   /** The longest time that a timer takes, in milliseconds. */
   timeout: 2 ** 31 - 1,
   /** Bounds of a request for text. */

@@ -215,7 +215,7 @@ export const SHARING = rowsWith(
     /** NAME=PATH, or a path whose last segment is the name. Requests may name them, and their folders. */
     loraPaths: {
       kind: { type: 'list', of: { type: 'text' } },
-      help: 'LoRA adapters to load; a request names one by lora_path, or by model as base:name.',
+      help: 'LoRAs to load; a request names one by lora_path, or by model as base:name.',
       flag: {
         group: 'Model',
         value: 'name=folder,...',
@@ -225,19 +225,19 @@ export const SHARING = rowsWith(
     },
     loraDir: {
       kind: { type: 'text' },
-      help: 'Folder whose LoRA adapters requests may name; they are loaded when they are.',
+      help: 'Folder whose LoRAs requests may name; they are loaded when they are.',
       models: ['text', 'image'],
       flag: { group: 'Model', value: 'folder', otherwise: 'none' },
     },
     maxLoras: {
-      kind: { type: 'integer', min: 1, max: LIMITS.adapters },
-      help: 'LoRA adapters loaded at once.',
+      kind: { type: 'integer', min: 1, max: LIMITS.loras },
+      help: 'LoRAs loaded at once.',
       default: DEFAULTS.adapters,
       flag: { group: 'Model' },
     },
     maxLoraRank: {
-      kind: { type: 'integer', min: 1, max: LIMITS.adapterRank },
-      help: 'Largest rank of a LoRA adapter.',
+      kind: { type: 'integer', min: 1, max: LIMITS.loraRank },
+      help: 'Largest rank of a LoRA.',
       default: DEFAULTS.adapterRank,
       flag: { group: 'Model' },
     },

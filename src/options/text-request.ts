@@ -148,12 +148,12 @@ export const SAMPLING = {
   },
 } as const satisfies Settings;
 
-/** Settings for the scheduling of a request and for its adapter. */
+/** Settings for the scheduling of a request and for its LoRA. */
 export const SCHEDULING = {
-  /** Name of a loaded LoRA adapter, or the folder of one. */
+  /** Name of a loaded LoRA, or the folder of one. */
   lora: {
     kind: { type: 'text' },
-    help: 'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
+    help: 'A loaded LoRA, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
     by: 'engine/text/lora/loras.ts',
     in: OPENAI,
     field: 'lora_path',

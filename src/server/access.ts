@@ -38,7 +38,7 @@ export function isAllowedOrigin(origin: string, extra: string[] = []): boolean {
 
 /**
  * Refuses what a page of another site can send without a preflight: a form, a beacon or an empty POST. JSON passes, since browsers
- * send it only after a preflight that allows the origin. Clients that are no browsers send neither of the two headers.
+ * send it only after a preflight that allows the origin. Clients that are not browsers send neither of the two headers.
  */
 export function checkSite({ method, headers }: Pick<Request, 'method' | 'headers'>, extra?: string[]): void {
   if (/^(GET|HEAD|OPTIONS)$/.test(method) || isJson(headers)) return;

@@ -89,7 +89,7 @@ function unreadable({ code, message }: NodeJS.ErrnoException, receiveTime: numbe
     default:
       return new RequestError(
         'invalid_http',
-        `this is no HTTP request that can be read (${message}); send one of HTTP/1.1`,
+        `this is not an HTTP request that can be read (${message}); send one of HTTP/1.1`,
       );
   }
 }

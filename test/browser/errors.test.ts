@@ -92,7 +92,7 @@ pages.test('a browser without an adapter', async () => {
   );
 });
 
-pages.test('a page that is no secure context', async () => {
+pages.test('a page that is not a secure context', async () => {
   const page = await pages.open();
   await page.goto(pages.url.replace('127.0.0.1', HOST));
   expect(await page.evaluate(() => isSecureContext)).toBe(false);

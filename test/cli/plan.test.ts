@@ -56,7 +56,7 @@ describe('svc plan', () => {
   });
 });
 
-it.each([plan, pull, rm])('takes its model without an option, and says so', async (command) => {
+it.each([plan, pull, rm])('svc plan takes its model without an option, and reports it', async (command) => {
   const wrong = runCommand(command, { rawArgs: ['--model-path', 'org/name'] });
   await expect(wrong).rejects.toThrow('there is no option --model-path here: give the model by itself');
 });

@@ -118,7 +118,7 @@ describe('svc chat', () => {
     const { code, err } = await run(FAKE, ['chat', 'what is this?']);
     expect(code).not.toBe(0);
     expect(err).toContain(
-      "'what is this?' is no folder of a model that is there: pipe a question into svc chat",
+      "'what is this?' is not a folder of a model that is there: pipe a question into svc chat",
     );
   });
 
@@ -203,7 +203,7 @@ describe('svc serve with several models', () => {
     expect(revision.err).toContain('--revision is for one model');
     const origin = await run(FAKE, ['serve', ...models, '--cors-origins', 'https://a.example,b.example']);
     expect(origin.code).toBe(2);
-    expect(origin.err).toContain('--cors-origins b.example is no origin');
+    expect(origin.err).toContain('--cors-origins b.example is not an origin');
     for (const [option, known] of [
       ['--tool-call-parser', 'hermes'],
       ['--reasoning-parser', 'deepseek_r1'],

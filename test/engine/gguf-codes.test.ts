@@ -13,7 +13,7 @@ import { openModelTestDevice } from '../gpu/test-device.ts';
 import { Random } from '../kernels/compute.ts';
 import { columnsOf, packStored, randomBlocks, type StoredMatrix } from '../kernels/stored.ts';
 
-/** Formats of layers as in the mixes that are published, which come again and again. Rows of ffn_down are no whole blocks of 256. */
+/** Formats of layers as in the mixes that are published, which come again and again. Rows of ffn_down are not whole blocks of 256. */
 const USUAL: Record<string, PackedName> = {
   q: 'q4_k',
   k: 'q4_k',

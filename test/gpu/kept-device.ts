@@ -8,7 +8,7 @@ import { withChoices } from '../../src/gpu/chosen-profile.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
 import { freeHostMemory } from '../../src/gpu/free-memory.ts';
 import type { Params } from '../../src/gpu/linker.ts';
-import { openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import { openDevice, readShader, type NodeDeviceOptions } from '../../src/gpu/node.ts';
 
 /** GPU devices of this process by what they were asked for, open until it ends. */
 const kept = new Map<string, Promise<Device>>();
@@ -85,7 +85,7 @@ export class KeptDevice extends Device {
 }
 
 /** `openDevice` on a GPUDevice that is kept. Tests of what a lost device does to work under way need one of their own. */
-export async function openKeptDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+export async function openKeptDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   return keptDevice(await sharedDevice(options), options);
 }
 
@@ -93,7 +93,7 @@ export async function openKeptDevice(options: OpenDeviceOptions = {}): Promise<D
  * The same with small tiles, for whole models: software drivers compile kernels with few sums in half the time. Tests of kernels compute each with
  * the tiles of every profile. Where calls are validated, the shaders are still those of all other models: the driver's cache has them once.
  */
-export async function openModelDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+export async function openModelDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   const shared = await sharedDevice(options);
   const { profile } = shared;
   if (profile.name !== 'cpu') return keptDevice(shared, options);
@@ -101,14 +101,14 @@ export async function openModelDevice(options: OpenDeviceOptions = {}): Promise<
   return keptDevice(shared, options, { ...profile, tileRows: { usual: 8, winograd: 8 }, attend });
 }
 
-function sharedDevice({ adapter, safe = false }: OpenDeviceOptions): Promise<Device> {
+function sharedDevice({ adapter, safe = false }: NodeDeviceOptions): Promise<Device> {
   const key = JSON.stringify([process.env['SVC_VULKAN_DRIVER'], adapter, safe]);
   const shared = kept.get(key) ?? openShared({ safe, ...(adapter === undefined ? {} : { adapter }) });
   kept.set(key, shared);
   return shared;
 }
 
-async function openShared(options: OpenDeviceOptions): Promise<Device> {
+async function openShared(options: NodeDeviceOptions): Promise<Device> {
   const device = await openDevice(options);
   setMaxListeners(0, device.gpu); // each device on it listens to its errors
   return device;
@@ -116,7 +116,7 @@ async function openShared(options: OpenDeviceOptions): Promise<Device> {
 
 function keptDevice(
   { gpu, summary, probed, profile: own }: Device,
-  options: OpenDeviceOptions,
+  options: NodeDeviceOptions,
   profile: AdapterProfile = own,
 ): Device {
   return new KeptDevice(gpu, {

@@ -3,7 +3,7 @@
 import type { Device } from '../../src/gpu/device.ts';
 import { FAMILIES, type FamilyName } from '../../src/gpu/adapter-families.ts';
 import { PROFILES, withOnePhase, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
-import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import { readShader, type NodeDeviceOptions } from '../../src/gpu/node.ts';
 import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import { KeptDevice, openKeptDevice, openModelDevice } from './kept-device.ts';
 
@@ -12,7 +12,7 @@ export const TEST_BUDGET = 2 ** 30;
 /** Which devices check bounds, for scripts/gpu-check.mjs: `all`, `none`; left out: those of kernels, not those of whole models. */
 const CHECKS = process.env['TESTS_BOUNDS_CHECKS'];
 
-export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+export async function openTestDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   return openKeptDevice({ safe: CHECKS !== 'none', memoryBudget: TEST_BUDGET, ...options });
 }
 
@@ -20,7 +20,7 @@ export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<D
  * A device for whole models: kernels with small tiles, and the flags that programs get, so that models alone and engines around them share
  * the shaders in the driver's cache.
  */
-export async function openModelTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+export async function openModelTestDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   return openModelDevice({ safe: CHECKS === 'all', memoryBudget: TEST_BUDGET, ...options });
 }
 

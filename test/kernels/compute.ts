@@ -24,7 +24,7 @@ export interface Job {
 /** The output's rows at `sizes`; padding columns must have come out as zeros. */
 export async function compute(job: Job): Promise<Float32Array[]> {
   const { device, capacity, sizes, record, adapters, decodes = [] } = job;
-  const tape = new Tape(device, capacity, { rowAdapters: adapters ? { rows: adapters } : null, decodes });
+  const tape = new Tape(device, capacity, { rowLoras: adapters ? { rows: adapters } : null, decodes });
   const inputs: GPUBuffer[] = [];
   const input: Input = (shape, values) => {
     const size = tensorBytes(shape, capacity);

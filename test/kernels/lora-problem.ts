@@ -1,10 +1,10 @@
-// A matmul with low-rank adapters beside it: its numbers, the launch of its rows, and its sums in f64.
+// A matmul with LoRAs beside it: its numbers, the launch of its rows, and its sums in f64.
 
 import { expect } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { Region, Tensor } from '../../src/gpu/tensor.ts';
 import { paddedColumns } from '../../src/gpu/tensor.ts';
-import { NO_ADAPTER } from '../../src/kernels/batch.ts';
+import { NO_LORA } from '../../src/kernels/batch.ts';
 import { linear, linearAdd, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { type FormatName as Format } from '../../src/kernels/formats.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
@@ -16,7 +16,7 @@ const ROUNDING = 4e-6;
 
 type Store = 'set' | 'gelu' | 'add' | 'swiglu';
 
-/** Factors of an adapter for a part: A [rank, k], B [rows, rank]. */
+/** Factors of a LoRA for a part: A [rank, k], B [rows, rank]. */
 interface Factors {
   rank: number;
   scale: number;
@@ -32,9 +32,9 @@ export interface Problem {
   x: Float32Array;
   weights: Float32Array;
   residual: Float32Array;
-  /** [adapter][part]; null: the adapter does not change the part. */
+  /** [LoRA][part]; null: the LoRA does not change the part. */
   adapters: (Factors | null)[][];
-  /** Adapter of each row; null: none. */
+  /** LoRA of each row; null: none. */
   adapterOf: (number | null)[];
   matrix: Matrix;
 }
@@ -43,7 +43,7 @@ export interface Wanted {
   store?: Store;
   parts: number[];
   k: number;
-  /** [adapter][part]; 0: the adapter does not change the part. */
+  /** [LoRA][part]; 0: the LoRA does not change the part. */
   ranks: number[][];
   adapterOf: (number | null)[];
   format?: Format;
@@ -113,7 +113,7 @@ export function run(on: Device, of: Problem, capacity: number, from = 0, to: num
   const decodes = on.profile.matvecRows === null ? [] : ['rows'];
   const adapters = upload(
     on,
-    Uint32Array.from(of.adapterOf.slice(from, to), (adapter) => adapter ?? NO_ADAPTER),
+    Uint32Array.from(of.adapterOf.slice(from, to), (adapter) => adapter ?? NO_LORA),
   );
   return compute({
     device: on,

@@ -58,6 +58,6 @@ it('rows in bindings of 256 KiB', async () => {
 
 it('an order of whole groups of 32 columns', async () => {
   await expect(expectOrdered(device, 2, 40, new Random(7).permutation(40))).rejects.toThrow(
-    'orderColumns: an order of 40 columns, which is no multiple of 32',
+    'orderColumns: an order of 40 columns, which is not a multiple of 32',
   );
 });

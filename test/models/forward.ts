@@ -12,13 +12,7 @@ import { openDiskFolder } from '../../src/files/disk/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
-import {
-  NO_ADAPTER,
-  PAGE_TOKENS,
-  TILE_ROWS,
-  type KvFormat,
-  type LayerStore,
-} from '../../src/kernels/batch.ts';
+import { NO_LORA, PAGE_TOKENS, TILE_ROWS, type KvFormat, type LayerStore } from '../../src/kernels/batch.ts';
 import type {
   KvState,
   LayerState,
@@ -132,8 +126,8 @@ export async function openForward(
     sequences: 1,
     contextPages: PAGES.length,
   };
-  const rowAdapters = options.loras ? buffers.batch.adapters : null;
-  const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowAdapters });
+  const rowLoras = options.loras ? buffers.batch.adapters : null;
+  const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowLoras });
   const logits = tape.keep(model(tape, buffers.batch, stores));
   tape.finish();
   const writer = new BatchWriter(buffers, { ropes: declared.ropes, inputs });
@@ -149,7 +143,7 @@ export async function openForward(
       writer.add({ ...part, lengthAt: length });
       ids.forEach((_, i) => {
         words.wanted[i] = i;
-        words.adapters[i] = words.sampledAdapters[i] = adapterOf(i) ?? NO_ADAPTER;
+        words.adapters[i] = words.sampledAdapters[i] = adapterOf(i) ?? NO_LORA;
       });
       const sizes = writer.end({ wanted: ids.length, sampledAdapters: ids.length });
       tape.run({ ...sizes, sampled: ids.length });

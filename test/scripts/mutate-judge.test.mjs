@@ -26,7 +26,7 @@ describe('a damaged checkpoint', () => {
     ['without effect', sound, 'harmless'],
     ['with other tokens', changed, 'DIFFERENT'],
     [
-      'with a probability that is no number',
+      'with a probability that is not a number',
       { output: { ...sound.output, greedy: { ids: [1, 2], numbers: [-0.5, NaN] } } },
       'DIFFERENT',
     ],

@@ -140,13 +140,13 @@ export function createFakeModel(): FakeModel {
       }),
     abort: () => Promise.resolve(0),
     flushCache: () => Promise.resolve(true),
-    loadedAdapters: () => Promise.resolve([...model.adapters]),
-    async loadAdapter(name, path) {
+    loadedLoras: () => Promise.resolve([...model.adapters]),
+    async loadLora(name, path) {
       if (path.includes('missing')) throw new EngineError('model_not_found', `there is no folder ${path}`);
       model.adapters.push({ name, path, rank: 8, requests: 0 });
       return [...model.adapters];
     },
-    async unloadAdapter(name) {
+    async unloadLora(name) {
       if (!model.adapters.some((adapter) => adapter.name === name))
         throw new EngineError('model_not_found', `there is no adapter ${name} to unload`);
       model.adapters = model.adapters.filter((adapter) => adapter.name !== name);

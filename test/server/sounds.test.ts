@@ -83,7 +83,7 @@ it('/v1/models lists audio for a model that hears', async () => {
   expect(data[0]!.modalities).toEqual(['text', 'audio']);
 });
 
-describe('a part that is no sound for the model is refused, and the next request is answered', () => {
+describe('a part that is not sound for the model is refused, and the next request is answered', () => {
   const [file] = golden.sounds as [Uint8Array];
   const long = (seconds: number): Buffer => {
     const whole = Buffer.alloc(44 + 2 * 16_000 * seconds);

@@ -139,7 +139,7 @@ interface MediaFile {
 const unescaped = (word: string): string =>
   process.platform === 'win32' ? word : word.replaceAll(/\\(.)/g, '$1');
 
-/** The path that a word stands for; null for a word without a folder and an ending, which is no path. */
+/** The path that a word stands for; null for a word without a folder and an ending, which is not a path. */
 function pathOf(word: string): string | null {
   if (word.startsWith('file://')) {
     try {

@@ -91,7 +91,7 @@ function modelNamed(model: string | undefined): string {
   if (model === undefined) return shippedModelPath();
   if (/\s/.test(model) && !existsSync(model))
     throw new UsageError(
-      `'${model}' is no folder of a model that is there: pipe a question into svc chat, or type it in the conversation`,
+      `'${model}' is not a folder of a model that is there: pipe a question into svc chat, or type it in the conversation`,
     );
   return model;
 }

@@ -73,7 +73,7 @@ function parse(path: string, bytes: Buffer): Record<string, unknown> {
     );
   }
   if (!['.json', '.yaml', '.yml'].includes(ending)) {
-    throw new UsageError(`${path} is no configuration file: give a .json, .yaml or .yml file`);
+    throw new UsageError(`${path} is not a configuration file: give a .json, .yaml or .yml file`);
   }
   const text = textOf(bytes, path);
   const value = ending === '.json' ? parseJson(path, text) : parseYaml(path, text);
@@ -101,6 +101,6 @@ function parseYaml(path: string, text: string): unknown {
 function unknownKey(key: string, path: string, table: OptionTable): UsageError {
   const near = meantBy(key, table);
   return new UsageError(
-    `${path} has the key ${JSON.stringify(key)}, which is no option${near === null ? '' : `; did you mean ${keyOf(near)}?`}`,
+    `${path} has the key ${JSON.stringify(key)}, which is not an option${near === null ? '' : `; did you mean ${keyOf(near)}?`}`,
   );
 }

@@ -14,7 +14,7 @@ import {
 import type { Digests } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import type { Report } from './generate-report.ts';
-import { PREVIEW, type Plan, type Sources, toImageRequests } from './generate-request.ts';
+import { PREVIEW, type DrawPlan, type Sources, toImageRequests } from './generate-request.ts';
 import { imageParameters, type ResolvedEvent } from './generate-resolved.ts';
 import type { Interrupt } from '../process/interrupt.ts';
 import type { Perf } from './perf-dump.ts';
@@ -23,7 +23,7 @@ import { clipNames, saveNumbered } from './image-names.ts';
 
 /** State that is shared by the parts of a run. */
 export interface Run {
-  plan: Plan;
+  plan: DrawPlan;
   /** Digests of the source images of the run. */
   digests: Digests;
   model: ImageModel;

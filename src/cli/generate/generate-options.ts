@@ -13,7 +13,7 @@ import { ENGINE_OPTIONS } from '../options/engine-options.ts';
 
 const REQUIRED = 'Required (unless --config is given)';
 const MODEL = 'Model configuration';
-const WEIGHTS = 'Adapters and quantization';
+const WEIGHTS = 'LoRAs and quantization';
 const PERFORMANCE = 'Performance';
 const OUTPUT = 'Output and advanced';
 

@@ -39,7 +39,7 @@ export interface Given {
 }
 
 /** The decisions about a run that need no model. */
-export interface Plan {
+export interface DrawPlan {
   given: Given;
   model: string;
   prompts: string[];
@@ -65,7 +65,7 @@ export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OP
 }
 
 /** Throws UsageError if an option is invalid, not built, or conflicts with another. */
-export async function makePlan(given: Given): Promise<Plan> {
+export async function makePlan(given: Given): Promise<DrawPlan> {
   const { options, nameOf } = given;
   refuseUnbuilt(GENERATE_OPTIONS, options, nameOf);
   checkTogether(given);
@@ -76,7 +76,7 @@ export async function makePlan(given: Given): Promise<Plan> {
   checkDenoiserPath(given);
   checkFolders(given);
   const [first = randomInt(2 ** 32), ...others] = options.seed ?? [];
-  const seeds: Plan['seeds'] = [first, ...others];
+  const seeds: DrawPlan['seeds'] = [first, ...others];
   const names = namePattern({
     nameOf,
     fileName: options['output-file-name'],
@@ -233,7 +233,7 @@ function isThere(path: string): boolean {
   }
 }
 
-export function toImageModelOptions({ given: { options }, model }: Plan): ImageModelOptions {
+export function toImageModelOptions({ given: { options }, model }: DrawPlan): ImageModelOptions {
   const { width, height, scheduler } = settingsGiven(IMAGE_SAMPLING, options);
   const first = Object.entries({ width, height, scheduler }).filter(([, value]) => value !== undefined);
   return {
@@ -256,7 +256,7 @@ export interface Sources {
 }
 
 /** Returns the request for all images of a prompt, which is resolved and warmed up. */
-export function toImageRequest(plan: Plan, prompt: string, sources: Sources): ImageRequest {
+export function toImageRequest(plan: DrawPlan, prompt: string, sources: Sources): ImageRequest {
   const {
     seeds,
     given: { options },
@@ -274,7 +274,7 @@ export function toImageRequest(plan: Plan, prompt: string, sources: Sources): Im
 }
 
 /** Returns the requests to the engine for a prompt: one for each seed of a list. */
-export function toImageRequests(plan: Plan, prompt: string, sources: Sources): ImageRequest[] {
+export function toImageRequests(plan: DrawPlan, prompt: string, sources: Sources): ImageRequest[] {
   const whole = toImageRequest(plan, prompt, sources);
   return plan.seeds.length === 1 ? [whole] : plan.seeds.map((seed) => ({ ...whole, seed, samples: 1 }));
 }

@@ -14,7 +14,7 @@ import { HIDDEN_FOLDERS, withoutPlace } from './config-paths.ts';
 import type { Digests } from './generate-input.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
 import { REQUEST_FIELDS } from './generate-names.ts';
-import type { Origin, Plan } from './generate-request.ts';
+import type { Origin, DrawPlan } from './generate-request.ts';
 import { packageVersion } from '../process/package.ts';
 
 export type ResolvedEvent = Extract<ImageEvent, { type: 'resolved' }>;
@@ -28,7 +28,7 @@ export interface ResolvedValue {
 
 /** Option name → value and source, for the options that determine the image and for every other option that was given. */
 export function resolvedOptions(
-  plan: Plan,
+  plan: DrawPlan,
   { values, sources, reasons }: ResolvedEvent,
 ): Record<string, ResolvedValue> {
   const { given, model, seeds } = plan;
@@ -108,7 +108,7 @@ const KEPT = [
 ] as const satisfies (keyof GenerateOptions)[];
 
 export function imageParameters(
-  plan: Plan,
+  plan: DrawPlan,
   { info, values, digests }: { info: ImageModelInfo; values: ResolvedEvent['values']; digests: Digests },
   image: { prompt: string; seed: number },
 ): ImageParameters {

@@ -78,7 +78,7 @@ export const CACHING = {
   },
 } as const satisfies OptionTable;
 
-const WEIGHTS = 'Adapters and quantization';
+const WEIGHTS = 'LoRAs and quantization';
 
 export const LOW_RANK = {
   'enable-svdquant': {

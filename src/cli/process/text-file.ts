@@ -8,6 +8,6 @@ export function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new UsageError(`${path} is no UTF-8 text: save it as UTF-8`);
+    throw new UsageError(`${path} is not UTF-8 text: save it as UTF-8`);
   }
 }

@@ -141,7 +141,7 @@ function checkOrigins(origins: readonly string[] = []): void {
   const wrong = origins.find((origin) => !ORIGIN.test(origin));
   if (wrong === undefined) return;
   throw new UsageError(
-    `--cors-origins ${wrong} is no origin: give scheme and host without a path, as https://example.org, or *`,
+    `--cors-origins ${wrong} is not an origin: give scheme and host without a path, as https://example.org, or *`,
   );
 }
 

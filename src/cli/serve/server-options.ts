@@ -18,7 +18,7 @@ export const SERVER_OPTIONS = {
     kind: 'list',
     elsewhere: ['alias', 'a'],
     group: 'Server',
-    help: 'Names the model answers to, besides "default"; of several models one each, in their order.',
+    help: 'Names the model answers to, beside "default"; of several models one each, in their order.',
     otherwise: 'their own',
   },
   host: {
@@ -54,7 +54,7 @@ export const SERVER_OPTIONS = {
     kind: 'list',
     group: 'Server',
     value: 'origin,...',
-    help: 'Web pages that may call, besides those on this machine; null is pages of files (and any sandboxed frame), * is all.',
+    help: 'Web pages that may call, beside those on this machine; null is pages of files (and any sandboxed frame), * is all.',
     otherwise: 'localhost, app://, tauri://, vscode-webview://',
   },
   strict: {

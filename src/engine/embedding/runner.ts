@@ -22,7 +22,7 @@ import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { EmbeddingModelInfo } from './embedding-model.ts';
 
-export interface RunnerOptions {
+export interface EmbeddingRunnerOptions {
   pooling: Pooling;
   quantization: ChosenQuantization;
   contextLength: number;
@@ -38,7 +38,7 @@ type RunnerFacts = Pick<EmbeddingModelInfo, 'parameters' | 'weightFormats' | 'di
 /** The parts of an embedding model on a device. */
 export interface LoadedEmbedding extends OnDevice {
   runner: EmbeddingRunner;
-  quantization: RunnerOptions['quantization'];
+  quantization: EmbeddingRunnerOptions['quantization'];
 }
 
 const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];
@@ -56,7 +56,7 @@ export async function openEmbeddingRunner(
   device: Device,
   checkpoint: RunnerCheckpoint,
   declaration: TextDeclaration,
-  options: RunnerOptions,
+  options: EmbeddingRunnerOptions,
 ): Promise<EmbeddingRunner> {
   const { quantization, pooling, onProgress, onNote } = options;
   const isWhole = declaration.inputs.attention === 'whole';

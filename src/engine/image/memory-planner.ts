@@ -265,7 +265,7 @@ function keyOf({ event: { values }, request, call, loras = [] }: Resolved, lengt
   const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
   const { negativePrompt: _, samples, guidance, ...others } = values;
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
-  // Factors of adapters may stand beside weights.
+  // Factors of LoRAs may stand beside weights.
   const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
   return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }

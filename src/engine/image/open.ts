@@ -66,7 +66,7 @@ async function serve(
   return new LocalImageModel(session.parts.info, session, { resolve, draw, plan });
 }
 
-/** Opens the adapters of the options, which are closed with the model. */
+/** Opens the LoRAs of the options, which are closed with the model. */
 async function openLoras(
   platform: Platform,
   options: ImageModelOptions,
@@ -87,7 +87,7 @@ async function openLoras(
 
 interface OpenedFiles {
   pipeline: Pipeline;
-  /** Files and folders of the adapters, by the paths and hub ids that the options give. */
+  /** Files and folders of the LoRAs, by the paths and hub ids that the options give. */
   loraPaths: ReadonlyMap<string, string>;
 }
 
@@ -132,7 +132,7 @@ async function openFiles(
   }
 }
 
-/** Finds the adapters of the options before the model, because a path that leads nowhere costs nothing to refuse. */
+/** Finds the LoRAs of the options before the model, because a path that leads nowhere costs nothing to refuse. */
 async function findLoras(
   platform: Platform,
   { loraPath = [] }: ImageModelOptions,
@@ -147,7 +147,7 @@ async function findLoras(
   }
 }
 
-/** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
+/** Creates the function that resolves requests with the pipeline's defaults and bounds, and the LoRAs that they draw with. */
 function resolver(
   { context, planner, autoencoder: { tiles } }: OpenedPipeline,
   loras: ImageLoras,

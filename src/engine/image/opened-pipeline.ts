@@ -64,7 +64,7 @@ export async function openOnDevice(
 ): Promise<OpenedPipeline> {
   const entry = pipelineEntry(pipeline.className, families);
   const { widened } = pipeline;
-  // An adapter that widens the model is named like the model that it makes of it.
+  // A LoRA that widens the model is named like the model that it makes of it.
   const name = [options.modelId ?? nameOf(options.model), widened?.by].join(' ').trim();
   const own = defaultsOf(entry, pipeline.components, name, pipeline.settings);
   if (own.hint !== undefined) onEvent(noteOf(own.hint));

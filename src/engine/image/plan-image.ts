@@ -13,7 +13,12 @@ import type { PlannedComponent, PlannedQuantization, PlanOptions } from '../plan
 import type { OpenOnPaper, PaperModel, PaperOpening, PaperSettings, PlanPlace } from '../plan/paper-model.ts';
 import { weightsOf, type PlannedPage } from '../plan/planned-weights.ts';
 import type { PackedCache } from '../platform/platform.ts';
-import { formatOf, parametersOf, planWeights, type PlanOptions as LayoutOptions } from '../weights/plan.ts';
+import {
+  formatOf,
+  parametersOf,
+  planWeights,
+  type WeightPlanOptions as LayoutOptions,
+} from '../weights/plan.ts';
 import { planOptionsOf } from '../weights/plan-options.ts';
 import { QUANTIZATIONS } from '../weights/quantization.ts';
 import { rolesOf } from './components/residency.ts';

@@ -2,7 +2,7 @@
 // Each candidate is drawn on a device that computes nothing.
 
 import { LRUCache } from 'lru-cache';
-import { ROLES, type Role, type StageName } from './calls/memory-plan.ts';
+import { ROLES, type MemoryRole, type StageName } from './calls/memory-plan.ts';
 import { firstFitting, withinBudget } from '../plan/first-fitting.ts';
 import { measure, type Measured } from './paper-drawing.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
@@ -10,7 +10,7 @@ import { RESIDENT, STAGED, type Residencies, type Residency } from './components
 import type { Resolved } from './stages/resolved.ts';
 
 export interface SearchOptions {
-  roles: ReadonlyMap<string, Role>;
+  roles: ReadonlyMap<string, MemoryRole>;
   /** Residencies that options ask for. */
   asked: Residencies;
   /** Whether the denoiser may be streamed; left out: it may. */
@@ -31,7 +31,7 @@ export interface Found extends Candidate {
 }
 
 /** Stages whose weights may be streamed, with the role of their components. */
-const STREAMED: readonly (readonly [StageName, Role])[] = [
+const STREAMED: readonly (readonly [StageName, MemoryRole])[] = [
   ['text-encoding', 'text encoder'],
   ['denoising', 'denoiser'],
 ];
@@ -72,7 +72,7 @@ export class ResidencySearch {
   }
 
   /** Measures with all that may leave the device between stages, or else with all on it. */
-  async unlimited(resolved: Resolved, leaving: readonly Role[]): Promise<Measured> {
+  async unlimited(resolved: Resolved, leaving: readonly MemoryRole[]): Promise<Measured> {
     return measure(await this.paper(), resolved, this.#leaving(leaving), this.#options.prefetch);
   }
 
@@ -115,12 +115,12 @@ export class ResidencySearch {
   }
 
   /** Components of these roles leave the device between stages, and others stay, where no option asks otherwise. */
-  #leaving(roles: readonly Role[]): Residencies {
+  #leaving(roles: readonly MemoryRole[]): Residencies {
     return this.#residencies((role) => (roles.includes(role) ? STAGED : RESIDENT));
   }
 
   /** All components leave the device between stages, and those of some roles are streamed, with these bytes on the device. */
-  #streamed(rooms: readonly (readonly [Role, number])[]): Residencies {
+  #streamed(rooms: readonly (readonly [MemoryRole, number])[]): Residencies {
     const bytesOf = new Map(rooms);
     return this.#residencies((role) => {
       const bytes = bytesOf.get(role);
@@ -128,13 +128,13 @@ export class ResidencySearch {
     });
   }
 
-  #residencies(of: (role: Role) => Residency): Residencies {
+  #residencies(of: (role: MemoryRole) => Residency): Residencies {
     const { roles, asked } = this.#options;
     return new Map([...roles].map(([name, role]) => [name, asked.get(name) ?? of(role)]));
   }
 
   /** Whether no option says where components of a role are, and they may be streamed. */
-  #isFree(role: Role): boolean {
+  #isFree(role: MemoryRole): boolean {
     const { roles, asked, mayStream = true } = this.#options;
     if (role === 'denoiser' && !mayStream) return false;
     return [...roles].some(([name, own]) => own === role && !asked.has(name));

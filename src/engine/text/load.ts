@@ -18,7 +18,7 @@ import type { TextModelOptions } from './calls/text-model.ts';
 import { DEFAULTS, LIMITS } from '../../options/limits.ts';
 import type { TextFiles } from './text-files.ts';
 
-export interface Loaded {
+export interface LoadedText {
   device: Device;
   runner: Runner;
   quantization: RunnerOptions['quantization'];
@@ -76,7 +76,7 @@ export async function loadOnto(
   options: TextModelOptions,
   { kept, packed, loras }: LoadingParts,
   onEvent: (event: OpenEvent) => void,
-): Promise<Loaded> {
+): Promise<LoadedText> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const quantization = await chooseQuantization(device, options.quantization, bytesIn, (message) =>
     onEvent(noteOf(message)),

@@ -4,7 +4,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { ServedDevice } from '../opening/served.ts';
 import type { Loras } from './lora/loras.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
-import type { Loaded } from './load.ts';
+import type { LoadedText } from './load.ts';
 import type { EngineLoop } from './run/loop.ts';
 import type { RequestContext } from './request/request-context.ts';
 import type { Scheduler } from './run/scheduler.ts';
@@ -18,7 +18,7 @@ export interface MetricsSources {
   tiers: CacheTiers | null;
   loras: Loras;
   pageBytes: number;
-  session: ServedDevice<Loaded>;
+  session: ServedDevice<LoadedText>;
 }
 
 export function textMetrics(sources: MetricsSources): TextMetrics {

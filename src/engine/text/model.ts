@@ -7,7 +7,7 @@ import type { ServedDevice, Service } from '../opening/served.ts';
 import { EventQueue } from '../async/event-queue.ts';
 import type { Lora } from './lora/loras.ts';
 import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './run/live-requests.ts';
-import type { Loaded } from './load.ts';
+import type { LoadedText } from './load.ts';
 import { mergeEvents } from './run/merge-events.ts';
 import { textMetrics, type MetricsSources } from './metrics.ts';
 import { prepareReply } from './request/prepare-reply.ts';
@@ -34,7 +34,7 @@ export interface TextModelParts extends MetricsSources {
 export class LocalTextModel implements Service<TextModel> {
   readonly info: TextModelInfo;
   readonly #parts: TextModelParts;
-  readonly #session: ServedDevice<Loaded>;
+  readonly #session: ServedDevice<LoadedText>;
   readonly #live: LiveRequests;
 
   constructor(parts: TextModelParts) {
@@ -146,17 +146,17 @@ export class LocalTextModel implements Service<TextModel> {
     return isFlushed;
   }
 
-  async loadedAdapters(): Promise<LoraInfo[]> {
+  async loadedLoras(): Promise<LoraInfo[]> {
     return this.#parts.loras.list();
   }
 
-  async loadAdapter(name: string, path: string): Promise<LoraInfo[]> {
+  async loadLora(name: string, path: string): Promise<LoraInfo[]> {
     filledText(name, 'name');
     filledText(path, 'path');
     return this.#parts.loras.load(name, path);
   }
 
-  async unloadAdapter(name: string): Promise<LoraInfo[]> {
+  async unloadLora(name: string): Promise<LoraInfo[]> {
     filledText(name, 'name');
     return this.#parts.loras.unload(name);
   }

@@ -18,7 +18,7 @@ import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { checkLoraFolders } from './lora/lora-folders.ts';
 import { Loras } from './lora/loras.ts';
-import { loadOnto, type Loaded } from './load.ts';
+import { loadOnto, type LoadedText } from './load.ts';
 import { paperText } from './plan-text.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
@@ -29,7 +29,7 @@ export async function openText(
   platform: Platform,
   options: TextModelOptions,
   opening: Opening,
-): Promise<ReadModel<TextModel, Loaded>> {
+): Promise<ReadModel<TextModel, LoadedText>> {
   await checkLoraFolders(platform, options);
   const tower = await givenTower(platform, options, opening);
   const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
@@ -92,7 +92,7 @@ function deviceSource(
   files: TextFiles,
   options: TextModelOptions,
   loras: Loras,
-): DeviceSource<Loaded> {
+): DeviceSource<LoadedText> {
   // Kernels run with bounds checks if requests may contain their own WGSL.
   const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
   return {

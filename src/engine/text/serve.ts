@@ -13,7 +13,7 @@ import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../opening/model-name.ts';
 import { batchNotes, contextNotes, samplingDefaults } from './request/defaults.ts';
 import { GrammarCache } from './threads/grammar-cache.ts';
-import type { Loaded } from './load.ts';
+import type { LoadedText } from './load.ts';
 import { connectTextThreads } from './threads/text-threads.ts';
 import { MediaLibrary } from './media/library.ts';
 import { EngineLoop } from './run/loop.ts';
@@ -34,7 +34,7 @@ export async function serve(
   platform: Platform,
   files: TextFiles,
   options: TextModelOptions,
-  session: ServedDevice<Loaded>,
+  session: ServedDevice<LoadedText>,
   loras: Loras,
 ): Promise<LocalTextModel> {
   const { note } = session;
@@ -106,7 +106,7 @@ function requestContext(
   platform: Platform,
   { checkpoint, config: { vocabulary, ropes, experts }, speech, media }: TextFiles,
   options: TextModelOptions,
-  session: ServedDevice<Loaded>,
+  session: ServedDevice<LoadedText>,
 ): Omit<RequestContext, 'sampling'> {
   const thread = platform.tokenizerThread && connectTextThreads(checkpoint.path, platform.tokenizerThread);
   return {
@@ -140,7 +140,7 @@ function describeModel(
   { path, wrapper, config, beside }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
   { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling'>,
-  { device, runner, quantization }: Loaded,
+  { device, runner, quantization }: LoadedText,
 ) {
   const memory = device.memory();
   const isWhole = library && wrapper;

@@ -9,7 +9,7 @@ import { openRunner } from './step/open-runner.ts';
 import type { RunnerCheckpoint, RunnerOptions } from './step/runner.ts';
 import type { Runner } from './step/text-runner.ts';
 
-/** Share of the memory beside one context that layers take; the rest is for pages of further requests and for LoRA adapters. */
+/** Share of the memory beside one context that layers take; the rest is for pages of further requests and for LoRAs. */
 const LAYER_SHARE = 3 / 4;
 /** Steps in which a budget that may grow is tried between no layer and all of them. */
 const STEPS = 8;

@@ -1,4 +1,4 @@
-// LoRA adapters on the device: each matrix to which an adapter adds has one buffer with the factors of all adapters. A change
+// LoRAs on the device: each matrix to which a LoRA adds has one buffer with the factors of all adapters. A change
 // creates new buffers; steps that were submitted before use the old ones.
 
 import { EngineError } from '../../files/error.ts';
@@ -22,7 +22,7 @@ export type { LoraKey } from './lora-blocks.ts';
 /** The next buffer of a matrix, not in use yet. */
 interface Rebuilt {
   matrix: Matrix;
-  /** null: no adapter adds to the matrix. */
+  /** null: no LoRA adds to the matrix. */
   region: Region | null;
   blocks: Map<LoraKey, Block>;
 }
@@ -33,19 +33,19 @@ export class LoraStore {
   readonly #blocks: Map<Matrix, Map<LoraKey, Block>>;
   #keys: readonly LoraKey[] = [];
 
-  /** `matrices`: the matrices to which adapters may add. */
+  /** `matrices`: the matrices to which LoRAs may add. */
   constructor(device: Device, matrices: readonly Matrix[]) {
     this.#device = device;
     this.#matrices = matrices;
     this.#blocks = new Map(matrices.map((matrix) => [matrix, new Map()]));
   }
 
-  /** Adapters in the order of their numbers. */
+  /** LoRAs in the order of their numbers. */
   get keys(): readonly LoraKey[] {
     return this.#keys;
   }
 
-  /** Reads an adapter's factors; `commit` then puts them to use at once. Throws bad_checkpoint, unsupported, out_of_memory. */
+  /** Reads a LoRA's factors; `commit` then puts them to use at once. Throws bad_checkpoint, unsupported, out_of_memory. */
   async prepare(key: LoraKey, file: LoraFile): Promise<{ commit(): void }> {
     const placed = placeModules(this.#matrices, file);
     const wanted = [...this.#keys, key];
@@ -71,7 +71,7 @@ export class LoraStore {
     return { commit: () => this.#commit(built, wanted) };
   }
 
-  /** Removes an adapter. Throws out_of_memory; then the adapter stays. */
+  /** Removes a LoRA. Throws out_of_memory; then the LoRA stays. */
   remove(key: LoraKey): void {
     const wanted = this.#keys.filter((other) => other !== key);
     const built: Rebuilt[] = [];

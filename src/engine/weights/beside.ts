@@ -1,5 +1,5 @@
-// Changes of adapters beside weights that are stored in codes, to which nothing can be added without rounding them again: each matrix gets
-// two small ones, whose product is added to its own by the ordinary matmul kernels. Several adapters stand rank after rank in one pair.
+// Changes of LoRAs beside weights that are stored in codes, to which nothing can be added without rounding them again: each matrix gets
+// two small ones, whose product is added to its own by the ordinary matmul kernels. Several LoRAs stand rank after rank in one pair.
 
 import { type EngineError, unsupported } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
@@ -167,7 +167,7 @@ export class BesideWeights {
 }
 
 function notMultiplied({ tensor, change }: Term, { dtype }: TensorEntry): EngineError {
-  const message = `an adapter changes ${change.module}, and the model stores ${tensor} as ${dtype}, beside which only factors of matrices can stand: give a model in f32, f16 or bf16`;
+  const message = `a LoRA changes ${change.module}, and the model stores ${tensor} as ${dtype}, beside which only factors of matrices can stand: give a model in f32, f16 or bf16`;
   return unsupported(message, 'loraPath');
 }
 

@@ -1,10 +1,10 @@
-// Changes that adapters make to tensors of a checkpoint before they are packed.
+// Changes that LoRAs make to tensors of a checkpoint before they are packed.
 
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { isWhole, type Delta, type Factor } from '../../files/lora/module.ts';
 
 export interface WeightChange {
-  /** Name of the adapter's module, for messages. */
+  /** Name of the LoRA's module, for messages. */
   module: string;
   delta: Delta;
   /** DoRA: the lengths of changed rows, or inputs. */
@@ -18,7 +18,7 @@ export interface WeightChange {
 /** Changes by the name of the tensor; the sums of several are added. */
 export type WeightChanges = ReadonlyMap<string, readonly WeightChange[]>;
 
-/** Tensors of the adapter's file that a change reads. */
+/** Tensors of the LoRA's file that a change reads. */
 export function entriesOfChange({
   delta,
   magnitude,

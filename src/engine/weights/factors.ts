@@ -1,4 +1,4 @@
-// Factors of adapters on the device as f32, for as long as the weights are packed that they change.
+// Factors of LoRAs on the device as f32, for as long as the weights are packed that they change.
 
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { elements, isWhole, sizeOf, type Factor, type ProductFactor } from '../../files/lora/module.ts';

@@ -1,4 +1,4 @@
-// LoRA factors beside a matrix: which modules of an adapter's file belong to which parts of the matrix, and where their numbers are
+// LoRA factors beside a matrix: which modules of a LoRA's file belong to which parts of the matrix, and where their numbers are
 // in the matrix's buffer, in the layout of shaders/lib/lora.wgsl.
 
 import { badCheckpoint, unsupported } from '../../files/error.ts';
@@ -10,12 +10,12 @@ import type { Matrix } from '../../kernels/matrix.ts';
 import { widen } from '../../kernels/widen.ts';
 import type { Wanted } from './upload.ts';
 
-/** An adapter on the device, with its number there. */
+/** A LoRA on the device, with its number there. */
 export interface LoraKey {
   number: number;
 }
 
-/** Factors of one adapter for a matrix, by part; null: the part has none. Offsets are in quads (four values) within the block. */
+/** Factors of one LoRA for a matrix, by part; null: the part has none. Offsets are in quads (four values) within the block. */
 export interface Block {
   parts: ({ rank: number; scale: number; a: number; b: number } | null)[];
   quads: number;
@@ -65,7 +65,7 @@ function takesTurns({ parts }: Matrix): boolean {
 }
 
 /**
- * Finds the matrices to which an adapter's modules belong. Throws unsupported for a module without one, bad_checkpoint for a
+ * Finds the matrices to which a LoRA's modules belong. Throws unsupported for a module without one, bad_checkpoint for a
  * different shape.
  */
 export function placeModules(matrices: readonly Matrix[], { path, modules }: LoraFile): Map<Matrix, Placed> {

@@ -1,4 +1,4 @@
-// Deltas of adapters as one product of two factors, for weights that nothing is added to: LoRA's own factors, LoHa's as the products of all
+// Deltas of LoRAs as one product of two factors, for weights that nothing is added to: LoRA's own factors, LoHa's as the products of all
 // pairs of ranks, LoKr's as Kronecker products of factors.
 
 import {

@@ -1,4 +1,4 @@
-// Uploads of weights that adapters change: a chunk of rows is widened to f32 as it arrives, the changes are added to it by kernels, and the
+// Uploads of weights that LoRAs change: a chunk of rows is widened to f32 as it arrives, the changes are added to it by kernels, and the
 // sum is packed like any weights. So the changes reach every layout and format of weights, the sum is rounded once, and a step costs
 // nothing more. Reading a tensor again without its changes gives the bits that it had before.
 

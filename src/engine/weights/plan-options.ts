@@ -2,7 +2,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { WeightFormat } from '../../kernels/formats.ts';
-import type { PlanOptions } from './plan.ts';
+import type { WeightPlanOptions } from './plan.ts';
 
 export interface LayoutOptions {
   /** Format of the matrices that may be quantized; null: the format of the file. */
@@ -21,7 +21,7 @@ export function planOptionsOf(
   device: Device,
   storedBytes: number,
   { format, plain, memoryBudget = device.memoryBudget }: LayoutOptions,
-): PlanOptions {
+): WeightPlanOptions {
   // Winograd's form takes seven bytes per weight, three and a half times those of 16-bit weights. It is faster where a
   // multiplication costs more than moving its operands, which the adapter's profile states. It is not used with a quantization,
   // which is chosen to save memory.

@@ -17,7 +17,7 @@ import { GROUP, type MatrixPart } from '../../kernels/matrix.ts';
 import { planWindows, wholly, type FormatSpan, type WindowPlan } from '../../kernels/matrix-windows.ts';
 import { biasSize, mayQuantise, partsOf, tensorsOf, type WeightRequest } from '../../models/weights.ts';
 
-export interface PlanOptions {
+export interface WeightPlanOptions {
   /** Format of the matrices that may be quantized; null: the format of the file. */
   format: WeightFormat | null;
   /** Largest number of bytes in one binding. */
@@ -58,7 +58,7 @@ export function formatOf(quantization: 'none' | QuantizedFormat): WeightFormat |
 export function planWeights(
   requests: readonly WeightRequest[],
   dtypeOf: (name: string) => string,
-  options: PlanOptions,
+  options: WeightPlanOptions,
 ): WeightPlan {
   const planned = requests.map((request) => planRequest(request, dtypeOf, options));
   return { requests: planned, bytes: planned.reduce((sum, { bytes }) => sum + bytes, 0) };
@@ -67,7 +67,7 @@ export function planWeights(
 function planRequest(
   request: WeightRequest,
   dtypeOf: (name: string) => string,
-  { format: wanted, bindingLimit, winograd: mayTransform }: PlanOptions,
+  { format: wanted, bindingLimit, winograd: mayTransform }: WeightPlanOptions,
 ): PlannedRequest {
   const { layout, rows, k, experts, kernel, bias, names, orders = [] } = request;
   if (orders.length > 0) refuseBlocks(names, dtypeOf);

@@ -43,7 +43,7 @@ export function scalesOf(tensors: ReadonlyMap<string, Header>, { name, dtype, sh
   }
   throw broken(
     found.name,
-    `tensor ${found.name} is ${found.dtype} of [${found.shape.join(', ')}], which is no scale for [${shape.join(', ')}]`,
+    `tensor ${found.name} is ${found.dtype} of [${found.shape.join(', ')}], which is not a scale for [${shape.join(', ')}]`,
   );
 }
 

@@ -1,5 +1,5 @@
 // The file from which tapes read weights as they run: an entry of the cache of packed weights, open as long as the weights are used. Weights
-// that adapters have changed have an entry of their own, which is removed afterwards.
+// that LoRAs have changed have an entry of their own, which is removed afterwards.
 
 import { option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';

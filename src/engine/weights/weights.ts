@@ -37,7 +37,7 @@ export interface LoadOptions {
   onNote?: (message: string) => void;
   /** Memory is allocated like for loading, and nothing is read: for planning, and for compiling kernels. */
   unread?: boolean;
-  /** Changes that adapters make: merged into numbers, and beside codes. The cache holds weights without any. */
+  /** Changes that LoRAs make: merged into numbers, and beside codes. The cache holds weights without any. */
   changes?: WeightChanges;
 }
 
@@ -120,7 +120,7 @@ export class Weights<Page> {
     this.#beside = new BesideWeights(device, collected, tensors);
   }
 
-  /** Matrices to which LoRA adapters may add. */
+  /** Matrices to which LoRAs may add. */
   get adaptable(): Matrix[] {
     const { requests, handles } = this.#collected;
     return handles.filter((handle, i): handle is Matrix => {

@@ -25,7 +25,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     );
   }
   if (!names.some((name) => SAFETENSORS.test(name))) refuseForeignWeights(path, names);
-  if (names.includes('adapter_config.json')) throw adapterFolder(path);
+  if (names.includes('adapter_config.json')) throw loraFolder(path);
   if (names.includes(MISTRAL)) {
     throw unsupported(
       `${path} holds a model in Mistral's own layout (${MISTRAL}), which is not read: fetch the files of the Hugging Face layout, config.json and model.safetensors, from a revision or a conversion that has them`,
@@ -37,22 +37,22 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
 
 const MISTRAL = 'params.json';
 const SAFETENSORS = /\.safetensors(\.index\.json)?$/;
-/** File names of an adapter, and of weights in any format. */
-const ADAPTER = /^adapter_(config\.json$|model\.)/;
+/** File names of a LoRA, and of weights in any format. */
+const LORA_FILE = /^adapter_(config\.json$|model\.)/;
 const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf)(\.index\.json)?$/;
 
-function adapterFolder(path: string): EngineError {
+function loraFolder(path: string): EngineError {
   return unsupported(
-    say`${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on, with ${option('loraPaths')}`,
+    say`${path} is a LoRA (adapter_config.json), not a model: open the model that it was trained on, with ${option('loraPaths')}`,
     'adapter_config.json',
   );
 }
 
 /** Throws for a folder whose weights are in another format, or missing. */
 export function refuseWeightFiles(path: string, names: readonly string[]): void {
-  const own = names.filter((name) => !ADAPTER.test(name));
-  // Training tools leave the model's config.json beside an adapter.
-  if (own.length < names.length && !own.some((name) => WEIGHTS.test(name))) throw adapterFolder(path);
+  const own = names.filter((name) => !LORA_FILE.test(name));
+  // Training tools leave the model's config.json beside a LoRA.
+  if (own.length < names.length && !own.some((name) => WEIGHTS.test(name))) throw loraFolder(path);
   if (names.some((name) => SAFETENSORS.test(name))) return;
   refuseForeignWeights(path, names);
   throw badCheckpoint(
@@ -65,7 +65,7 @@ function refuseForeignWeights(path: string, names: readonly string[]): void {
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
     throw unsupported(
-      `${path} holds of GGUF files only ${gguf}, which is no text model by its name: fetch the file of the text model as well`,
+      `${path} holds of GGUF files only ${gguf}, which is not a text model by its name: fetch the file of the text model as well`,
       gguf,
     );
   }

@@ -75,7 +75,7 @@ export async function openCheckpoint(
 /** Throws for a tower that was given for a model in other files. */
 export function refuseTower(path: string): never {
   throw badRequest(
-    say`${path} is no GGUF model, and has its towers among its own weights: leave out ${option('mmproj')}`,
+    say`${path} is not a GGUF model, and has its towers among its own weights: leave out ${option('mmproj')}`,
     'mmproj',
   );
 }

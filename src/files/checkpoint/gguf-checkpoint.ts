@@ -84,7 +84,7 @@ export async function readGgufSpeech(
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  adapter: 'an adapter: open the model that it was trained on, and load the adapter into it',
+  adapter: 'a LoRA: open the model that it was trained on, and load the LoRA into it',
   mmproj: 'the vision or audio part of a model: open the file of its text model',
   imatrix: 'an importance matrix: open the file of a model',
 };

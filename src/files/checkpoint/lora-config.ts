@@ -76,7 +76,7 @@ function refuseMore(path: string, config: Json): void {
   const refuse = (key: string): never => {
     const value = Object.hasOwn(config, key) ? `${key} ${JSON.stringify(config[key])}` : `no ${key}`;
     throw unsupported(
-      `${path}: ${CONFIG} has ${value}, which is not built; merge the adapter into its model, or train one without`,
+      `${path}: ${CONFIG} has ${value}, which is not built; merge the LoRA into its model, or train one without`,
       key,
     );
   };
@@ -84,7 +84,7 @@ function refuseMore(path: string, config: Json): void {
   for (const [key, neutral] of Object.entries(NEUTRAL)) {
     const value = config[key] ?? null;
     const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
-    // Excluded modules have no tensors in the adapter's file.
+    // Excluded modules have no tensors in the LoRA's file.
     if (!isEmpty && !neutral.includes(value) && key !== 'exclude_modules') refuse(key);
   }
   const begin = config['init_lora_weights'];

@@ -1,4 +1,4 @@
-// A low-rank adapter, in a GGUF file (files/gguf/lora.ts) or as PEFT saves it: adapter_config.json, and adapter_model.safetensors with an A [rank, k] and a B [rows, rank]
+// A LoRA, in a GGUF file (files/gguf/lora.ts) or as PEFT saves it: adapter_config.json, and adapter_model.safetensors with an A [rank, k] and a B [rows, rank]
 // for each module it adapts. What is more than that is refused by name, since leaving it out would change what it says.
 
 import { badCheckpoint, EngineError, modelNotFound, unsupported } from '../error.ts';
@@ -26,10 +26,10 @@ const WEIGHTS = 'adapter_model.safetensors';
 
 /**
  * The caller closes it. `base`: the model that it is for, which GGUF files are read by. Throws model_not_found where the folder holds no
- * settings of an adapter, and bad_checkpoint and unsupported for what an adapter's files say.
+ * settings of a LoRA, and bad_checkpoint and unsupported for what a LoRA's files say.
  */
 export async function openLora(folder: Folder, base: LoraBase | null = null): Promise<LoraFile> {
-  const gguf = await ggufAdapter(folder);
+  const gguf = await findGgufLora(folder);
   if (gguf !== null) return openGguf(folder, gguf, base);
   const config = readLoraConfig(folder.path, await readConfig(folder));
   const names = await folder.names();
@@ -53,7 +53,7 @@ async function loraFile(
 }
 
 /** The only GGUF file of a folder; null: there is none, or the folder is one of PEFT's. A folder that cannot be listed has none. */
-async function ggufAdapter(folder: Folder): Promise<string | null> {
+async function findGgufLora(folder: Folder): Promise<string | null> {
   const names = await folder.names().catch((): string[] => []);
   const sets = names.includes(CONFIG) ? [] : ggufSets(names);
   return sets.length === 1 ? sets[0]!.names[0]! : null;
@@ -62,7 +62,7 @@ async function ggufAdapter(folder: Folder): Promise<string | null> {
 async function openGguf(folder: Folder, name: string, base: LoraBase | null): Promise<LoraFile> {
   const { modules, source } = await readGgufLora(folder, name, base).catch((cause: unknown) => {
     if (!(cause instanceof EngineError) || cause.code !== 'bad_checkpoint') throw cause;
-    // Files that hold no header of GGUF are answered like folders without an adapter.
+    // Files that hold no header of GGUF are answered like folders without a LoRA.
     throw modelNotFound(cause.message, undefined, cause);
   });
   return keepingOpen([source], () => {
@@ -77,7 +77,7 @@ async function readConfig(folder: Folder): Promise<Json> {
     return await readJson(folder, CONFIG);
   } catch (cause) {
     throw modelNotFound(
-      `${folder.path} has no ${CONFIG} that can be read: give the folder that PEFT saved the adapter in`,
+      `${folder.path} has no ${CONFIG} that can be read: give the folder that PEFT saved the LoRA in`,
       CONFIG,
       cause,
     );
@@ -88,7 +88,7 @@ function missingWeights({ path }: Folder, names: readonly string[]): EngineError
   const pickle = names.find((other) => /^adapter_model\.(bin|pt|pth)$/.test(other));
   const remedy =
     pickle === undefined
-      ? 'give the folder that PEFT saved the adapter in'
+      ? 'give the folder that PEFT saved the LoRA in'
       : `only ${pickle}, a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file`;
   return badCheckpoint(`${path} has no ${WEIGHTS}: ${remedy}`, WEIGHTS);
 }
@@ -107,7 +107,7 @@ function readModules(
     const [, module, factor] = TENSOR.exec(name) ?? [];
     if (module === undefined) {
       throw unsupported(
-        `${path}: tensor ${name.slice(0, MOST_NAME)} is no lora_A or lora_B of a linear layer; merge the adapter into its model, or train one without`,
+        `${path}: tensor ${name.slice(0, MOST_NAME)} is neither lora_A nor lora_B of a linear layer; merge the LoRA into its model, or train one without`,
         name,
       );
     }
@@ -138,7 +138,7 @@ function readModules(
 
 const READ_BYTES = 4 * 2 ** 20;
 
-/** Hash of two 32-bit FNV-1a sums over words. It distinguishes adapters and has no cryptographic strength. */
+/** Hash of two 32-bit FNV-1a sums over words. It distinguishes LoRAs and has no cryptographic strength. */
 async function identify(source: ByteSource, config: string): Promise<string> {
   let [low, high] = [0x811c9dc5, 0x9e3779b9];
   const take = (word: number): void => {
@@ -157,7 +157,7 @@ async function identify(source: ByteSource, config: string): Promise<string> {
 
 function bad(path: string, what: string, problem: string): EngineError {
   return badCheckpoint(
-    `${path}: ${what} ${problem}: take ${CONFIG} and ${WEIGHTS} from where the adapter was published`,
+    `${path}: ${what} ${problem}: take ${CONFIG} and ${WEIGHTS} from where the LoRA was published`,
     what,
   );
 }

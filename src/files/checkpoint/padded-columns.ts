@@ -1,4 +1,4 @@
-// A matrix with further columns of zeros behind those that its file stores, such as a layer that an adapter widens.
+// A matrix with further columns of zeros behind those that its file stores, such as a layer that a LoRA widens.
 
 import { sourceOf } from '../source.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';

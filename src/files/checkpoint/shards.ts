@@ -60,7 +60,7 @@ async function readShardIndex(
   if (!isRecord(map)) throw wrong('has no weight_map');
   const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
     if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
-      throw wrong(`puts ${tensor} into ${JSON.stringify(shard)}, which is no file name in the folder`);
+      throw wrong(`puts ${tensor} into ${JSON.stringify(shard)}, which is not a file name in the folder`);
     }
     return [tensor, shard];
   });

@@ -1,5 +1,5 @@
 // Tensors of a text model that another class wraps, renamed to the names that they have in the text model alone; alone or with the
-// tensors of the towers beside it. Adapters of such a model name its modules in the same ways.
+// tensors of the towers beside it. LoRAs of such a model name its modules in the same ways.
 
 /** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, and of Idefics. */
 const PREFIXES: readonly (readonly [there: string, alone: string])[] = [

@@ -87,7 +87,7 @@ function bitsOf({ name, shape }: Header, rows: number, { bits, dynamic }: Settin
       throw unsupported(name, `${name} is of ${found} bits, and 4 and 8 are read`);
     throw broken(
       name,
-      `tensor ${name} has the shape [${shape.join(', ')}], which is no packing of ${rows} zero points`,
+      `tensor ${name} has the shape [${shape.join(', ')}], which is not a packing of ${rows} zero points`,
     );
   }
   if (typeof bits === 'number' && bits !== found && !dynamic)

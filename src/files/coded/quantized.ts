@@ -126,7 +126,7 @@ const WORDS: readonly [RegExp, number][] = [
 ];
 /** Levels of settings that are looked through: config_groups → group → weights. */
 const LEVELS = 4;
-/** Settings of what is no weight: activations, caches, and HQQ's scales and offsets have bits of their own. */
+/** Settings of what is not a weight: activations, caches, and HQQ's scales and offsets have bits of their own. */
 const NO_WEIGHTS = /activation|kv_cache|scale|zero/;
 
 /** Bits of a weight, ascending; several where the settings give layers different ones. */

@@ -133,7 +133,7 @@ function placed(source: ByteSource, claims: Claim[], dataStart: number, alignmen
   for (const { name, offset, bytes } of claims.toSorted((a, b) => a.offset - b.offset)) {
     const what = `tensor ${shown(name)}`;
     if (offset % alignment !== 0)
-      throw malformed(source.name, `${what} begins at ${offset}, which is no multiple of ${alignment}`);
+      throw malformed(source.name, `${what} begins at ${offset}, which is not a multiple of ${alignment}`);
     const expected = padded(end, alignment);
     if (offset < end)
       throw malformed(source.name, `${what} at ${offset} overlaps ${before}, which ends at ${end}`);

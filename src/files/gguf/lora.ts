@@ -1,4 +1,4 @@
-// A low-rank adapter in a GGUF file, as llama.cpp's converter writes it: for each tensor that it adapts a lora_a [rank, k] and a lora_b
+// A LoRA in a GGUF file, as llama.cpp's converter writes it: for each tensor that it adapts a lora_a [rank, k] and a lora_b
 // [rows, rank] under the tensor's name, and one alpha for all. The rows of lora_b stand in the order of the tensor's own rows.
 
 import type { LoraModule } from '../tensors/lora-module.ts';
@@ -10,7 +10,7 @@ import type { GgufClass } from './model.ts';
 import { openGgufFiles } from './open-files.ts';
 import { entryOf } from './tensors.ts';
 
-/** The model that an adapter is for. */
+/** The model that a LoRA is for. */
 export interface LoraBase {
   architecture: string;
   config: Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export async function readGgufLora(
 ): Promise<{ modules: LoraModule[]; source: ByteSource }> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
   return keepingOpen(sources, () => {
-    const { gguf, config } = checkAdapter(keys, sources.length, base);
+    const { gguf, config } = checkLoraHeader(keys, sources.length, base);
     const alpha = keys.real('adapter.lora.alpha', 0);
     const modules = pairsOf(keys.file, tensors).flatMap(([tensor, a, b]) =>
       modulesOf(keys.file, gguf, config, { tensor, a, b, alpha }),
@@ -37,8 +37,8 @@ export async function readGgufLora(
   });
 }
 
-/** Returns how the adapter's tensors are named, and the model's configuration. Throws unsupported for a file that is no adapter of the model. */
-function checkAdapter(
+/** Returns how the LoRA's tensors are named, and the model's configuration. Throws unsupported for a file that is not a LoRA of the model. */
+function checkLoraHeader(
   keys: GgufKeys,
   parts: number,
   base: LoraBase | null,
@@ -47,25 +47,25 @@ function checkAdapter(
   const [kind, type] = [keys.text('general.type', 'model'), keys.text('adapter.type', 'none')];
   if (kind !== 'adapter' || type !== 'lora')
     throw refuse(
-      `is no LoRA adapter (general.type ${kind}, adapter.type ${type}): give the file or folder of an adapter`,
+      `is not a LoRA (general.type ${kind}, adapter.type ${type}): give the file or folder of a LoRA`,
       'adapter.type',
     );
   if (parts > 1)
     throw refuse(
-      'is an adapter in several parts, and one file is read: merge the parts, or convert the adapter again',
+      'is a LoRA in several parts, and one file is read: merge the parts, or convert the LoRA again',
       'split.count',
     );
   const invocation = 'adapter.alora.invocation_tokens';
   if (keys.get(invocation) !== undefined)
     throw refuse(
-      'is an adapter that begins at certain tokens, which is not built: give one that holds for all tokens',
+      'is a LoRA that begins at certain tokens, which is not built: give one that holds for all tokens',
       invocation,
     );
   const architecture = keys.text('general.architecture');
   const gguf = base?.gguf.get(architecture);
   if (base && gguf?.classNames.includes(base.architecture)) return { gguf, config: base.config };
   throw refuse(
-    `is an adapter for ${architecture}, and the model is ${base?.architecture ?? 'unknown'}: give one that was trained on it`,
+    `is a LoRA for ${architecture}, and the model is ${base?.architecture ?? 'unknown'}: give one that was trained on it`,
     'general.architecture',
   );
 }
@@ -76,7 +76,7 @@ function pairsOf(file: string, tensors: ReadonlyMap<string, GgufTensor>): [strin
     const [, module, factor] = FACTOR.exec(name) ?? [];
     if (module === undefined)
       throw unsupported(
-        `${file}: tensor ${name} is no lora_a or lora_b of a linear layer; merge the adapter into its model, or give one of linear layers alone`,
+        `${file}: tensor ${name} is neither lora_a nor lora_b of a linear layer; merge the LoRA into its model, or give one of linear layers alone`,
         name,
       );
     pairs.set(module, { ...pairs.get(module), [factor as 'a' | 'b']: tensor });
@@ -114,7 +114,7 @@ function modulesOf(file: string, gguf: GgufClass, config: LoraBase['config'], pa
     parts.length > 0 && parts.every(({ name }) => name.endsWith('.weight') && !/embed/.test(name));
   if (!isLinear)
     throw unsupported(
-      `${file} adapts ${tensor}, which is no linear layer of the model: merge the adapter into its model`,
+      `${file} adapts ${tensor}, which is not a linear layer of the model: merge the LoRA into its model`,
       tensor,
     );
   return parts.map(({ name, shape, ...part }) => ({

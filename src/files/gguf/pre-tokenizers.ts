@@ -2,7 +2,7 @@
 // tokenizer.json have them. source: the tokenizer.json of the models, and llama.cpp's table of names
 
 /** A byte-level tokenizer's rules. */
-export interface PreTokenizer {
+export interface NamedPreTokenizer {
   /** Expressions, each of which cuts what the one before left. */
   splits: readonly string[];
   /** A piece that is a token stays whole, whatever the merges are. */
@@ -34,7 +34,7 @@ const CJK_WIDE = '[\\u4e00-\\u9fa5\\u0800-\\u4e00\\uac00-\\ud7ff]+';
 const PLAIN = { ignoresMerges: false, addsBos: false, normalizer: null } as const;
 
 /** Rules → the names that have them. */
-const RULES: readonly [PreTokenizer, string][] = [
+const RULES: readonly [NamedPreTokenizer, string][] = [
   [
     { ...PLAIN, splits: [LLAMA3], ignoresMerges: true, addsBos: true },
     'llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano',
@@ -62,12 +62,12 @@ const RULES: readonly [PreTokenizer, string][] = [
   [{ ...PLAIN, splits: [BLOOM, '\\p{N}'] }, 'viking'],
 ];
 
-const BY_NAME: ReadonlyMap<string, PreTokenizer> = new Map(
+const BY_NAME: ReadonlyMap<string, NamedPreTokenizer> = new Map(
   RULES.flatMap(([rules, names]) => names.split(' ').map((name) => [name, rules] as const)),
 );
 
 /** null: nothing is known of the name. */
-export function preTokenizer(name: string): PreTokenizer | null {
+export function preTokenizer(name: string): NamedPreTokenizer | null {
   return BY_NAME.get(name) ?? null;
 }
 

@@ -32,7 +32,10 @@ export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
   };
   if (pairedHeads !== undefined) {
     if (rows % (2 * pairedHeads) !== 0)
-      throw broken(tensor, `has ${rows} rows, which are no whole number of pairs for ${pairedHeads} heads`);
+      throw broken(
+        tensor,
+        `has ${rows} rows, which are not a whole number of pairs for ${pairedHeads} heads`,
+      );
     return { ...entry, source: unpaired(entry, rowBytes, rows / pairedHeads) };
   }
   if (interleavedHeads !== undefined) {

@@ -2,7 +2,7 @@
 
 import { addedToken, aroundText } from '../tokenizer-parts.ts';
 import type { GgufKeys } from './keys.ts';
-import { MODELS, plainText, type Kind, type Parts, type Roles } from './tokenizer-kinds.ts';
+import { MODELS, plainText, type Kind, type TokenizerParts, type Roles } from './tokenizer-kinds.ts';
 import { END_KEYS, endIds, KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
 
 export interface TokenizerFiles {
@@ -63,7 +63,7 @@ function kindOf(keys: GgufKeys): Kind {
 /** The post-processor: BOS and EOS by the file's flags, or by what its kind of tokenizer adds; CLS and SEP always. null: no token is added. */
 function postProcessor(
   keys: GgufKeys,
-  adds: Parts['adds'],
+  adds: TokenizerParts['adds'],
   roles: Roles,
   textOf: (id: number) => string,
 ): unknown {

@@ -4,11 +4,11 @@
 import { badCheckpoint } from '../error.ts';
 import { base64, byteLevel, isolated, metaspace, sequence } from '../tokenizer-parts.ts';
 import type { GgufKeys } from './keys.ts';
-import { preTokenizer, preTokenizerNames, type PreTokenizer } from './pre-tokenizers.ts';
+import { preTokenizer, preTokenizerNames, type NamedPreTokenizer } from './pre-tokenizers.ts';
 import { scoredMerges } from './scored-merges.ts';
 import { KIND, tokenizerKey as own, type GgufToken } from './vocabulary.ts';
 
-export interface Parts {
+export interface TokenizerParts {
   model: Record<string, unknown>;
   normalizer: unknown;
   pre_tokenizer: unknown;
@@ -26,7 +26,7 @@ export const plainText = ({ text }: GgufToken): string => text;
 export interface Kind {
   /** Throws unsupported for rules that are not known; left out: the kind has one set of rules. */
   check?(keys: GgufKeys): void;
-  parts(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts;
+  parts(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): TokenizerParts;
   /** Ids of the roles that a file leaves out. */
   roles: Roles;
   /** The text of a token that is cut out of a text as it is; left out: the token's own. */
@@ -61,7 +61,7 @@ function withSpaces({ text, kind }: GgufToken): string {
 }
 
 /** SentencePiece's BPE: the pair whose token has the highest score is merged first, and what has no token is bytes. */
-function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
+function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): TokenizerParts {
   const prefix = keys.flag(own('add_space_prefix'), true);
   const spaces = { type: 'Replace', pattern: { String: ' ' }, content: SPACE };
   const unknown = roles['unk_token'];
@@ -87,13 +87,13 @@ function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Role
   };
 }
 
-function preTokenizerOf(keys: GgufKeys): PreTokenizer {
+function preTokenizerOf(keys: GgufKeys): NamedPreTokenizer {
   const rules = preTokenizer(keys.text(own('pre'), 'default'));
   if (rules !== null) return rules;
   throw keys.unsupported(own('pre'), `choose a model that has one of ${preTokenizerNames().join(', ')}`);
 }
 
-function byteLevelBpe(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
+function byteLevelBpe(keys: GgufKeys, tokens: readonly GgufToken[]): TokenizerParts {
   const rules = preTokenizerOf(keys);
   const merges = keys.texts(own('merges'));
   if (merges === null) throw keys.wrong(own('merges'), 'a list of merges');
@@ -127,7 +127,7 @@ function withoutMarks({ text, kind }: GgufToken): string {
   return text.startsWith(SPACE) ? text.slice(SPACE.length) : `##${text}`;
 }
 
-function wordPiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
+function wordPiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): TokenizerParts {
   const lowers = keys.flag(own('normalizer.lowercase'), true);
   const unknown = roles['unk_token'];
   return {
@@ -151,7 +151,7 @@ function wordPiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): 
   };
 }
 
-function unigram(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
+function unigram(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): TokenizerParts {
   const map = keys.get(own('precompiled_charsmap'));
   const mends = keys.flag(own('remove_extra_whitespaces'), false);
   const bytes = ArrayBuffer.isView(map) ? new Uint8Array(map.buffer, map.byteOffset, map.byteLength) : null;

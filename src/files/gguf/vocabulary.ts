@@ -46,13 +46,13 @@ const ROLES: Readonly<Record<string, readonly string[]>> = {
   mask_token: ['mask_token_id'],
 };
 
-export type Role = keyof typeof ROLES;
+export type TokenRole = keyof typeof ROLES;
 
 const KEPT = ['bos_token', 'eos_token'];
 
 /**
  * Ids of roles. A role that a file leaves out, or whose id is beyond the vocabulary, has the id that llama.cpp takes for its kind of
- * tokenizer, if that token is no text.
+ * tokenizer, if that token is not text.
  */
 export function roleIds(
   keys: GgufKeys,

@@ -163,7 +163,7 @@ export function namedFile<F extends Sized>(id: string, name: string, files: read
   const found = files.find(({ path }) => path === name);
   if (found) {
     const parts = isGgufName(name) ? withTower(name, files) : [found];
-    // PEFT's file does not say how strong the adapter is.
+    // PEFT's file does not say how strong the LoRA is.
     const settings = name.replace(/(^|\/)adapter_model\.safetensors$/, '$1adapter_config.json');
     return [...parts, ...files.filter(({ path }) => path === settings && settings !== name)];
   }

@@ -257,7 +257,7 @@ interface JsonAnswer {
 }
 
 /**
- * Requests JSON. `body` is null if the response is no JSON object. On the first request to a hub: an unreachable hub fails soon, with
+ * Requests JSON. `body` is null if the response is not JSON object. On the first request to a hub: an unreachable hub fails soon, with
  * `endpoint` as the error's param.
  */
 export function getJson(session: Session, url: string): Promise<JsonAnswer> {

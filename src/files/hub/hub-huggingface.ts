@@ -107,7 +107,7 @@ async function describe(
   const url = source.fileUrl(id, commit, commit, file.path);
   const { headers, redirected } = await withRetries(session, file.path, () =>
     watched(session, async (watch) => {
-      // Large files redirect to a store whose etag is no digest of the content; the hub's own response has the digest.
+      // Large files redirect to a store whose etag is not a digest of the content; the hub's own response has the digest.
       const keepRedirect = (response: Response): boolean => response.headers.has('x-linked-etag');
       const { response } = await open(session, url, watch, { method: 'HEAD', keepRedirect });
       if (response.status === 401 || response.status === 403) {

@@ -104,7 +104,7 @@ const IN_FOLDERS = /^(.*\/)?(model_index|config)\.json$|\.safetensors\.index\.js
 /** Most files that a message names. */
 const MOST_NAMED = 8;
 
-/** The file in which PEFT says how strong an adapter is. */
+/** The file in which PEFT says how strong a LoRA is. */
 const ADAPTER_SETTINGS = 'adapter_config.json';
 
 const adapterSettings = <F extends Named>(files: readonly F[]): F[] =>

@@ -67,7 +67,7 @@ export function checkListing(id: string, listing: Listing): Listing {
   }
   if (!isSafeName(listing.commit)) {
     throw badCheckpoint(
-      `${id} names its revision '${listing.commit}', which is no commit; it is not fetched`,
+      `${id} names its revision '${listing.commit}', which is not a commit; it is not fetched`,
     );
   }
   return listing;

@@ -39,7 +39,7 @@ export async function convertInBands(
 export function channelsOf({ width, height, data }: Raster): number {
   const channels = data.length / (width * height);
   if (Number.isInteger(channels) && channels > 0) return channels;
-  throw new Error(`${data.length} bytes are no whole pixels of an image of ${width} × ${height}`);
+  throw new Error(`${data.length} bytes are not whole pixels of an image of ${width} × ${height}`);
 }
 
 /** Asserts that there are three bytes for each pixel. */

@@ -56,7 +56,7 @@ export const isWebp = (file: Uint8Array): boolean => /^RIFF[^]{4}WEBP$/.test(lat
 
 /**
  * The beginning of an SVG file: an XML declaration, comments and a document type may precede its root. A comment ends at the first `-->`, so
- * that there is one way to match several, and a text that is no SVG is refused after one pass.
+ * that there is one way to match several, and a text that is not an SVG is refused after one pass.
  */
 export const SVG_START = /^\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg/;
 

@@ -1,8 +1,8 @@
-// Names of the tensors in adapters' files: which module a tensor belongs to, and which factor of it. One table for the spellings of PEFT,
+// Names of the tensors in LoRAs' files: which module a tensor belongs to, and which factor of it. One table for the spellings of PEFT,
 // diffusers (present and former), kohya and LyCORIS. source: diffusers' loaders, lycoris.modules
 
 /** The factor that a tensor holds, by its name in LyCORIS, or in PEFT where that has it too. */
-export type Role =
+export type FactorRole =
   | 'down'
   | 'up'
   | 'mid'
@@ -17,19 +17,19 @@ export type Role =
   | `t${1 | 2}`;
 
 /** `hada`, `lokr`: methods whose factors have the same roles. */
-export type Method = 'lora' | 'hada' | 'lokr';
+export type FactorMethod = 'lora' | 'hada' | 'lokr';
 
 export interface TensorKey {
   module: string;
-  method: Method;
-  role: Role;
+  method: FactorMethod;
+  role: FactorRole;
 }
 
-/** An adapter's name between the factor's and `weight`, as PEFT writes it before saving. */
+/** A LoRA's name between the factor's and `weight`, as PEFT writes it before saving. */
 const OWN = '(?:\\.[\\w-]+)?';
 
 /** Endings of names; those of diffusers before PEFT have the module's last part in them. */
-const ENDINGS: readonly (readonly [ending: RegExp, role: Role])[] = [
+const ENDINGS: readonly (readonly [ending: RegExp, role: FactorRole])[] = [
   [new RegExp(`\\.lora_A${OWN}\\.weight$`), 'down'],
   [new RegExp(`\\.lora_B${OWN}\\.weight$`), 'up'],
   [new RegExp(`\\.lora_B${OWN}\\.bias$`), 'diff_b'],
@@ -42,7 +42,7 @@ const ENDINGS: readonly (readonly [ending: RegExp, role: Role])[] = [
   [new RegExp(`\\.lora_magnitude_vector${OWN}$`), 'magnitude'],
   [/\.(?:diff|w_norm)$/, 'diff'],
   [/\.(?:diff_b|b_norm)$/, 'diff_b'],
-  // Norms of queries and keys, which adapters for control images store whole, by the names of the original program and of diffusers.
+  // Norms of queries and keys, which LoRAs for control images store whole, by the names of the original program and of diffusers.
   [/(?<=[._](?:query|key)_norm)\.scale$/, 'value'],
   [/(?<=\.norm_(?:added_)?[qk])\.weight$/, 'value'],
 ];
@@ -56,7 +56,7 @@ const LYCORIS = /^(.*)\.(hada|lokr)_(w[12](?:_[ab])?|t[12])$/;
 /** PEFT's wrapper around a model. */
 const WRAPPER = /^base_model\.model\./;
 
-/** Methods of other adapters, by endings of their tensors' names. */
+/** Methods of other LoRAs, by endings of their tensors' names. */
 const UNBUILT: readonly (readonly [ending: RegExp, method: string])[] = [
   [/\.(?:oft_blocks|oft_diag|oft_R(?:\.\w+)*\.weight|rescale)$/, 'OFT'],
   [/\.(?:a1|a2|b1|b2|bm1|bm2)\.weight$/, 'GLoRA'],
@@ -66,7 +66,7 @@ const UNBUILT: readonly (readonly [ending: RegExp, method: string])[] = [
   [/\.reshape_weight$/, 'a layer with other inputs'],
 ];
 
-/** Returns the parts of a tensor's name; null if it has no ending of an adapter. */
+/** Returns the parts of a tensor's name; null if it has no ending of a LoRA. */
 export function readKey(name: string): TensorKey | null {
   const key = name.replace(WRAPPER, '');
   const [, block, layer, side] = PROCESSOR.exec(key) ?? [];
@@ -80,7 +80,8 @@ export function readKey(name: string): TensorKey | null {
     return { module: `${fused}.${attention}${part}`, method: 'lora', role: end as 'down' | 'up' };
   }
   const [, module, method, role] = LYCORIS.exec(key) ?? [];
-  if (role !== undefined) return { module: module!, method: method as Method, role: role as Role };
+  if (role !== undefined)
+    return { module: module!, method: method as FactorMethod, role: role as FactorRole };
   for (const [ending, found] of ENDINGS)
     if (ending.test(key)) return { module: key.replace(ending, ''), method: 'lora', role: found };
   return null;

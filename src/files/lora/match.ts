@@ -1,11 +1,11 @@
-// Finds the tensors of a model that an adapter's modules change, by the scheme of the model's family.
+// Finds the tensors of a model that a LoRA's modules change, by the scheme of the model's family.
 
 import { withColumns } from '../checkpoint/padded-columns.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { NamedRows, Rename } from '../pipeline/file-layout.ts';
-import type { AdapterFile } from './adapter.ts';
-import { elements, isWhole, sizeOfDelta, type AdapterModule, type Delta } from './module.ts';
-import type { AdapterPart, AdapterSign, TensorShapes } from './scheme.ts';
+import type { ImageLora } from './image-lora.ts';
+import { elements, isWhole, sizeOfDelta, type ImageLoraModule, type Delta } from './module.ts';
+import type { LoraTarget, LoraSign, TensorShapes } from './scheme.ts';
 
 /** The change of one tensor by a module. */
 export interface Change {
@@ -21,18 +21,18 @@ export type Changes = ReadonlyMap<string, ReadonlyMap<string, readonly Change[]>
 
 export interface Match {
   changes: Changes;
-  /** Names of modules of which the model has none, and tensors that are no factors. */
+  /** Names of modules of which the model has none, and tensors that are not factors. */
   unmatched: readonly string[];
   /** The first module whose shape differs from the model's; null: all fit. */
   misfit: { module: string; given: readonly number[]; wanted: readonly number[] } | null;
 }
 
 /** A component's names and shapes with what its family declares of them. */
-export interface MatchedPart extends AdapterPart {
+export interface MatchedTarget extends LoraTarget {
   tensors: TensorShapes;
 }
 
-export function matchAdapter({ modules, unknown }: AdapterFile, parts: readonly MatchedPart[]): Match {
+export function matchLora({ modules, unknown }: ImageLora, parts: readonly MatchedTarget[]): Match {
   const finders = parts.map((part) => new Finder(part));
   const changes = new Map<string, Map<string, Change[]>>();
   const unmatched = [...unknown];
@@ -52,20 +52,20 @@ export function matchAdapter({ modules, unknown }: AdapterFile, parts: readonly 
 }
 
 /** The sign of the models that a file's names and shapes show, of those that are known; null: none. */
-export function signOf({ modules }: AdapterFile, signs: readonly AdapterSign[]): AdapterSign | null {
+export function signOf({ modules }: ImageLora, signs: readonly LoraSign[]): LoraSign | null {
   const ordered = signs.toSorted((a, b) => vagueness(a) - vagueness(b));
   return ordered.find((sign) => isShown(sign, modules)) ?? null;
 }
 
 /** Names that only one family has say more than sizes. */
-function vagueness({ isVague, columns, rows, width, last }: AdapterSign): number {
+function vagueness({ isVague, columns, rows, width, last }: LoraSign): number {
   if (isVague) return 2;
   return [columns, rows, width, last].every((size) => size === undefined) ? 0 : 1;
 }
 
 function isShown(
-  { module, columns, rows, width, last }: AdapterSign,
-  modules: readonly AdapterModule[],
+  { module, columns, rows, width, last }: LoraSign,
+  modules: readonly ImageLoraModule[],
 ): boolean {
   const found = modules.filter(({ name, weight }) => {
     if (!module.test(name)) return false;
@@ -89,19 +89,19 @@ interface Found {
 
 /** Finds modules of one component by all spellings of their names. */
 class Finder {
-  readonly #part: MatchedPart;
-  readonly #others: ReturnType<NonNullable<AdapterPart['others']>>;
+  readonly #part: MatchedTarget;
+  readonly #others: ReturnType<NonNullable<LoraTarget['others']>>;
   /** Modules by their names with underscores in place of dots. */
   readonly #flat: ReadonlyMap<string, string>;
 
-  constructor(part: MatchedPart) {
+  constructor(part: MatchedTarget) {
     this.#part = part;
     this.#others = part.others?.(part.tensors) ?? [];
     const modules = [...part.tensors.keys()].map((name) => name.replace(/\.(weight|bias)$/, ''));
     this.#flat = new Map(modules.map((module) => [module.replaceAll('.', '_'), module]));
   }
 
-  find(module: AdapterModule): Found | null {
+  find(module: ImageLoraModule): Found | null {
     const deltas = (
       [
         ['weight', module.weight],

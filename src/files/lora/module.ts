@@ -1,4 +1,4 @@
-// A module of an adapter's file: what it adds to one weight of a model, as the factors that the file stores.
+// A module of a LoRA's file: what it adds to one weight of a model, as the factors that the file stores.
 
 import type { TensorEntry } from '../tensors/safetensors.ts';
 
@@ -32,7 +32,7 @@ export interface Delta {
   replaces?: true;
 }
 
-export interface AdapterModule {
+export interface ImageLoraModule {
   /** The module's name as the file has it, without the ending that names the factor. */
   name: string;
   /** Added to the weight; null: only the bias changes. */

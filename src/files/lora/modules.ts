@@ -1,25 +1,25 @@
-// Modules of an adapter's file: tensors are gathered by the module that they belong to, and the shapes of a module's factors are checked
+// Modules of a LoRA's file: tensors are gathered by the module that they belong to, and the shapes of a module's factors are checked
 // against each other.
 
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
-import { readKey, unbuiltMethod, type Method, type Role } from './keys.ts';
-import { elements, sizeOf, type AdapterModule, type Delta, type Factor } from './module.ts';
+import { readKey, unbuiltMethod, type FactorMethod, type FactorRole } from './keys.ts';
+import { elements, sizeOf, type ImageLoraModule, type Delta, type Factor } from './module.ts';
 
 /** Factor on a module's delta, where the file's settings state one; null: they do not, and the rank's own is 1. */
 export type StatedScale = (module: string, rank: number) => number | null;
 
 export interface ReadModules {
-  modules: AdapterModule[];
+  modules: ImageLoraModule[];
   /** Names of tensors that no factor is named like. */
   unknown: string[];
 }
 
-type Tensors = Partial<Record<Role, TensorEntry>>;
+type Tensors = Partial<Record<FactorRole, TensorEntry>>;
 
 interface Gathered {
   name: string;
-  method: Method;
+  method: FactorMethod;
   tensors: Tensors;
 }
 
@@ -74,7 +74,7 @@ function refuseMethod(path: string, name: string): void {
   const method = unbuiltMethod(name);
   if (method === null) return;
   throw unsupported(
-    `${path}: tensor ${name} is of ${method}, which is not built; LoRA, LoCon, LoHa, LoKr and DoRA are: merge the adapter into its model, or choose one of those`,
+    `${path}: tensor ${name} is of ${method}, which is not built; LoRA, LoCon, LoHa, LoKr and DoRA are: merge the LoRA into its model, or choose one of those`,
     name,
   );
 }
@@ -84,7 +84,7 @@ function moduleOf(
   { name, method, tensors }: Gathered,
   alphas: ReadonlyMap<string, number>,
   stated: StatedScale,
-): AdapterModule {
+): ImageLoraModule {
   const { alpha, diff, diff_b: biasDiff, value, magnitude = null } = tensors;
   const low = method === 'lora' ? shapes.lora() : method === 'hada' ? shapes.hadamard() : shapes.kronecker();
   if (value && (low || diff)) throw shapes.broken(value, 'is a whole weight beside what is added to it');
@@ -186,8 +186,8 @@ class Shapes {
 
   /** `isTransposed`: in Tucker's form of LoHa and LoKr the first factor is [rank, rows]. */
   #product(
-    left: Role,
-    right: Role,
+    left: FactorRole,
+    right: FactorRole,
     mid: TensorEntry | undefined,
     isTransposed: boolean,
   ): { factor: Factor; rank: number } {
@@ -221,7 +221,7 @@ export function wrongAlpha(path: string, name: string, found: string): EngineErr
 
 function broken(path: string, name: string, problem: string): EngineError {
   return badCheckpoint(
-    `${path}: tensor ${name.slice(0, 256)} ${problem}: take the file from where the adapter was published`,
+    `${path}: tensor ${name.slice(0, 256)} ${problem}: take the file from where the LoRA was published`,
     name,
   );
 }

@@ -1,4 +1,4 @@
-// Declarations of the names that adapters' files give to the modules of a pipeline's components. A family declares its scheme as a value;
+// Declarations of the names that LoRAs' files give to the modules of a pipeline's components. A family declares its scheme as a value;
 // match.ts reads files by it.
 
 import type { Rename } from '../pipeline/file-layout.ts';
@@ -13,21 +13,21 @@ export interface OtherNames {
   words: readonly string[];
 }
 
-export interface AdapterPart {
+export interface LoraTarget {
   /** Name of the component in model_index.json. */
   component: string;
   /** Texts before names that join their parts by dots; '': none. Longer ones come first. */
   dotted: readonly string[];
   /** Texts before names that join their parts by underscores, as kohya's programs write them. */
   flat: readonly string[];
-  /** The layer that reads the component's inputs, of which an adapter may know the first columns only; left out: none is so. */
+  /** The layer that reads the component's inputs, of which a LoRA may know the first columns only; left out: none is so. */
   input?: string;
   /** `tensors`: those of the component. */
   others?(tensors: TensorShapes): readonly OtherNames[];
 }
 
-/** Names and widths that only adapters of one family of models have. */
-export interface AdapterSign {
+/** Names and widths that only LoRAs of one family of models have. */
+export interface LoraSign {
   /** The models, for messages. */
   models: string;
   /** Matches names of modules, with dots or underscores between their parts. */
@@ -44,7 +44,7 @@ export interface AdapterSign {
   isVague?: true;
 }
 
-export interface AdapterScheme {
-  parts: readonly AdapterPart[];
-  signs: readonly AdapterSign[];
+export interface LoraScheme {
+  parts: readonly LoraTarget[];
+  signs: readonly LoraSign[];
 }

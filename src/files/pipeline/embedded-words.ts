@@ -94,7 +94,7 @@ function fileIn(path: string, names: readonly string[]): string {
 
 function otherFile(path: string, names: readonly string[]): EngineError {
   return unsupported(
-    `${path} is no textual inversion: it has ${names.length} tensors${names.length > 0 ? `, such as ${names[0]!.slice(0, 128)}` : ''}, and one with the rows of a word is needed, or ${ENCODERS.join(' and ')}`,
+    `${path} is not a textual inversion: it has ${names.length} tensors${names.length > 0 ? `, such as ${names[0]!.slice(0, 128)}` : ''}, and one with the rows of a word is needed, or ${ENCODERS.join(' and ')}`,
     PATH,
   );
 }

@@ -1,4 +1,4 @@
-// Refusals of files that hold no model which can be opened, by the names of their tensors: models that are not built in, adapters, and
+// Refusals of files that hold no model which can be opened, by the names of their tensors: models that are not built in, LoRAs, and
 // components without a denoiser.
 
 import { option, say, type Prose } from '../message.ts';
@@ -7,7 +7,7 @@ import { findPart } from './file-parts.ts';
 import type { FileTensor } from './float8-tensors.ts';
 import type { KnownPipelines } from './pipeline-classes.ts';
 
-/** Names of adapters' tensors: kohya's, PEFT's and diffusers', LyCORIS'. */
+/** Names of LoRAs' tensors: kohya's, PEFT's and diffusers', LyCORIS'. */
 const ADAPTER =
   /\.(lora_(up|down|mid)|lora_[AB](\.\w+)?|hada_w[12]_[ab]|lokr_w[12](_[ab])?|dora_scale|oft_blocks|alpha)(\.weight)?$/;
 /** Tensors of an embedding that stands for words. */
@@ -17,7 +17,7 @@ const LANGUAGE_MODEL = /^(token_embd|v\.patch_embd|enc\.output_norm)\./;
 
 /**
  * Tensors of language models in the names of transformers; a shard may hold only layers. Text encoders of CLIP and T5 have other names, and
- * adapters have endings of their own.
+ * LoRAs have endings of their own.
  */
 const TRANSFORMERS_MODEL =
   /(^|\.)layers\.\d+\.(input_layernorm|self_attn\.o_proj)\.weight$|^((\w+\.)*(model|language_model)\.)?embed_tokens\.weight$|^(transformer\.wte|gpt_neox\.embed_in|(\w+\.)?embeddings\.word_embeddings|lm_head)\.weight$/;
@@ -44,7 +44,7 @@ function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known
   if (unbuilt !== undefined)
     return `is ${unbuilt.holds}, which is not built in: this version runs ${namesOfFamilies(known)}`;
   if (names.some((name) => ADAPTER.test(name)))
-    return say`is an adapter (LoRA) and not a model: give the model that it was trained for, and this with ${option('loraPath')}`;
+    return say`is a LoRA and not a model: give the model that it was trained for, and this with ${option('loraPath')}`;
   if (names.length <= 2 && names.every((name) => INVERSION.test(name)))
     return say`is a textual inversion, which stands for words, and not a model: give the model that it was trained for, and this with ${option('textualInversionPath')}`;
   const component = componentOf(tensors, known);

@@ -57,6 +57,6 @@ export function unknownComponent(name: string, names: readonly string[]): Engine
     const message = say`${option(param)} is not for this pipeline: ${has}`;
     return badRequest(message, param);
   }
-  const message = `componentPaths names ${name}, which is no component of this pipeline: ${has}`;
+  const message = `componentPaths names ${name}, which is not a component of this pipeline: ${has}`;
   return badRequest(message, 'componentPaths');
 }

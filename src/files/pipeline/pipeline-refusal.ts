@@ -43,7 +43,7 @@ export function refuseFolder(
   if (has(/^(pytorch_lora_weights\.safetensors|adapter_config\.json)$/) !== undefined) {
     throw refusal(
       path,
-      say`is a LoRA adapter, not a model: give the model that it was trained for, and this with ${option('loraPath')}`,
+      say`is a LoRA, not a model: give the model that it was trained for, and this with ${option('loraPath')}`,
     );
   }
   const files = names.filter((name) => /\.safetensors$/i.test(name));

@@ -34,7 +34,7 @@ export interface Pipeline {
   settings: Readonly<Record<string, unknown>>;
   /** Words of prompts with embeddings of their own; left out: none. */
   words?: readonly EmbeddedWord[];
-  /** The layer that an adapter widens; left out: none. */
+  /** The layer that a LoRA widens; left out: none. */
   widened?: WidenedLayer;
   /** Remarks for the user about its files. */
   notes: readonly string[];
@@ -45,7 +45,7 @@ export interface WidenedLayer {
   component: string;
   tensor: string;
   columns: number;
-  /** Name of the adapter. */
+  /** Name of the LoRA. */
   by: string;
 }
 

@@ -94,7 +94,7 @@ export class MistralFormat {
     return `<s>${turns.map(write).join('')}`;
   }
 
-  /** Spaces behind an answer without reasoning are no part of it. */
+  /** Spaces behind an answer without reasoning are not part of it. */
   #said({ parts }: MistralTurn): string {
     const shown = parts.filter(({ type }) => this.#thinks || type !== 'thinking');
     const thinks = shown.some(({ type }) => type === 'thinking');

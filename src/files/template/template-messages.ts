@@ -177,7 +177,7 @@ function preparedCall(call: TemplateToolCall, { argumentsAsText }: TemplateTrait
   return { ...call, function: { ...called, arguments: shown } };
 }
 
-/** `read`: the object; what is no JSON of one stays text, as the model wrote it. A call without arguments has an empty text for some clients. */
+/** `read`: the object; what is not JSON of one stays text, as the model wrote it. A call without arguments has an empty text for some clients. */
 function argumentsOf(given: string | Record<string, unknown> = {}): {
   text: string;
   read: string | Record<string, unknown>;

@@ -69,7 +69,7 @@ export interface CodedReader {
   rearrange?<Entry extends Stored>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry>;
   /** Whether a tensor describes others; its bytes are read before them. */
   isStatement?(tensor: Header): boolean;
-  /** The module of a tensor of codes; null: the tensor is no codes. */
+  /** The module of a tensor of codes; null: the tensor is not codes. */
   moduleOf(tensor: Header): string | null;
   /** Throws bad_checkpoint for tensors that do not fit one another, unsupported for those that are not read. */
   read<Entry extends Stored>(

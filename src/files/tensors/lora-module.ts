@@ -1,4 +1,4 @@
-// One module of a low-rank adapter, whatever file it stands in.
+// One module of a LoRA, whatever file it stands in.
 
 import type { TensorEntry } from './safetensors.ts';
 

@@ -76,10 +76,10 @@ export function blockValues(name: GgufTypeName): number {
   return TYPES[name].block;
 }
 
-/** A number that is no type, for messages. */
+/** A number that is not a type, for messages. */
 export function unknownType(id: number): string {
   const removed = REMOVED.get(id);
-  return removed === undefined ? `${id}, which is no known type` : `${removed}, which ggml has removed`;
+  return removed === undefined ? `${id}, which is not a known type` : `${removed}, which ggml has removed`;
 }
 
 /** Types whose weights are never computed: grid tables, ternary codes, intermediates of other programs, integers. */

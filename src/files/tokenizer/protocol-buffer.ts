@@ -13,7 +13,7 @@ export interface Field {
 const WIRE = { varint: 0, eight: 1, bytes: 2, four: 5 };
 const MOST_VARINT_BYTES = 10;
 
-/** Returns the fields in their order. `file`: for messages. Throws bad_checkpoint where the bytes are no message. */
+/** Returns the fields in their order. `file`: for messages. Throws bad_checkpoint where the bytes are not a message. */
 export function fieldsOf(bytes: Uint8Array, file: string): Field[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const fields: Field[] = [];

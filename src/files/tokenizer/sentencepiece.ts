@@ -104,7 +104,7 @@ function sentinelsOf({ extra_ids: count = SENTINELS }: Readonly<Record<string, u
   );
 }
 
-/** Pieces that are no text, those that users defined, and the sentinels. */
+/** Pieces that are not text, those that users defined, and the sentinels. */
 function addedTokens(pieces: readonly Piece[], sentinels: readonly string[]): object[] {
   const own = pieces.flatMap(({ text, kind }, id) => {
     const isText = kind === CUT.userDefined;

@@ -111,7 +111,7 @@ function byteLevelBytes(token: string): Uint8Array {
 
 /**
  * DeepSeek Coder's added token ö is matched as that letter, but is also the stand-in of a byte. Python's library decodes it to U+FFFD;
- * here, as in llama.cpp, an added token whose bytes are no UTF-8 stands for its own text.
+ * here, as in llama.cpp, an added token whose bytes are not UTF-8 stands for its own text.
  */
 function addedByteLevelBytes(token: string): Uint8Array {
   const bytes = byteLevelBytes(token);

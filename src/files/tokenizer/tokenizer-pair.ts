@@ -52,7 +52,7 @@ function clip(config: Record<string, unknown>, vocab: Record<string, number>): T
     const id = typeof token === 'string' && Object.hasOwn(vocab, token) ? vocab[token] : undefined;
     if (id !== undefined) return [String(token), id];
     throw badCheckpoint(
-      `CLIP's tokenizer puts bos_token and eos_token around each text, and ${JSON.stringify(token ?? null)} is no token of vocab.json: name both in tokenizer_config.json`,
+      `CLIP's tokenizer puts bos_token and eos_token around each text, and ${JSON.stringify(token ?? null)} is not a token of vocab.json: name both in tokenizer_config.json`,
       'tokenizer_config.json',
     );
   };

@@ -7,17 +7,17 @@ import { codePoints, union, type CodePoints, complement, EVERY_CHARACTER } from 
 
 export interface Definition {
   name: string;
-  alternatives: Term[][];
+  alternatives: EbnfTerm[][];
   line: number;
 }
 
-export type Term =
+export type EbnfTerm =
   | { kind: 'text'; text: string }
   | { kind: 'set'; set: CodePoints }
   | { kind: 'reference'; name: string; line: number }
-  | { kind: 'group'; alternatives: Term[][] }
-  | { kind: 'repeat'; term: Term; min: number; max: number }
-  | { kind: 'difference'; term: Term; but: Term; line: number };
+  | { kind: 'group'; alternatives: EbnfTerm[][] }
+  | { kind: 'repeat'; term: EbnfTerm; min: number; max: number }
+  | { kind: 'difference'; term: EbnfTerm; but: EbnfTerm; line: number };
 
 const NAME = /[A-Za-z_][\w.-]*(?<!-)/y;
 /** Most groups inside each other. */
@@ -50,16 +50,16 @@ export function readDefinitions(text: string): Definition[] {
   return definitions;
 }
 
-function readAlternatives(reader: Reader, depth: number): Term[][] {
+function readAlternatives(reader: Reader, depth: number): EbnfTerm[][] {
   if (depth > DEEPEST) fail(reader, `groups are over ${DEEPEST} deep`, 'make it flatter');
-  const alternatives: Term[][] = [];
+  const alternatives: EbnfTerm[][] = [];
   do alternatives.push(readSequence(reader, depth));
   while (takes(reader, '|'));
   return alternatives;
 }
 
-function readSequence(reader: Reader, depth: number): Term[] {
-  const terms: Term[] = [];
+function readSequence(reader: Reader, depth: number): EbnfTerm[] {
+  const terms: EbnfTerm[] = [];
   for (;;) {
     skip(reader);
     if (reader.at >= reader.text.length || '|);'.includes(reader.text[reader.at]!) || definesNext(reader))
@@ -74,7 +74,7 @@ function readSequence(reader: Reader, depth: number): Term[] {
   }
 }
 
-function readRepeated(reader: Reader, depth: number): Term {
+function readRepeated(reader: Reader, depth: number): EbnfTerm {
   let term = readTerm(reader, depth);
   for (;;) {
     const bounds = readBounds(reader);
@@ -101,7 +101,7 @@ function readBounds(reader: Reader): { min: number; max: number } | null {
   return { min, max };
 }
 
-function readTerm(reader: Reader, depth: number): Term {
+function readTerm(reader: Reader, depth: number): EbnfTerm {
   const line = lineOf(reader);
   const next = reader.text[reader.at]!;
   if (next === '"' || next === "'") return { kind: 'text', text: readQuoted(reader) };
@@ -170,7 +170,7 @@ function readCharacter(reader: Reader): string {
     if (/[A-Za-z1-9]/.test(letter) && ESCAPES[letter] === undefined)
       fail(
         reader,
-        `\\${letter} is no escape`,
+        `\\${letter} is not an escape`,
         'they are \\n \\r \\t \\xHH \\uHHHH and a \\ before punctuation',
       );
     return ESCAPES[letter] ?? letter;
@@ -190,7 +190,7 @@ function readCode(reader: Reader): number {
 
 function fromCode(reader: Reader, code: number): string {
   if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-    fail(reader, `U+${code.toString(16)} is no character`, 'use those of Unicode');
+    fail(reader, `U+${code.toString(16)} is not a character`, 'use those of Unicode');
   return String.fromCodePoint(code);
 }
 

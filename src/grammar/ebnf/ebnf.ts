@@ -5,7 +5,7 @@ import { GrammarError } from '../bounds/grammar-error.ts';
 import { characters } from '../automata/expression.ts';
 import { complementOf, intersect, limits, type Dfa } from '../automata/dfa.ts';
 import { determinize } from '../automata/determinize.ts';
-import { readDefinitions, type Definition, type Term } from './ebnf-parser.ts';
+import { readDefinitions, type Definition, type EbnfTerm } from './ebnf-parser.ts';
 import { choice, reference, regular, repeat, scope, sequence, text, type Rule } from '../rules/rule.ts';
 
 const START = 'root';
@@ -35,25 +35,25 @@ export function ruleOfEbnf(grammar: string): Rule {
  * many readings and matches the same texts.
  */
 function ruleOf({ name, alternatives, line }: Definition, names: ReadonlySet<string>): Rule {
-  const isSelf = (term: Term | undefined): boolean => term?.kind === 'reference' && term.name === name;
+  const isSelf = (term: EbnfTerm | undefined): boolean => term?.kind === 'reference' && term.name === name;
   const rests = alternatives.filter(([first]) => isSelf(first)).map((terms) => terms.slice(1));
   const bases = alternatives.filter(([first]) => !isSelf(first)).map((terms) => sequenceOf(terms, names));
   if (rests.length === 0) return choice(...bases);
   if (bases.length === 0)
     throw at(line, `the rule ${name} always begins with itself`, 'give it an alternative that does not');
   const base = choice(...bases);
-  const restOf = (terms: Term[]): Rule =>
+  const restOf = (terms: EbnfTerm[]): Rule =>
     isSelf(terms.at(-1)) ? sequence(sequenceOf(terms.slice(0, -1), names), base) : sequenceOf(terms, names);
   const rest = rests.filter((terms) => terms.length > 0).map(restOf);
   return sequence(base, repeat(choice(...rest), 0));
 }
 
-function sequenceOf(terms: Term[], names: ReadonlySet<string>): Rule {
+function sequenceOf(terms: EbnfTerm[], names: ReadonlySet<string>): Rule {
   const rules = terms.map((term) => termOf(term, names));
   return rules.length === 1 ? rules[0]! : sequence(...rules);
 }
 
-function termOf(term: Term, names: ReadonlySet<string>): Rule {
+function termOf(term: EbnfTerm, names: ReadonlySet<string>): Rule {
   switch (term.kind) {
     case 'text':
       return text(term.text);
@@ -77,7 +77,7 @@ function termOf(term: Term, names: ReadonlySet<string>): Rule {
 }
 
 /** The DFA of a term; null where it refers to other rules. */
-function dfaOfTerm(term: Term, names: ReadonlySet<string>): Dfa | null {
+function dfaOfTerm(term: EbnfTerm, names: ReadonlySet<string>): Dfa | null {
   const rule = termOf(term, names);
   if (rule.type === 'regular') return rule.dfa; // a set, which has no length bound
   return rule.type === 'text' ? determinize(characters(rule.text), limits()) : null;

@@ -6,7 +6,7 @@ import {
   DecoderStates,
   type ByteDecoder,
   type Row,
-  type Target,
+  type DecoderTarget,
   type TextEncoding,
 } from './decoder-states.ts';
 import { NO_CLASS, type Dfa } from '../automata/dfa-table.ts';
@@ -42,9 +42,9 @@ function utf8Row(states: DecoderStates): Row {
 }
 
 /** The state before the last `count` bytes of the characters from `base` on; each byte holds 6 bits. */
-function continuation(states: DecoderStates, count: number, base: number): Target {
+function continuation(states: DecoderStates, count: number, base: number): DecoderTarget {
   const size = 64 ** count;
-  const build = (): Target =>
+  const build = (): DecoderTarget =>
     states.state(
       Array.from({ length: 64 }, (_, i) => {
         const from = base + (i * size) / 64;
@@ -57,7 +57,7 @@ function continuation(states: DecoderStates, count: number, base: number): Targe
 }
 
 /** State like `continuation`, without characters below `least`, which have a shorter encoding, and above the last code point. */
-function afterLeadByte(states: DecoderStates, count: number, base: number, least: number): Target {
+function afterLeadByte(states: DecoderStates, count: number, base: number, least: number): DecoderTarget {
   const size = 64 ** (count - 1);
   const last = base + 64 * size - 1;
   if (states.isUniform(base, last)) {

@@ -19,8 +19,8 @@ export interface ByteDecoder {
 }
 
 /** Target of a byte. 0: no character; > 0: a state; < 0: the end of a character of class -1 - target. */
-export type Target = number;
-export type Row = (readonly [byte: number, to: Target])[];
+export type DecoderTarget = number;
+export type Row = (readonly [byte: number, to: DecoderTarget])[];
 
 /** The states of a decoder while it is built; states with equal rows are one. */
 export class DecoderStates {
@@ -28,8 +28,8 @@ export class DecoderStates {
   readonly #available: Uint8Array;
   /** Row 0 is the start, which is set last. */
   readonly #rows: Row[] = [[]];
-  readonly #indices = new Map<string, Target>();
-  readonly #shared = new Map<string, Target>();
+  readonly #indices = new Map<string, DecoderTarget>();
+  readonly #shared = new Map<string, DecoderTarget>();
 
   constructor(text: Dfa, available: Uint8Array) {
     this.#text = text;
@@ -37,7 +37,7 @@ export class DecoderStates {
   }
 
   /** The state with these transitions; 0 where none of them leads to a character. */
-  state(entries: Row): Target {
+  state(entries: Row): DecoderTarget {
     const row = this.#possible(entries);
     if (row.length === 0) return 0;
     const key = row.join(';');
@@ -47,7 +47,7 @@ export class DecoderStates {
   }
 
   /** Calls `make` once for each key. */
-  once(key: string, make: () => Target): Target {
+  once(key: string, make: () => DecoderTarget): DecoderTarget {
     let found = this.#shared.get(key);
     if (found === undefined) this.#shared.set(key, (found = make()));
     return found;
@@ -63,7 +63,7 @@ export class DecoderStates {
   }
 
   /** The end of the character `code`. */
-  end(code: number): Target {
+  end(code: number): DecoderTarget {
     const of = this.classAt(code);
     return of === NO_CLASS ? 0 : -1 - of;
   }

@@ -1,6 +1,6 @@
 // The escapes of JSON strings as states of a byte decoder: \n and the like, \uXXXX, and surrogate pairs \uXXXX\uXXXX.
 
-import type { DecoderStates, Row, Target, TextEncoding } from './decoder-states.ts';
+import type { DecoderStates, Row, DecoderTarget, TextEncoding } from './decoder-states.ts';
 
 const SHORT_ESCAPES: Record<string, string> = {
   b: '\b',
@@ -25,7 +25,7 @@ const firstOfHigh = (unit: number): number => 0x10000 + (unit - 0xd800) * PAIRS_
 /** A number written in hexadecimal digits. */
 interface HexNumber {
   /** Target after a complete number. */
-  end: (value: number) => Target;
+  end: (value: number) => DecoderTarget;
   /** A key that is equal for ranges that lead to equal states; null: the range must be split. */
   uniform: (from: number, to: number) => string | null;
 }
@@ -43,7 +43,7 @@ export class JsonEscapes {
   }
 
   /** The state after a backslash. */
-  afterBackslash(encoding: TextEncoding): Target {
+  afterBackslash(encoding: TextEncoding): DecoderTarget {
     const row: Row = Object.entries(SHORT_ESCAPES).map(([letter, code]) => [
       letter.charCodeAt(0),
       this.#states.end(code.charCodeAt(0)),
@@ -54,10 +54,10 @@ export class JsonEscapes {
   }
 
   /** The state before `digits` hexadecimal digits of a number from `base` on. */
-  #hex(digits: number, base: number, number: HexNumber): Target {
+  #hex(digits: number, base: number, number: HexNumber): DecoderTarget {
     const size = 16 ** digits;
     const key = number.uniform(base, base + size - 1);
-    const build = (): Target =>
+    const build = (): DecoderTarget =>
       this.#states.state(
         Array.from(HEX_DIGITS, (digit) => {
           const from = base + (Number.parseInt(digit, 16) * size) / 16;
@@ -68,7 +68,7 @@ export class JsonEscapes {
   }
 
   /** Target after the first UTF-16 unit of an escape. */
-  #endOfUnit(value: number): Target {
+  #endOfUnit(value: number): DecoderTarget {
     if (!isHigh(value)) return isLow(value) ? 0 : this.#states.end(value);
     const base = firstOfHigh(value);
     if (!this.#states.isUniform(base, base + PAIRS_PER_HIGH - 1)) return this.#lowSurrogate(base);
@@ -86,7 +86,7 @@ export class JsonEscapes {
   }
 
   /** The state before the escape of a low surrogate; its characters are those from `base` on. */
-  #lowSurrogate(base: number): Target {
+  #lowSurrogate(base: number): DecoderTarget {
     const states = this.#states;
     const code = (value: number): number => base + value - 0xdc00;
     const digits = this.#hex(4, 0, {
@@ -101,8 +101,8 @@ export class JsonEscapes {
   }
 
   /** \u00xx, in lower case, for the control characters without a shorter escape. */
-  #controlEscape(): Target {
-    const second = (from: number): Target =>
+  #controlEscape(): DecoderTarget {
+    const second = (from: number): DecoderTarget =>
       this.#states.state(
         Array.from('0123456789abcdef', (digit, i) => {
           const code = from + i;

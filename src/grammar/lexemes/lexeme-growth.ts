@@ -13,7 +13,7 @@ export function isEndless(lexeme: Lexeme, packed: number): boolean {
   if (endless === undefined) found.set(lexeme, (endless = endlessStates(lexeme)));
   const state = Math.floor(packed / decoderStates);
   if (packed % decoderStates === 0) return endless[state] === 1;
-  // The character that is begun leads to some of these states; a quote that ends the lexeme is no part of a character.
+  // The character that is begun leads to some of these states; a quote that ends the lexeme is not part of a character.
   const row = next.subarray(state * classCount, (state + 1) * classCount - Number(quoted));
   return row.every((to) => to < 0 || endless[to] === 1);
 }

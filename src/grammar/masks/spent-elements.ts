@@ -1,13 +1,13 @@
 // The places of the vocabulary's trie after which an element can only become equal to one before it.
 
-import type { DistinctElements, ElementAutomaton } from '../stacks/distinct-elements.ts';
+import type { DistinctElements, DistinctAutomaton } from '../stacks/distinct-elements.ts';
 import type { ElementSymbol, StackArena } from '../stacks/graph-stack.ts';
 import type { Trie } from './trie.ts';
 import { bytesTowards } from '../json/value-prefix.ts';
 
 /** Nodes of the trie, below `from`, after whose bytes no other value remains; the subtrees of all of them are without a match. */
 export function spentNodes(
-  elements: DistinctElements<ElementAutomaton>,
+  elements: DistinctElements<DistinctAutomaton>,
   { element, arena }: { element: ElementSymbol; arena: StackArena },
   trie: Trie,
   from: number,

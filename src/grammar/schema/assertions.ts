@@ -260,7 +260,11 @@ function refuseForeignKeywords(reader: KeywordReader): void {
   }
   for (const keyword of ['$recursiveRef', 'divisibleBy', 'disallow', 'extends']) {
     if (reader.has(keyword)) {
-      reader.refuse(keyword, `${keyword} is no keyword of draft 2020-12`, 'write what takes its place there');
+      reader.refuse(
+        keyword,
+        `${keyword} is not a keyword of draft 2020-12`,
+        'write what takes its place there',
+      );
     }
   }
 }

@@ -33,7 +33,7 @@ export interface SchemaNode {
 }
 
 /** The target of a reference, and the dynamic anchor by which it was named, if it was. */
-export interface Target {
+export interface RefTarget {
   target: SchemaNode;
   anchor: string | null;
 }
@@ -74,7 +74,7 @@ export class SchemaDocument {
   }
 
   /** The target of `$ref` or `$dynamicRef` by the lexical scope alone. Throws bad_request. */
-  resolve(node: SchemaNode, keyword: string): Target {
+  resolve(node: SchemaNode, keyword: string): RefTarget {
     const reference = (node.value as SchemaObject)[keyword];
     const at = `${node.path}/${keyword}`;
     if (typeof reference !== 'string') {
@@ -154,7 +154,7 @@ export class SchemaDocument {
   #dialectOf(value: SchemaObject, at: string): Draft | null {
     const dialect = value['$schema'];
     if (dialect === undefined) return null;
-    const why = `${describe(dialect)} is no draft of JSON Schema known here`;
+    const why = `${describe(dialect)} is not a draft of JSON Schema known here`;
     return draftOf(dialect) ?? this.#refuseAt(`${at}/$schema`, why, 'use draft 2020-12');
   }
 

@@ -58,7 +58,7 @@ export function readSchema(at: Subschema, context: Context): KeywordReader {
     },
     names: (keyword, held) => {
       if (held === undefined) return read(keyword, 'a list of names', isNames);
-      return isNames(held) ? held : refuse(keyword, `${describe(held)} is no list of names`, 'correct it');
+      return isNames(held) ? held : refuse(keyword, `${describe(held)} is not a list of names`, 'correct it');
     },
     term: (...keys) => context.enter(document.child(node, ...keys), dynamic),
   };

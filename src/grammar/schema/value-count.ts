@@ -105,7 +105,7 @@ function stringCount({ strings, longest }: Shape): ValueCount {
 }
 
 function arrayCount(shape: ArrayShape, count: Count, context: Context): ValueCount {
-  // The elements of arrays with further conditions are no terms that are known to be inhabited.
+  // The elements of arrays with further conditions are not terms that are known to be inhabited.
   if (needsAutomaton(shape)) {
     const differing = differingElements(shape, context);
     if (differing === null)

@@ -10,7 +10,7 @@ import { UsedValues } from '../json/used-values.ts';
 import { mayBecome } from '../json/value-prefix.ts';
 
 /** The automaton of an element. */
-export interface ElementAutomaton extends SearchedAutomaton {
+export interface DistinctAutomaton extends SearchedAutomaton {
   readonly bytes: number;
   start(): ParserState;
   /** Whether infinitely many texts complete a state; false also for a few states where they do. */
@@ -24,7 +24,7 @@ interface Started<A> {
   state: ParserState;
 }
 
-export class DistinctElements<A extends ElementAutomaton> {
+export class DistinctElements<A extends DistinctAutomaton> {
   readonly #grammar: CompiledGrammar;
   readonly #create: (start: number) => A;
   /** By the element's node. */

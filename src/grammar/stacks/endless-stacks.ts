@@ -1,4 +1,4 @@
-// Which stacks infinitely many texts can complete. Where an element must differ from finitely many others, such a stack is no dead end.
+// Which stacks infinitely many texts can complete. Where an element must differ from finitely many others, such a stack is not a dead end.
 
 import * as arrays from '../json/array-state.ts';
 import type { ArrayNode, CompiledGrammar, DistinctNode, ObjectNode } from '../rules/compiled-grammar.ts';

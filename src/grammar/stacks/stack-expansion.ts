@@ -1,6 +1,6 @@
-// The predictions of the pushdown automaton: the stacks that a stack stands for whose top symbol is no terminal, without taking a byte.
+// The predictions of the pushdown automaton: the stacks that a stack stands for whose top symbol is not a terminal, without taking a byte.
 
-import type { DistinctElements, ElementAutomaton } from './distinct-elements.ts';
+import type { DistinctElements, DistinctAutomaton } from './distinct-elements.ts';
 import * as arrays from '../json/array-state.ts';
 import type {
   ArrayNode,
@@ -26,9 +26,9 @@ import type { PropertyNames } from '../json/property-names.ts';
 export class StackExpansion {
   readonly #grammar: CompiledGrammar;
   readonly #names: PropertyNames;
-  readonly #elements: DistinctElements<ElementAutomaton>;
+  readonly #elements: DistinctElements<DistinctAutomaton>;
 
-  constructor(grammar: CompiledGrammar, names: PropertyNames, elements: DistinctElements<ElementAutomaton>) {
+  constructor(grammar: CompiledGrammar, names: PropertyNames, elements: DistinctElements<DistinctAutomaton>) {
     this.#grammar = grammar;
     this.#names = names;
     this.#elements = elements;
@@ -146,7 +146,7 @@ export class StackExpansion {
     return found;
   }
 
-  /** The rest of the object after a complete name that is no known one; null: the object has the name already. */
+  /** The rest of the object after a complete name that is not a known one; null: the object has the name already. */
   afterName(below: StackEntry, name: NameSymbol, spelled: string): StackEntry | null {
     if (name.used.others[name.group]?.includes(spelled)) return null;
     const { arena } = below;

@@ -69,7 +69,7 @@ export function quickStopTables(patterns: readonly string[]): StopTable[] | null
   }
 }
 
-/** The tables of patterns. Throws bad_request for a pattern that is no regular expression, or too large. */
+/** The tables of patterns. Throws bad_request for a pattern that is not a regular expression, or too large. */
 export function stopTables(patterns: readonly string[]): StopTable[] {
   return tablesOf(patterns, MOST_STATES, (pattern, param) => {
     const together = patterns.length > 1 ? ', with those before it' : '';

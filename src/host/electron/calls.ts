@@ -11,7 +11,7 @@ type CallMessage =
   | { type: 'call'; id: number; name: string; given: readonly unknown[] }
   | { type: 'result'; id: number; value: unknown; error: WireError | null };
 
-export class Calls<Theirs extends Methods<Theirs>> {
+export class WireCalls<Theirs extends Methods<Theirs>> {
   readonly #port: Port;
   readonly #answers: Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
   readonly #pending = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();

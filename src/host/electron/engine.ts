@@ -5,7 +5,7 @@ import type { MessagePortMain } from 'electron';
 import type { Port } from '../../engine/platform/port.ts';
 import { fromWire, type WireError } from '../../engine/platform/wire-error.ts';
 import { EngineError } from '../../files/error.ts';
-import { Calls } from './calls.ts';
+import { WireCalls } from './calls.ts';
 import { makePorts, onQuit, openEnginePage, unlessQuitting, type EnginePage } from './electron.ts';
 import { ModelFiles } from './model-files.ts';
 import { ServedFiles } from './served-files.ts';
@@ -22,7 +22,7 @@ export interface Thread {
   /** Port of the worker's model. */
   readonly port: Port;
   readonly files: ModelFiles;
-  readonly worker: Calls<WorkerAnswers>;
+  readonly worker: WireCalls<WorkerAnswers>;
   /** Set once the worker or its window has ended: why, and the error for all that waits for it. */
   readonly loss: Loss | null;
   /** Terminates the worker and closes its files. */
@@ -81,7 +81,7 @@ export const engine = new Engine();
 
 class EngineThread implements Thread {
   readonly port: Port;
-  readonly worker: Calls<WorkerAnswers>;
+  readonly worker: WireCalls<WorkerAnswers>;
   readonly files: ModelFiles;
   /** The ports that go to the page. */
   readonly far: readonly MessagePortMain[];
@@ -96,7 +96,7 @@ class EngineThread implements Thread {
     this.far = [model.far, calls.far, ending.far];
     this.#ports = [model.near, calls.near, ending.near];
     this.#terminate = terminate;
-    this.worker = new Calls<WorkerAnswers>({ ...calls.near, onLost: () => {} }, files.answers);
+    this.worker = new WireCalls<WorkerAnswers>({ ...calls.near, onLost: () => {} }, files.answers);
     files.worker = this.worker;
     const onLost = (listener: (error: Error) => void): void => {
       if (this.loss) listener(this.loss.error);

@@ -6,7 +6,7 @@ import { resolveModel } from '../node/hub-models.ts';
 import { badRequest, EngineError, internalError } from '../../files/error.ts';
 import { folderWithin, openDiskFolder } from '../../files/disk/source-disk.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
-import type { Calls } from './calls.ts';
+import type { WireCalls } from './calls.ts';
 import type { ServedFiles } from './served-files.ts';
 import { weightsOrigin } from './weights-origin.ts';
 import type { MainAnswers, OpenedFile, WorkerAnswers } from './wire.ts';
@@ -20,7 +20,7 @@ interface Resolving {
 export class ModelFiles {
   readonly #served: ServedFiles;
   /** The calls of the worker, once it is connected. */
-  worker: Calls<WorkerAnswers> | null = null;
+  worker: WireCalls<WorkerAnswers> | null = null;
   readonly #allowed = new Set<string>();
   readonly #resolving = new Map<number, Resolving>();
   readonly #folders = new Map<number, Folder>();

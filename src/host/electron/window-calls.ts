@@ -7,7 +7,7 @@ import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { toWire, type WireError } from '../../engine/platform/wire-error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import { Calls } from './calls.ts';
+import { WireCalls } from './calls.ts';
 import { ALL_KINDS } from '../kinds/kinds.ts';
 import type { WindowMessage, WorkerAnswers } from './wire.ts';
 
@@ -50,7 +50,7 @@ export function windowCalls(connect: (message: WindowMessage) => Port): WindowCa
     adapters: () =>
       outcome(async () => {
         const port = connect({ type: 'adapters' });
-        const adapters = await new Calls<Pick<WorkerAnswers, 'adapters'>>(port, {}).call('adapters');
+        const adapters = await new WireCalls<Pick<WorkerAnswers, 'adapters'>>(port, {}).call('adapters');
         port.end?.();
         return adapters;
       }),

@@ -5,7 +5,7 @@ import { ModelHost } from '../thread/model-host.ts';
 import type { AnyModel } from '../session/model.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import type { ToHost } from '../thread/wire-messages.ts';
-import { Calls } from './calls.ts';
+import { WireCalls } from './calls.ts';
 import { onWindowMessage } from './electron.ts';
 import { ALL_KINDS } from '../kinds/kinds.ts';
 import type { AnyKind } from '../kinds/model-kind.ts';
@@ -21,7 +21,9 @@ export function serveWindows(): void {
   onWindowMessage((message, port) => {
     const kind = message.type === 'open' && ALL_KINDS.find(({ name }) => name === message.kind);
     const answering =
-      message.type === 'adapters' ? new Calls(port, { adapters: listAdapters }) : kind && hostOf(kind, port);
+      message.type === 'adapters'
+        ? new WireCalls(port, { adapters: listAdapters })
+        : kind && hostOf(kind, port);
     if (!answering) return port.end?.();
     connected.set(port, answering);
     port.onLost(() => connected.delete(port));

@@ -2,6 +2,7 @@
 
 import type { HubEvent } from '../../files/hub/hub-events.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
+import type { WeightsOrigin } from '../page/hub-models.ts';
 
 /** Scheme of the engine's page, its scripts and the files of its models. */
 export const SCHEME = 'svc-engine';
@@ -32,12 +33,6 @@ export type WindowMessage = { type: 'open'; kind: string } | { type: 'adapters' 
 export interface OpenedFile {
   url: string;
   size: number;
-}
-
-/** A version of the shards of a checkpoint: their folder, and what tells it from others. */
-export interface WeightsOrigin {
-  folder: string;
-  files: readonly (readonly (string | number)[])[];
 }
 
 /** Options of Platform.resolveModel that are plain data. */

@@ -5,16 +5,17 @@ import type { Platform } from '../../engine/platform/platform.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { badCheckpoint } from '../../files/error.ts';
 import { sourceOf, type ByteSource, type Folder } from '../../files/source.ts';
-import { Calls } from './calls.ts';
-import type { MainAnswers, OpenedFile, WeightsOrigin, WorkerAnswers } from './wire.ts';
+import { WireCalls } from './calls.ts';
+import type { WeightsOrigin } from '../page/hub-models.ts';
+import type { MainAnswers, OpenedFile, WorkerAnswers } from './wire.ts';
 
 type ResolveOptions = Parameters<Platform['resolveModel']>[1];
 
 export class WorkerFiles {
-  readonly #main: Calls<MainAnswers>;
+  readonly #main: WireCalls<MainAnswers>;
   /** Options of resolveModel() in progress, by ticket. */
   readonly #resolving = new Map<number, ResolveOptions>();
-  readonly #further: Calls<object>[] = [];
+  readonly #further: WireCalls<object>[] = [];
   #nextTicket = 0;
 
   constructor(port: Port, extra: Partial<WorkerAnswers> = {}) {
@@ -28,7 +29,7 @@ export class WorkerFiles {
             this.#source(name, await this.#main.call('openRemote', ticket, name)),
           ),
     };
-    this.#main = new Calls<MainAnswers>(port, answers);
+    this.#main = new WireCalls<MainAnswers>(port, answers);
   }
 
   /** Answers the calls of a further worker that only opens folders. */
@@ -40,7 +41,7 @@ export class WorkerFiles {
       closeFile: (url) => this.#main.call('closeFile', url),
       failure: (url) => this.#main.call('failure', url),
     };
-    this.#further.push(new Calls<object>(port, answers));
+    this.#further.push(new WireCalls<object>(port, answers));
   }
 
   weightsOrigin(path: string, shards: readonly string[]): Promise<WeightsOrigin> {

@@ -10,12 +10,12 @@ export function textSleep({ info }: TextModel, options: TextModelOptions): Sleep
   return {
     waitQueue,
     async rest(model) {
-      const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedAdapters()]);
+      const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedLoras()]);
       const pages = { ...metrics.pages, used: 0, cached: 0 };
       return {
         answers: {
           metrics: async () => ({ ...metrics, pages, waiting: waitQueue.waiting }),
-          loadedAdapters: async () => adapters,
+          loadedLoras: async () => adapters,
           abort: async (id) => waitQueue.abort(id),
           flushCache: async () => true,
         },
@@ -27,8 +27,8 @@ export function textSleep({ info }: TextModel, options: TextModelOptions): Sleep
 
 /** Loads the adapters that were loaded before. An adapter whose files are missing is left out, and requests that name it fail. */
 async function restoreAdapters(model: TextModel, adapters: readonly LoraInfo[]): Promise<void> {
-  const there = new Set((await model.loadedAdapters()).map(({ name }) => name));
+  const there = new Set((await model.loadedLoras()).map(({ name }) => name));
   for (const { name, path } of adapters)
-    if (!there.delete(name)) await model.loadAdapter(name, path).catch(() => {});
-  for (const name of there) await model.unloadAdapter(name);
+    if (!there.delete(name)) await model.loadLora(name, path).catch(() => {});
+  for (const name of there) await model.unloadLora(name);
 }

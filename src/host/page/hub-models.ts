@@ -89,7 +89,7 @@ export function packedBy(
   };
 }
 
-/** A version of the shards of a checkpoint. */
+/** A version of the shards of a checkpoint: their folder, and what tells it from others. */
 export interface WeightsOrigin {
   folder: string;
   files: readonly (readonly (string | number)[])[];

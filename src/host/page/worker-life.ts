@@ -9,7 +9,7 @@ interface Life {
 /** Takes the worker's lock, and tells its starter. To be called when a worker's script begins. */
 export function announceLife(worker: { postMessage(message: unknown): void }): void {
   const { locks } = navigator as { locks?: LockManager };
-  if (locks === undefined) return; // a page that is no secure context, which has no WebGPU either
+  if (locks === undefined) return; // a page that is not a secure context, which has no WebGPU either
   const name = `svc-engine worker ${crypto.randomUUID()}`;
   const live = (): Promise<never> => {
     worker.postMessage({ lifeLock: name } satisfies Life);

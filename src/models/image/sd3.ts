@@ -103,16 +103,16 @@ type Block = (words: TimedStream, image: TimedStream) => void;
 function block(config: SD3Config, weights: WeightTable, i: number): Block {
   const name = `transformer_blocks.${i}`;
   const text = streamBlock(config, weights, textNames(name, TEXT));
-  const picture = imageBlock(config, weights, i);
+  const ofPatches = imageBlock(config, weights, i);
   return (words, image) => {
-    const modulation = picture.modulate(image.time);
+    const modulation = ofPatches.modulate(image.time);
     const projected = [
       text.project(words, text.modulate(words.time)),
-      picture.project(image, modulation),
+      ofPatches.project(image, modulation),
     ] as const;
     const [ofWords, ofImage] = jointAttention(config, projected);
     text.absorb(words, projected[0], ofWords!);
-    picture.absorb(image, projected[1], ofImage!);
+    ofPatches.absorb(image, projected[1], ofImage!);
     image.x.tape!.cut();
   };
 }
@@ -123,13 +123,13 @@ function lastBlock(config: SD3Config, weights: WeightTable, i: number): Block {
   const name = `transformer_blocks.${i}`;
   const modulate = finalModulation(weights, hidden, { bias: true }, `${name}.norm1_context`);
   const toHeads = headProjection(config, weights, textNames(name, TEXT));
-  const picture = imageBlock(config, weights, i);
+  const ofPatches = imageBlock(config, weights, i);
   return (words, image) => {
     const text = toHeads(endNorm(words.x, linear(words.time, modulate), eps), null);
-    const projected = picture.project(image, picture.modulate(image.time));
+    const projected = ofPatches.project(image, ofPatches.modulate(image.time));
     const all = joinTokens(projected.qkv, text);
     const [q, k, v] = [projected.qkv, all, all].map((x, part) => ({ x, first: part * hidden }));
-    picture.absorb(image, projected, attend(q!, k!, v!, { heads, dims }));
+    ofPatches.absorb(image, projected, attend(q!, k!, v!, { heads, dims }));
     image.x.tape!.cut();
   };
 }

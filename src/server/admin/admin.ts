@@ -1,4 +1,4 @@
-// The routes of administration: information about the server and its models, caches, running requests, LoRA adapters, metrics.
+// The routes of administration: information about the server and its models, caches, running requests, LoRAs, metrics.
 
 import { z } from 'zod';
 import { filled } from '../body/bounded.ts';
@@ -92,7 +92,7 @@ const LOAD = bodyRoute(
     ...COMMON,
     fields: {
       lora_name: lora,
-      lora_path: honoured(filled, 'Folder of the adapter, in the layout of PEFT.'),
+      lora_path: honoured(filled, 'Folder of the LoRA, in the layout of PEFT.'),
       model: own,
     },
     required: ['lora_name', 'lora_path'],
@@ -100,7 +100,7 @@ const LOAD = bodyRoute(
   },
   ({ service, body }) => {
     const found = findModel(service, MODEL_KINDS.text, body.model ?? 'default');
-    return loadAdapter(found.model, body.lora_name, body.lora_path, service.log);
+    return loadLora(found.model, body.lora_name, body.lora_path, service.log);
   },
 );
 
@@ -113,7 +113,7 @@ const UNLOAD = bodyRoute(
     reply: 'LoadedAdapters',
   },
   ({ service, body }) =>
-    unloadAdapter(findModel(service, MODEL_KINDS.text, body.model ?? 'default').model, body.lora_name),
+    unloadLora(findModel(service, MODEL_KINDS.text, body.model ?? 'default').model, body.lora_name),
 );
 
 export const ADMIN_ROUTES: RouteTable = {
@@ -128,15 +128,15 @@ export const ADMIN_ROUTES: RouteTable = {
   '/metrics': { GET: METRICS },
 };
 
-export function loadAdapter(model: TextModel, name: string, path: string, log: Log) {
+export function loadLora(model: TextModel, name: string, path: string, log: Log) {
   return listed(
-    model.loadAdapter(name, path).catch((error: unknown) => {
+    model.loadLora(name, path).catch((error: unknown) => {
       throw withoutReason(error, path, log);
     }),
   );
 }
 
-export const unloadAdapter = (model: TextModel, name: string) => listed(model.unloadAdapter(name));
+export const unloadLora = (model: TextModel, name: string) => listed(model.unloadLora(name));
 
 async function listed(change: Promise<readonly LoraInfo[]>) {
   const adapters = await change.catch((error: unknown) => {
@@ -148,17 +148,17 @@ async function listed(change: Promise<readonly LoraInfo[]>) {
   };
 }
 
-/** Gives every path without an adapter the same answer: which files exist is for the log, not for the client. */
+/** Gives every path without a LoRA the same answer: which files exist is for the log, not for the client. */
 function withoutReason(error: unknown, path: string, log: Log): unknown {
   if (!(error instanceof EngineError) || error.param !== 'path' || error.code !== 'model_not_found')
     return error;
-  log.warn(`No adapter loaded: ${JSON.stringify(error.message)}`);
-  const message = `${show(path)} is no folder of a LoRA adapter that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`;
+  log.warn(`No LoRA loaded: ${JSON.stringify(error.message)}`);
+  const message = `${show(path)} is not a folder of a LoRA that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`;
   return modelNotFound(message, 'path', error);
 }
 
 /**
- * An error in the folder of an adapter becomes a 400 under the field's name, because the client chose the folder. The same error in
+ * An error in the folder of a LoRA becomes a 400 under the field's name, because the client chose the folder. The same error in
  * a served model would be a 500.
  */
 function underFieldName(error: unknown): unknown {

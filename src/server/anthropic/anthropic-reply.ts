@@ -4,7 +4,7 @@ import type { ContentBlock as Block, Message } from './anthropic-reply-schema.ts
 import { ANTHROPIC_ERRORS } from '../http/errors.ts';
 import { isObject } from '../body/fields.ts';
 import type { Choice, Fold } from '../text/reply-fold.ts';
-import type { Part } from '../text/reply-parts.ts';
+import type { ReplyPart } from '../text/reply-parts.ts';
 import type { Send, TextForm } from '../text/text-reply.ts';
 
 interface MessageHead {
@@ -45,7 +45,7 @@ function createBlocks(tell: Tell) {
   return {
     all: () => blocks,
     close,
-    add(part: Part): void {
+    add(part: ReplyPart): void {
       if (part.kind === 'call') {
         begin({ type: 'tool_use', id: part.id, name: part.name, input: {} });
       } else if (part.text === '') {

@@ -5,7 +5,7 @@ import type { ChatCompletion, ChatCompletionChunk } from './chat-reply-schema.ts
 import type { ChatBody } from './chat-schema.ts';
 import { OPENAI_ERRORS } from '../http/errors.ts';
 import { toLogprobs, type Choice, choiceAt, extensionsOf, type Fold, usageOf } from '../text/reply-fold.ts';
-import type { Part } from '../text/reply-parts.ts';
+import type { ReplyPart } from '../text/reply-parts.ts';
 import type { ReplyHead } from '../text/text-interface.ts';
 import type { Send, TextForm } from '../text/text-reply.ts';
 
@@ -109,7 +109,7 @@ function progressChunk(reply: Reply, processed: number): ChatCompletionChunk {
 }
 
 /** Returns the chunk of a part; null if the part has nothing that the client requested. */
-function partChunk(reply: Reply, index: number, part: Part) {
+function partChunk(reply: Reply, index: number, part: ReplyPart) {
   const { logprobs: wantsLogprobs, return_token_ids: wantsIds } = reply.body;
   const { ids, logprobs } = part;
   const isEmpty = part.kind !== 'call' && part.text === '';
@@ -120,7 +120,7 @@ function partChunk(reply: Reply, index: number, part: Part) {
   });
 }
 
-function deltaOf(part: Part, body: ChatBody): Piece['delta'] {
+function deltaOf(part: ReplyPart, body: ChatBody): Piece['delta'] {
   if (part.kind === 'content') return { content: part.text };
   if (part.kind === 'reasoning') return { reasoning_content: part.text, reasoning: part.text };
   const isCall = part.kind === 'call';

@@ -37,7 +37,7 @@ export const CHAT_FIELDS = {
   ...by('server/service/models.ts', {
     model: honoured(
       z.string().min(1),
-      'Required: a served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+      'Required: a served name, its last segment, or "default"; name:LoRA applies a LoRA.',
       undefined,
       { stricter: 'an unknown name is 404' },
     ),

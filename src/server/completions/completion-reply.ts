@@ -5,7 +5,7 @@ import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
 import type { CompletionBody } from './completion-request.ts';
 import { type ErrorReply, OPENAI_ERRORS } from '../http/errors.ts';
 import { extensionsOf, usageOf } from '../text/reply-fold.ts';
-import type { Part } from '../text/reply-parts.ts';
+import type { ReplyPart } from '../text/reply-parts.ts';
 import type { TextCall } from '../text/text-call.ts';
 import type { Usage } from '../text/text-reply-schema.ts';
 import type { ReplyHead } from '../text/text-interface.ts';
@@ -135,7 +135,7 @@ export class CompletionForm implements TextForm {
     for (const index of choices.keys()) this.#say(offsetOf(call, run) + index, said, ids);
   }
 
-  part(index: number, part: Part): void {
+  part(index: number, part: ReplyPart): void {
     const { body } = this.#reply;
     const text = part.kind === 'call' ? '' : part.text;
     const shows =

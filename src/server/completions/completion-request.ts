@@ -19,7 +19,7 @@ import { GENERATION_FIELDS, MODEL_FIELD } from '../text/generation-fields.ts';
 
 const MAX_TOKENS = 16;
 
-export interface Completion {
+export interface CompletionCall {
   request: TextRequest;
   /** Text with which the reply begins when `echo` is set. */
   echo: string;
@@ -30,7 +30,7 @@ export async function toCompletions(
   body: KnownCompletion,
   model: TextModel,
   adapter: string | undefined,
-): Promise<Completion[]> {
+): Promise<CompletionCall[]> {
   const maxTokens = body.max_tokens ?? MAX_TOKENS;
   checkTokenIds(body, model.info);
   const prompts = listInputs(body.prompt);
@@ -38,7 +38,7 @@ export async function toCompletions(
   const promptLogprobs = body.echo ? logprobs : undefined;
   const common = { ...toGeneration(body, adapter), maxTokens, logprobs, promptLogprobs };
   return Promise.all(
-    prompts.map(async (prompt, at): Promise<Completion> => {
+    prompts.map(async (prompt, at): Promise<CompletionCall> => {
       const path = isOneInput(body.prompt) ? 'prompt' : `prompt.${at}`;
       if (typeof prompt !== 'string') checkPromptIds(prompt, path, model.info);
       // Ids must differ, because each prompt is a separate request.

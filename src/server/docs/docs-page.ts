@@ -2,12 +2,12 @@
 
 import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
 import { givesText, repliesSection, row, text } from './docs-rows.ts';
-import type { JsonSchema, OpenApi, Operation } from './openapi.ts';
+import type { JsonSchema, OpenApi, ApiOperation } from './openapi.ts';
 
 interface Entry {
   path: string;
   method: string;
-  operation: Operation;
+  operation: ApiOperation;
   /** Other spellings of the path. */
   aliases: string[];
 }

@@ -1,6 +1,6 @@
 // Values as table rows of the API page, each with its name, its kind and its description, and the replies of routes with all their members.
 
-import type { JsonSchema, Operation } from './openapi.ts';
+import type { JsonSchema, ApiOperation } from './openapi.ts';
 
 /** `note`: HTML beside the name. */
 export function row(name: string, schema: JsonSchema, note = ''): string {
@@ -59,7 +59,7 @@ export function text(value: string): string {
 }
 
 /** The reply of a route that succeeds, in words. */
-export function givesText({ responses }: Operation): string {
+export function givesText({ responses }: ApiOperation): string {
   const gives = Object.entries(responses[200]?.content ?? {}).map(([type, { schema }]) => {
     const { description, ...kind } = schema;
     return schema.$ref === undefined

@@ -21,7 +21,7 @@ interface Reply {
   content: Record<string, { schema: JsonSchema }>;
 }
 
-export interface Operation {
+export interface ApiOperation {
   summary: string;
   tags: string[];
   operationId: string;
@@ -37,7 +37,7 @@ export interface OpenApi {
   openapi: string;
   info: { title: string; version: string; description: string };
   tags: { name: string }[];
-  paths: Record<string, Partial<Record<Lowercase<Method>, Operation>>>;
+  paths: Record<string, Partial<Record<Lowercase<Method>, ApiOperation>>>;
   components: { securitySchemes: object; schemas: Record<string, JsonSchema> };
   security: object[];
 }
@@ -75,7 +75,7 @@ export async function openApi(routes: RouteTable, version: string): Promise<Open
 /** The wildcard of `/v1/models/**` stands for a model's name, which may contain slashes. */
 const pathOf = (path: string): string => path.replace('**', '{name}').replace(/:(\w+)/g, '{$1}');
 
-function operationOf(path: string, method: string, route: Route): Operation {
+function operationOf(path: string, method: string, route: Route): ApiOperation {
   const { summary, group, fields, form, access, aliasOf } = route;
   const at = pathOf(path);
   const inPath = [...at.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name!, 'path', ''));
@@ -103,7 +103,7 @@ function requestBody(type: string, table: FieldTable, required: readonly string[
   return { required: required.length > 0, content: { [type]: { schema } } };
 }
 
-function responsesOf(route: Route): Operation['responses'] {
+function responsesOf(route: Route): ApiOperation['responses'] {
   const { gives, reply, event, notReady, framing = EVENTS, errors = OPENAI_ERRORS } = route;
   const ok = {
     ...(gives !== undefined && { [gives]: { schema: { type: 'string' } } }),

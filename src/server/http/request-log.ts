@@ -10,7 +10,7 @@ export interface Log {
   debug(...parts: unknown[]): void;
 }
 
-export interface Call {
+export interface LoggedCall {
   readonly id: string;
   readonly method: string;
   readonly path: string;
@@ -27,12 +27,12 @@ export interface Call {
 
 declare module 'h3' {
   interface H3EventContext {
-    call?: Call;
+    call?: LoggedCall;
   }
 }
 
 /** Creates the state of a request; the client's request id is kept if it is short and plain. */
-export function startCall(method: string, path: string, clientId: string | null): Call {
+export function startCall(method: string, path: string, clientId: string | null): LoggedCall {
   const id = clientId !== null && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : `req_${randomUUID()}`;
   return {
     id,
@@ -48,7 +48,7 @@ export function startCall(method: string, path: string, clientId: string | null)
 
 const PROBES = new Set(['/livez', '/readyz', '/health']);
 
-export function logCall(log: Log, call: Call, clientLeft: boolean): void {
+export function logCall(log: Log, call: LoggedCall, clientLeft: boolean): void {
   const { id, method, path, status, startedAt, refusal, cutShort } = call;
   const why = refusal ? [refusal.code, refusal.param && `(${refusal.param})`] : [];
   const outcome = [status, ...why, cutShort ? 'ended by the shutdown' : clientLeft && 'client left']

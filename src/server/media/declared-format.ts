@@ -34,14 +34,14 @@ function nameOf(format: string): string {
   return ALIASES.get(name) ?? name;
 }
 
-/** Throws RequestError for a name that is not known, and for bytes of another format; what is no sound at all is refused elsewhere. */
+/** Throws RequestError for a name that is not known, and for bytes of another format; what is not sound at all is refused elsewhere. */
 export function checkDeclaredFormat(source: MediaSource, bytes: Uint8Array): void {
   const { format } = source;
   if (format === null) return;
   const known = FORMATS.get(nameOf(format));
   if (!known)
     throw source.error(
-      `is declared as ${JSON.stringify(format)}, which is no format that is read; send ${[...FORMATS.keys()].join(', ')}, or no format`,
+      `is declared as ${JSON.stringify(format)}, which is not a format that is read; send ${[...FORMATS.keys()].join(', ')}, or no format`,
     );
   const found = mediaFormat(bytes);
   if (!found?.kinds.includes('audio') || known.includes(found.name)) return;

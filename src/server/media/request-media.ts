@@ -113,7 +113,7 @@ function kindOf(bytes: Uint8Array, source: MediaSource, service: Service, model:
   const kind = kinds.find((one) => model.info.media.includes(one)) ?? kinds[0];
   if (kind === undefined)
     throw source.error(
-      'is no image, video or sound of a format that is read; convert it to PNG, MP4 or WAV, or send text in its place',
+      'is not an image, video or sound of a format that is read; convert it to PNG, MP4 or WAV, or send text in its place',
       'unsupported',
     );
   checkKind(kind, source, service, model);

@@ -37,7 +37,7 @@ async function listed(service: Service): Promise<{ name: string; model: Served }
       const isText = isOf<TextModel>(MODEL_KINDS.text, ready);
       if (!isText && !isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return [];
       const { model } = ready;
-      const adapters = isText ? await ready.model.loadedAdapters() : [];
+      const adapters = isText ? await ready.model.loadedLoras() : [];
       const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
       return all.map((name) => ({ name: name.includes(':') ? name : `${name}:latest`, model }));
     }),

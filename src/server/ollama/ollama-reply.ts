@@ -4,11 +4,11 @@
 import type { TokenLogprob } from '../../index.ts';
 import { OLLAMA_ERRORS } from '../http/errors.ts';
 import { toLogprobs } from '../text/reply-fold.ts';
-import type { Part } from '../text/reply-parts.ts';
+import type { ReplyPart } from '../text/reply-parts.ts';
 import type { TextRun } from '../text/text-call.ts';
 import type { Send, TextForm } from '../text/text-reply.ts';
 
-export interface ReplyHead {
+export interface OllamaHead {
   model: string;
   /** The text is in message.content (chat) or in response (generate). */
   route: 'chat' | 'generate';
@@ -44,7 +44,7 @@ function durations({ fold: { promptTokens, choices }, timing }: TextRun, started
 }
 
 /** Collects the parts of a reply in order. Each call is added when it is complete, so the events must come from wholeCalls; `close` ends the last call. */
-function createSayings(tell: (said: Said) => void) {
+function createReplyPieces(tell: (said: Said) => void) {
   let open: { id: string; name: string; text: string; logprobs: TokenLogprob[] } | null = null;
   let index = 0;
   const close = (): void => {
@@ -56,7 +56,7 @@ function createSayings(tell: (said: Said) => void) {
   };
   return {
     close,
-    add(part: Part): void {
+    add(part: ReplyPart): void {
       if (part.kind === 'call') {
         close();
         open = { id: part.id, name: part.name, text: '', logprobs: [...part.logprobs] };
@@ -76,7 +76,7 @@ function createSayings(tell: (said: Said) => void) {
 
 const NOTHING: Readonly<Said> = { text: '', thinking: '', calls: [], logprobs: [] };
 
-function line({ model, route, logprobs }: ReplyHead, said: Said, end: object = { done: false }) {
+function line({ model, route, logprobs }: OllamaHead, said: Said, end: object = { done: false }) {
   const { text, thinking, calls } = said;
   const thoughts = thinking !== '' && { thinking };
   const body =
@@ -100,21 +100,21 @@ function line({ model, route, logprobs }: ReplyHead, said: Said, end: object = {
 }
 
 /** Returns the members of the last line; in this interface a reply with tool calls ends with the reason `stop`. */
-function endOf(run: TextRun, { startedAt }: ReplyHead): object {
+function endOf(run: TextRun, { startedAt }: OllamaHead): object {
   const reason = run.fold.choices[0]?.finishReason;
   return { done: true, done_reason: reason === 'tool_calls' ? 'stop' : reason, ...durations(run, startedAt) };
 }
 
-export function ollamaForm(head: ReplyHead, run: TextRun, write: Send): TextForm {
+export function ollamaForm(head: OllamaHead, run: TextRun, write: Send): TextForm {
   const all: Said[] = [];
-  const sayings = createSayings((said) => {
+  const pieces = createReplyPieces((said) => {
     all.push(said);
     write(line(head, said));
   });
   const joined = (of: (said: Said) => string): string => all.map(of).join('');
   return {
-    part: (_, part) => sayings.add(part),
-    end: () => sayings.close(),
+    part: (_, part) => pieces.add(part),
+    end: () => pieces.close(),
     finish: (error) => write(error ? OLLAMA_ERRORS.event(error) : line(head, NOTHING, endOf(run, head))),
     whole() {
       const said = {

@@ -21,7 +21,7 @@ import type { Endpoints } from '../service/models.ts';
 
 const model = honoured(
   filled,
-  'A served name, its last segment, or "default", with or without :latest; name:adapter applies a LoRA adapter.',
+  'A served name, its last segment, or "default", with or without :latest; name:LoRA applies a LoRA.',
 );
 const keepAlive = noEffect('How long the model stays loaded: --sleep-idle-seconds says it for all.');
 

@@ -20,7 +20,7 @@ import {
   OLLAMA_CHAT_FIELDS,
   type TextBody,
 } from './ollama-schema.ts';
-import { ollamaForm, type ReplyHead } from './ollama-reply.ts';
+import { ollamaForm, type OllamaHead } from './ollama-reply.ts';
 
 const COMMON = { ...OLLAMA, endpoints: OLLAMA_ENDPOINTS, required: ['model'], wholeCalls: true } as const;
 
@@ -59,7 +59,7 @@ async function loaded(body: { model: string }, model: TextModel, empty: object):
 }
 
 interface Conversation {
-  route: ReplyHead['route'];
+  route: OllamaHead['route'];
   messages: ChatMessage[];
   /** Replaces the prompt that the messages would render to; null or left out: they are rendered. */
   prompt?: TextPrompt | null;

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenLogprob } from '../../index.ts';
 import { toLogprobs } from '../text/reply-fold.ts';
-import { type Part, canBeMade } from '../text/reply-parts.ts';
+import { type ReplyPart, canBeMade } from '../text/reply-parts.ts';
 import { type CallItem, callItem } from './response-call.ts';
 import type { InputItem } from './response-items.ts';
 import { type ResponseBody, wantsOutputLogprobs } from './response-schema.ts';
@@ -96,7 +96,7 @@ export function createOutput(tell: Tell, { body, offered }: Wishes) {
   };
 
   return {
-    add(part: Part): void {
+    add(part: ReplyPart): void {
       if (part.kind === 'call') return void begin('call', callItem(part.id, part.name, offered));
       if (part.text === '' && part.logprobs.length === 0) return;
       const kind = part.kind === 'reasoning' ? 'reasoning' : part.kind === 'content' ? 'message' : 'call';

@@ -46,8 +46,8 @@ const GAUGES = {
   hicache_host_total_tokens: 'Tokens that it may hold there.',
   hicache_host_used_bytes: 'Host memory that pages of the prefix cache use.',
   hicache_host_total_bytes: 'Host memory that they may use.',
-  lora_pool_slots_used: 'LoRA adapters that are loaded.',
-  lora_pool_slots_total: 'LoRA adapters that may be.',
+  lora_pool_slots_used: 'LoRAs that are loaded.',
+  lora_pool_slots_total: 'LoRAs that may be.',
   lora_pool_utilization: 'Share of those, 0 to 1.',
   engine_startup_time:
     'Seconds until the model answered: from the start of the server, or from the end of the one before it.',

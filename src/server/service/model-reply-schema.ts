@@ -11,7 +11,7 @@ const entry = {
   object: z.literal('model'),
   created: seconds,
   owned_by: z.literal('svc-engine'),
-  root: z.string().describe("The model's first name, or an adapter's folder."),
+  root: z.string().describe("The model's first name, or a LoRA's folder."),
   parent: z.string().nullable().describe('Of an adapter: its model.'),
 };
 

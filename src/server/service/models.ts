@@ -50,7 +50,7 @@ export function findModel<K extends AnyKind>(
   return slot.phase.ready as unknown as Ready<ModelOf<K>>;
 }
 
-/** Finds a text model; `name:adapter` means a model with an adapter, unless the whole is a served name. */
+/** Finds a text model; `name:LoRA` means a model with a LoRA, unless the whole is a served name. */
 export function findTextModel(
   service: Service,
   requested: string,
@@ -135,7 +135,7 @@ function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints =
   });
 }
 
-/** Models that are ready, and the adapters loaded with them. */
+/** Models that are ready, and the LoRAs loaded with them. */
 async function modelList(service: Service) {
   requireRunning(service);
   const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));
@@ -145,7 +145,7 @@ async function modelList(service: Service) {
 async function entriesOf({ names, phase }: Slot, created: number) {
   if (phase.name !== 'ready') return [];
   const { ready } = phase;
-  const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedAdapters() : [];
+  const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedLoras() : [];
   const [base = ''] = names;
   return [
     ...names.map((name) => entryOf(ready, names, name, created)),
@@ -158,7 +158,7 @@ async function entriesOf({ names, phase }: Slot, created: number) {
 }
 
 /**
- * GET /v1/models/…: a model's name may contain slashes. Models and adapters are found by every name that requests may use for them.
+ * GET /v1/models/…: a model's name may contain slashes. Models and LoRAs are found by every name that requests may use for them.
  */
 async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);

@@ -25,7 +25,7 @@ export interface ServerOptions {
   adminApiKey?: string;
   /** The program's version, for /server_info. */
   version?: string;
-  /** Allowed origins besides the local ones; `*` allows all. */
+  /** Allowed origins beside the local ones; `*` allows all. */
   corsOrigins?: string[];
   /** Unknown names of fields are an error. */
   strict?: boolean;

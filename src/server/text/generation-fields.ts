@@ -28,7 +28,7 @@ export const CONSTRAINT_NAMES = [...FORMAT_NAMES, ...REGEX_NAMES, ...GRAMMAR_NAM
 /** The model of a request for text. */
 export const MODEL_FIELD = honoured(
   filled,
-  'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  'A served name, its last segment, or "default"; name:LoRA applies a LoRA.',
 );
 
 /** Other servers accept -1 for "all". */

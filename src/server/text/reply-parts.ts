@@ -11,7 +11,7 @@ interface Carried {
   logprobs: TokenLogprob[];
 }
 
-export type Part = Carried &
+export type ReplyPart = Carried &
   (
     | { kind: 'content'; text: string }
     | { kind: 'reasoning'; text: string }
@@ -28,7 +28,7 @@ export function isGenerated(event: TextEvent): event is Generated {
 }
 
 export function createPendingParts() {
-  const queues = new Map<number, Part[]>();
+  const queues = new Map<number, ReplyPart[]>();
   return {
     add(event: Generated): void {
       const parts = queues.get(event.choice) ?? [];
@@ -39,9 +39,9 @@ export function createPendingParts() {
       }
     },
     /** Removes and returns all queued parts. */
-    take(): [choice: number, part: Part][] {
+    take(): [choice: number, part: ReplyPart][] {
       const taken = [...queues].flatMap(([choice, parts]) =>
-        parts.map((part): [number, Part] => [choice, part]),
+        parts.map((part): [number, ReplyPart] => [choice, part]),
       );
       queues.clear();
       return taken;
@@ -50,7 +50,7 @@ export function createPendingParts() {
 }
 
 /** Converts an event to parts; the event's tokens are attached to its last part. */
-export function partsOf(event: Generated): Part[] {
+export function partsOf(event: Generated): ReplyPart[] {
   const carried = { ids: [...event.ids], logprobs: [...(event.logprobs ?? [])] };
   if (event.type !== 'toolCall')
     return [{ kind: event.type === 'delta' ? 'content' : 'reasoning', text: event.text, ...carried }];
@@ -65,7 +65,7 @@ export function partsOf(event: Generated): Part[] {
 }
 
 /** Appends `next` to `last`; returns false if their kinds cannot be merged. */
-function join(last: Part, next: Part): boolean {
+function join(last: ReplyPart, next: ReplyPart): boolean {
   if (last.kind === 'call' || next.kind === 'call' || last.kind !== next.kind) return false;
   if (last.kind === 'arguments' && next.kind === 'arguments' && last.call !== next.call) return false;
   last.text += next.text;

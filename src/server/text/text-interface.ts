@@ -13,7 +13,7 @@ import { replyText, type Send, type TextForm } from './text-reply.ts';
 /** A checked request, and the model that it names. */
 export interface AskedText<Body> extends Asked<Body> {
   model: TextModel;
-  /** The LoRA adapter that the model's name asks for. */
+  /** The LoRA that the model's name asks for. */
   adapter?: string;
   fingerprint: string;
 }

@@ -12,7 +12,9 @@ export const Usage = z.strictObject({
 });
 
 const entry = {
-  token: z.string().describe('Its bytes as text; where they are no whole character, with the sign for that.'),
+  token: z
+    .string()
+    .describe('Its bytes as text; where they are not a whole character, with the sign for that.'),
   bytes: z.array(z.int().min(0).max(255)),
   logprob: z.number(),
 };

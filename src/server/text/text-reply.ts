@@ -10,7 +10,7 @@ import {
   createPendingParts,
   type Generated,
   isGenerated,
-  type Part,
+  type ReplyPart,
   partsOf,
   wholeCalls,
 } from './reply-parts.ts';
@@ -28,7 +28,7 @@ export interface TextForm {
   progress?(run: number, processed: number): void;
   /** The fold of a request has its prompt's log probabilities. */
   prompt?(run: number): void;
-  part?(choice: number, part: Part): void;
+  part?(choice: number, part: ReplyPart): void;
   /** A choice has ended; its fold has the finish reason. */
   end?(choice: number): void;
   /** All requests of a stream have ended. */

@@ -91,7 +91,7 @@ describe('a value comes from', () => {
     expect(await Promise.all(kept)).toEqual([7, 3, 7, 3]);
   });
 
-  it('an image that was drawn with adapters: the same ones again', async () => {
+  it('an image that was drawn with LoRAs: the same ones again', async () => {
     const adapters = [
       '--lora-path',
       'x/a,x/b:c.safetensors',
@@ -188,13 +188,17 @@ describe('a value comes from', () => {
     ['x.json', '{"seed": 1', 'x.json is not JSON: '],
     ['x.yaml', 'a: [', 'x.yaml is not YAML: '],
     ['list.json', '[]', 'list.json must hold keys and values'],
-    ['x.toml', 'a = 1', 'x.toml is no configuration file: give a .json, .yaml or .yml file'],
+    ['x.toml', 'a = 1', 'x.toml is not a configuration file: give a .json, .yaml or .yml file'],
     ['x.png', 'no image', 'x.png does not say how it was drawn'],
-    ['a.json', { num_inference_step: 4 }, 'has the key "num_inference_step", which is no option'],
+    ['a.json', { num_inference_step: 4 }, 'has the key "num_inference_step", which is not an option'],
     ['a.json', { num_inference_step: 4 }, '; did you mean num_inference_steps?'],
-    ['a.json', { cfg_scale: 4 }, 'has the key "cfg_scale", which is no option; did you mean guidance_scale?'],
-    ['a.json', { 'num-samples': 4 }, 'has the key "num-samples", which is no option'],
-    ['a.json', { config: 'b.json' }, 'has the key "config", which is no option'],
+    [
+      'a.json',
+      { cfg_scale: 4 },
+      'has the key "cfg_scale", which is not an option; did you mean guidance_scale?',
+    ],
+    ['a.json', { 'num-samples': 4 }, 'has the key "num-samples", which is not an option'],
+    ['a.json', { config: 'b.json' }, 'has the key "config", which is not an option'],
     ['a.json', { zzz: 4 }, 'a.json'],
     [
       'a.json',

@@ -12,8 +12,8 @@ const platform = { ...nodePlatform, openDevice: () => Promise.reject(new Error('
 const open: OpenImageModel = (options, onEvent) => openInline(IMAGE, platform, options, onEvent);
 
 it.each([
-  [['--width', '101'], '--width is 101, which is no multiple of 4; the nearest are 100 and 104'],
-  [['--height', '30'], '--height is 30, which is no multiple of 4; the nearest are 28 and 32'],
+  [['--width', '101'], '--width is 101, which is not a multiple of 4; the nearest are 100 and 104'],
+  [['--height', '30'], '--height is 30, which is not a multiple of 4; the nearest are 28 and 32'],
   [['--scheduler', 'foo'], '--scheduler foo is unknown; take one of '],
   [['--lora-path', '/nope'], '/nope'],
 ])('the arguments %j are refused by the configurations alone', async (args, message) => {

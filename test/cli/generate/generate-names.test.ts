@@ -29,9 +29,9 @@ describe('an error of the engine', () => {
     [
       'model_not_found',
       'componentPaths',
-      "'x' is no folder",
+      "'x' is not a folder",
       { 'component-paths': {} },
-      "--component-paths: 'x' is no folder",
+      "--component-paths: 'x' is not a folder",
     ],
     ['bad_request', 'eta', 'eta is 3', { 'generic-kwargs': { eta: 3 } }, 'eta in --generic-kwargs is 3'],
     // The user gave none of these options.

@@ -134,7 +134,7 @@ it('--help shows every option in its group, with the default where no value is g
     'Parallelism',
     'Attention and caching',
     'CPU offloading',
-    'Adapters and quantization',
+    'LoRAs and quantization',
     'Performance',
     'Output and advanced',
   ];

@@ -241,7 +241,7 @@ describe('the performance file', () => {
         vendor: 'fake',
         architecture: '',
         device: 'fake device',
-        description: 'fake adapter',
+        description: 'fake LoRA',
         software: true,
       },
       options: expect.objectContaining({

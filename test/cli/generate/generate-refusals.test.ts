@@ -66,7 +66,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     await writeFile(latin, Buffer.from('une maison \u00e0 la mer', 'latin1'));
     await refused(
       ['--model-path', 'm', '--prompt-path', latin],
-      `${latin} is no UTF-8 text: save it as UTF-8`,
+      `${latin} is not UTF-8 text: save it as UTF-8`,
     );
     const link = join(folder, 'broken');
     await symlink(join(folder, 'nowhere'), link);

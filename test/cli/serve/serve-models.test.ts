@@ -50,7 +50,7 @@ describe('the list of served models', () => {
   });
 });
 
-it('refuses options that exclude each other before a server is started', () => {
+it('options that exclude each other are refused before a server is started', () => {
   const models = planModels([chat]);
   expect(() => checkModelOptions(models, { 'storage-cache-size': 1e9 } as never)).toThrow(
     'has no effect without `storageCache`',

@@ -5,7 +5,7 @@ import { drawOn } from '../../../src/engine/image/draw-request.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openWithMemoryPlan } from '../../../src/engine/image/memory-planner.ts';
-import type { ImageMemoryPlan, Role } from '../../../src/engine/image/calls/memory-plan.ts';
+import type { ImageMemoryPlan, MemoryRole } from '../../../src/engine/image/calls/memory-plan.ts';
 import { measure } from '../../../src/engine/image/paper-drawing.ts';
 import { openOnDevice, type OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import { rolesOf, STAGED, type Residency } from '../../../src/engine/image/components/residency.ts';
@@ -62,7 +62,7 @@ export function drawPlanned(
 }
 
 interface StreamedComponent {
-  role: Role;
+  role: MemoryRole;
   all: number;
   onDevice: number;
 }
@@ -76,7 +76,7 @@ export function drawStreamed(
     const { components } = parts;
     const roles = rolesOf(components, parts.context.pipeline.family);
     const streamed: Residency = { kind: 'streamed', resident: { layers: 0 } };
-    const isStreamed = (role: Role): boolean => role === 'text encoder' || role === 'denoiser';
+    const isStreamed = (role: MemoryRole): boolean => role === 'text encoder' || role === 'denoiser';
     const residencies = new Map(
       [...roles].map(([name, role]) => [name, isStreamed(role) ? streamed : STAGED]),
     );

@@ -137,7 +137,7 @@ it('strips are refused where the decoder has none', async () => {
 
 describe('image requests are refused with the field, the value and the remedy', () => {
   it.each([
-    [{ width: 41 }, 'width', /41, which is no multiple of 4; the nearest are 40 and 44/],
+    [{ width: 41 }, 'width', /41, which is not a multiple of 4; the nearest are 40 and 44/],
     [{ height: 0 }, 'height', /0; it is an integer from 4/],
     [{ steps: 0 }, 'steps', /is 0, it must be a whole number from 1 to 1000/],
     [{ guidance: -1 }, 'guidance', /is -1, it must be a number from 0 to 1000/],

@@ -54,7 +54,7 @@ const GEMMA = {
 };
 
 it(
-  'draws from a file with everything, and from a transformer with files beside it',
+  'Lumina 2 draws from a file with everything, and from a transformer with files beside it',
   { timeout: 120_000 },
   async () => {
     const folder = newFolder('lumina2');

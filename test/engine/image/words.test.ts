@@ -86,7 +86,7 @@ describe('files with embeddings of words', () => {
     [
       'that is a LoRA',
       () => fileOf('x.safetensors', rowsOf('a.lora_A.weight', 4, 4), rowsOf('a.lora_B.weight', 4, 4)),
-      /is no textual inversion: it has 2 tensors/,
+      /is not a textual inversion: it has 2 tensors/,
     ],
     [
       'that is a pickle',

@@ -139,8 +139,8 @@ test('LoRAs survive the loss of the device: of options, loaded later, unloaded u
   };
   const wanted = (name: string) => cases.find((of) => of.name === `${name}.stored`)!.greedy;
   const model = await openGolden('llama', { loraPaths: [`all=${loraOf('llama-all')}`] });
-  await model.loadAdapter('some', loraOf('llama-some'));
-  await model.loadAdapter('again', loraOf('llama-all'));
+  await model.loadLora('some', loraOf('llama-some'));
+  await model.loadLora('again', loraOf('llama-all'));
   const run = async (lora: string, from: string, onToken: () => void = () => {}) => {
     const got: number[] = [];
     const { prompt_ids: prompt, tokens } = wanted(from);
@@ -152,12 +152,12 @@ test('LoRAs survive the loss of the device: of options, loaded later, unloaded u
   };
   let unloaded: Promise<unknown> = Promise.resolve();
   const unload = () => {
-    unloaded = model.unloadAdapter('again').then(() => devices.at(-1)!.destroy());
+    unloaded = model.unloadLora('again').then(() => devices.at(-1)!.destroy());
   };
   await Promise.all([run('all', 'llama-all'), run('some', 'llama-some'), run('again', 'llama-all', unload)]);
   await unloaded;
   expect((await model.metrics()).deviceRestarts).toBe(1);
-  expect((await model.loadedAdapters()).map(({ name }) => name).toSorted()).toEqual(['all', 'some']);
+  expect((await model.loadedLoras()).map(({ name }) => name).toSorted()).toEqual(['all', 'some']);
   await run('some', 'llama-some');
   await run('all', 'llama-all');
   await model.close();
@@ -179,7 +179,7 @@ test('a LoRA whose folder is gone ends its requests, and no others', async () =>
   expect(plain.ids).toEqual(alone);
   expect(kept).toMatchObject({ ids: [expect.any(Array)] });
   expect(gone).toMatchObject({ code: 'model_not_found', message: expect.stringContaining('some') as string });
-  expect((await model.loadedAdapters()).map(({ name }) => name)).toEqual(['llama-all']);
+  expect((await model.loadedLoras()).map(({ name }) => name)).toEqual(['llama-all']);
   expect((await collect(model.generate(greedy(ids, 60)))).ids).toEqual(alone);
   await model.close();
 });

@@ -1,5 +1,5 @@
-// LoRA adapters in the engine: the tokens equal those of merged weights in any batch, while adapters are loaded and unloaded; and
-// the adapters that a request may name.
+// LoRAs in the engine: the tokens equal those of merged weights in any batch, while LoRAs are loaded and unloaded; and
+// the LoRAs that a request may name.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,10 +59,10 @@ test('a model that has slept has the LoRAs it had, and no others', { timeout: 24
     loraPaths: [folderOf('llama-some')],
     sleepAfter: 100,
   });
-  await model.loadAdapter('late', folderOf('llama-all'));
-  await model.unloadAdapter('llama-some');
+  await model.loadLora('late', folderOf('llama-all'));
+  await model.unloadLora('llama-some');
   await vi.waitFor(() => expect(model.asleep).toBe(true), { timeout: 30_000 });
-  const names = async () => (await model.loadedAdapters()).map(({ name }) => name);
+  const names = async () => (await model.loadedLoras()).map(({ name }) => name);
   expect([await names(), model.asleep]).toEqual([['late'], true]);
   const { prompt_ids: prompt, tokens } = wanted('llama-all.stored');
   expect(await ids(model, prompt, 'late')).toEqual(tokens);
@@ -88,7 +88,7 @@ describe('LoRAs named by the options', () => {
     expect(await ids(model, all.prompt_ids, 'all')).toEqual(all.tokens);
     expect(await ids(model, some.prompt_ids, 'llama-some')).toEqual(some.tokens);
     const plain = await openGolden('llama', { prefillChunk: 16, maxRunningRequests: 4 });
-    // Cached pages of the same prompt with an adapter must not be used here.
+    // Cached pages of the same prompt with a LoRA must not be used here.
     const alone = await ids(plain, all.prompt_ids, null);
     expect(await ids(model, all.prompt_ids, null)).toEqual(alone);
     expect(alone).not.toEqual(all.tokens);
@@ -109,35 +109,32 @@ describe('LoRAs named by the options', () => {
 
   test('come and go while requests run', async () => {
     const { prompt_ids: prompt, tokens } = wanted('llama-all.stored');
-    await model.loadAdapter('again', folderOf('llama-all'));
-    expect((await model.loadedAdapters()).map(({ name, rank }) => [name, rank])).toContainEqual([
-      'again',
-      33,
-    ]);
+    await model.loadLora('again', folderOf('llama-all'));
+    expect((await model.loadedLoras()).map(({ name, rank }) => [name, rank])).toContainEqual(['again', 33]);
     const got: number[] = [];
     for await (const event of model.generate({ ...greedy(prompt, 32), lora: 'again' })) {
       if (event.type !== 'delta') continue;
       got.push(...event.ids);
       if (got.length < 4 || got.length - event.ids.length >= 4) continue;
-      const left = await model.unloadAdapter('again');
+      const left = await model.unloadLora('again');
       expect(left.map(({ name }) => name)).not.toContain('again');
       await expect(ids(model, prompt, 'again')).rejects.toMatchObject({
         code: 'model_not_found',
         param: 'lora',
       });
-      await model.loadAdapter('other', folderOf('llama-some'));
+      await model.loadLora('other', folderOf('llama-some'));
     }
     expect(got).toEqual(tokens);
     const some = wanted('llama-some.stored');
     expect(await ids(model, some.prompt_ids, 'other')).toEqual(some.tokens);
-    await model.unloadAdapter('other');
+    await model.unloadLora('other');
     expect(await ids(model, prompt, 'all')).toEqual(tokens);
-    await expect(model.unloadAdapter('other')).rejects.toMatchObject({
+    await expect(model.unloadLora('other')).rejects.toMatchObject({
       code: 'model_not_found',
       param: 'name',
-      message: expect.stringContaining('there is no adapter "other" here; loaded are') as string,
+      message: expect.stringContaining('there is no LoRA "other" here; loaded are') as string,
     });
-    await expect(model.loadAdapter('all', folderOf('llama-some'))).rejects.toMatchObject({
+    await expect(model.loadLora('all', folderOf('llama-some'))).rejects.toMatchObject({
       code: 'bad_request',
       param: 'name',
     });
@@ -172,14 +169,14 @@ describe('LoRAs named by requests', () => {
     const { prompt_ids: prompt, tokens } = wanted('llama-some.stored');
     for (const name of ['one', join(allowed, 'two'), 'three', 'one'])
       expect(await ids(model, prompt, name)).toEqual(tokens);
-    expect((await model.loadedAdapters()).map(({ name }) => name)).toEqual(['three', 'one']);
+    expect((await model.loadedLoras()).map(({ name }) => name)).toEqual(['three', 'one']);
   });
 
   test.each([
-    ['nothing', 'model_not_found', 'there is no adapter "nothing" here'],
+    ['nothing', 'model_not_found', 'there is no LoRA "nothing" here'],
     ['../outside', 'bad_request', '`loraDir`'],
     [join(home, 'outside'), 'bad_request', '`loraDir`'],
-    ['link', 'model_not_found', 'there is no adapter "link" here'],
+    ['link', 'model_not_found', 'there is no LoRA "link" here'],
     ['/nowhere', 'bad_request', '`loraDir`'],
     ['bare', 'model_not_found', 'no adapter_config.json'],
     ['foreign', 'bad_request', 'trained on another model'],
@@ -192,16 +189,16 @@ describe('LoRAs named by requests', () => {
   });
 
   test('are refused with a rank above the option', async () => {
-    await expect(model.loadAdapter('all', folderOf('llama-all'))).rejects.toThrow(/rank 33.*`maxLoraRank`/);
+    await expect(model.loadLora('all', folderOf('llama-all'))).rejects.toThrow(/rank 33.*`maxLoraRank`/);
   });
 
   test('are refused if they were trained on another model', async () => {
-    await expect(model.loadAdapter('other', folderOf('qwen3-all'))).rejects.toMatchObject({
+    await expect(model.loadLora('other', folderOf('qwen3-all'))).rejects.toMatchObject({
       code: 'bad_checkpoint',
       param: 'path',
       message: expect.stringContaining('trained on another model') as string,
     });
-    expect((await model.loadedAdapters()).map(({ name }) => name)).not.toContain('other');
+    expect((await model.loadedLoras()).map(({ name }) => name)).not.toContain('other');
   });
 });
 
@@ -211,14 +208,14 @@ test('a LoRA with NaN in a factor is refused by tensor and count, and is not loa
   const tensor = 'base_model.model.model.layers.0.self_attn.v_proj.lora_A.weight';
   spoilTensor(path, tensor, NAN, [3, 9], 'adapter_model.safetensors');
   const model = await openGolden('llama');
-  await expect(model.loadAdapter('spoiled', path)).rejects.toMatchObject({
+  await expect(model.loadLora('spoiled', path)).rejects.toMatchObject({
     code: 'bad_checkpoint',
     param: 'path',
     message: expect.stringContaining(
       `${tensor} of adapter_model.safetensors has 2 values that are NaN`,
     ) as string,
   });
-  expect(await model.loadedAdapters()).toEqual([]);
+  expect(await model.loadedLoras()).toEqual([]);
   await model.close();
   rmSync(path, { recursive: true });
 });

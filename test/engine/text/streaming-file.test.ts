@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const TOKENS = 12;
 const SIZE = { hidden: 128, layers: 8, heads: 4, kvHeads: 2, ffn: 384, vocabulary: 512, context: 256 };
-/** Bytes of the factors of a golden adapter. */
+/** Bytes of the factors of a golden LoRA. */
 const ADAPTER_BYTES = 11 * 2 ** 15;
 /** Bytes of host memory for about half of the layers. */
 const HOST = 700 * 2 ** 10;
@@ -101,7 +101,7 @@ describe('layers in a file', () => {
     await model.close();
   });
 
-  it('take adapters', async () => {
+  it('take LoRAs', async () => {
     const golden = goldenModel('llama');
     const adapter = fileURLToPath(new URL('../../golden/lora/llama-all', import.meta.url));
     const options = { model: golden.path, loraPaths: [adapter] };

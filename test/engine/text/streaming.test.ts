@@ -16,7 +16,7 @@ const PROMPT = Array.from({ length: 40 }, (_, i) => (i * 37) % 40);
 const TOKENS = 12;
 /** Bytes of one context and of intermediates. */
 const OTHER_BYTES = 4 * 2 ** 20;
-/** Bytes of the factors of a golden adapter, and of intermediates of their products. */
+/** Bytes of the factors of a golden LoRA, and of intermediates of their products. */
 const ADAPTER_BYTES = 11 * 2 ** 15;
 
 async function reply(options: Partial<TextModelOptions> & { model: string }, more: { lora?: string } = {}) {
@@ -112,7 +112,7 @@ const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
 
 it.each<[string, Partial<TextModelOptions>, { lora?: string }]>([
   ['a GGUF file', { model: `${GOLDEN}gguf/qwen3/model.gguf` }, {}],
-  ['an adapter', { loraPaths: [`${GOLDEN}lora/llama-all`] }, { lora: 'llama-all' }],
+  ['a LoRA', { loraPaths: [`${GOLDEN}lora/llama-all`] }, { lora: 'llama-all' }],
 ])('%s has the tokens of a resident model', async (_, given, request) => {
   const golden = goldenModel('llama');
   const options = { model: golden.path, contextLength: 128, ...given };

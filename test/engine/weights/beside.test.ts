@@ -1,4 +1,4 @@
-// Adapters beside weights that are stored in codes, against the merging of them into the numbers that the codes stand for: every form of
+// LoRAs beside weights that are stored in codes, against the merging of them into the numbers that the codes stand for: every form of
 // factors, several at once, each layout of matrices and each launcher that multiplies by them.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

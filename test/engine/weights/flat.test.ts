@@ -86,7 +86,7 @@ describe.each(['q4_k', 'q6_k', 'q8_0', 'iq4_xs'] as const)('a matrix in %s', (ty
     const matrix = packStored(device, type, { rows: (ROWS * K) / 256, k: 256, blocks }, { format: 'f32' });
     const wanted = (await columnsOf(device, matrix)).flatMap((row) => [...row]);
     expect(found).toHaveLength(ROWS * K);
-    // An adapter rounds to f16 in its own way.
+    // A LoRA rounds to f16 in its own way.
     const differing = wanted.filter(
       (value, i) => Math.abs(found[i]! - value) > 2 ** -10 * Math.abs(value) + 2 ** -24,
     );

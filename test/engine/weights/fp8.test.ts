@@ -172,11 +172,11 @@ describe('FP8 weights are refused', () => {
       /w.weight is F8_E4M3 without its scales \(w.weight_scale_inv or w.weight_scale\)/,
     );
     expect(() => open([codes([4, 128]), scale([3], [1, 1, 1])], matrix(128))).toThrow(
-      /w.weight_scale is F32 of \[3\], which is no scale for \[4, 128\]/,
+      /w.weight_scale is F32 of \[3\], which is not a scale for \[4, 128\]/,
     );
   });
 
-  it('with rows that are no whole blocks, vectors, and a code that is NaN', async () => {
+  it('with rows that are not whole blocks, vectors, and a code that is NaN', async () => {
     expect(() => open([codes([4, 96]), scale([], [1])], matrix(96))).toThrow(/rows of 96 values/);
     const table = (weights: WeightTable) => weights.table('w.weight', 4, 128);
     expect(() => open([codes([4, 128]), scale([], [1])], table)).toThrow(/FP8, and only matrices/);

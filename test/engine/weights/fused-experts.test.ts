@@ -103,7 +103,7 @@ describe('fused experts in codes of MXFP4', () => {
 
 describe('fused experts in numbers, [experts, k, rows]', () => {
   const random = new Random(3);
-  // k is no multiple of 32, and a matrix takes four chunks of 16 KiB.
+  // k is not a multiple of 32, and a matrix takes four chunks of 16 KiB.
   const [rows, k] = [72, 100];
   const values = random.floats(EXPERTS * k * rows);
   const bias = random.floats(EXPERTS * rows);

@@ -1,4 +1,4 @@
-// Adapters of image models merged into weights while these are packed, against PEFT and LyCORIS: every form of factors on a matrix and on
+// LoRAs of image models merged into weights while these are packed, against PEFT and LyCORIS: every form of factors on a matrix and on
 // convolutions, several at once, in pieces of any size, and gone without a trace once the tensors are read again.
 
 import { fileURLToPath } from 'node:url';
@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights, type Weights } from '../../../src/engine/weights/weights.ts';
 import type { WeightChange } from '../../../src/engine/weights/change.ts';
 import { readSafetensors, type TensorEntry } from '../../../src/files/tensors/safetensors.ts';
-import { openAdapterFile, type AdapterFile } from '../../../src/files/lora/adapter.ts';
-import { matchAdapter } from '../../../src/files/lora/match.ts';
+import { openImageLora, type ImageLora } from '../../../src/files/lora/image-lora.ts';
+import { matchLora } from '../../../src/files/lora/match.ts';
 import { openDiskFolder, openDiskSource } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { FORMATS, type FormatName } from '../../../src/kernels/formats.ts';
@@ -42,8 +42,8 @@ afterAll(async () => {
   device.destroy();
 });
 
-async function adapter(name: string): Promise<AdapterFile> {
-  const file = await openAdapterFile(await openDiskFolder(`${FOLDER}/${name}.safetensors`));
+async function adapter(name: string): Promise<ImageLora> {
+  const file = await openImageLora(await openDiskFolder(`${FOLDER}/${name}.safetensors`));
   open.push(file);
   return file;
 }
@@ -54,12 +54,12 @@ const page = (table: WeightTable): Record<string, Matrix> => ({
   proj: table.conv('proj.weight', 16, 12, 1),
 });
 
-/** The changes of adapters with these strengths. */
+/** The changes of LoRAs with these strengths. */
 async function changesOf(adapters: readonly [name: string, strength: number][]) {
   const changes = new Map<string, WeightChange[]>();
   for (const [name, scale] of adapters) {
     const part = { component: 'unet', dotted: ['unet.'], flat: ['lora_unet_'], tensors: base };
-    const match = matchAdapter(await adapter(name), [part]);
+    const match = matchLora(await adapter(name), [part]);
     expect(match).toMatchObject({ unmatched: [], misfit: null });
     for (const [tensor, own] of match.changes.get('unet')!)
       changes.set(tensor, [...(changes.get(tensor) ?? []), ...own.map((change) => ({ ...change, scale }))]);

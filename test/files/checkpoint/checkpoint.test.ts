@@ -29,7 +29,7 @@ describe('a whole checkpoint', () => {
     expect([...folder.leftOpen]).toEqual([]);
   });
 
-  it('may have a generation config that is no JSON, which is left out of account by its place', async () => {
+  it('may have a generation config that is not JSON, which is left out of account by its place', async () => {
     const text = '{\n  "top_p": 0.8,\n  "top_k": 5\n  "max_new_tokens": 9,\n}';
     const checkpoint = await open({ ...whole, 'generation_config.json': text });
     expect(checkpoint.generationConfig).toEqual({});
@@ -114,7 +114,7 @@ describe('other kinds of folder', () => {
       'GGUF beside a model',
       files('mmproj-f16.gguf', 'config.json'),
       'unsupported',
-      /of GGUF files only mmproj-f16\.gguf, which is no text model by its name: fetch the file of the text model/,
+      /of GGUF files only mmproj-f16\.gguf, which is not a text model by its name: fetch the file of the text model/,
     ],
     [
       'pickle only',
@@ -129,9 +129,9 @@ describe('other kinds of folder', () => {
       'unsupported',
       /^\/m is a diffusion pipeline .* `npx svc-engine generate --model-path \/m --prompt …` draws/,
     ],
-    ['an adapter', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is an adapter/],
+    ['a LoRA', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is an adapter/],
     [
-      'an adapter beside the config.json of its model',
+      'a LoRA beside the config.json of its model',
       files('adapter_config.json', 'adapter_model.bin', 'config.json'),
       'unsupported',
       /is an adapter/,

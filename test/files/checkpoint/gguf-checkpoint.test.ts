@@ -176,7 +176,7 @@ describe('a GGUF file that is not what its model needs', () => {
       /general\.architecture is missing, a text is needed/,
     ],
     [
-      'of an adapter',
+      'of a LoRA',
       { ...META, 'general.type': 'adapter' },
       [],
       'unsupported',

@@ -7,7 +7,7 @@ import { memorySource } from '../memory-source.ts';
 
 const golden = (name: string): string => fileURLToPath(new URL(`../../golden/lora/${name}`, import.meta.url));
 
-/** An adapter of the goldens with another configuration, or other names. */
+/** A LoRA of the goldens with another configuration, or other names. */
 async function changed(config: Record<string, unknown>, names?: string[]): Promise<Folder> {
   const folder = await openDiskFolder(golden('llama-some'));
   const source = await folder.open('adapter_config.json');

@@ -34,7 +34,10 @@ describe('GPTQ', () => {
     [{ scales: ['F16', [4, 95]] }, 'w.scales has the shape [4, 95]'],
     [{ scales: ['I8', [4, 96]] }, 'w.scales is I8 of [4, 96]'],
     [{ qzeros: ['I32', [3, 12]] }, 'w.qzeros has the shape [3, 12]'],
-    [{ qzeros: ['I32', [4, 13]] }, 'w.qzeros has the shape [4, 13], which is no packing of 96 zero points'],
+    [
+      { qzeros: ['I32', [4, 13]] },
+      'w.qzeros has the shape [4, 13], which is not a packing of 96 zero points',
+    ],
     [{ qzeros: ['I32', [4, 24]] }, "w.qzeros is packed as 8 bits, and the quantization's settings say 4"],
     [{ qweight: ['I64', [32, 96]] }, 'w.qweight is I64 of [32, 96]'],
     [{ g_idx: ['I32', [255]] }, 'w.g_idx has the shape [255], and words of codes for 256 inputs make [256]'],

@@ -171,7 +171,7 @@ describe('a malformed GGUF file', () => {
     [
       'with a tensor of an unknown type',
       writeGguf({ tensors: [{ ...q!, type: 99 }] }),
-      /has the type 99, which is no known type/,
+      /has the type 99, which is not a known type/,
     ],
     [
       'with a tensor of a removed type',
@@ -179,7 +179,7 @@ describe('a malformed GGUF file', () => {
       /has the type Q4_0_4_4, which ggml has removed/,
     ],
     [
-      'with rows that are no whole blocks',
+      'with rows that are not whole blocks',
       writeGguf({ tensors: [{ ...q!, shape: [6, 34] }] }),
       /has rows of 34 values, and Q8_0 has blocks of 32/,
     ],

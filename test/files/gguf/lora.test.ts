@@ -1,4 +1,4 @@
-// A LoRA adapter that llama.cpp's converter made of one of PEFT: the same modules, factors and scales.
+// A LoRA that llama.cpp's converter made of one of PEFT: the same modules, factors and scales.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -45,9 +45,9 @@ const pair = (name: string, rows: number, k: number) => [
   f32Tensor(`${name}.lora_b`, [rows, 2], floats(2 * rows)),
 ];
 
-describe('a GGUF adapter', () => {
+describe('a GGUF LoRA', () => {
   it.each(['llama', 'llama/model.gguf'])(
-    'has the modules of the PEFT adapter that it was made of, for %s',
+    'has the modules of the PEFT LoRA that it was made of, for %s',
     async (base) => {
       const peft = await openLora(await openDiskFolder(`${ROOT}/lora`));
       const model = await baseOf(`${ROOT}/${base}`);
@@ -104,7 +104,7 @@ describe('a GGUF adapter', () => {
     [
       'that is a model',
       { metadata: { 'general.architecture': 'llama' } },
-      /is no LoRA adapter \(general\.type model/,
+      /is not a LoRA adapter \(general\.type model/,
     ],
     [
       'for another architecture',
@@ -112,14 +112,14 @@ describe('a GGUF adapter', () => {
       /is an adapter for qwen2, and the model is LlamaForCausalLM/,
     ],
     [
-      'with an alpha that is no number',
+      'with an alpha that is not a number',
       { metadata: { ...META, 'adapter.lora.alpha': 'x' } },
       /adapter\.lora\.alpha is "x", a number is needed/,
     ],
     [
       'of an embedding',
       { metadata: META, tensors: pair('token_embd.weight', 40, 16) },
-      /adapts token_embd\.weight, which is no linear layer/,
+      /adapts token_embd\.weight, which is not a linear layer/,
     ],
     [
       'of a tensor that is none',
@@ -129,7 +129,7 @@ describe('a GGUF adapter', () => {
     [
       'with a norm',
       { metadata: META, tensors: [f32Tensor('blk.0.attn_norm.weight', [16], floats(16))] },
-      /tensor blk\.0\.attn_norm\.weight is no lora_a or lora_b/,
+      /tensor blk\.0\.attn_norm\.weight is neither lora_a nor lora_b/,
     ],
     [
       'without a factor',

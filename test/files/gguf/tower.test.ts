@@ -140,7 +140,7 @@ describe('a GGUF tower that the user names', () => {
       { model: GEMMA, mmproj: GEMMA },
       /gemma3-F16\.gguf holds no tower \(clip\.projector_type is missing\): give an mmproj file/,
     ],
-    [{ model: `${GOLDEN}/../qwen3`, mmproj: GEMMA_TOWER }, /is no GGUF model, .*: leave out `mmproj`/],
+    [{ model: `${GOLDEN}/../qwen3`, mmproj: GEMMA_TOWER }, /is not a GGUF model, .*: leave out `mmproj`/],
   ])('is refused: %j', async (options, message) => {
     await expect(openInline(TEXT, nodePlatform, { memoryBudget: 2 ** 30, ...options })).rejects.toThrow(
       message,

@@ -49,7 +49,7 @@ describe('an image that is converted in bands', () => {
   it('has whole pixels', async () => {
     const cut = { width: 4, height: 2, data: new Uint8Array(30) };
     await expect(convertInBands(cut, grey)).rejects.toThrow(
-      '30 bytes are no whole pixels of an image of 4 × 2',
+      '30 bytes are not whole pixels of an image of 4 × 2',
     );
     const five = { width: 4, height: 2, data: new Uint8Array(40) };
     await expect(convertInBands(five, ({ data }) => data)).rejects.toThrow('40 bytes are not the RGB');

@@ -76,7 +76,7 @@ describe('a sound is resampled while it is decoded', () => {
     expect(sound).toEqual(wanted);
   });
 
-  it('and a sample that is no number ends the sound', async () => {
+  it('and a sample that is not a number ends the sound', async () => {
     let given = 0;
     const reading = reader(async function* () {
       for (; given < count; given++)

@@ -216,7 +216,7 @@ describe('a pipeline component is refused:', () => {
     const error = await refusal(await folderOf(PIPELINE), { componentPaths: { transformer: '/anywhere' } });
     expect(error.code).toBe('bad_request');
     expect(error.message).toBe(
-      'componentPaths names transformer, which is no component of this pipeline: it has scheduler, text_encoder, tokenizer, unet, vae',
+      'componentPaths names transformer, which is not a component of this pipeline: it has scheduler, text_encoder, tokenizer, unet, vae',
     );
   });
 });

@@ -89,7 +89,7 @@ describe('weights of a component', () => {
       { a: 'one.safetensors', b: 'one.safetensors' },
       /tensor b should stand in one\.safetensors by model\.safetensors\.index\.json, and does not/,
     ],
-    ['a path that leaves the folder', { a: '../one.safetensors' }, /which is no file name in the folder/],
+    ['a path that leaves the folder', { a: '../one.safetensors' }, /which is not a file name in the folder/],
   ])('with %s are refused', async (_, map, message) => {
     const files = { 'one.safetensors': tensor('a'), 'model.safetensors.index.json': { weight_map: map } };
     const folder = await openDiskFolder(await folderOf(files));

@@ -76,7 +76,7 @@ describe('a checkpoint whose template renders harmony', () => {
     );
   });
 
-  it('refuses variables that are no text', () => {
+  it('refuses variables that are not text', () => {
     const rendering = { messages: [{ role: 'user', content: 'Hi' }], kwargs: { model_identity: ['Tim'] } };
     expect(() => usual.render(rendering)).toThrow(/chat_template_kwargs\.model_identity is \["Tim"\]/);
   });

@@ -113,7 +113,7 @@ describe('the Mistral template beside what mistral-common takes', () => {
     );
   });
 
-  it('leaves reasoning out where its marks are no tokens', () => {
+  it('leaves reasoning out where its marks are not tokens', () => {
     const messages = [user('A'), { role: 'assistant', reasoning_content: 'R', content: 'B ' }, user('C')];
     expect(templateOf('v13').render({ messages })).toBe(
       '<s>[INST]A[/INST][THINK]R[/THINK]B </s>[INST]C[/INST]',

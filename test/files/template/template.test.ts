@@ -161,7 +161,7 @@ describe('content of messages in a template', () => {
     expect(render(source, { messages: [{ role: 'assistant', content: null }] })).toBe('assistant:');
     expect(render(PARTS_ONLY, { messages: [...hi, { role: 'assistant', content: null }] })).toBe('[Hi]');
   });
-  it('that is no text is refused with its path', () => {
+  it('that is not text is refused with its path', () => {
     const messages = [
       ...hi,
       ...hi,

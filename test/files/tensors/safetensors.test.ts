@@ -91,7 +91,7 @@ describe('reading a safetensors file', () => {
       4,
       /"a": shape/,
     ],
-    ['shape that is no list', { a: f32(2, 0, 8) }, 8, /"a": shape 2 is not/],
+    ['shape that is not a list', { a: f32(2, 0, 8) }, 8, /"a": shape 2 is not/],
     [
       'one offset',
       { a: { dtype: 'F32', shape: [1], data_offsets: [0] } },
@@ -99,7 +99,7 @@ describe('reading a safetensors file', () => {
       /"a": data_offsets \[0\] are not two/,
     ],
     ['no object', { a: 7 }, 0, /"a": its entry is not an object/],
-    ['metadata that is no text', { __metadata__: { n: 1 } }, 0, /__metadata__ must map names to strings/],
+    ['metadata that is not text', { __metadata__: { n: 1 } }, 0, /__metadata__ must map names to strings/],
     ['a list', [], 0, /header is not a JSON object/],
     ['no JSON', '{"a":', 0, /header is not JSON/],
   ])('refuses %s, naming file and tensor', async (_, header, dataBytes, message) => {

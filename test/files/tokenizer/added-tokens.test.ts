@@ -67,7 +67,7 @@ describe.each(streams)('added tokens in a stream: $name', ({ json, decodes }) =>
   });
 });
 
-it('an added token of a byte-level tokenizer is its own text if its stand-ins are no UTF-8', () => {
+it('an added token of a byte-level tokenizer is its own text if its stand-ins are not UTF-8', () => {
   const files = byteLevel();
   const flags = { special: false, normalized: true, lstrip: false, rstrip: false, single_word: false };
   const words = ['ö', 'Ö!', 'Ġx', 'Ã©'].map((content, at) => ({ id: 264 + at, content, ...flags }));

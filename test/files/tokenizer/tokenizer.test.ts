@@ -223,7 +223,7 @@ describe('refusals of a tokenizer', () => {
       expect.objectContaining({ code: 'bad_checkpoint', param: 'eos_token' }) as Error,
     );
   });
-  it.each([1e9, -1, 0.5, '7', null])('name an id of the post-processor that is no token: %j', (id) => {
+  it.each([1e9, -1, 0.5, '7', null])('name an id of the post-processor that is not a token: %j', (id) => {
     const { tokenizerJson, tokenizerConfig } = byteLevel();
     const special = { SpecialToken: { id: 'x', type_id: 0 } };
     const template = {
@@ -244,7 +244,7 @@ describe('refusals of a tokenizer', () => {
         openTokenizer({ tokenizerJson: { ...tokenizerJson, [part]: value } });
       expect(openWith({})).toThrow(new RegExp(`the ${part} has no type`));
       expect(openWith({ type: 7 })).toThrow(new RegExp(`the ${part} has the type 7`));
-      expect(openWith(7)).toThrow(new RegExp(`the ${part} is no object`));
+      expect(openWith(7)).toThrow(new RegExp(`the ${part} is not an object`));
     },
   );
   it('keep endless texts and runs away from the merging', () => {

@@ -134,7 +134,7 @@ describe('the grammar of JSON', () => {
   });
 });
 
-test('marks of a conversation are no part of a JSON string, and their characters are', () => {
+test('marks of a conversation are not part of a JSON string, and their characters are', () => {
   const marked = smallVocabulary(['"', '<think>', 'a'], { marks: [1] });
   const masks = (rule: Parameters<typeof compile>[0], said: string): number[] => {
     const constraint = new Grammar(compile(rule, marked.available, limits()), marked).start();

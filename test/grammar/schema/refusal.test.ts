@@ -58,7 +58,7 @@ describe('a schema is refused with the place', () => {
       /exclusiveMinimum must be a number, not true/,
     ],
     ['required of draft 3', inFoo({ required: true }), /required must be a list of names/],
-    ['pattern that is no regular expression', inFoo({ pattern: '(' }), /#\/properties\/foo\/pattern: /],
+    ['pattern that is not a regular expression', inFoo({ pattern: '(' }), /#\/properties\/foo\/pattern: /],
     ['pattern with a back-reference', inFoo({ pattern: '(a)\\1' }), /#\/properties\/foo\/pattern: /],
     ['pattern with look-ahead within', inFoo({ pattern: '^a(?=b)b$' }), /#\/properties\/foo\/pattern: /],
     ...['idn-email', 'idn-hostname', 'ipv4network', 'ipv6network', 'ipvanynetwork'].map(
@@ -72,7 +72,7 @@ describe('a schema is refused with the place', () => {
     [
       'unknown dialect',
       { $schema: 'https://example.com/mine' },
-      /\/\$schema: "https:\/\/example.com\/mine" is no draft/,
+      /\/\$schema: "https:\/\/example.com\/mine" is not a draft/,
     ],
     [
       'two keywords that contradict',

@@ -17,7 +17,7 @@ import { portPair } from '../port-pair.ts';
 
 type Step = { type: 'step'; step: number };
 interface Counter extends Model<{ worker: number }, { steps: number }, Step> {
-  loadAdapter(name: string): Promise<string[]>;
+  loadLora(name: string): Promise<string[]>;
   adapters(): Promise<string[]>;
 }
 
@@ -32,14 +32,14 @@ vi.mock('../../../src/host/electron/open-main.ts', () => ({
 
 const KIND = paperKind<{ model: string }, Counter>({
   name: 'counter',
-  calls: { loadAdapter: { changes: true, files: true }, adapters: {} },
+  calls: { loadLora: { changes: true, files: true }, adapters: {} },
   sleep: () => ({
     ...PLAIN_SLEEP,
     async rest(model) {
       const names = await model.adapters();
       return {
         answers: {},
-        restore: async (again) => void (await Promise.all(names.map((name) => again.loadAdapter(name)))),
+        restore: async (again) => void (await Promise.all(names.map((name) => again.loadLora(name)))),
       };
     },
   }),
@@ -60,7 +60,7 @@ function counter(worker: number): Counter {
         yield { type: 'step', step };
       }
     },
-    loadAdapter: async (name) => (names.push(name), [...names]),
+    loadLora: async (name) => (names.push(name), [...names]),
     adapters: async () => [...names],
     close,
     [Symbol.asyncDispose]: close,
@@ -126,7 +126,7 @@ const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 test('requests continue in a new worker, each event once, and the model keeps its changes', async () => {
   const model = await open();
-  await model.loadAdapter('style');
+  await model.loadLora('style');
   const both = await Promise.all([stepsOf(model, { 4: () => workers[0]!.lose('crashed') }), stepsOf(model)]);
   expect(both).toEqual([ALL, ALL]);
   expect(workers).toHaveLength(2);
@@ -227,7 +227,7 @@ test('users of equal options share one model; the last one closes it', async () 
   const aborted = stepsOf(second, { 3: () => void second.close() });
   expect((await aborted).length).toBeLessThan(9);
   expect(await running).toEqual(ALL);
-  await expect((second as unknown as TextModel).loadedAdapters()).rejects.toMatchObject({
+  await expect((second as unknown as TextModel).loadedLoras()).rejects.toMatchObject({
     code: 'cancelled',
   });
   expect(closed).not.toHaveBeenCalled();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { Calls } from '../../../src/host/electron/calls.ts';
+import { WireCalls } from '../../../src/host/electron/calls.ts';
 import { ModelFiles } from '../../../src/host/electron/model-files.ts';
 import { ServedFiles } from '../../../src/host/electron/served-files.ts';
 import type { MainAnswers, WorkerAnswers } from '../../../src/host/electron/wire.ts';
@@ -93,8 +93,8 @@ test('the version of weights changes with their files, and within an archive wit
 test('errors of ModelFiles keep their code on the way to the worker', async () => {
   const files = new ModelFiles(served);
   const { near, far } = portPair();
-  files.worker = new Calls<WorkerAnswers>(near, files.answers);
-  const worker = new Calls<MainAnswers>(far, {});
+  files.worker = new WireCalls<WorkerAnswers>(near, files.answers);
+  const worker = new WireCalls<MainAnswers>(far, {});
   files.allow(join(root, 'absent'));
   await expect(worker.call('openFolder', join(root, 'absent'))).rejects.toMatchObject({
     code: 'model_not_found',

@@ -1,4 +1,4 @@
-// The routes that load and unload adapters, flush and abort, and their access rules.
+// The routes that load and unload LoRAs, flush and abort, and their access rules.
 
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -72,14 +72,14 @@ describe('/abort_request', () => {
   });
 });
 
-describe('routes of LoRA adapters', () => {
+describe('routes of LoRAs', () => {
   const poet = { name: 'poet', path: '/adapters/poet', rank: 8, requests: 0 };
 
-  it('load and unload adapters, and list the loaded ones', async () => {
+  it('load and unload LoRAs, and list the loaded ones', async () => {
     const { post, model, other } = await startAdmin();
     const asked: string[][] = [];
-    model.loadAdapter = async (name, path) => (asked.push([name, path]), [poet]);
-    other.unloadAdapter = async (name) => (asked.push([name]), []);
+    model.loadLora = async (name, path) => (asked.push([name, path]), [poet]);
+    other.unloadLora = async (name) => (asked.push([name]), []);
     expect(await post('/load_lora_adapter', { lora_name: 'poet', lora_path: '/adapters/poet' })).toEqual({
       status: 200,
       body: { success: true, loaded_adapters: { poet: '/adapters/poet' } },
@@ -126,7 +126,7 @@ describe('routes of LoRA adapters', () => {
     async (thrown, about, status, code, param) => {
       const { post, model } = await startAdmin();
       const error = new EngineError(thrown, 'what it says', about === undefined ? {} : { param: about });
-      model.loadAdapter = () => Promise.reject(error);
+      model.loadLora = () => Promise.reject(error);
       expect(await post('/load_lora_adapter', { lora_name: 'poet', lora_path: '/a' })).toMatchObject({
         status,
         body: { error: { code, param, message: 'what it says' } },
@@ -145,12 +145,12 @@ describe('/load_lora_adapter', () => {
     const harness = await startAdmin();
     const adapters = new Loras(nodePlatform, {}, () => {});
     await adapters.attach({ add: async () => {}, remove: async () => {} });
-    harness.model.loadAdapter = (name, path) => adapters.load(name, path);
+    harness.model.loadLora = (name, path) => adapters.load(name, path);
     const load = (path: string) => harness.post('/load_lora_adapter', { lora_name: 'x', lora_path: path });
     return { ...harness, load };
   }
 
-  it('gives one answer to every path without an adapter, and its reason to the log', async () => {
+  it('gives one answer to every path without a LoRA, and its reason to the log', async () => {
     const { load, lines } = await startOnDisk();
     const at = (name: string) => join(home, name);
     for (const name of ['bare', 'closed', 'odd', 'loop']) mkdirSync(at(name));
@@ -179,18 +179,18 @@ describe('/load_lora_adapter', () => {
       const { error } = body as { error: { message: string } };
       expect([path, status]).toEqual([path, 404]);
       expect(error).toEqual({
-        message: `${show(path)} is no folder of a LoRA adapter that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`,
+        message: `${show(path)} is not a folder of a LoRA that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`,
         type: 'invalid_request_error',
         param: 'lora_path',
         code: 'model_not_found',
       });
     }
     chmodSync(at('closed'), 0o700);
-    expect(lines.filter((line) => line.startsWith('warn No adapter loaded'))).toHaveLength(paths.length);
+    expect(lines.filter((line) => line.startsWith('warn No LoRA loaded'))).toHaveLength(paths.length);
     expect(lines.join()).toContain('file.gguf is not a sound GGUF file');
   });
 
-  it('says what is wrong with an adapter that is there', async () => {
+  it('says what is wrong with a LoRA that is there', async () => {
     const { load } = await startOnDisk();
     cpSync(golden, join(home, 'dora'), { recursive: true });
     writeFileSync(join(home, 'dora/adapter_config.json'), '{"peft_type":"LORA","use_dora":true}');

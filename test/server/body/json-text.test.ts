@@ -47,14 +47,14 @@ describe('the values of a JSON text are counted before it is parsed', () => {
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
-  it.each(['', '"', '"\\', '{"a":"b', ']]]]', ',,,', 'nul'])('%j is no JSON', (text) => {
+  it.each(['', '"', '"\\', '{"a":"b', ']]]]', ',,,', 'nul'])('%j is not JSON', (text) => {
     expect(refusal(text).message).toContain('is not valid JSON');
   });
 });
 
 describe('a JSON text that no tokenizer has', () => {
   it.each([[[0xff, 0xfe]], [[0xed, 0xa0, 0x80]], [[0xc3]], [[0xc0, 0x80]]])(
-    'bytes %j are no UTF-8',
+    'bytes %j are not UTF-8',
     (bytes) => {
       const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
       expect(refusal(body)).toMatchObject({

@@ -107,7 +107,7 @@ describe.each([false, true])('large bodies, stream %s', (stream) => {
     });
   });
 
-  it('bytes that are no UTF-8, and half of a character', async () => {
+  it('bytes that are not UTF-8, and half of a character', async () => {
     const bytes = Buffer.from(chat('"user":"§§"').replace('"hi"', '"§"'), 'latin1');
     expect(await refused('/v1/chat/completions', bytes)).toMatchObject({ code: 'invalid_json' });
     const half = chat('"user":1').replace('"hi"', String.raw`"\ud800"`);

@@ -272,7 +272,7 @@ field('return_prompt_token_ids', {
 });
 
 describe('a model name with a colon', () => {
-  it('is a served name before it is an adapter', async () => {
+  it('is a served name before it is a LoRA', async () => {
     const { post, model } = await start({}, { names: ['qwen3:8b', 'org/qwen3'] });
     const request = async (name: string) => {
       const { status } = await post(ask('hi', { model: name }));
@@ -284,7 +284,7 @@ describe('a model name with a colon', () => {
     expect(await request('org/qwen3:')).toEqual([200, undefined]);
   });
 
-  it.each([false, true])('is a 404 where the adapter is unknown (stream: %s)', async (stream) => {
+  it.each([false, true])('is a 404 where the LoRA is unknown (stream: %s)', async (stream) => {
     const { post } = await start();
     for (const [more, param] of [
       [{ model: 'default:painter' }, 'model'],

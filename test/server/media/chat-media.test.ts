@@ -65,9 +65,9 @@ describe('media of chat completions', () => {
     const param = 'messages.0.content.0.input_audio.data';
     for (const [format, message] of [
       ['mp3', 'is a WAV file, and its format is declared as "mp3"; send the format of the bytes, or none'],
-      ['pcm16', 'is declared as "pcm16", which is no format that is read; send wav, mp3,'],
-      ['constructor', 'is declared as "constructor", which is no format that is read'],
-      ['__proto__', 'is declared as "__proto__", which is no format that is read'],
+      ['pcm16', 'is declared as "pcm16", which is not a format that is read; send wav, mp3,'],
+      ['constructor', 'is declared as "constructor", which is not a format that is read'],
+      ['__proto__', 'is declared as "__proto__", which is not a format that is read'],
     ] as const) {
       const { status, body } = await send('/v1/chat/completions', user([part(format)]));
       expect(status).toBe(400);
@@ -249,7 +249,7 @@ describe('a model that does not take the kind of a medium', () => {
     const { body } = await send('/v1/chat/completions', user([file]));
     expect((body as unknown as Refused).error).toMatchObject({
       code: 'unsupported',
-      message: expect.stringContaining('is no image, video or sound of a format that is read') as string,
+      message: expect.stringContaining('is not an image, video or sound of a format that is read') as string,
     });
   });
 });

@@ -24,7 +24,7 @@ describe('requests for media', () => {
       'a page as a file',
       '/page',
       (url: string) => ({ type: 'file', file: { file_data: url } }),
-      'file.file_data is no image, video or sound of a format that is read',
+      'file.file_data is not an image, video or sound of a format that is read',
     ],
   ])('refuse %s by its first bytes, and do not wait for the rest', async (_, path, part, message) => {
     const { send, model } = await open();

@@ -13,7 +13,7 @@ const details = {
 };
 
 describe('models in the Ollama interface', () => {
-  it('are listed with adapters', async () => {
+  it('are listed with LoRAs', async () => {
     const { ask, model } = await startOllama(HELLO);
     model.adapters = [{ name: 'mine', path: '/mine', rank: 8, requests: 0 }];
     const { models } = (await ask('tags')).body as { models?: Record<string, unknown>[] };

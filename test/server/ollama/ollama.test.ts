@@ -99,7 +99,7 @@ describe('a conversation in the Ollama interface', () => {
     expect(model.requests).toEqual([]);
   });
 
-  it('with an adapter', async () => {
+  it('with a LoRA', async () => {
     const { chat, model } = await startOllama(HELLO);
     await chat({ model: 'chat:mine' });
     expect(model.requests[0]!.lora).toBe('mine');

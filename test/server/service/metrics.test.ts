@@ -73,7 +73,7 @@ describe('the route /metrics', () => {
     expect(of('num_so_requests_total')).toBe(1);
   });
 
-  it('says what the engine says of pages, grammars and adapters', async () => {
+  it('says what the engine says of pages, grammars and LoRAs', async () => {
     const { url, model, served } = await start({}, { names: ['chat'], ready: false });
     served.progress({ type: 'load', bytes: 0, totalBytes: 2 });
     await sleep(30);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPendingParts, type Part } from '../../../src/server/text/reply-parts.ts';
+import { createPendingParts, type ReplyPart } from '../../../src/server/text/reply-parts.ts';
 
 type Event = Parameters<ReturnType<typeof createPendingParts>['add']>[0];
 
@@ -30,7 +30,7 @@ function randomEvents(random: (below: number) => number): Event[] {
 }
 
 /** Returns a choice's output as a client merges it from parts: its texts in order, by kind and call. */
-function told(parts: [number, Part][], choice: number): string {
+function told(parts: [number, ReplyPart][], choice: number): string {
   let kind = '';
   let text = '';
   for (const [, part] of parts.filter(([index]) => index === choice)) {
@@ -48,7 +48,7 @@ it('pending parts hold the same text however far the reader is behind', () => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = randomOf(seed);
     const events = randomEvents(random);
-    const sendAll = (pause: () => boolean): [number, Part][] => {
+    const sendAll = (pause: () => boolean): [number, ReplyPart][] => {
       const held = createPendingParts();
       const sent = events.flatMap((event) => {
         held.add(event);

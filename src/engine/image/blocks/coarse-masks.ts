@@ -1,4 +1,4 @@
-// Denoisers that take a mask and masked latents beside the latents, told by the channels of their input.
+// Denoisers that take a mask and masked latents beside the latents, recognized by the channels of their input.
 
 import { ConfigError } from '../../../models/config-values.ts';
 

@@ -8,7 +8,7 @@ import type {
   PipelineComponents,
   PipelineTask,
 } from '../../../files/pipeline/pipeline-classes.ts';
-import type { AdapterScheme } from '../../../files/lora/scheme.ts';
+import type { LoraScheme } from '../../../files/lora/scheme.ts';
 import type { FileLayouts } from '../../../files/pipeline/file-layout.ts';
 import type { Pipeline, PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -63,8 +63,8 @@ export interface ImageFamily {
   /** μ of schedules that shift by the image's size; left out: as scheduler_config.json says. */
   readonly mu?: (imageTokens: number, steps: number) => number;
   /** Names of modules in LoRA for the family's models; left out: none is applied. */
-  readonly lora?: AdapterScheme;
-  /** The layer of the denoiser that adapters may widen; left out: none. */
+  readonly lora?: LoraScheme;
+  /** The layer of the denoiser that LoRAs may widen; left out: none. */
   readonly widening?: WidenedInput;
   /** Layouts of the family's models in one file; left out: none is built in. */
   readonly files?: FileLayouts;
@@ -76,7 +76,7 @@ export interface ImageFamily {
 export interface WidenedInput {
   component: string;
   tensor: string;
-  /** Matches the layer in the names of adapters' modules. */
+  /** Matches the layer in the names of LoRAs' modules. */
   module: RegExp;
   /** Keys of the component's configuration: the columns of the layer, and those of a model without further inputs. */
   inputs: string;

@@ -4,12 +4,12 @@ export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'deco
 
 /** Roles of components with weights, in the order in which they leave the device where memory is short. */
 export const ROLES = ['text encoder', 'image encoder', 'autoencoder', 'denoiser'] as const;
-export type Role = (typeof ROLES)[number];
+export type MemoryRole = (typeof ROLES)[number];
 
 export interface PlacedComponent {
   name: string;
   className: string;
-  role: Role;
+  role: MemoryRole;
   /** Bytes of its weights as computed with. */
   weights: number;
   /**

@@ -66,7 +66,7 @@ interface PageOfComponent {
   part: string;
   /** null: the format of the file. */
   format: WeightFormat | null;
-  /** Changes that adapters make. Weights with any have a place of their own at each loading. */
+  /** Changes that LoRAs make. Weights with any have a place of their own at each loading. */
   changes: WeightChanges;
 }
 

@@ -31,7 +31,7 @@ import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;
-/** Bytes on the device for a moment while weights are read: a chunk of a file, factors of adapters, and what is merged of them. */
+/** Bytes on the device for a moment while weights are read: a chunk of a file, factors of LoRAs, and what is merged of them. */
 const READING_BYTES = 64 * 2 ** 20;
 
 export interface ComponentsOptions extends FormatOptions {
@@ -48,7 +48,7 @@ export interface ComponentsOptions extends FormatOptions {
 }
 
 /** A model page with the weights of a component. Disposing it frees the weights, unless they stay on the device. */
-export interface Loaded<P> extends Disposable {
+export interface LoadedComponent<P> extends Disposable {
   readonly page: P;
 }
 
@@ -76,7 +76,7 @@ export class Components {
   #residencies: Residencies = new Map();
   /** Pages whose weights stay on the device or have copies in host memory. */
   readonly #kept = new KeptWeights();
-  /** Changes that adapters make to components. */
+  /** Changes that LoRAs make to components. */
   #changes: ReadonlyMap<string, WeightChanges> = new Map();
   readonly #bytes = new Map<string, PageBytes>();
   readonly #notes = new Set<string>();
@@ -181,7 +181,7 @@ export class Components {
     part: string,
     build: Build<P>,
     { compileOnly = false, once = false }: { compileOnly?: boolean; once?: boolean },
-  ): Promise<Loaded<P>> {
+  ): Promise<LoadedComponent<P>> {
     const key = `${name}/${part}`;
     const changes = this.#changes.get(name) ?? new Map();
     const unread = this.#options.unread !== undefined;
@@ -208,13 +208,13 @@ export class Components {
     return this.#entered<P>(kept);
   }
 
-  /** Sets the changes that adapters make, by component, to the weights that are loaded from now on, between two images. */
+  /** Sets the changes that LoRAs make, by component, to the weights that are loaded from now on, between two images. */
   adapt(changes: ReadonlyMap<string, WeightChanges>): void {
     this.#changes = changes;
   }
 
   /** Returns a page whose weights are on the device until it is disposed. */
-  async #entered<P>({ name, weights }: Kept): Promise<Loaded<P>> {
+  async #entered<P>({ name, weights }: Kept): Promise<LoadedComponent<P>> {
     const page = weights.page as P;
     if (this.residencyOf(name).kind === 'resident') return { page, [Symbol.dispose]: () => {} };
     await weights.enter();
@@ -222,7 +222,7 @@ export class Components {
   }
 
   /** Opens a page on weights that have sizes but no values, to measure its memory: it is recorded and never run. */
-  async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<Loaded<P>> {
+  async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<LoadedComponent<P>> {
     const known = this.#kept.get(`${name}/${part}`);
     if (known) return this.#entered<P>(known);
     const weights = await this.#declare(name, build);

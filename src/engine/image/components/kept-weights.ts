@@ -1,4 +1,4 @@
-// Weights of pages that are kept between stages, on the device or as copies in host memory, with the changes that adapters made to them.
+// Weights of pages that are kept between stages, on the device or as copies in host memory, with the changes that LoRAs made to them.
 
 import { differingNames, type WeightChanges } from '../../weights/change.ts';
 import type { Weights } from '../../weights/weights.ts';

@@ -7,7 +7,7 @@ import type { PipelineComponents } from '../../../files/pipeline/pipeline-classe
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { IMAGE_MODEL } from '../../../options/image-model.ts';
 import type { SettingValues } from '../../../options/setting.ts';
-import type { Role } from '../calls/memory-plan.ts';
+import type { MemoryRole } from '../calls/memory-plan.ts';
 
 export type Residency =
   | { kind: 'resident' }
@@ -33,13 +33,13 @@ interface DeclaredComponents {
 export function rolesOf(
   { names }: { names: readonly string[] },
   { components, pipelines, denoiser, autoencoder }: DeclaredComponents,
-): ReadonlyMap<string, Role> {
+): ReadonlyMap<string, MemoryRole> {
   const declared: PipelineComponents = Object.assign(
     {},
     components,
     ...pipelines.map((set) => set.components),
   );
-  const roleOf = (name: string): Role => {
+  const roleOf = (name: string): MemoryRole => {
     if (name === denoiser) return 'denoiser';
     if (name === autoencoder) return 'autoencoder';
     return (declared[name] ?? declared[name.replace(NUMBER, '')])?.role ?? 'text encoder';
@@ -66,12 +66,12 @@ const CPU_OFFLOAD = {
   'image encoder': 'imageEncoderCpuOffload',
   autoencoder: 'vaeCpuOffload',
   denoiser: 'ditCpuOffload',
-} as const satisfies Record<Role, keyof OffloadOptions>;
+} as const satisfies Record<MemoryRole, keyof OffloadOptions>;
 
 /** A note on an option that concerns no component of a pipeline; null: there is none. */
 export function ineffectiveOffload(
   { imageEncoderCpuOffload }: OffloadOptions,
-  roles: ReadonlyMap<string, Role>,
+  roles: ReadonlyMap<string, MemoryRole>,
 ): Message | null {
   if (imageEncoderCpuOffload !== true || [...roles.values()].includes('image encoder')) return null;
   return say`${option('imageEncoderCpuOffload')} changes nothing: the pipeline has no image encoder`;
@@ -81,7 +81,10 @@ export function ineffectiveOffload(
  * Residencies that options ask for; false keeps a component on the device. Throws bad_request for options that need another one, which is
  * not given.
  */
-export function askedResidencies(options: OffloadOptions, roles: ReadonlyMap<string, Role>): Residencies {
+export function askedResidencies(
+  options: OffloadOptions,
+  roles: ReadonlyMap<string, MemoryRole>,
+): Residencies {
   const { ditLayerwiseOffload, ditLayerwiseResidentLayers, ditOffloadPrefetch } = options;
   if (ditLayerwiseOffload !== true) {
     if (ditLayerwiseResidentLayers !== undefined) throw needsLayers('ditLayerwiseResidentLayers');

@@ -1,7 +1,7 @@
 // Names that LoRA gives to modules of FLUX.1, FLUX.2 and Chroma: those of diffusers, of the programs of Black Forest Labs, which kohya's join by
 // underscores, and of Xlabs. sources: diffusers' loaders/lora_conversion_utils.py, sd-scripts' networks/lora_flux.py
 
-import type { AdapterSign, OtherNames } from '../../../files/lora/scheme.ts';
+import type { LoraSign, OtherNames } from '../../../files/lora/scheme.ts';
 import type { Rename } from '../../../files/pipeline/file-layout.ts';
 import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
 import { DOUBLE_ATTENTION, DOUBLE_BLOCKS } from './lora-names.ts';
@@ -20,7 +20,7 @@ export const fluxWords = (rename: Rename): OtherNames => ({ rename, words: WORDS
 const EITHER = 'FLUX.1 or Chroma';
 export const FLUX_WIDTH = 3072;
 const ORIGINAL_ATTENTION = /double_blocks[._](\d+)[._](?:img|txt)_attn[._](?:qkv|proj)$/;
-export const FLUX_SIGNS: readonly AdapterSign[] = [
+export const FLUX_SIGNS: readonly LoraSign[] = [
   { models: 'FLUX.1', module: /(?:double|single)_blocks[._]\d+[._](?:(?:img|txt)_mod|modulation)[._]lin$/ },
   {
     models: 'FLUX.1',

@@ -1,7 +1,7 @@
-// Names that adapters give to modules of the components that several families share: UNets, CLIP's text encoders, transformers. Prefixes are
+// Names that LoRAs give to modules of the components that several families share: UNets, CLIP's text encoders, transformers. Prefixes are
 // those of diffusers, PEFT, ComfyUI and kohya's programs.
 
-import type { AdapterPart, AdapterSign, OtherNames } from '../../../files/lora/scheme.ts';
+import type { LoraTarget, LoraSign, OtherNames } from '../../../files/lora/scheme.ts';
 import type { Rename } from '../../../files/pipeline/file-layout.ts';
 import { countNames } from './shapes.ts';
 import { unetName } from './unet-names.ts';
@@ -12,7 +12,7 @@ const UNET_WORDS = [
   ...['to_q', 'to_k', 'to_v', 'to_out'],
 ];
 
-export const UNET_LORA: AdapterPart = {
+export const UNET_LORA: LoraTarget = {
   component: 'unet',
   dotted: ['unet.', 'model.diffusion_model.', 'diffusion_model.', ''],
   flat: ['lora_unet_', 'lycoris_'],
@@ -31,15 +31,15 @@ export const TO_KEYS = new RegExp(String.raw`${IN_UNET}\d+[._]attn2[._](?:proces
 /** Only Stable Diffusion XL has several blocks in a transformer. */
 export const DEEP_UNET = new RegExp(String.raw`${IN_UNET}[1-9]\d*[._]`);
 
-/** Adapters that change no module by which the families of UNets differ; the first level has transformers in 1 and 2 alone. */
-export const FIRST_UNETS: AdapterSign = {
+/** LoRAs that change no module by which the families of UNets differ; the first level has transformers in 1 and 2 alone. */
+export const FIRST_UNETS: LoraSign = {
   models: 'Stable Diffusion 1 or 2',
   module:
     /(?:down_blocks[._]0[._]attentions|up_blocks[._]3[._]attentions|input_blocks[._][12][._]1|output_blocks[._](?:9|10|11)[._]1)[._]/,
   isVague: true,
 };
 
-export const ANY_UNET: AdapterSign = {
+export const ANY_UNET: LoraSign = {
   models: 'Stable Diffusion 1, 2 or XL',
   module:
     /(?:^|[._])(?:(?:down|up)_blocks[._]\d+[._](?:attentions|resnets|(?:down|up)samplers)|mid_block[._](?:attentions|resnets)|(?:input|output)_blocks[._]\d+|middle_block)[._]/,
@@ -64,7 +64,7 @@ const CLIP_NAMES: readonly OtherNames[] = [
 export function clipLora(
   component: string,
   { nth, original }: { nth: number; original: string },
-): AdapterPart {
+): LoraTarget {
   return {
     component,
     dotted: [`${component}.`, `text_encoders.${original}.transformer.`, `text_encoders.${original}.`],
@@ -80,7 +80,7 @@ export const DOUBLE_ATTENTION = /(?<!single_|joint_)transformer_blocks[._](\d+)[
 export const DOUBLE_BLOCKS = 19;
 
 /** A transformer; `originals`: the names of original programs. */
-export function transformerLora(...originals: readonly OtherNames[]): AdapterPart {
+export function transformerLora(...originals: readonly OtherNames[]): LoraTarget {
   return {
     component: 'transformer',
     dotted: ['transformer.', 'model.diffusion_model.', 'diffusion_model.', ''],
@@ -90,7 +90,7 @@ export function transformerLora(...originals: readonly OtherNames[]): AdapterPar
 }
 
 /** Blocks of Sana 0.6B and of PixArt have the same names and widths, except in their feed-forward parts. */
-export const PIXART_OR_SANA: AdapterSign = {
+export const PIXART_OR_SANA: LoraSign = {
   models: 'PixArt or Sana 0.6B',
   module: /transformer_blocks[._]\d+[._]attn[12][._]to_(?:q|k|v|out[._]0)$/,
   width: 1152,
@@ -98,7 +98,7 @@ export const PIXART_OR_SANA: AdapterSign = {
 };
 
 /** T5's encoder; `nth`: the number that kohya's programs give to it. */
-export function t5Lora(component: string, nth: number): AdapterPart {
+export function t5Lora(component: string, nth: number): LoraTarget {
   return {
     component,
     dotted: [`${component}.`, 'text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.'],
@@ -120,7 +120,7 @@ const DECODER_WORDS = [
 ];
 
 /** A language model as text encoder, whose files may have it within other modules. */
-export function decoderLora(component: string): AdapterPart {
+export function decoderLora(component: string): LoraTarget {
   return {
     component,
     dotted: [`${component}.`],

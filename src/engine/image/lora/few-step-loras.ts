@@ -1,19 +1,19 @@
-// Adapters that distil a model to few steps, by their names: the steps, guidance and noise schedule that they were trained for. source: their
+// LoRAs that distil a model to few steps, by their names: the steps, guidance and noise schedule that they were trained for. source: their
 // model cards
 
-import type { AdapterFile } from '../../../files/lora/adapter.ts';
+import type { ImageLora } from '../../../files/lora/image-lora.ts';
 
 export interface FewSteps {
   steps: number;
   guidance: number;
-  /** The adapter's scale where the user gives none; left out: 1. */
+  /** The LoRA's scale where the user gives none; left out: 1. */
   scale?: number;
   /** Schedule of models that predict noise; left out: the model's own. Flow models keep theirs. */
   scheduler?: string;
 }
 
 interface FewStepKind extends FewSteps {
-  /** Matches the adapter's names. */
+  /** Matches the LoRA's names. */
   words: RegExp;
 }
 
@@ -25,22 +25,22 @@ const KINDS: readonly FewStepKind[] = [
   { words: /\bhyper\b.*\bsd ?3\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 5, scale: 0.125 },
   { words: /\bhyper\b.*\b\d+ ?steps?\b.*\bcfg\b/i, steps: 8, guidance: 5, scheduler: 'ddim-trailing' },
   { words: /\bhyper\b.*\b1 ?steps?\b/i, steps: 1, guidance: 1, scheduler: 'tcd' },
-  // Both words are also those of styles; adapters that distil say their steps.
+  // Both words are also those of styles; LoRAs that distil say their steps.
   { words: /\bhyper\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 1, scheduler: 'ddim-trailing' },
   { words: /\blightning\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 1, scheduler: 'euler-trailing' },
   { words: /\bflux[ .]?2\b.*\bturbo\b/i, steps: 8, guidance: 2.5 },
   { words: /\bflux\b.*\bturbo (?:alpha|lora)\b/i, steps: 8, guidance: 3.5 },
   { words: /\bsd ?3.*\bturbo\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 1.5 },
-  // Adapters that were trained on a turbo model have that word in their names too.
+  // LoRAs that were trained on a turbo model have that word in their names too.
   { words: /^(?!.*z ?image).*\bturbo (?:alpha|lora)\b/i, steps: 4, guidance: 1, scheduler: 'euler-trailing' },
 ];
 
 const STEPS = /\b(\d{1,2}) ?-?steps?\b/i;
 const MOST_STEPS = 64;
 
-/** Returns the settings that an adapter was trained for, with the name that shows them; null: it is an ordinary one. */
+/** Returns the settings that a LoRA was trained for, with the name that shows them; null: it is an ordinary one. */
 export function fewStepsOf(
-  { metadata }: Pick<AdapterFile, 'metadata'>,
+  { metadata }: Pick<ImageLora, 'metadata'>,
   names: readonly string[],
 ): { settings: FewSteps; name: string } | null {
   const stated = [metadata['ss_output_name'], metadata['modelspec.title']].flatMap((name) => name ?? []);
@@ -55,7 +55,7 @@ export function fewStepsOf(
   return null;
 }
 
-/** A file and its folder, or a hub id: folders above them say nothing of the adapter. */
+/** A file and its folder, or a hub id: folders above them say nothing of the LoRA. */
 const lastParts = (path: string): string => path.split(/[/\\]/).filter(Boolean).slice(-2).join(' ');
 
 /** Words of a name: sdxl_lightning_4step_lora, Hyper-SDXL-8steps-lora, lcmLoraSdxl. */

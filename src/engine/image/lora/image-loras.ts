@@ -1,4 +1,4 @@
-// LoRA of an image model: which adapters are open, and which of them a request draws with. Those of the options are opened with the model,
+// LoRA of an image model: which LoRAs are open, and which of them a request draws with. Those of the options are opened with the model,
 // those of `loraDir` when a request first names them; only their headers stay in memory.
 
 import { LRUCache } from 'lru-cache';
@@ -36,7 +36,7 @@ type Options = Pick<
 
 /** <lora:nickname> or <lora:nickname:scale>, as other programs write it. */
 const TAG = /<(?:lora|lyco):([^:<>]+)(?::\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*)?>/gi;
-/** Most adapters of `loraDir` whose headers are kept, each with an open file. */
+/** Most LoRAs of `loraDir` whose headers are kept, each with an open file. */
 const MOST_NAMED = 64;
 /** Name of the only LoRA that is given without one. */
 const ONLY = 'default';
@@ -45,9 +45,9 @@ export class ImageLoras {
   readonly #files: LoraFiles;
   readonly #options: Options;
   readonly #target: LoraTarget;
-  /** Adapters of the options, with their scales. */
+  /** LoRAs of the options, with their scales. */
   readonly #given: AppliedLora[] = [];
-  /** Adapters that requests named, by their paths; those that were named last stay open. */
+  /** LoRAs that requests named, by their paths; those that were named last stay open. */
   readonly #named: LRUCache<string, Promise<OpenLora>>;
   #isClosed = false;
 
@@ -61,7 +61,7 @@ export class ImageLoras {
     });
   }
 
-  /** Opens the adapters of the options. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
+  /** Opens the LoRAs of the options. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
   static async open(files: LoraFiles, options: Options, target: LoraTarget): Promise<ImageLoras> {
     const loras = new ImageLoras(files, options, target);
     try {
@@ -84,12 +84,12 @@ export class ImageLoras {
     }
   }
 
-  /** Returns the adapters that a request draws with. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
+  /** Returns the LoRAs that a request draws with. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
   async choose({ prompt, lora, loraScale }: CompleteImageRequest): Promise<LoraChoice> {
     const isUsed = this.#given.length > 0 || this.#options.loraDir !== undefined;
     const tags = isUsed ? [...prompt.matchAll(TAG)] : [];
     if (loraScale !== undefined && lora === undefined)
-      throw badRequest('scales of adapters are given, and no adapters: name them too', 'loraScale');
+      throw badRequest('scales of LoRAs are given, and no LoRAs: name them too', 'loraScale');
     if (lora === undefined && tags.length === 0) return { prompt, applied: this.#given };
     const scales = spread(loraScale, lora?.length ?? 0, 'loraScale');
     const applied: AppliedLora[] = [];
@@ -127,7 +127,7 @@ export class ImageLoras {
     const found = loraDir === undefined ? 'missing' : await within(platform, name, loraDir);
     if (found === 'outside')
       throw badRequest(
-        say`the adapter ${JSON.stringify(name)} lies outside the folder that ${option('loraDir')} allows: name one in it`,
+        say`the LoRA ${JSON.stringify(name)} lies outside the folder that ${option('loraDir')} allows: name one in it`,
         'lora',
       );
     if (found === 'missing') throw this.#unknown(name);
@@ -162,7 +162,7 @@ export class ImageLoras {
     const inFolder = this.#options.loraDir === undefined ? '' : say`, or a file in ${option('loraDir')}`;
     const remedy = names.length === 0 ? 'give it with the model' : 'name one of them';
     return modelNotFound(
-      say`there is no adapter ${JSON.stringify(name)} here; ${loaded}: ${remedy}${inFolder}`,
+      say`there is no LoRA ${JSON.stringify(name)} here; ${loaded}: ${remedy}${inFolder}`,
       'lora',
     );
   }
@@ -174,7 +174,7 @@ async function closeOpened(opening: Promise<OpenLora>): Promise<void> {
   await lora?.file.close();
 }
 
-/** The changes that adapters make to each component; those of scale 0 make none. */
+/** The changes that LoRAs make to each component; those of scale 0 make none. */
 export function changesOf(applied: readonly AppliedLora[]): ReadonlyMap<string, WeightChanges> {
   const changes = new Map<string, Map<string, WeightChange[]>>();
   for (const { lora, scale } of applied) {
@@ -196,7 +196,7 @@ function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const count = loraPath.length;
   if (loraNickname !== undefined && loraNickname.length !== count)
     throw badRequest(
-      say`${option('loraNickname')} has ${countText(loraNickname.length, 'name')} for ${countText(count, 'adapter')}: give one for each`,
+      say`${option('loraNickname')} has ${countText(loraNickname.length, 'name')} for ${countText(count, 'LoRA')}: give one for each`,
       'loraNickname',
     );
   const scales = spread(loraScale, count, 'loraScale');
@@ -209,7 +209,7 @@ function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice === undefined) return given;
   throw badRequest(
-    say`two adapters are named ${twice}: give each a name of its own with ${option('loraNickname')}`,
+    say`two LoRAs are named ${twice}: give each a name of its own with ${option('loraNickname')}`,
     'loraNickname',
   );
 }
@@ -219,13 +219,13 @@ function spread(scales: readonly number[] | undefined, count: number, param: str
   if (scales === undefined) return [];
   if (scales.some((scale) => !Number.isFinite(scale)))
     throw badRequest(
-      `a scale of an adapter is ${scales.find((scale) => !Number.isFinite(scale))}: give a finite number`,
+      `a scale of a LoRA is ${scales.find((scale) => !Number.isFinite(scale))}: give a finite number`,
       param,
     );
   if (scales.length === 1) return Array.from({ length: count }, () => scales[0]);
   if (scales.length === count) return [...scales];
   throw badRequest(
-    `${countText(scales.length, 'scale')} are given for ${countText(count, 'adapter')}: give one for each, or one for all`,
+    `${countText(scales.length, 'scale')} are given for ${countText(count, 'LoRA')}: give one for each, or one for all`,
     param,
   );
 }
@@ -249,7 +249,7 @@ function stemOf(path: string): string {
     .replace(/\.safetensors$/i, '');
 }
 
-/** Attributes an error about an adapter's files to an option or a field; a damaged file that a request names is a bad request. */
+/** Attributes an error about a LoRA's files to an option or a field; a damaged file that a request names is a bad request. */
 export function aboutLora(error: unknown, param: 'lora' | 'loraPath' | 'loraDir'): unknown {
   if (!(error instanceof EngineError)) return error;
   const { code } = error;

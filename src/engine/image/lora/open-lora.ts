@@ -1,11 +1,11 @@
-// An adapter that is opened for a pipeline: the tensors of its components that it changes, and what its names say of the steps that it was
-// trained for. Adapters for other models are refused with the name of those that they fit.
+// A LoRA that is opened for a pipeline: the tensors of its components that it changes, and what its names say of the steps that it was
+// trained for. LoRAs for other models are refused with the name of those that they fit.
 
 import { countText } from '../../../files/count-text.ts';
 import { badRequest, unsupported } from '../../../files/error.ts';
-import { openAdapterFile, type AdapterFile } from '../../../files/lora/adapter.ts';
-import type { AdapterSign } from '../../../files/lora/scheme.ts';
-import { matchAdapter, signOf, type Change, type Match } from '../../../files/lora/match.ts';
+import { openImageLora, type ImageLora } from '../../../files/lora/image-lora.ts';
+import type { LoraSign } from '../../../files/lora/scheme.ts';
+import { matchLora, signOf, type Change, type Match } from '../../../files/lora/match.ts';
 import type { Folder } from '../../../files/source.ts';
 import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
 import { SOURCES, sourceNames } from '../../../kernels/formats.ts';
@@ -16,10 +16,10 @@ import type { Components } from '../components/components.ts';
 import type { ImageFamily } from '../blocks/family.ts';
 import { fewStepsOf, type FewSteps } from './few-step-loras.ts';
 
-/** The pipeline that adapters are for. */
+/** The pipeline that LoRAs are for. */
 export interface LoraTarget {
   family: ImageFamily;
-  /** All families, whose adapters are told apart by their names. */
+  /** All families, whose LoRAs are told apart by their names. */
   families: readonly ImageFamily[];
   components: Pick<Components, 'filesOf' | 'has'>;
 }
@@ -27,10 +27,10 @@ export interface LoraTarget {
 export interface OpenLora {
   /** Name in prompts and requests. */
   readonly name: string;
-  readonly file: AdapterFile;
+  readonly file: ImageLora;
   /** Changes by component and tensor. */
   readonly changes: ReadonlyMap<string, ReadonlyMap<string, readonly Change[]>>;
-  /** Settings that the adapter was trained for, with the name that shows them; null: none. */
+  /** Settings that the LoRA was trained for, with the name that shows them; null: none. */
   readonly fewSteps: { settings: FewSteps; name: string } | null;
   /** Names of modules that the model does not have. */
   readonly unmatched: readonly string[];
@@ -46,21 +46,21 @@ export interface LoraGiven {
   beside?: Folder | undefined;
 }
 
-/** Opens the adapter in a folder. The caller closes its file. Throws bad_checkpoint, unsupported, bad_request and model_not_found. */
+/** Opens the LoRA in a folder. The caller closes its file. Throws bad_checkpoint, unsupported, bad_request and model_not_found. */
 export async function openLora(
   folder: Folder,
   { given, name, targets, beside }: LoraGiven,
   { family, families, components }: LoraTarget,
 ): Promise<OpenLora> {
-  const file = await openAdapterFile(folder, beside);
+  const file = await openImageLora(folder, beside);
   try {
     if (!family.lora)
       throw unsupported(
-        `${file.path} is an adapter, which models of the family ${family.name} do not take yet: merge it into the model's weights, or leave it out`,
+        `${file.path} is a LoRA, which models of the family ${family.name} do not take yet: merge it into the model's weights, or leave it out`,
         'loraPath',
       );
     const parts = family.lora.parts.filter(({ component }) => components.has(component));
-    const match = matchAdapter(
+    const match = matchLora(
       file,
       parts.map((part) => ({ ...part, tensors: components.filesOf(part.component).tensors })),
     );
@@ -82,7 +82,7 @@ export async function openLora(
 }
 
 /** Signs of LoRA for models of no built-in family, so that a refusal can name what it fits. */
-const UNBUILT_LORAS: readonly AdapterSign[] = [
+const UNBUILT_LORAS: readonly LoraSign[] = [
   {
     models: 'HunyuanVideo',
     module: /(?:double_blocks\.\d+\.(?:img|txt)_attn_(?:qkv|proj)$|individual_token_refiner)/,
@@ -104,7 +104,7 @@ const UNBUILT_LORAS: readonly AdapterSign[] = [
 ];
 
 function refuseOther(
-  file: AdapterFile,
+  file: ImageLora,
   { changes, misfit, unmatched }: Match,
   family: ImageFamily,
   families: LoraTarget['families'],
@@ -121,12 +121,12 @@ function refuseOther(
     : `changes ${countText(unmatched.length, 'module')} that this model does not have: ${shortList(unmatched)}`;
   if (misfit && isWidened(misfit))
     throw unsupported(
-      `${file.path} ${problem}: it widens the model for an image beside the latents, which is done ${family.widening ? 'while the model is opened: give it with the model' : `for models of the family flux alone, and this is a model of the family ${family.name}: choose an adapter for it`}`,
+      `${file.path} ${problem}: it widens the model for an image beside the latents, which is done ${family.widening ? 'while the model is opened: give it with the model' : `for models of the family flux alone, and this is a model of the family ${family.name}: choose a LoRA for it`}`,
       'loraPath',
     );
   const fits = sign === null ? 'it was trained on another model' : `it fits ${sign.models}`;
   throw unsupported(
-    `${file.path} ${problem}; ${fits}, and this is a model of the family ${family.name}: choose an adapter for it`,
+    `${file.path} ${problem}; ${fits}, and this is a model of the family ${family.name}: choose a LoRA for it`,
     'loraPath',
   );
 }
@@ -146,7 +146,7 @@ export function shortList(names: readonly string[]): string {
   return `${named.join(', ')}${names.length > MOST_NAMED ? ' …' : ''}`;
 }
 
-/** A note on the modules of an adapter that its model does not have; null: it has all. */
+/** A note on the modules of a LoRA that its model does not have; null: it has all. */
 export function unmatchedNote({ file, unmatched }: Pick<OpenLora, 'file' | 'unmatched'>): string | null {
   if (unmatched.length === 0) return null;
   const missing = new Set(unmatched);
@@ -167,7 +167,7 @@ function targeted(changes: OpenLora['changes'], targets: readonly string[] | und
 }
 
 /** Refuses tensors of types that no kernel reads. */
-function refuseTypes({ path }: AdapterFile, changes: OpenLora['changes']): void {
+function refuseTypes({ path }: ImageLora, changes: OpenLora['changes']): void {
   for (const { delta, magnitude } of [...changes.values()].flatMap((tensors) =>
     [...tensors.values()].flat(),
   )) {
@@ -186,7 +186,7 @@ const SMALL_RANK = 64;
 
 /** Codes are not rounded again: factors stand beside them, which not every form of change has. */
 function refuseCodes(
-  file: AdapterFile,
+  file: ImageLora,
   changes: OpenLora['changes'],
   components: LoraTarget['components'],
 ): void {

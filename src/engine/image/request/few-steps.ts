@@ -1,4 +1,4 @@
-// Adapters that distil a model to few steps set steps, guidance and schedule, where the user gives no others.
+// LoRAs that distil a model to few steps set steps, guidance and schedule, where the user gives no others.
 
 import { field, say, type Prose } from '../../../files/message.ts';
 import type { AppliedLora } from '../lora/image-loras.ts';
@@ -7,19 +7,19 @@ import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
 type FewSteps = NonNullable<OpenLora['fewSteps']>;
 
-/** The first adapter of a request that distils, with its scale; an adapter of scale 0 has no effect. */
+/** The first LoRA of a request that distils, with its scale; a LoRA of scale 0 has no effect. */
 function fewStepsIn(applied: readonly AppliedLora[]): (FewSteps & { scale: number }) | null {
   const found = applied.find(({ lora, scale }) => scale !== 0 && lora.fewSteps);
   return found?.lora.fewSteps ? { ...found.lora.fewSteps, scale: found.scale } : null;
 }
 
-/** Returns the context with the defaults that adapters imply. */
+/** Returns the context with the defaults that LoRAs imply. */
 export function contextWith(applied: readonly AppliedLora[], context: ResolveContext): ResolveContext {
   const found = fewStepsIn(applied);
   if (!found) return context;
   const { steps, guidance, scheduler } = found.settings;
   const isKnown = scheduler !== undefined && context.schedulers.includes(scheduler);
-  const from = `its adapter ${found.name}`;
+  const from = `its LoRA ${found.name}`;
   const defaultsFrom = { steps: from, guidance: from, ...(isKnown && { scheduler: from }) };
   const { defaults } = context;
   return {
@@ -29,7 +29,7 @@ export function contextWith(applied: readonly AppliedLora[], context: ResolveCon
   };
 }
 
-/** A note on the values that an adapter sets; null: it sets none. */
+/** A note on the values that a LoRA sets; null: it sets none. */
 export function fewStepsNote({ event: { values, sources }, loras = [] }: Resolved): Prose | null {
   const found = fewStepsIn(loras);
   if (!found) return null;
@@ -43,5 +43,5 @@ export function fewStepsNote({ event: { values, sources }, loras = [] }: Resolve
   if (isOwnScale) set.push(`its own scale ${found.scale}`);
   const [first, ...others] = set;
   const all = others.reduce<Prose>((text, each) => say`${text}, ${each}`, first!);
-  return say`the adapter ${found.name} is for few steps, which sets ${all}: give others to change them`;
+  return say`the LoRA ${found.name} is for few steps, which sets ${all}: give others to change them`;
 }

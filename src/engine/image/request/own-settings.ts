@@ -46,13 +46,13 @@ export async function ownSettings(folder: Folder, sizeMultiple: number): Promise
     const problem =
       typeof value === 'number'
         ? problemOf(field, value, sizeMultiple)
-        : `is ${JSON.stringify(value)}, which is no number`;
+        : `is ${JSON.stringify(value)}, which is not a number`;
     if (problem !== null) refuse(key, problem);
     defaults[field] = value as number;
   }
   const { [NEGATIVE]: negative } = json;
   if (typeof negative === 'string') defaults.negativePrompt = negative;
-  else if (negative !== undefined) refuse(NEGATIVE, `is ${JSON.stringify(negative)}, which is no text`);
+  else if (negative !== undefined) refuse(NEGATIVE, `is ${JSON.stringify(negative)}, which is not text`);
   const words = names.includes(WORDS) ? (await readText(folder, WORDS)).toLowerCase().split(/\s+/) : null;
   const known = words && new Set(words.filter((word) => word !== ''));
   return { defaults, words: known, colours: await ownColours(folder) };

@@ -15,7 +15,7 @@ export function sideProblem(value: number, multiple: number): string | null {
     return `is ${value}; it is an integer from ${multiple} to ${LIMITS.side}`;
   if (value % multiple === 0) return null;
   const below = Math.floor(value / multiple) * multiple;
-  return `is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`;
+  return `is ${value}, which is not a multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`;
 }
 
 /** Describes the problem with a number of frames, of which each latent after the first stands for `perLatent`; null: none. */
@@ -25,7 +25,7 @@ function framesProblem(value: number, perLatent: number | null): string | null {
   const problem = wholeProblem(value, 1, LIMITS.frames);
   if (problem !== null || (value - 1) % perLatent === 0) return problem;
   const below = value - ((value - 1) % perLatent);
-  return `is ${value}, which is no multiple of ${perLatent} and one more; the nearest are ${below} and ${below + perLatent}`;
+  return `is ${value}, which is not a multiple of ${perLatent} and one more; the nearest are ${below} and ${below + perLatent}`;
 }
 
 function wholeProblem(value: number, least: number, most: number): string | null {

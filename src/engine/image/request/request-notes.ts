@@ -62,7 +62,7 @@ const MOST_WEIGHT = 2;
 const FOREIGN: readonly [RegExp, string][] = [
   [
     /<(?:lora|lyco|hypernet):[^<>]*>/gi,
-    'the model was opened without adapters, and prompts name those that it was opened with',
+    'the model was opened without LoRAs, and prompts name those that it was opened with',
   ],
   [/\bembedding:[\w.-]+/gi, 'the model was opened without a textual inversion of that name'],
   [/\[[^[\]:]*:[^[\]:]*:\s*[\d.]+\s*\]/g, 'a prompt does not change between steps here'],

@@ -4,7 +4,7 @@
 import type { ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { readDpmAlgorithm } from './dpm-solver.ts';
-import { advance, lambdaOf, type Expansion, type Point } from './dpm-step.ts';
+import { advance, lambdaOf, type DpmExpansion, type Point } from './dpm-step.ts';
 import { limitedModel, readLimit } from './limits.ts';
 import { estimates } from './prediction.ts';
 import type { PlanSteps } from './schedule.ts';
@@ -80,7 +80,7 @@ function ordersOf(
 }
 
 /** Weights of the estimates of a group, newest first; `points`: the step's end, and where each estimate was made. */
-function forward(points: readonly Point[], models: readonly Sum[], heun: boolean): Expansion {
+function forward(points: readonly Point[], models: readonly Sum[], heun: boolean): DpmExpansion {
   const [end = 0, ...lambdas] = points.map(lambdaOf);
   const estimate = models.at(-1) ?? LATENTS;
   const start = lambdas.at(-1) ?? 0;

@@ -3,7 +3,7 @@
 
 import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
-import { advance, backward, type Point, type Rule } from './dpm-step.ts';
+import { advance, backward, type Point, type DpmRule } from './dpm-step.ts';
 import { limitedModel, readLimit } from './limits.ts';
 import { estimates, readPrediction } from './prediction.ts';
 import type { PlanSteps } from './schedule.ts';
@@ -51,7 +51,7 @@ export function readDpmAlgorithm(config: ConfigReader, algorithms: readonly stri
 }
 
 export interface Multistep {
-  rule: Rule;
+  rule: DpmRule;
   highest: number;
   /** With few steps the last ones take a lower order. */
   lowerFinal: boolean;

@@ -3,7 +3,7 @@
 
 import { combine, LATENTS, NOISE, type Sum } from './sum.ts';
 
-export interface Rule {
+export interface DpmRule {
   /** Whether estimates are of the clean latents; if not, of the noise. */
   clean: boolean;
   sde: boolean;
@@ -18,7 +18,7 @@ export interface Point {
 }
 
 /** Estimate at the start, and its first and second derivatives by the step's share. */
-export interface Expansion {
+export interface DpmExpansion {
   estimate: Sum;
   slope: Sum | null;
   bend: Sum | null;
@@ -28,9 +28,9 @@ export const lambdaOf = ({ alpha, sigma }: Point): number => Math.log(alpha) - M
 
 /** `from`: the latents at `start`; `order`: estimates that the expansion is made of. */
 export function advance(
-  { clean, sde, heun }: Rule,
+  { clean, sde, heun }: DpmRule,
   { start, end, order, from }: { start: Point; end: Point; order: number; from: Sum },
-  { estimate, slope, bend }: Expansion,
+  { estimate, slope, bend }: DpmExpansion,
 ): Sum {
   const h = lambdaOf(end) - lambdaOf(start);
   const z = sde && clean ? 2 * h : h;
@@ -53,7 +53,7 @@ export function advance(
 }
 
 /** Weights of the estimates at the start and before, newest first; `points`: the step's end, its start, and before. */
-export function backward(points: readonly Point[], models: readonly Sum[]): Expansion {
+export function backward(points: readonly Point[], models: readonly Sum[]): DpmExpansion {
   const [l = 0, l0 = 0, l1 = 0, l2 = 0] = points.map(lambdaOf);
   const [m0 = LATENTS, m1, m2] = models;
   const h = l - l0;

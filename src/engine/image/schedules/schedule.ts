@@ -56,7 +56,7 @@ export interface Step {
   after: Mix;
 }
 
-export interface StepPlan {
+export interface SchedulePlan {
   /** Text-to-image: factor on noise for the first latents. */
   fromNoise: number;
   /** Image-to-image: the first latents. */
@@ -109,8 +109,8 @@ export interface Schedule {
   /** Settings of the model's scheduler_config.json that this class does not use, as `key: value` texts. */
   leavesOut: readonly string[];
   /** Throws EngineError bad_request for numbers that the method cannot use. */
-  plan(request: StepPlanRequest): StepPlan;
+  plan(request: StepPlanRequest): SchedulePlan;
 }
 
 /** Plans a checked request with the settings of a schedule. */
-export type PlanSteps = (request: StepPlanRequest) => StepPlan;
+export type PlanSteps = (request: StepPlanRequest) => SchedulePlan;

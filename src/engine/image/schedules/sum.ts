@@ -7,7 +7,7 @@ import {
   type Limit,
   type Mix,
   type Operand,
-  type StepPlan,
+  type SchedulePlan,
   type Step,
   type Term,
   type Update,
@@ -54,7 +54,7 @@ export interface Draft {
 }
 
 /** Makes a plan of drafts, without zero terms and unread slots. Throws for coefficients that overflow f32. */
-export function assemble(className: string, fromNoise: number, drafts: readonly Draft[]): StepPlan {
+export function assemble(className: string, fromNoise: number, drafts: readonly Draft[]): SchedulePlan {
   const steps = keepRead(
     drafts.map((draft, index): Step => {
       const stores = (draft.stores ?? []).map(({ slot: into, value }): Update => ({

@@ -1,6 +1,6 @@
 // UniPC's weights of the differences between estimates: a small linear system that matches the exponential's expansion.
 
-export interface Expansion {
+export interface UniExpansion {
   /** Whether estimates are of the clean latents; if not, of the noise. */
   clean: boolean;
   /** Whether B(h) = h; if not, B(h) = eʰ − 1. */
@@ -12,7 +12,7 @@ export interface Expansion {
  * comes last.
  */
 export function weights(
-  { clean, bh1 }: Expansion,
+  { clean, bh1 }: UniExpansion,
   h: number,
   ratios: readonly number[],
   corrector: boolean,

@@ -8,7 +8,7 @@ import type { PlanSteps } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 import { readUniLevels, uniTable } from './unipc-sigmas.ts';
-import { weights, type Expansion } from './unipc-weights.ts';
+import { weights, type UniExpansion } from './unipc-weights.ts';
 
 const PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction', 'flow_prediction'];
 /** Slot 0: the corrected latents that the last step began with; from slot 1 on a ring of estimates. */
@@ -102,7 +102,7 @@ const past = (
   order: number,
 ): Sum[] => Array.from({ length: order }, (_, k) => storedEstimate(taken, from + k));
 
-interface UniStep extends Expansion {
+interface UniStep extends UniExpansion {
   to: Point;
   /** Points at which the estimates `models` were computed, newest first. */
   at: readonly Point[];

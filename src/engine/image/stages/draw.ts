@@ -23,7 +23,7 @@ import type { StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise } from './noise-cpu.ts';
 import { cudaNoise } from './noise-cuda.ts';
-import { Sampler } from './sampler.ts';
+import { NoiseSampler } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
 
 /** Codes of errors after which weights are loaded again. */
@@ -171,10 +171,14 @@ class Run {
   }
 
   /** Records the denoiser for the samples of the request. */
-  #openSampler(denoiser: DenoiserPage, encoded: Encoded | null, options: ComputeOptions): Promise<Sampler> {
+  #openSampler(
+    denoiser: DenoiserPage,
+    encoded: Encoded | null,
+    options: ComputeOptions,
+  ): Promise<NoiseSampler> {
     const { autoencoder, components, latents, resolved, plan, references = [] } = this.#context;
     const { values } = resolved.event;
-    return Sampler.open({
+    return NoiseSampler.open({
       device: components.device,
       autoencoder,
       shape: shapeOfLatents(latents, values),
@@ -187,7 +191,7 @@ class Run {
     });
   }
 
-  #sample(sampler: Sampler, sample: number): Promise<Tensor> {
+  #sample(sampler: NoiseSampler, sample: number): Promise<Tensor> {
     const { resolved, signal, emit } = this.#context;
     const { previews = 0, seed } = resolved.request;
     const show = previews > 0 ? previewer(this.#context, sample, this.#tiling) : null;

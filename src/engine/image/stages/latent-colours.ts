@@ -85,7 +85,7 @@ export async function ownColourMap(
       rows === latentChannels + 1 && side === columns && side >= 1 && side <= factor && colours === 3;
     if (!patches || patches.dtype !== 'F32' || !fits) {
       throw badCheckpoint(
-        `${path} is no map of ${latentChannels} channels to colours: leave it out, or fetch it again`,
+        `${path} is not a map of ${latentChannels} channels to colours: leave it out, or fetch it again`,
         FILE,
       );
     }

@@ -10,7 +10,7 @@ import { allocateTensor, computeInto, type ComputeOptions } from '../recording/c
 import { writeRows, type DrawNoise, type Keeping } from '../recording/denoiser.ts';
 import type { Encoded } from './encoding.ts';
 import type { NoiseStream } from './noise-cpu.ts';
-import type { StepPlan } from '../schedules/schedule.ts';
+import type { SchedulePlan } from '../schedules/schedule.ts';
 import type { Scope } from '../recording/scope.ts';
 
 export interface InputsRequest {
@@ -18,7 +18,7 @@ export interface InputsRequest {
   autoencoder: Autoencoder;
   /** [frames, height, width, channels] of the latents. */
   shape: readonly number[];
-  plan: StepPlan;
+  plan: SchedulePlan;
   strength: number | null;
   encoded: Encoded | null;
   /** Whether latents of images are means, like those of reference images: no noise is drawn for them. */

@@ -23,7 +23,7 @@ export interface SampleRequest {
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 
-export class Sampler implements Disposable {
+export class NoiseSampler implements Disposable {
   readonly #request: SamplerRequest;
   readonly #owner: Scope;
   readonly #inputs: SampleInputs;
@@ -31,7 +31,7 @@ export class Sampler implements Disposable {
   readonly #predictor: Predictor;
 
   /** Records the denoiser. */
-  static async open(request: SamplerRequest): Promise<Sampler> {
+  static async open(request: SamplerRequest): Promise<NoiseSampler> {
     const { device, shape, options } = request;
     using scope = new Scope(device);
     const inputs = new SampleInputs(request, scope);
@@ -40,7 +40,7 @@ export class Sampler implements Disposable {
     const denoiser = new Denoiser(device, own, shape, inputs.keeping, options);
     const { latents, output } = denoiser;
     const predictor = scope.use(await request.predictor(latents, output, inputs.extra));
-    return new Sampler(request, scope.move(), { inputs, denoiser, predictor });
+    return new NoiseSampler(request, scope.move(), { inputs, denoiser, predictor });
   }
 
   private constructor(

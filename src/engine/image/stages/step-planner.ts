@@ -4,7 +4,7 @@ import { countText } from '../../../files/count-text.ts';
 import { badRequest, EngineError } from '../../../files/error.ts';
 import { unknownSettings } from '../schedules/config.ts';
 import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from '../schedules/names.ts';
-import { CLEAN, type StepPlan, type StepPlanRequest, type Schedule } from '../schedules/schedule.ts';
+import { CLEAN, type SchedulePlan, type StepPlanRequest, type Schedule } from '../schedules/schedule.ts';
 import { roundHalfEven } from '../schedules/spacing.ts';
 import type { CallArguments } from '../calls/call-arguments.ts';
 import type { Resolved } from './resolved.ts';
@@ -12,7 +12,7 @@ import type { ImageFamily, StrengthRule } from '../blocks/family.ts';
 import { latentTokens, type LatentShape } from './latent-shape.ts';
 
 /** A plan, and the calls of the model that it would make if it did not end early. */
-export interface WholeStepPlan extends StepPlan {
+export interface WholeStepPlan extends SchedulePlan {
   calls: number;
 }
 
@@ -107,7 +107,7 @@ export class StepPlanner {
       ...(sigmas ? { sigmas } : {}),
       ...(eta === undefined ? {} : { eta }),
       ...(originalSteps === undefined ? {} : { origin: originalSteps }),
-      // Latents of UNets are no tokens, and no schedule of theirs is shifted by the image's size.
+      // Latents of UNets are not tokens, and no schedule of theirs is shifted by the image's size.
       ...(familySigmas || latents.patch > 1 ? { imageTokens } : {}),
       ...(mu ? { mu: mu(imageTokens, steps) } : {}),
     };

@@ -42,7 +42,7 @@ export class SequenceCopies {
 
 /** A sequence as the prefix cache sees it. */
 export class SequencePrefix {
-  /** Pages are shared only within one scope: same adapter, salt and rotary frequencies. */
+  /** Pages are shared only within one scope: same LoRA, salt and rotary frequencies. */
   readonly scope: string;
   /** Positions from here on are never shared, because their rotary frequencies differ from the prompt's. */
   readonly shareable: number;

@@ -195,9 +195,9 @@ export interface GrammarCounters {
 export interface LoraInfo {
   name: string;
   path: string;
-  /** Largest rank among the modules of the adapter. */
+  /** Largest rank among the modules of the LoRA. */
   rank: number;
-  /** Unfinished requests that use the adapter. */
+  /** Unfinished requests that use the LoRA. */
   requests: number;
 }
 
@@ -208,7 +208,7 @@ export interface TextMetrics {
   pages: { used: number; cached: number; total: number; tokensPerPage: number; bytesPerPage: number };
   cache: CacheMetrics;
   grammars: GrammarCounters;
-  /** Number of loaded LoRA adapters, and the limit. */
+  /** Number of loaded LoRAs, and the limit. */
   adapters: { loaded: number; most: number };
   steps: number;
   /** Steps in which more than one sequence took part. */
@@ -254,12 +254,12 @@ export interface TextModel {
   abort(id: string): Promise<number>;
   /** Empties the prefix cache (not its storage) and the grammar cache. Does nothing and returns false while requests run or wait. */
   flushCache(): Promise<boolean>;
-  /** LoRA adapters that requests may name in `adapter`. */
-  loadedAdapters(): Promise<LoraInfo[]>;
-  /** Loads a LoRA adapter from a folder while requests run. Returns all loaded adapters. Throws EngineError. */
-  loadAdapter(name: string, path: string): Promise<LoraInfo[]>;
-  /** Unloads an adapter. Requests that use it continue to their end; new ones fail with model_not_found. Returns the adapters left. */
-  unloadAdapter(name: string): Promise<LoraInfo[]>;
+  /** LoRAs that requests may name in `adapter`. */
+  loadedLoras(): Promise<LoraInfo[]>;
+  /** Loads a LoRA from a folder while requests run. Returns all loaded adapters. Throws EngineError. */
+  loadLora(name: string, path: string): Promise<LoraInfo[]>;
+  /** Unloads a LoRA. Requests that use it continue to their end; new ones fail with model_not_found. Returns the LoRAs left. */
+  unloadLora(name: string): Promise<LoraInfo[]>;
   /** Aborts running requests and releases the device. */
   close(): Promise<void>;
   /** Calls `close`, at the end of an `await using` scope. */

@@ -1,4 +1,4 @@
-// Folders of LoRA adapters: those of the options, which of them a request may name, and how one is opened and checked.
+// Folders of LoRAs: those of the options, which of them a request may name, and how one is opened and checked.
 
 import { type Message, option, say, subject } from '../../../files/message.ts';
 import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts';
@@ -9,9 +9,9 @@ import type { Platform } from '../../platform/platform.ts';
 export interface LoraFolderOptions {
   loraPaths: readonly string[];
   loraDir: string | undefined;
-  /** Highest rank that an adapter may have. */
+  /** Highest rank that a LoRA may have. */
   maxLoraRank: number;
-  /** The model that the adapters are for. */
+  /** The model that the LoRAs are for. */
   base: LoraBase | null;
 }
 
@@ -19,7 +19,7 @@ export interface LoraFolderOptions {
 export type FolderParam = 'lora' | 'path' | 'loraPaths' | 'loraDir';
 
 export class LoraFolders {
-  /** Adapters from the option `lora`, which are loaded with the model. */
+  /** LoRAs from the option `lora`, which are loaded with the model. */
   readonly given: readonly { name: string; path: string }[];
   readonly #platform: Pick<Platform, 'openFolder' | 'folderWithin'>;
   readonly #options: LoraFolderOptions;
@@ -35,7 +35,7 @@ export class LoraFolders {
   }
 
   /**
-   * Throws if `loraDir` is given and cannot be opened. Without this check, requests would only learn that there is no such adapter.
+   * Throws if `loraDir` is given and cannot be opened. Without this check, requests would only learn that there is no such LoRA.
    */
   async check(): Promise<void> {
     const { loraDir } = this.#options;
@@ -85,7 +85,7 @@ export class LoraFolders {
   }
 }
 
-/** Throws if a folder of adapters that the options name cannot be opened. */
+/** Throws if a folder of LoRAs that the options name cannot be opened. */
 export function checkLoraFolders(
   platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
   { loraPaths = [], loraDir }: { loraPaths?: readonly string[]; loraDir?: string | undefined },

@@ -1,5 +1,5 @@
-// LoRA adapters on a runner's device: their factors, and when these may change. Kernels bind other buffers after a change, so tapes
-// with adapters are recorded again; a step that has not been sampled yet keeps the factors it was computed with.
+// LoRAs on a runner's device: their factors, and when these may change. Kernels bind other buffers after a change, so tapes
+// with LoRAs are recorded again; a step that has not been sampled yet keeps the factors it was computed with.
 
 import type { LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { Device } from '../../../gpu/device.ts';

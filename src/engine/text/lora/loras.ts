@@ -1,4 +1,4 @@
-// The LoRA adapters of a text model: which are loaded, and which requests use them. They come and go while requests run: an
+// The LoRAs of a text model: which are loaded, and which requests use them. They come and go while requests run: an
 // unloaded one gets no new requests, and leaves the device when its last request has ended.
 
 import { option, say } from '../../../files/message.ts';
@@ -11,7 +11,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { aboutFolder, LoraFolders, type FolderParam } from './lora-folders.ts';
 import type { LoraInfo, TextModelOptions } from '../calls/text-model.ts';
 
-/** A loaded LoRA adapter. */
+/** A loaded LoRA. */
 export interface Lora {
   readonly name: string;
   readonly path: string;
@@ -81,7 +81,7 @@ export class Loras {
   load(name: string, path: string): Promise<LoraInfo[]> {
     return this.#inTurn(async () => {
       if (this.#named.has(name)) {
-        throw badRequest(`an adapter ${JSON.stringify(name)} is loaded already: unload it first`, 'name');
+        throw badRequest(`a LoRA ${JSON.stringify(name)} is loaded already: unload it first`, 'name');
       }
       await this.#add(name, path, 'path');
       return this.list();
@@ -178,7 +178,7 @@ export class Loras {
     } catch (error) {
       problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
     }
-    const message = `the GPU device was lost, and the adapter ${name} is gone with it, since ${path} ${problem}: load it again`;
+    const message = `the GPU device was lost, and the LoRA ${name} is gone with it, since ${path} ${problem}: load it again`;
     lora.lost = modelNotFound(message, 'lora');
     this.#named.delete(name);
     this.#retired.delete(lora);
@@ -196,7 +196,7 @@ export class Loras {
     if (!idle) {
       throw new EngineError(
         'overloaded',
-        say`${countText(most, 'adapter')} ${most === 1 ? 'is' : 'are'} loaded, the most that ${option('maxLoras')} allows: unload one, or raise it`,
+        say`${countText(most, 'LoRA')} ${most === 1 ? 'is' : 'are'} loaded, the most that ${option('maxLoras')} allows: unload one, or raise it`,
         { param: 'lora' },
       );
     }
@@ -218,7 +218,7 @@ export class Loras {
   #unknown(name: string, param: string): EngineError {
     const names = [...this.#named.keys()].join(', ');
     return modelNotFound(
-      `there is no adapter ${JSON.stringify(name)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
+      `there is no LoRA ${JSON.stringify(name)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
       param,
     );
   }

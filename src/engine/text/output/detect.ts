@@ -143,7 +143,7 @@ function formatNamed<Format>(name: string, option: string, table: FormatTable<Fo
   const format = table.formats.get(table.aliases[name] ?? name);
   const names = namesOf(table);
   if (format !== undefined || names.includes(name)) return format ?? null;
-  throw badRequest(`\`${option}\` ${name} is no known format: it is one of ${names.join(', ')}`, option);
+  throw badRequest(`\`${option}\` ${name} is not a known format: it is one of ${names.join(', ')}`, option);
 }
 
 export function describeFormat({ tools, reasoning, channels }: OutputFormat): DetectedFormats {

@@ -10,7 +10,7 @@ import type { MediaLibrary } from '../media/library.ts';
 import type { CallGrammars } from '../output/call-constraint.ts';
 import type { Begins } from '../output/format.ts';
 import type { ReplyContext, ReplyPlan } from '../output/reply-plan.ts';
-import type { Recording } from '../run/recorder.ts';
+import type { RecordableData } from '../run/recorder.ts';
 import type { GrammarCache } from '../threads/grammar-cache.ts';
 import type { LongTextEncoder } from '../threads/text-threads.ts';
 import type { PromptMedia } from '../towers/prompt-media.ts';
@@ -27,7 +27,7 @@ export interface RequestContext extends ReplyContext {
   prefixCache: boolean;
   /** How JSON Schemas of requests that do not say `strict` are read. */
   jsonSchemaMode: SchemaMode;
-  recording: Recording;
+  recording: RecordableData;
   sampling: Required<SamplingOptions>;
   /** Reads media of messages; null: the model takes text only. */
   library: MediaLibrary | null;

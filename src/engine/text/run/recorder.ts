@@ -10,7 +10,7 @@ import type { PromptToken, TextEvent } from '../calls/text-model.ts';
 import type { TextRequest } from '../calls/text-request.ts';
 
 /** Records that steps of a model can make, by the options with which it was opened. */
-export interface Recording {
+export interface RecordableData {
   hiddenStates: boolean;
   routedExperts: boolean;
   /** Number of layers with experts, and of experts per token; null: the model has none. */
@@ -34,7 +34,7 @@ export interface Recorder extends StepRecorder {
  */
 export function createRecorder(
   request: TextRequest,
-  recording: Recording,
+  recording: RecordableData,
   { ids, pieces }: { ids: readonly number[]; pieces: Pieces },
   first: Recorder | null,
 ): Recorder | null {
@@ -75,7 +75,7 @@ export function createRecorder(
 
 function checkRequest(
   { hiddenStates, routedExperts }: TextRequest,
-  recording: Recording,
+  recording: RecordableData,
   promptTokens: number,
 ): void {
   const refuse = (param: string, problem: Prose): never => {
@@ -109,7 +109,7 @@ function statesOf(
 /** Routes of the positions from `from` to `end`, or to the first one that was not computed, as int32 values. */
 function routesOf(
   routeAt: (position: number) => Uint32Array | undefined,
-  { experts }: Recording,
+  { experts }: RecordableData,
   from: number,
   end: number,
 ): NonNullable<RecordedMembers['routedExperts']> {

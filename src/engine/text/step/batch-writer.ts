@@ -4,7 +4,7 @@
 import {
   FROM_INPUT,
   FROM_SLOT,
-  NO_ADAPTER,
+  NO_LORA,
   PAGE_TOKENS,
   PLANE_WORDS,
   POOL_WORDS,
@@ -43,7 +43,7 @@ export interface BatchPart {
   passedPages?: readonly number[];
   /** Length of the sequence on which scaled rotary frequencies depend, by token. */
   lengthAt: (token: number) => number;
-  /** Number of its LoRA adapter; left out: none. */
+  /** Number of its LoRA; left out: none. */
   lora?: number | undefined;
   /** Runs of tokens whose rows are input embeddings; the first row is `input`. In order. */
   inputs?: readonly InputRun[];
@@ -109,7 +109,7 @@ export class BatchWriter {
     return this.#sizes.sampled;
   }
 
-  /** `adapted`: whether any sequence has a LoRA adapter. `tileRows`: the most rows of a tile. */
+  /** `adapted`: whether any sequence has a LoRA. `tileRows`: the most rows of a tile. */
   begin({ adapted = false, tileRows = TILE_ROWS }: { adapted?: boolean; tileRows?: number } = {}): void {
     const sizes = this.#sizes;
     sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
@@ -122,7 +122,7 @@ export class BatchWriter {
   add(part: BatchPart): void {
     const { words } = this;
     const sizes = this.#sizes;
-    const { first, rows, slot, lora = NO_ADAPTER } = part;
+    const { first, rows, slot, lora = NO_LORA } = part;
     if (part.inputs && !this.#model.inputs.embeddings)
       throw new Error('the model takes no input embeddings, and the step has some');
     if (this.#adapted) words.adapters.fill(lora, sizes.rows, sizes.rows + rows);
@@ -136,7 +136,7 @@ export class BatchWriter {
   }
 
   /** Marks the last row written: its token is sampled, or its state is read. */
-  want(lora = NO_ADAPTER): void {
+  want(lora = NO_LORA): void {
     const { words } = this;
     const sizes = this.#sizes;
     if (this.#adapted) words.sampledAdapters[sizes.sampled] = lora;

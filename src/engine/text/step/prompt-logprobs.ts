@@ -53,7 +53,7 @@ export class PromptReader {
     this.#slots = slots;
     this.#wanted = allocate('prompt rows', slots);
     this.#ids = allocate('prompt tokens', slots);
-    this.#loras = allocate('adapters of prompt rows', slots);
+    this.#loras = allocate('LoRAs of prompt rows', slots);
     this.#choices = allocate('choices of prompt rows', CHOICE_WORDS * slots);
     this.#strip = allocate('log probabilities of some prompt rows', LOGPROB_WORDS * slots);
     this.#all = allocate('log probabilities of prompts', LOGPROB_WORDS * rows);
@@ -62,8 +62,8 @@ export class PromptReader {
 
   /** Records the head on the hidden states of a forward pass. The logits for sampling are left unchanged. */
   record(forward: Tape, states: Tensor, logits: Tensor): Tape {
-    const { capacity, rowAdapters } = forward;
-    const tape = new Tape(this.#device, capacity, { rowAdapters: rowAdapters && { sampled: this.#loras } });
+    const { capacity, rowLoras } = forward;
+    const tape = new Tape(this.#device, capacity, { rowLoras: rowLoras && { sampled: this.#loras } });
     tape.borrow(forward, logits); // keeps other intermediates from being placed in their memory
     const own = this.#head(tape.borrow(forward, states), { wanted: this.#wanted });
     logprobs(own, { choices: this.#choices, ids: this.#ids }, this.#strip, { tempered: false });

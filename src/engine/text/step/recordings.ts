@@ -1,4 +1,4 @@
-// The tapes of a text model: one for each capacity, and the same ones with LoRA adapters while there are any.
+// The tapes of a text model: one for each capacity, and the same ones with LoRAs while there are any.
 
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS, TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
@@ -39,14 +39,14 @@ interface StepRecipe {
   slots: number;
   /** KV pages of the longest context. */
   contextPages: number;
-  rowAdapters: TextBatch['adapters'] | null;
+  rowLoras: TextBatch['adapters'] | null;
   /** The phase of all rows; null: kernels do not tell phases apart. */
   phase: Phase | null;
   /** See gpu/tape-options.ts. */
   promptProducts: boolean;
 }
 
-type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase' | 'promptProducts'>;
+type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowLoras' | 'phase' | 'promptProducts'>;
 
 /** The capacity of a tape, the phase of the rows that it computes, and the kernels of their products. */
 type Recorded = Pick<StepRecipe, 'rows' | 'phase' | 'promptProducts'>;
@@ -68,7 +68,7 @@ export class Recordings {
   readonly decodeRows: number | null;
   readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];
-  /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
+  /** Separate tapes with LoRAs, so that steps without a LoRA do not pay for them. */
   #adapted: StepTapes[];
 
   constructor(
@@ -147,9 +147,9 @@ export class Recordings {
   }
 
   #record(isAdapted: boolean): StepTapes[] {
-    const rowAdapters = isAdapted ? this.#recipe.batch.adapters : null;
+    const rowLoras = isAdapted ? this.#recipe.batch.adapters : null;
     return this.#recorded.map((one) =>
-      recordStep(this.#device, { ...this.#recipe, stores: this.#stores, ...one, rowAdapters }),
+      recordStep(this.#device, { ...this.#recipe, stores: this.#stores, ...one, rowLoras }),
     );
   }
 }
@@ -199,9 +199,9 @@ function stepShape({
 
 /** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
 function recordStep(device: Device, recipe: StepRecipe): StepTapes {
-  const { model, sampler, prompts, batch, stores, rowAdapters, phase } = recipe;
+  const { model, sampler, prompts, batch, stores, rowLoras, phase } = recipe;
   const { capacity, kinds } = stepShape(recipe);
-  const forward = new Tape(device, capacity, { rowAdapters, ...kinds });
+  const forward = new Tape(device, capacity, { rowLoras, ...kinds });
   const states = forward.keep(model.states(forward, batch, stores));
   const logits = forward.keep(model.head(states, batch));
   forward.finish();

@@ -30,7 +30,7 @@ export interface RunnerOptions {
   routedExperts: boolean;
   /** Log probabilities are computed after temperature, penalties and biases, not from the model's own logits. */
   processedLogprobs: boolean;
-  /** Called with the host of LoRA adapters before pages are allocated, so that adapters are loaded first. */
+  /** Called with the host of LoRAs before pages are allocated, so that LoRAs are loaded first. */
   loras: (host: LoraHost) => Promise<void>;
   /** Cache of quantised weights on disk; null: none. */
   packed: PackedCache | null;

@@ -1,7 +1,7 @@
 // Writes a planned step into the step buffers: its sequences as a batch, and how each is sampled.
 
 import { EngineError } from '../../../files/error.ts';
-import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER, TILE_ROWS } from '../../../kernels/batch.ts';
+import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_LORA, TILE_ROWS } from '../../../kernels/batch.ts';
 import type { PromptMedia } from '../towers/prompt-media.ts';
 import type { Phase, StepPart, StepSequence, TokenBias } from './step-part.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
@@ -74,7 +74,7 @@ function mediaPart(
 }
 
 export function loraOf({ request }: StepSequence): number {
-  return request.lora?.number ?? NO_ADAPTER;
+  return request.lora?.number ?? NO_LORA;
 }
 
 /** Writes the sampling parameters of the token after the part's last row. */

@@ -25,7 +25,7 @@ export class JinjaTemplate {
   readonly name: string;
   readonly syntax: readonly Statement[];
 
-  /** `name`: for messages. Throws TemplateFailure for what is no template, EngineError for one that is too large. */
+  /** `name`: for messages. Throws TemplateFailure for what is not a template, EngineError for one that is too large. */
   constructor(source: string, name: string) {
     this.name = name;
     this.syntax = this.#bounded(() => {

@@ -12,14 +12,14 @@ export interface SplitToken {
 }
 
 /** A text between added tokens, or the id of one. */
-export type Part = string | number;
+export type SplitPart = string | number;
 
 const isWord = (character: string | undefined): boolean =>
   character !== undefined && /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u.test(character);
 const isSpace = (character: string): boolean => /\p{White_Space}/u.test(character);
 
 /** Parts in their order, none of them empty. */
-export function createAddedSplitter(tokens: readonly SplitToken[]): (text: string) => Part[] {
+export function createAddedSplitter(tokens: readonly SplitToken[]): (text: string) => SplitPart[] {
   if (tokens.length === 0) return (text) => (text === '' ? [] : [text]);
   const children = new PairTable(tokens.length * 8);
   const endsAt: (SplitToken | null)[] = [null];
@@ -47,7 +47,7 @@ export function createAddedSplitter(tokens: readonly SplitToken[]): (text: strin
     return found;
   };
   return (text) => {
-    const parts: Part[] = [];
+    const parts: SplitPart[] = [];
     let settled = 0;
     for (let at = 0; at < text.length;) {
       const token = longestAt(text, at);

@@ -6,7 +6,7 @@ const encoder = new TextEncoder();
 /** `encoded`: base64 of the size of the trie in bytes (u32, little-endian), the trie's units (u32 each), the texts. */
 export function precompiledNormalizer(encoded: unknown): (text: string) => string {
   if (encoded === null || encoded === undefined || encoded === '') return (text) => text;
-  if (typeof encoded !== 'string') throw new Error('the precompiled_charsmap is no text');
+  if (typeof encoded !== 'string') throw new Error('the precompiled_charsmap is not text');
   const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
   const view = new DataView(bytes.buffer);
   const size = bytes.length >= 4 ? view.getUint32(0, true) : NaN;

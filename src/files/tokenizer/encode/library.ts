@@ -28,7 +28,7 @@ export function translate(expression: string): RegExp {
 /** Tokens of a text → the text. `config` null: tokens are words. */
 export function libraryDecoder(config: unknown): (tokens: string[]) => string {
   if (config === null || config === undefined) return (tokens) => tokens.join(' ');
-  if (!isRecord(config)) throw new Error('the decoder is no object');
+  if (!isRecord(config)) throw new Error('the decoder is not an object');
   partType('decoder', config);
   const { decoder } = partsOf({ decoder: config });
   return (tokens) => decoder?.decode(tokens) ?? '';

@@ -40,7 +40,7 @@ function grown(text: string): EngineError {
 
 function partOf(config: unknown): Normalizer | null {
   if (config === null || config === undefined) return null;
-  if (!isRecord(config)) throw new Error('the normalizer is no object');
+  if (!isRecord(config)) throw new Error('the normalizer is not an object');
   const type = partType('normalizer', config);
   switch (type) {
     case 'Sequence':

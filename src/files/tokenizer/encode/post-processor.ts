@@ -16,7 +16,7 @@ interface Tokens {
 /** For one text. null: nothing is added. Throws for a kind that nobody knows, and for a token that is none. */
 export function createPostProcessor(config: unknown, tokens: Tokens): PostProcessor | null {
   if (config === null || config === undefined) return null;
-  if (!isRecord(config)) throw new Error('the post_processor is no object');
+  if (!isRecord(config)) throw new Error('the post_processor is not an object');
   const type = partType('post_processor', config);
   switch (type) {
     case 'ByteLevel':
@@ -76,6 +76,6 @@ function template(config: Record<string, unknown>, tokens: Tokens): PostProcesso
 
 function known(token: string, tokens: Tokens): number {
   const id = tokens.idOf(token);
-  if (id === null) throw new Error(`the post_processor names ${JSON.stringify(token)}, which is no token`);
+  if (id === null) throw new Error(`the post_processor names ${JSON.stringify(token)}, which is not a token`);
   return id;
 }

@@ -21,7 +21,7 @@ const WORD =
 /** null: a text is one piece. Throws for a kind that nobody knows. */
 export function createPreTokenizer(config: unknown): PreTokenizer | null {
   if (config === null || config === undefined) return null;
-  if (!isRecord(config)) throw new Error('the pre_tokenizer is no object');
+  if (!isRecord(config)) throw new Error('the pre_tokenizer is not an object');
   const type = partType('pre_tokenizer', config);
   switch (type) {
     case 'Sequence':

@@ -48,7 +48,7 @@ export function refuseSlow(expression: string): void {
   }
 }
 
-/** After `(`, `(?:`, `(?=`, `(?<name>` and their like, whose `?` is no quantifier. */
+/** After `(`, `(?:`, `(?=`, `(?<name>` and their like, whose `?` is not a quantifier. */
 function afterOpening(expression: string, at: number): number {
   const [opening = '('] =
     /^\((?:\?(?:[:=!>]|<[=!]|<\w+>|[a-z-]*:?))?/i.exec(expression.slice(at, at + 60)) ?? [];

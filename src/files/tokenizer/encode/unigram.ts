@@ -11,7 +11,8 @@ export function createUnigram(config: Record<string, unknown>): TokenModel {
   const ids = new Map(vocab.map(([token], id) => [token, id]));
   const scores = Float64Array.from(vocab, ([, score]) => score);
   const unknown = typeof config['unk_id'] === 'number' ? config['unk_id'] : null;
-  if (unknown !== null && vocab[unknown] === undefined) throw new Error(`the unk_id ${unknown} is no token`);
+  if (unknown !== null && vocab[unknown] === undefined)
+    throw new Error(`the unk_id ${unknown} is not a token`);
   const unknownScore = vocab.reduce((least, [, score]) => Math.min(least, score), Infinity) - UNKNOWN_PENALTY;
   const fallsBack = config['byte_fallback'] === true;
   const trie = createTrie(vocab);

@@ -10,7 +10,7 @@ export interface QwenVideoConfig {
   fps: number;
   least: number;
   most: number;
-  /** Most tokens of a frame where time is told by text, else of the whole video; null: only pixels are bounded. */
+  /** Most tokens of a frame where texts state the time, else of the whole video; null: only pixels are bounded. */
   mostTokens: number | null;
   /** How time is told: by the index of a step, by positions that count so many in a second, or by text. */
   time: 'index' | { perSecond: number } | 'text';

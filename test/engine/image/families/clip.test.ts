@@ -101,7 +101,7 @@ it('a clip of a frame count that no number of latents gives is refused', async (
   await expect(draw({ frames: 4 })).rejects.toMatchObject({
     code: 'bad_request',
     param: 'frames',
-    message: 'frames is 4, which is no multiple of 2 and one more; the nearest are 3 and 5',
+    message: 'frames is 4, which is not a multiple of 2 and one more; the nearest are 3 and 5',
   });
 });
 

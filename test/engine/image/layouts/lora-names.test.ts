@@ -1,12 +1,12 @@
-// The names that adapters give to modules: every matrix of the tiny checkpoints is found by the names of diffusers and of kohya's programs,
+// The names that LoRAs give to modules: every matrix of the tiny checkpoints is found by the names of diffusers and of kohya's programs,
 // and those of original programs are found where families have them.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { imageFamilies } from '../../../../src/engine/image/families/registry.ts';
-import type { AdapterFile } from '../../../../src/files/lora/adapter.ts';
+import type { ImageLora } from '../../../../src/files/lora/image-lora.ts';
 import { readKey } from '../../../../src/files/lora/keys.ts';
-import { matchAdapter, type MatchedPart } from '../../../../src/files/lora/match.ts';
+import { matchLora, type MatchedTarget } from '../../../../src/files/lora/match.ts';
 import { readModules } from '../../../../src/files/lora/modules.ts';
 import type { TensorEntry } from '../../../../src/files/tensors/safetensors.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
@@ -28,10 +28,10 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   lumina2: 'lumina2',
 };
 
-async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedPart[]> {
+async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedTarget[]> {
   const scheme = imageFamilies().find(({ name }) => name === family)!.lora!;
   const folder = tinyPipeline(checkpoint);
-  const parts: MatchedPart[] = [];
+  const parts: MatchedTarget[] = [];
   for (const part of scheme.parts) {
     const own = `${folder}/${part.component}`;
     const file = existsSync(own) && readdirSync(own).find((name) => name.endsWith('.safetensors'));
@@ -43,7 +43,7 @@ async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promi
 type Module = readonly [name: string, shape: readonly number[]];
 
 /** A file with LoRA's factors of rank 1 for these modules. */
-function fileOf(modules: readonly Module[], ends: readonly [down: string, up: string]): AdapterFile {
+function fileOf(modules: readonly Module[], ends: readonly [down: string, up: string]): ImageLora {
   const tensors = new Map<string, TensorEntry>();
   const put = (name: string, shape: number[]): void =>
     void tensors.set(name, { name, shape, dtype: 'F32' } as unknown as TensorEntry);
@@ -59,7 +59,7 @@ const PEFT = ['.lora_A.weight', '.lora_B.weight'] as const;
 const KOHYA = ['.lora_down.weight', '.lora_up.weight'] as const;
 
 /** Matrices and convolutions, whose modules may have factors. */
-const modulesIn = ({ tensors }: MatchedPart): Module[] =>
+const modulesIn = ({ tensors }: MatchedTarget): Module[] =>
   [...tensors].flatMap(([name, { shape }]) =>
     name.endsWith('.weight') && shape.length > 1 ? [[name.replace(/\.weight$/, ''), shape] as const] : [],
   );
@@ -68,8 +68,8 @@ const CASES = [...Object.entries(CHECKPOINTS), ['stable-diffusion-3', 'sd3'] as 
 
 describe.each(CASES)('%s, as %s', (family, checkpoint) => {
   it.each([
-    ['diffusers', PEFT, ({ component }: MatchedPart, name: string) => `${component}.${name}`],
-    ['kohya', KOHYA, ({ flat }: MatchedPart, name: string) => `${flat[0]}${name.replaceAll('.', '_')}`],
+    ['diffusers', PEFT, ({ component }: MatchedTarget, name: string) => `${component}.${name}`],
+    ['kohya', KOHYA, ({ flat }: MatchedTarget, name: string) => `${flat[0]}${name.replaceAll('.', '_')}`],
   ])('has all modules by the names of %s', async (_, ends, nameOf) => {
     const parts = await partsOf(family, checkpoint);
     expect(parts.length).toBeGreaterThan(0);
@@ -79,7 +79,7 @@ describe.each(CASES)('%s, as %s', (family, checkpoint) => {
         modules.map(([name, shape]) => [nameOf(part, name), shape]),
         ends,
       );
-      const match = matchAdapter(file, parts);
+      const match = matchLora(file, parts);
       expect(match).toMatchObject({ unmatched: [], misfit: null });
       expect([...match.changes.keys()]).toEqual([part.component]);
       expect([...match.changes.get(part.component)!.keys()].sort()).toEqual(
@@ -91,13 +91,13 @@ describe.each(CASES)('%s, as %s', (family, checkpoint) => {
 
 describe('the original names of', () => {
   const found = async (family: string, name: string, shape: number[]): Promise<[string, number][]> => {
-    const { changes, misfit } = matchAdapter(fileOf([[name, shape]], PEFT), await partsOf(family));
+    const { changes, misfit } = matchLora(fileOf([[name, shape]], PEFT), await partsOf(family));
     expect(misfit).toBeNull();
     const tensors = [...changes.values()].flatMap((own) => [...own]);
     return tensors.map(([tensor, [change]]) => [tensor, change!.firstRow]);
   };
 
-  it("FLUX.1's norms in adapters for control images, which replace those of the model", async () => {
+  it("FLUX.1's norms in LoRAs for control images, which replace those of the model", async () => {
     const [transformer] = await partsOf('flux');
     for (const [stored, name] of [
       ['double_blocks.0.img_attn.norm.query_norm.scale', 'transformer_blocks.0.attn.norm_q'],
@@ -112,7 +112,7 @@ describe('the original names of', () => {
       const entry = { name: stored, shape, dtype: 'F32' } as unknown as TensorEntry;
       const { modules } = readModules('file', new Map([[stored, entry]]), new Map(), () => null);
       const file = { path: 'file', name: 'file', metadata: {}, modules, unknown: [], close: async () => {} };
-      const { changes, misfit } = matchAdapter(file, [transformer!]);
+      const { changes, misfit } = matchLora(file, [transformer!]);
       expect(misfit).toBeNull();
       expect([...changes.get('transformer')!.keys()]).toEqual([`${name}.weight`]);
       expect(changes.get('transformer')!.get(`${name}.weight`)![0]!.delta.replaces).toBe(true);

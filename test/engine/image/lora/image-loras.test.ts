@@ -1,4 +1,4 @@
-// Whole tiny pipelines with adapters, against diffusers, which reads the files itself.
+// Whole tiny pipelines with LoRAs, against diffusers, which reads the files itself.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
   }
 }
 
-/** Which kernels run is no matter of adapters: one pipeline is drawn by both kinds. */
+/** Which kernels run is no matter of LoRAs: one pipeline is drawn by both kinds. */
 const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-z-image', 'generic'] as const];
 
 describe('images with LoRAs', { timeout: PATIENCE }, () => {
@@ -97,12 +97,12 @@ describe('a LoRA that widens a model for a control image', { timeout: PATIENCE }
     await expect(
       open({ ...options, pipelineClassName: 'FluxKontextPipeline', loraPath: [file] }),
     ).rejects.toThrow(
-      'which is done for models of the family flux alone, and this is a model of the family flux-kontext: choose an adapter for it',
+      'which is done for models of the family flux alone, and this is a model of the family flux-kontext: choose a LoRA for it',
     );
   });
 });
 
-/** The two adapters of lora-sd1-two; images are drawn in the golden's steps where none are given. */
+/** The two LoRAs of lora-sd1-two; images are drawn in the golden's steps where none are given. */
 async function openTwo(options: Partial<ImageModelOptions> = {}, steps?: number) {
   const golden = await goldenRequest('lora-sd1-two');
   const adapters = { ...adaptersOf('lora-sd1-two'), loraNickname: ['now', 'former'] };
@@ -158,7 +158,7 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
     const { values, sources, reasons } = await model.resolve(request);
     expect(values).toMatchObject({ steps: 4, guidance: 1, scheduler: 'lcm' });
     expect(sources).toMatchObject({ steps: 'model', guidance: 'model', scheduler: 'model' });
-    expect(reasons.steps).toBe('its adapter lcm-lora-sd1');
+    expect(reasons.steps).toBe('its LoRA lcm-lora-sd1');
     const asked = await model.resolve({ ...request, steps: 7, scheduler: 'euler' });
     expect(asked.values).toMatchObject({ steps: 7, guidance: 1, scheduler: 'euler' });
     const without = await model.resolve({ ...request, lora: [] });
@@ -167,7 +167,7 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
       event.type === 'note' ? [event.message] : [],
     );
     expect(notes).toEqual([
-      'the adapter lcm-lora-sd1 is for few steps, which sets `guidance` 1, `scheduler` lcm: give others to change them',
+      'the LoRA lcm-lora-sd1 is for few steps, which sets `guidance` 1, `scheduler` lcm: give others to change them',
     ]);
     await model.close();
   });
@@ -182,7 +182,7 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
     const events = await listen(model, request);
     const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
     expect(notes).toEqual([
-      `the adapter ${name} is for few steps, which sets its own scale 0.125: give others to change them`,
+      `the LoRA ${name} is for few steps, which sets its own scale 0.125: give others to change them`,
     ]);
     const asked = { ...request, lora: [name], loraScale: [0.125] };
     expect(imagesOf(await listen(model, asked))).toEqual(imagesOf(events));
@@ -210,9 +210,9 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
 
   it.each<[Partial<ImageModelOptions>, string, string]>([
     [{ loraPath: ['nowhere.safetensors'] }, 'loraPath', 'nowhere.safetensors'],
-    [{ loraPath: [ONE], loraNickname: ['a', 'b'] }, 'loraNickname', 'has 2 names for 1 adapter'],
+    [{ loraPath: [ONE], loraNickname: ['a', 'b'] }, 'loraNickname', 'has 2 names for 1 LoRA'],
     [{ loraPath: [ONE, ONE] }, 'loraNickname', 'two adapters are named adapter-0'],
-    [{ loraPath: [ONE], loraScale: [1, 2] }, 'loraScale', '2 scales are given for 1 adapter'],
+    [{ loraPath: [ONE], loraScale: [1, 2] }, 'loraScale', '2 scales are given for 1 LoRA'],
     [
       { loraPath: [ONE], loraTargetModules: ['nothing'] },
       'loraTargetModules',

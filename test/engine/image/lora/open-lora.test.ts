@@ -1,4 +1,4 @@
-// Adapters' files opened for a pipeline: what they change, what is listed as unmatched, files for other models, and damaged files.
+// LoRAs' files opened for a pipeline: what they change, what is listed as unmatched, files for other models, and damaged files.
 
 import { describe, expect, it } from 'vitest';
 import { openLora, unmatchedNote, type LoraTarget } from '../../../../src/engine/image/lora/open-lora.ts';
@@ -130,7 +130,7 @@ describe('a LoRA that is opened for a pipeline', () => {
       code: 'unsupported',
       param: 'text_encoder:0:up',
       message:
-        "/style.safetensors is an adapter in the numbered layout of cloneofsimo's lora, whose tensors, such as text_encoder:0:up, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers",
+        "/style.safetensors is a LoRA in the numbered layout of cloneofsimo's lora, whose tensors, such as text_encoder:0:up, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers",
     });
   });
 

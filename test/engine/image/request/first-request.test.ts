@@ -41,7 +41,7 @@ function watched(): { platform: Platform; opened: string[] } {
 const WRONG: [Partial<ImageModelOptions>, object][] = [
   [
     { firstRequest: { width: 101 } },
-    { param: 'width', message: /^width is 101, which is no multiple of 4; the nearest are 100 and 104$/ },
+    { param: 'width', message: /^width is 101, which is not a multiple of 4; the nearest are 100 and 104$/ },
   ],
   [
     { firstRequest: { width: 40, height: 3 } },
@@ -123,7 +123,7 @@ describe('a request before the weights of a model on a hub are fetched', () => {
 });
 
 it.each([{ loraPaths: ['foo=/nope'] }, { loraDir: '/nope' }])(
-  'a language model is not fetched where a folder of adapters is missing: %j',
+  'a language model is not fetched where a folder of LoRAs is missing: %j',
   async (options) => {
     const { hub, platform } = await hubPlatform(new Map([['config.json', Buffer.from('{}')]]));
     const [param] = Object.keys(options);

@@ -28,12 +28,12 @@ it('svc.json of a model holds size, steps, guidance and a negative prompt', asyn
 
 describe('svc.json of a model is refused by its file', () => {
   it.each<[object, string, string]>([
-    [{ width: 131 }, 'width', 'is 131, which is no multiple of 8; the nearest are 128 and 136'],
+    [{ width: 131 }, 'width', 'is 131, which is not a multiple of 8; the nearest are 128 and 136'],
     [{ height: 0 }, 'height', 'is 0; it is an integer from 8 to 16384'],
     [{ num_inference_steps: 0.5 }, 'num_inference_steps', 'is 0.5; it is an integer from 1 to 1000'],
     [{ guidance_scale: -1 }, 'guidance_scale', 'is -1; it is a number from 0 to 1000'],
-    [{ guidance_scale: '5' }, 'guidance_scale', 'is "5", which is no number'],
-    [{ negative_prompt: 3 }, 'negative_prompt', 'is 3, which is no text'],
+    [{ guidance_scale: '5' }, 'guidance_scale', 'is "5", which is not a number'],
+    [{ negative_prompt: 3 }, 'negative_prompt', 'is 3, which is not text'],
     [
       { widht: 128 },
       '"widht"',

@@ -5,7 +5,7 @@ import { promptNotes } from '../../../../src/engine/image/request/request-notes.
 
 describe('the notes of a prompt', () => {
   const asWords = (what: string, why: string): string => `${what} in the prompt is read as words: ${why}`;
-  const ADAPTERS = 'the model was opened without adapters, and prompts name those that it was opened with';
+  const ADAPTERS = 'the model was opened without LoRAs, and prompts name those that it was opened with';
   const STEPS = 'a prompt does not change between steps here';
 
   it.each<[string, string]>([

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
-import type { Mix, StepPlan } from '../../../../src/engine/image/schedules/schedule.ts';
+import type { Mix, SchedulePlan } from '../../../../src/engine/image/schedules/schedule.ts';
 import { runPlan } from './run-plan.ts';
 
 const DIFFUSION = {
@@ -53,7 +53,7 @@ test('a schedule that is stretched to a terminal sigma goes from noise to the im
 });
 
 /** Returns the latents to which a model that always predicts `clean` leads. Levels are those of the latents before each step. */
-function oracle(plan: StepPlan, flow: boolean, clean: number): number {
+function oracle(plan: SchedulePlan, flow: boolean, clean: number): number {
   let step = -1;
   const levels: Mix[] = [plan.fromImage, ...plan.steps.map(({ after }) => after)];
   const model = (input: Float64Array): Float64Array => {

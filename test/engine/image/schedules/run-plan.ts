@@ -1,7 +1,7 @@
 // Runs a plan on the CPU, in f64: what the pipelines do with one GPU kernel.
 
 import assert from 'node:assert';
-import type { Limit, Operand, StepPlan, Term } from '../../../../src/engine/image/schedules/schedule.ts';
+import type { Limit, Operand, SchedulePlan, Term } from '../../../../src/engine/image/schedules/schedule.ts';
 
 export interface Model {
   (input: Float64Array, timestep: number): Float64Array;
@@ -9,7 +9,7 @@ export interface Model {
 
 /** The latents before the first step and after each. `image`: image-to-image. `noise(k)`: the k-th tensor drawn. */
 export function runPlan(
-  plan: StepPlan,
+  plan: SchedulePlan,
   model: Model,
   noise: (draw: number) => Float64Array,
   image: Float64Array | null,

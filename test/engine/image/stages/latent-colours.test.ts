@@ -39,7 +39,9 @@ it.each([
   const values = Array.from({ length: shape.reduce((a, b) => a * b) }, () => 0);
   await expect(mapOf(shape, values, name)).rejects.toMatchObject({
     code: 'bad_checkpoint',
-    message: expect.stringContaining('is no map of 1 channels to colours: leave it out, or fetch it again'),
+    message: expect.stringContaining(
+      'is not a map of 1 channels to colours: leave it out, or fetch it again',
+    ),
   });
 });
 

@@ -1,4 +1,4 @@
-// The set of loaded adapters, with a fake host: an adapter that the host could not remove counts until it can.
+// The set of loaded LoRAs, with a fake host: a LoRA that the host could not remove counts until it can.
 
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

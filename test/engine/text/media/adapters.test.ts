@@ -66,7 +66,7 @@ function renamed(change: (name: string) => string): string {
 
 it('modules of a LoRA may have the names of transformers before version 5', async () => {
   const folder = renamed((name) => name.replace('.model.language_model.', '.language_model.model.'));
-  await model.loadAdapter('older', folder);
+  await model.loadLora('older', folder);
   expect(await ids('one', 'older')).toEqual(adapted['one']);
   rmSync(folder, { recursive: true });
 });
@@ -78,7 +78,7 @@ it('a LoRA of the tower is refused by its name', async () => {
       '.model.vision_tower.transformer.layers.0.attention',
     ),
   );
-  await expect(model.loadAdapter('tower', folder)).rejects.toMatchObject({
+  await expect(model.loadLora('tower', folder)).rejects.toMatchObject({
     code: 'unsupported',
     message: expect.stringMatching(
       /adapts model\.vision_tower\..*attention\.[qv]_proj, which is not among/,

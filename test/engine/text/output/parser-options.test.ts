@@ -101,7 +101,7 @@ describe('tools in a reply', () => {
     expect(parser.toolCalls).toBe(1);
   });
 
-  it('cut before their name are no text where only calls can stand', () => {
+  it('cut before their name are not text where only calls can stand', () => {
     for (const cut of ['<tool_c', '<tool_call>\n', '<tool_call>\n{"name": "', '<tool_call>\n{"name": "se'])
       expect(told(letters(cut), format, { callsOnly: true }), cut).toEqual([]);
     expect(told(letters('<tool_call>{"name": "'), format)).toEqual([{ content: '<tool_call>{"name": "' }]);

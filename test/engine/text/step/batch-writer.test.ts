@@ -6,7 +6,7 @@ import type { StepBuffers, UsedWords } from '../../../../src/engine/text/step/st
 import {
   FROM_INPUT,
   FROM_SLOT,
-  NO_ADAPTER,
+  NO_LORA,
   ROW_WORDS,
   SEQUENCE_WORDS,
   TILE_WORDS,
@@ -78,8 +78,8 @@ it('the batch writer writes rows of several sequences, their pages by kind and w
   expect([...first!.places.slice(0, 4)]).toEqual([3 * 32 + 31, 32, 33, 0]);
   expect([...second!.places.slice(0, 4)]).toEqual([7 * 32 + 31, 9 * 32, 9 * 32 + 1, 64]);
   expect([...words.wanted.slice(0, 2)]).toEqual([2, 20]);
-  expect([...words.sampledAdapters.slice(0, 2)]).toEqual([4, NO_ADAPTER]);
-  expect([...words.adapters.slice(2, 4)]).toEqual([4, NO_ADAPTER]);
+  expect([...words.sampledAdapters.slice(0, 2)]).toEqual([4, NO_LORA]);
+  expect([...words.adapters.slice(2, 4)]).toEqual([4, NO_LORA]);
   expect(used()).toMatchObject({
     rows: 84,
     'pages 0': 3,

@@ -80,7 +80,7 @@ test('log probabilities of a prompt are those of transformers, as are the best a
 
 describe.each([
   ['the model', undefined],
-  ['an adapter', 'all'],
+  ['a LoRA', 'all'],
 ])('log probabilities of a prompt by %s', (_, lora) => {
   const own = lora === undefined ? {} : { lora };
 

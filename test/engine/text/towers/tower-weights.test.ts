@@ -148,7 +148,7 @@ it('a LoRA that is loaded gets the room of an idle tower', async () => {
     const before = (await model.metrics()).towers!;
     expect(before.deviceBytes).toBeGreaterThan(0);
     const others = device.allocate('step', 'others', device.memoryBudget - device.memoryUsed - 4096);
-    await model.loadAdapter('own', `${folder}/mistral3-adapter`);
+    await model.loadLora('own', `${folder}/mistral3-adapter`);
     expect((await model.metrics()).towers).toEqual({ deviceBytes: 0, hostBytes: 0 });
     device.free(others);
     const request = { ...conversationOf(one), lora: 'own' };

@@ -1,7 +1,7 @@
 // Stable Diffusion 3 and 3.5: two CLIP encoders and, unless it is left out, T5 encode the prompt; a transformer denoises latents in patches of
 // 2 × 2.
 
-import type { AdapterPart } from '../../../../files/lora/scheme.ts';
+import type { LoraTarget } from '../../../../files/lora/scheme.ts';
 import type { ComponentFiles, FamilyDefaults, ImageFamily, ImpliedDefaults } from '../../blocks/family.ts';
 import {
   AUTOENCODER,
@@ -73,7 +73,7 @@ const BLOCKS =
 const SECOND =
   /(?<!single_)transformer_blocks[._]\d+[._]attn2[._]|joint_blocks[._]\d+[._]x_block[._]attn2[._]/;
 
-const TRANSFORMER: AdapterPart = {
+const TRANSFORMER: LoraTarget = {
   ...transformerLora(),
   others(tensors) {
     const layers = countNames(tensors, (i) => `transformer_blocks.${i}.norm1.linear.weight`);

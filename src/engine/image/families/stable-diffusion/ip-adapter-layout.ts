@@ -78,7 +78,7 @@ function ipAdapterConfig(headers: FileHeaders): PartConfig {
 
 function uneven(columns: number, parts: number): EngineError {
   return badCheckpoint(
-    `the IP-Adapter projects to ${columns} columns, which are no multiple of ${parts}: take the file from where it was published`,
+    `the IP-Adapter projects to ${columns} columns, which are not a multiple of ${parts}: take the file from where it was published`,
     'ipAdapterPath',
   );
 }

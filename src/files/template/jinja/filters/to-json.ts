@@ -19,7 +19,7 @@ interface JsonOptions {
   sort: boolean;
 }
 
-/** Throws TypeError for what is no JSON. */
+/** Throws TypeError for what is not JSON. */
 export function toJson(value: Value, { ascii, indent, separators, sort }: JsonOptions, meter: Meter): string {
   const step = indent === null ? null : isText(indent) ? requireText(indent, meter) : blanks(indent, meter);
   const [between = ', ', colon = ': ', ...more] =

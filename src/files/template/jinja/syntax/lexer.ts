@@ -110,7 +110,7 @@ class Lexer {
     this.#moveTo(this.#closed(end + 2, sign, true));
   }
 
-  /** A tag that opens at the very end is no error to jinja2. */
+  /** A tag that opens at the very end is not an error to jinja2. */
   #unclosed(message: string): void {
     if (this.#at < this.#source.length) throw syntaxError(message, this.#line);
   }

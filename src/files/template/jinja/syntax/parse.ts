@@ -7,7 +7,7 @@ import type { Expression, MacroBody, Parameter, Statement, Target } from './synt
 import { TokenStream } from './token-stream.ts';
 import { namesRead } from './walk.ts';
 
-/** Throws TemplateFailure for what is no template, EngineError for one beyond SOURCE_LIMITS. `name`: for messages. */
+/** Throws TemplateFailure for what is not a template, EngineError for one beyond SOURCE_LIMITS. `name`: for messages. */
 export function parseTemplate(source: string, name: string): Statement[] {
   const { length } = SOURCE_LIMITS;
   if (source.length > length)

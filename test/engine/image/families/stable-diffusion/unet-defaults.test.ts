@@ -5,12 +5,12 @@ import { pipelineEntry } from '../../../../../src/engine/image/families/registry
 import { sampleSizeOf } from '../../../../../src/engine/image/families/stable-diffusion/unet-defaults.ts';
 import { StepPlanner } from '../../../../../src/engine/image/stages/step-planner.ts';
 import type { Resolved } from '../../../../../src/engine/image/stages/resolved.ts';
-import type { StepPlan } from '../../../../../src/engine/image/schedules/schedule.ts';
+import type { SchedulePlan } from '../../../../../src/engine/image/schedules/schedule.ts';
 import { changed, open, REQUEST } from '../../open-model.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear' };
 
-function planOf(schedulerClass: string, config: object, pipeline: string): StepPlan {
+function planOf(schedulerClass: string, config: object, pipeline: string): SchedulePlan {
   const { family, set, task } = pipelineEntry(pipeline);
   const latents = { ...family.latents, channels: 4, factor: 8 };
   const options = { sigmas: family.sigmas, strength: set.strength, latents, path: '' };

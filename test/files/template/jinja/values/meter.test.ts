@@ -194,7 +194,7 @@ describe('an operation that reads much', () => {
   });
 });
 
-it('a filter reads a long text that is no number once', () => {
+it('a filter reads a long text that is not a number once', () => {
   const template = new JinjaTemplate("{{ ('1' * 300000 ~ 'x')|float }}", 'digits');
   expect(template.render({})).toBe('0.0');
 });

@@ -1,16 +1,16 @@
-// Alphas in adapters' files: those of factors that are stored whole have no effect, whatever value a program writes there; those of
+// Alphas in LoRAs' files: those of factors that are stored whole have no effect, whatever value a program writes there; those of
 // low-rank factors are judged.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { openAdapterFile, type AdapterFile } from '../../../src/files/lora/adapter.ts';
+import { openImageLora, type ImageLora } from '../../../src/files/lora/image-lora.ts';
 import { safetensorsHead, type Dtype } from '../../../src/files/tensors/safetensors.ts';
 import { readTensors } from '../../engine/image/tiny-tensors.ts';
 import { memorySource } from '../memory-source.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image/lora-layers', import.meta.url));
 
-/** Opens an adapter of LyCORIS with other bytes in all its alphas. */
+/** Opens a LoRA of LyCORIS with other bytes in all its alphas. */
 async function withAlphas(golden: string, dtype: Dtype, shape: number[], alpha: Uint8Array) {
   const stored = await readTensors(`${FOLDER}/${golden}.safetensors`);
   const tensors = [...stored.values()].map((each) =>
@@ -18,14 +18,14 @@ async function withAlphas(golden: string, dtype: Dtype, shape: number[], alpha: 
   );
   const bytes = Buffer.concat([safetensorsHead(tensors), ...tensors.map((each) => each.bytes)]);
   const name = 'style.safetensors';
-  return openAdapterFile({
+  return openImageLora({
     path: `/${name}`,
     names: async () => [name],
     open: async () => memorySource(name, new Uint8Array(bytes)),
   });
 }
 
-const scalesOf = ({ modules }: AdapterFile): (number | undefined)[] =>
+const scalesOf = ({ modules }: ImageLora): (number | undefined)[] =>
   modules.map(({ weight }) => weight?.scale);
 
 const littleEndian = (...values: number[]): Uint8Array => new Uint8Array(new Uint16Array(values).buffer);

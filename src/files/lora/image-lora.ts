@@ -1,4 +1,4 @@
-// An adapter of an image model: one .safetensors file, or a folder with one, and PEFT's adapter_config.json where that lies beside it.
+// A LoRA of an image model: one .safetensors file, or a folder with one, and PEFT's adapter_config.json where that lies beside it.
 // Scales come from the file's own alphas, else from those settings, else from those that diffusers writes into the file's metadata.
 
 import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts';
@@ -9,15 +9,15 @@ import { ReopenedSource } from '../reopened-source.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
 import { jsonObject, keepingOpen, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
-import type { AdapterModule } from './module.ts';
+import type { ImageLoraModule } from './module.ts';
 import { readModules, wrongAlpha, type StatedScale } from './modules.ts';
 
-export interface AdapterFile {
+export interface ImageLora {
   /** Path of the file. */
   path: string;
   /** Name of the file without its ending. */
   name: string;
-  modules: readonly AdapterModule[];
+  modules: readonly ImageLoraModule[];
   /** Names of tensors that no factor is named like. */
   unknown: readonly string[];
   /** The header's own statements, such as those of the program that trained it. */
@@ -28,14 +28,14 @@ export interface AdapterFile {
 
 /** PEFT's file, whose scales stand in a file of settings beside it. */
 const PEFT_FILE = 'adapter_model.safetensors';
-/** File names that programs give to adapters, most usual first. */
+/** File names that programs give to LoRAs, most usual first. */
 const USUAL = ['pytorch_lora_weights.safetensors', PEFT_FILE];
 
 /**
- * Opens the adapter in a folder, or the file that stands for one. `beside`: the folder of such a file. The caller closes it. Throws
+ * Opens the LoRA in a folder, or the file that stands for one. `beside`: the folder of such a file. The caller closes it. Throws
  * bad_checkpoint, unsupported, model_not_found.
  */
-export async function openAdapterFile(folder: Folder, beside: Folder = folder): Promise<AdapterFile> {
+export async function openImageLora(folder: Folder, beside: Folder = folder): Promise<ImageLora> {
   const names = await folder.names();
   const file = chooseFile(folder, names);
   const isFile = folder.path.endsWith(file);
@@ -68,7 +68,7 @@ function chooseFile({ path }: Folder, names: readonly string[]): string {
   if (files.length === 0 && pickle !== undefined) throw notSafetensors(`${path}/${pickle}`);
   const problem =
     files.length === 0
-      ? 'has no .safetensors file: give the file of an adapter, or the folder that it lies in'
+      ? 'has no .safetensors file: give the file of a LoRA, or the folder that it lies in'
       : `has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): name one of them`;
   throw modelNotFound(`${path} ${problem}`);
 }
@@ -86,7 +86,7 @@ function noModules(path: string, unknown: readonly string[]): EngineError {
   const numbered = unknown.find((name) => NUMBERED.test(name));
   if (numbered !== undefined)
     return unsupported(
-      `${path} is an adapter in the numbered layout of cloneofsimo's lora, whose tensors, such as ${numbered}, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers`,
+      `${path} is a LoRA in the numbered layout of cloneofsimo's lora, whose tensors, such as ${numbered}, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers`,
       numbered,
     );
   const problem =
@@ -109,7 +109,7 @@ async function readAlphas(
   return alphas;
 }
 
-/** Settings that adapters of text models must not have and those of image models may have: their tensors say all of it. */
+/** Settings that LoRAs of text models must not have and those of image models may have: their tensors say all of it. */
 const HONOURED = { use_dora: false, lora_bias: false, bias: 'none', fan_in_fan_out: false };
 
 function scaleOf(path: string, config: Json): StatedScale {
@@ -118,13 +118,13 @@ function scaleOf(path: string, config: Json): StatedScale {
     const stated = read.rank(module);
     if (stated === rank) return read.scale(module);
     throw badCheckpoint(
-      `${path}: ${module} has factors of rank ${rank}, and the settings beside it ask for ${stated}: take both from where the adapter was published`,
+      `${path}: ${module} has factors of rank ${rank}, and the settings beside it ask for ${stated}: take both from where the LoRA was published`,
       module,
     );
   };
 }
 
-/** The key under which diffusers writes the settings of each component's adapter, with the component's name before each setting. */
+/** The key under which diffusers writes the settings of each component's LoRA, with the component's name before each setting. */
 const METADATA = 'lora_adapter_metadata';
 
 function metadataScale(path: string, { [METADATA]: text }: Readonly<Record<string, string>>): StatedScale {
@@ -149,7 +149,7 @@ function parsed(path: string, text: string): Record<string, unknown> {
   const value = jsonObject(text);
   if (value !== null) return value;
   throw badCheckpoint(
-    `${path}: ${METADATA} in the header is not a JSON object: take the file from where the adapter was published`,
+    `${path}: ${METADATA} in the header is not a JSON object: take the file from where the LoRA was published`,
     METADATA,
   );
 }
