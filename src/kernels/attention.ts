@@ -49,8 +49,7 @@ export function attention(
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
   assertHeads('attention', shape, (q.columns / paddedHead(dims)) * dims, heads);
-  if (window !== null && !(window >= 1))
-    throw new Error(`attention: a window of ${window} tokens, which must be at least one`);
+  if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (dims % 4 !== 0) return attendPadded(q, batch, shape, kv, { window, cap, sinks });
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
