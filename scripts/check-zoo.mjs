@@ -67,7 +67,7 @@ function openPublished(model) {
 const REASONS = [
   ['quantized', /quantized/],
   ['pickle', /Python pickle/],
-  ['adapter', /is an adapter/],
+  ['adapter', /is a LoRA/],
   ['gguf', /GGUF/],
   ['code', /Python code|needs code/],
   ['module', /ends in a .* module/],

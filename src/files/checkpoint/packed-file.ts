@@ -22,6 +22,12 @@ export interface PackedOrigin {
   layout: string;
 }
 
+/** A version of the shards of a checkpoint: their folder, and what tells it from others. */
+export interface WeightsOrigin {
+  folder: string;
+  files: readonly (readonly (string | number)[])[];
+}
+
 export interface PackedEntry {
   name: string;
   /** Multiples of four bytes; consumed in order; each may be reused once the next is requested. */

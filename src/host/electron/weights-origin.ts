@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shardFolder } from '../../files/checkpoint/shard-folder.ts';
-import type { WeightsOrigin } from '../page/hub-models.ts';
+import type { WeightsOrigin } from '../../files/checkpoint/packed-file.ts';
 
 export async function weightsOrigin(path: string, shards: readonly string[]): Promise<WeightsOrigin> {
   const folder = shardFolder(path, shards);

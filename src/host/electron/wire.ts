@@ -2,7 +2,7 @@
 
 import type { HubEvent } from '../../files/hub/hub-events.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { WeightsOrigin } from '../page/hub-models.ts';
+import type { WeightsOrigin } from '../../files/checkpoint/packed-file.ts';
 
 /** Scheme of the engine's page, its scripts and the files of its models. */
 export const SCHEME = 'svc-engine';

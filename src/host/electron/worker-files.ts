@@ -6,7 +6,7 @@ import type { Port } from '../../engine/platform/port.ts';
 import { badCheckpoint } from '../../files/error.ts';
 import { sourceOf, type ByteSource, type Folder } from '../../files/source.ts';
 import { WireCalls } from './calls.ts';
-import type { WeightsOrigin } from '../page/hub-models.ts';
+import type { WeightsOrigin } from '../../files/checkpoint/packed-file.ts';
 import type { MainAnswers, OpenedFile, WorkerAnswers } from './wire.ts';
 
 type ResolveOptions = Parameters<Platform['resolveModel']>[1];

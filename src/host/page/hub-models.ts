@@ -1,5 +1,6 @@
 // Models of a hub in the browser's storage, with the components that the image families declare, and weights packed from them.
 
+import type { WeightsOrigin } from '../../files/checkpoint/packed-file.ts';
 import { type EngineError, modelNotFound } from '../../files/error.ts';
 import { splitTag } from '../../files/hub/hub-gguf.ts';
 import { endpointOf, HUGGING_FACE, huggingFace } from '../../files/hub/hub-huggingface.ts';
@@ -87,12 +88,6 @@ export function packedBy(
       };
     },
   };
-}
-
-/** A version of the shards of a checkpoint: their folder, and what tells it from others. */
-export interface WeightsOrigin {
-  folder: string;
-  files: readonly (readonly (string | number)[])[];
 }
 
 /** A checkpoint of the hub is known by the digests of its files. */

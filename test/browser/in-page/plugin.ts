@@ -11,6 +11,7 @@ const REPLACED: readonly [RegExp, string][] = [
   [/^node:fs$/, 'test/browser/in-page/fs.ts'],
   [/^node:events$/, 'test/browser/in-page/events.ts'],
   [/\/gpu\/node\.ts$/, 'src/gpu/browser.ts'],
+  [/\/gpu\/free-memory\.ts$/, 'test/browser/in-page/free-memory.ts'],
 ];
 
 /** The script that runs them: usePages({ scripts: { run: TEST_RUNNER }, plugins: [testFiles(paths)] }). */

@@ -80,10 +80,10 @@ describe('a single file is refused that holds', () => {
     [
       'a LoRA of kohya',
       ['lora_unet_mid_block_attentions_0_proj_in.lora_down.weight'],
-      /is an adapter \(LoRA\) and not a model/,
+      /is a LoRA and not a model/,
     ],
-    ['a LoRA of PEFT', ['unet.mid_block.attentions.0.proj_in.lora_A.weight'], /is an adapter \(LoRA\)/],
-    ['a LoKr', ['lycoris_blocks_0_attn.lokr_w1'], /is an adapter \(LoRA\)/],
+    ['a LoRA of PEFT', ['unet.mid_block.attentions.0.proj_in.lora_A.weight'], /is a LoRA/],
+    ['a LoKr', ['lycoris_blocks_0_attn.lokr_w1'], /is a LoRA/],
     ['an embedding', ['emb_params'], /is a textual inversion/],
     ['a ControlNet of FLUX', ['controlnet_blocks.0.weight'], /is a ControlNet of another family, which/],
     ['AuraFlow', ['model.diffusion_model.double_layers.0.attn.w1q.weight'], /is AuraFlow/],

@@ -129,12 +129,12 @@ describe('other kinds of folder', () => {
       'unsupported',
       /^\/m is a diffusion pipeline .* `npx svc-engine generate --model-path \/m --prompt …` draws/,
     ],
-    ['a LoRA', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is an adapter/],
+    ['a LoRA', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is a LoRA/],
     [
       'a LoRA beside the config.json of its model',
       files('adapter_config.json', 'adapter_model.bin', 'config.json'),
       'unsupported',
-      /is an adapter/,
+      /is a LoRA/,
     ],
     [
       "Mistral's own layout",

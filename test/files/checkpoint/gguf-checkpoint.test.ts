@@ -175,13 +175,7 @@ describe('a GGUF file that is not what its model needs', () => {
       'bad_checkpoint',
       /general\.architecture is missing, a text is needed/,
     ],
-    [
-      'of a LoRA',
-      { ...META, 'general.type': 'adapter' },
-      [],
-      'unsupported',
-      /holds an adapter: open the model/,
-    ],
+    ['of a LoRA', { ...META, 'general.type': 'adapter' }, [], 'unsupported', /holds a LoRA: open the model/],
     [
       'without its embedding',
       { ...META, 'llama.attention.head_count': 2 },

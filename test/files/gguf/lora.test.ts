@@ -109,7 +109,7 @@ describe('a GGUF LoRA', () => {
     [
       'for another architecture',
       { metadata: { ...META, 'general.architecture': 'qwen2' } },
-      /is an adapter for qwen2, and the model is LlamaForCausalLM/,
+      /is a LoRA for qwen2, and the model is LlamaForCausalLM/,
     ],
     [
       'with an alpha that is not a number',

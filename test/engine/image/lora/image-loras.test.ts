@@ -211,7 +211,7 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
   it.each<[Partial<ImageModelOptions>, string, string]>([
     [{ loraPath: ['nowhere.safetensors'] }, 'loraPath', 'nowhere.safetensors'],
     [{ loraPath: [ONE], loraNickname: ['a', 'b'] }, 'loraNickname', 'has 2 names for 1 LoRA'],
-    [{ loraPath: [ONE, ONE] }, 'loraNickname', 'two adapters are named adapter-0'],
+    [{ loraPath: [ONE, ONE] }, 'loraNickname', 'two LoRAs are named adapter-0'],
     [{ loraPath: [ONE], loraScale: [1, 2] }, 'loraScale', '2 scales are given for 1 LoRA'],
     [
       { loraPath: [ONE], loraTargetModules: ['nothing'] },
