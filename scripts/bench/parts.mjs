@@ -2,7 +2,7 @@
 
 import { compute, allocateTensor } from '../../dist/engine/image/recording/compute.js';
 import { openComponents } from '../../dist/engine/image/components/components.js';
-import { writeRows } from '../../dist/engine/image/recording/denoiser.js';
+import { writeRows } from '../../dist/engine/image/recording/stepper.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
 import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights.js';

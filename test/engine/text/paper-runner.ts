@@ -11,7 +11,7 @@ import {
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
 import { phaseOf, type StepPart, type StepSequence } from '../../../src/engine/text/step/step-part.ts';
-import type { Drawn, Launched } from '../../../src/engine/text/step/launch.ts';
+import type { SampledTokens, Launched } from '../../../src/engine/text/step/launch.ts';
 import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
@@ -114,9 +114,9 @@ export function createPaperRunner({
       kv.set(page * PAGE_TOKENS + i, { position: words[2 * i]!, token: words[2 * i + 1]! });
   };
 
-  const launch = (parts: readonly StepPart[], { drawLater = false } = {}): Launched => {
+  const launch = (parts: readonly StepPart[], { sampleLater = false } = {}): Launched => {
     const { broken } = runner;
-    if (broken) return { submitted: null, draw: () => Promise.reject(broken), drop: () => {} };
+    if (broken) return { submitted: null, sample: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots, windows.length);
     const phases = new Set(parts.map(phaseOf));
     if (decodeRows !== null && phases.size > 1) throw new Error('a step of both phases');
@@ -133,15 +133,15 @@ export function createPaperRunner({
     );
     const step = compute({ words: buffers.words, sizes, kv, last, windows, states });
     const masked = parts.filter(({ samples, sequence }) => samples && sequence.needsMask);
-    const draw = (): Promise<Drawn> => {
+    const sample = (): Promise<SampledTokens> => {
       const ids = step(masked.map(({ sequence }) => maskOf(sequence)));
       const done = queue.then(() => pause?.());
       queue = done.then(() => {});
       return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));
     };
-    if (drawLater) return { submitted: null, draw, drop: () => void runner.dropped++ };
-    const drawn = draw();
-    return { submitted: null, draw: () => drawn, drop: () => {} };
+    if (sampleLater) return { submitted: null, sample, drop: () => void runner.dropped++ };
+    const sampled = sample();
+    return { submitted: null, sample: () => sampled, drop: () => {} };
   };
 
   const runner: PaperRunner = {

@@ -18,7 +18,7 @@ import type { CallArguments, CallArgumentTable } from '../calls/call-arguments.t
 import type { ComponentAccess } from '../components/components.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
 import type { ControlFields } from '../calls/control.ts';
-import type { Predictor } from '../recording/denoiser.ts';
+import type { Predictor } from '../recording/stepper.ts';
 import type {
   ImageEvent,
   CompleteImageRequest,

@@ -22,7 +22,7 @@ import {
   type Recording,
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
-import { writeRows, type Predictor } from '../recording/denoiser.ts';
+import { writeRows, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';

@@ -23,7 +23,7 @@ import type { StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise } from './noise-cpu.ts';
 import { cudaNoise } from './noise-cuda.ts';
-import { NoiseSampler } from './sampler.ts';
+import { LatentSampler } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
 
 /** Codes of errors after which weights are loaded again. */
@@ -175,10 +175,10 @@ class Run {
     denoiser: DenoiserPage,
     encoded: Encoded | null,
     options: ComputeOptions,
-  ): Promise<NoiseSampler> {
+  ): Promise<LatentSampler> {
     const { autoencoder, components, latents, resolved, plan, references = [] } = this.#context;
     const { values } = resolved.event;
-    return NoiseSampler.open({
+    return LatentSampler.open({
       device: components.device,
       autoencoder,
       shape: shapeOfLatents(latents, values),
@@ -191,7 +191,7 @@ class Run {
     });
   }
 
-  #sample(sampler: NoiseSampler, sample: number): Promise<Tensor> {
+  #sample(sampler: LatentSampler, sample: number): Promise<Tensor> {
     const { resolved, signal, emit } = this.#context;
     const { previews = 0, seed } = resolved.request;
     const show = previews > 0 ? previewer(this.#context, sample, this.#tiling) : null;

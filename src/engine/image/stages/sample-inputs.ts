@@ -7,7 +7,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { channelsLast, type Autoencoder } from '../blocks/autoencoder.ts';
 import { allocateTensor, computeInto, type ComputeOptions } from '../recording/compute.ts';
-import { writeRows, type DrawNoise, type Keeping } from '../recording/denoiser.ts';
+import { writeRows, type DrawNoise, type Keeping } from '../recording/stepper.ts';
 import type { Encoded } from './encoding.ts';
 import type { NoiseStream } from './noise-cpu.ts';
 import type { SchedulePlan } from '../schedules/schedule.ts';

@@ -4,7 +4,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { allocateTensor, assertWanted } from '../recording/compute.ts';
-import { Denoiser, type DrawNoise, type Predictor } from '../recording/denoiser.ts';
+import { Stepper, type DrawNoise, type Predictor } from '../recording/stepper.ts';
 import type { ImageEvent } from '../calls/image-model.ts';
 import type { NoiseStream } from './noise-cpu.ts';
 import { SampleInputs, type InputsRequest } from './sample-inputs.ts';
@@ -23,35 +23,35 @@ export interface SampleRequest {
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 
-export class NoiseSampler implements Disposable {
+export class LatentSampler implements Disposable {
   readonly #request: SamplerRequest;
   readonly #owner: Scope;
   readonly #inputs: SampleInputs;
-  readonly #denoiser: Denoiser;
+  readonly #stepper: Stepper;
   readonly #predictor: Predictor;
 
   /** Records the denoiser. */
-  static async open(request: SamplerRequest): Promise<NoiseSampler> {
+  static async open(request: SamplerRequest): Promise<LatentSampler> {
     const { device, shape, options } = request;
     using scope = new Scope(device);
     const inputs = new SampleInputs(request, scope);
     // What the denoiser allocates as it runs belongs to a scope that is moved with the others.
     const own = scope.use(new Scope(device));
-    const denoiser = new Denoiser(device, own, shape, inputs.keeping, options);
-    const { latents, output } = denoiser;
+    const stepper = new Stepper(device, own, shape, inputs.keeping, options);
+    const { latents, output } = stepper;
     const predictor = scope.use(await request.predictor(latents, output, inputs.extra));
-    return new NoiseSampler(request, scope.move(), { inputs, denoiser, predictor });
+    return new LatentSampler(request, scope.move(), { inputs, stepper, predictor });
   }
 
   private constructor(
     request: SamplerRequest,
     owner: Scope,
-    parts: { inputs: SampleInputs; denoiser: Denoiser; predictor: Predictor },
+    parts: { inputs: SampleInputs; stepper: Stepper; predictor: Predictor },
   ) {
     this.#request = request;
     this.#owner = owner;
     this.#inputs = parts.inputs;
-    this.#denoiser = parts.denoiser;
+    this.#stepper = parts.stepper;
     this.#predictor = parts.predictor;
   }
 
@@ -63,7 +63,7 @@ export class NoiseSampler implements Disposable {
     await this.#start();
     await this.#runSteps(request, draw);
     const result = allocateTensor(device, 'latents', shape);
-    copy(device, this.#denoiser.latents, result);
+    copy(device, this.#stepper.latents, result);
     return result;
   }
 
@@ -76,8 +76,8 @@ export class NoiseSampler implements Disposable {
   #start(): Promise<void> {
     const { plan } = this.#request;
     const { image, noise, startsAnew } = this.#inputs;
-    if (!image || startsAnew) return this.#denoiser.start({ image: 0, noise: plan.fromNoise }, null, noise);
-    return this.#denoiser.start(plan.fromImage, image, plan.fromImage.noise === 0 ? null : noise);
+    if (!image || startsAnew) return this.#stepper.start({ image: 0, noise: plan.fromNoise }, null, noise);
+    return this.#stepper.start(plan.fromImage, image, plan.fromImage.noise === 0 ? null : noise);
   }
 
   async #runSteps({ signal, preview, onStep }: SampleRequest, draw: DrawNoise): Promise<void> {
@@ -93,7 +93,7 @@ export class NoiseSampler implements Disposable {
       const startedAt = performance.now();
       const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
       const predict = (): Promise<void> => this.#predictor.run(step, i);
-      await this.#denoiser.step(step, predict, draw, shows ? estimate : null);
+      await this.#stepper.step(step, predict, draw, shows ? estimate : null);
       onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
       if (shows) await preview.show(estimate!, i + 1);
     }

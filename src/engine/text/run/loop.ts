@@ -5,7 +5,7 @@ import type { EngineError } from '../../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../../kernels/sample.ts';
 import { readLogprob } from './logprobs.ts';
 import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
-import type { Drawn, Launched } from '../step/launch.ts';
+import type { SampledTokens, Launched } from '../step/launch.ts';
 import type { Runner } from '../step/text-runner.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
@@ -33,7 +33,7 @@ export interface LoopOptions {
 interface Step {
   parts: PlannedPart[];
   launched: Launched;
-  drawn: Promise<Drawn> | null;
+  sampled: Promise<SampledTokens> | null;
   /** Parts whose next token has been prescribed by the constraint after the launch: the sampled token is dropped. */
   superseded: Set<PlannedPart>;
 }
@@ -123,7 +123,7 @@ export class EngineLoop {
         if (parts.length > 0) {
           const step = this.#submit(parts);
           if (step.launched.submitted) await step.launched.submitted;
-          if (step.drawn === null) await this.#draw(step, submitted);
+          if (step.sampled === null) await this.#sample(step, submitted);
           submitted.push(step);
         }
         if (submitted.length === 0 && moves) continue;
@@ -165,11 +165,11 @@ export class EngineLoop {
       if (sequence.constraint?.free) sequence.constraint = null;
       this.#reportPrefill(part);
     }
-    const drawLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
-    const launched = this.#runner.launcher.launch(parts, { drawLater });
-    const drawn = drawLater ? null : launched.draw();
-    drawn?.catch(() => {}); // handled where the step is read
-    return { parts, launched, drawn, superseded: new Set() };
+    const sampleLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
+    const launched = this.#runner.launcher.launch(parts, { sampleLater });
+    const sampled = sampleLater ? null : launched.sample();
+    sampled?.catch(() => {}); // handled where the step is read
+    return { parts, launched, sampled, superseded: new Set() };
   }
 
   #reportPrefill({ sequence, processed, first }: PlannedPart): void {
@@ -187,20 +187,20 @@ export class EngineLoop {
   }
 
   /** Samples a step whose masks depend on all earlier tokens. Earlier steps that are still in flight are read first. */
-  async #draw(step: Step, before: Step[]): Promise<void> {
+  async #sample(step: Step, before: Step[]): Promise<void> {
     try {
       while (before.length > 0 && step.parts.some(awaitsToken)) await this.#read(before.shift()!, step);
     } catch (error) {
       step.launched.drop();
       throw error;
     }
-    step.drawn = step.launched.draw();
-    step.drawn.catch(() => {}); // handled where the step is read
+    step.sampled = step.launched.sample();
+    step.sampled.catch(() => {}); // handled where the step is read
   }
 
   /** Waits for a step's tokens and appends them. `next`: the step that was submitted after it and has not sampled yet. */
   async #read(step: Step, next: Step | null = null): Promise<void> {
-    const { ids, logprobs } = await step.drawn!;
+    const { ids, logprobs } = await step.sampled!;
     for (const part of step.parts)
       if (endsPrompt(part)) attempt(part.sequence, () => part.sequence.acceptPrompt());
     let row = 0;

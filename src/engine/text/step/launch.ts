@@ -23,13 +23,13 @@ export interface Launched {
   /** Resolves once everything is submitted, before which nothing else may be; null: it is. Throws what reading weights from files throws. */
   submitted: Promise<void> | null;
   /** Samples, if that has not been done, and resolves with the sampled tokens. */
-  draw(): Promise<Drawn>;
-  /** Called instead of `draw` to drop a step whose sampling was postponed. */
+  sample(): Promise<SampledTokens>;
+  /** Called instead of `sample` to drop a step whose sampling was postponed. */
   drop(): void;
 }
 
 /** The results of a step, by sampled row. */
-export interface Drawn {
+export interface SampledTokens {
   ids: Uint32Array;
   /** LOGPROB_WORDS words for each sampled row; empty if no row asked for log probabilities. */
   logprobs: Uint32Array;
@@ -58,8 +58,8 @@ export class StepLauncher {
     this.#readback = new Readback(device, [parts.batch.ids, parts.sampler.logprobs]);
   }
 
-  /** Submits a step's forward pass, and its sampling too unless `drawLater` is set; then sampling waits for `draw`. */
-  launch(parts: readonly StepPart[], { drawLater = false } = {}): Launched {
+  /** Submits a step's forward pass, and its sampling too unless `sampleLater` is set; then sampling waits for `sample`. */
+  launch(parts: readonly StepPart[], { sampleLater = false } = {}): Launched {
     const { batch, writer, recordings, sampler, prompts, records, towers } = this.#parts;
     const phase = recordings.decodeRows === null ? null : phaseOf(parts[0]!);
     const sizes = writeStep(writer, { parts, phase }, (source) => sampler.processors.of(source).id);
@@ -71,32 +71,32 @@ export class StepLauncher {
     const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);
     const started = performance.now();
     let read!: () => Promise<Uint32Array[]>;
-    const draw = (encoder: GPUCommandEncoder): void => {
+    const sample = (encoder: GPUCommandEncoder): void => {
       if (sampled.length > 0) sampling.encode(encoder, sampled, masked);
       const sizesRead = [4 * sampled.length, asked ? 4 * LOGPROB_WORDS * sampled.length : 0];
       read = this.#readback.copy(encoder, sizesRead);
     };
-    const drawAlone = (): void => {
+    const submitSampling = (): void => {
       const encoder = this.#device.gpu.createCommandEncoder();
-      draw(encoder);
+      sample(encoder);
       this.#device.gpu.queue.submit([encoder.finish()]);
     };
     // Log probabilities of prompts reuse the buffers of sampling, so sampling is submitted separately.
-    const together = !drawLater && !asksForPrompt(parts);
+    const together = !sampleLater && !asksForPrompt(parts);
     const submitEvery = this.#pace.segments(sizes.rows);
     let ofPrompts: ReturnType<PromptReader['take']> = null;
     let recorded: ReturnType<StepRecords['take']> = null;
     const submitted = this.#forward(
       forward,
       sizes,
-      { submitEvery, ...(together ? { last: draw } : {}) },
+      { submitEvery, ...(together ? { last: sample } : {}) },
       () => {
         ofPrompts = prompts.take(head, parts);
-        if (!drawLater && !together) drawAlone();
+        if (!sampleLater && !together) submitSampling();
         recorded = records.take(parts, sizes);
       },
     );
-    const finish = async (): Promise<Drawn> => {
+    const finish = async (): Promise<SampledTokens> => {
       await submitted;
       const [ids, logprobs] = await read();
       await ofPrompts?.();
@@ -106,9 +106,9 @@ export class StepLauncher {
       if (error !== null) throw error;
       return { ids: ids!, logprobs: logprobs! };
     };
-    if (drawLater) return this.#drawnLater(submitted, drawAlone, finish);
-    const drawn = finish();
-    return { submitted, draw: () => drawn, drop: () => {} };
+    if (sampleLater) return this.#sampledLater(submitted, submitSampling, finish);
+    const tokens = finish();
+    return { submitted, sample: () => tokens, drop: () => {} };
   }
 
   /**
@@ -131,18 +131,18 @@ export class StepLauncher {
   }
 
   /** LoRA factors do not change until the step is sampled or dropped, or could not be submitted. */
-  #drawnLater(
+  #sampledLater(
     submitted: Promise<void> | null,
-    drawAlone: () => void,
-    finish: () => Promise<Drawn>,
+    submitSampling: () => void,
+    finish: () => Promise<SampledTokens>,
   ): Launched {
     const release = this.#parts.loras.hold();
     submitted?.catch(release);
     return {
       submitted,
-      draw() {
+      sample() {
         try {
-          drawAlone();
+          submitSampling();
         } finally {
           release();
         }

@@ -14,7 +14,7 @@ import {
 } from '../../../../src/engine/image/calls/call-arguments.ts';
 import type { ComponentAccess } from '../../../../src/engine/image/components/components.ts';
 import { allocateTensor, compute, recordTape } from '../../../../src/engine/image/recording/compute.ts';
-import { writeRows, type Predictor } from '../../../../src/engine/image/recording/denoiser.ts';
+import { writeRows, type Predictor } from '../../../../src/engine/image/recording/stepper.ts';
 import type {
   DenoiserPage,
   FamilyModel,

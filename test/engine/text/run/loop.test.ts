@@ -198,7 +198,7 @@ describe('a step that fails', () => {
       const isFirst = engine.runner.steps.length === 0;
       const launched = launch(parts, options);
       const fails = (): Promise<never> => Promise.reject(new EngineError('internal', 'broken'));
-      return isFirst ? { ...launched, draw: fails } : launched;
+      return isFirst ? { ...launched, sample: fails } : launched;
     };
     const sequence = paperSequence([1], 50);
     sequence.constraint = paperConstraint({ seed: 1, forcedIn: 1000 });

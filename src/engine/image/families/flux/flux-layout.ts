@@ -36,7 +36,7 @@ function seesLatents(transformer: PartConfig | undefined): boolean {
 }
 
 /** The class of a transformer with further inputs: a control image's are as many as those of the latents. */
-function classBeside(transformer: PartConfig | undefined): string {
+function classWithExtraInput(transformer: PartConfig | undefined): string {
   const { in_channels: inputs, out_channels: outputs } = transformer?.config ?? {};
   return Number(inputs) === 2 * Number(outputs) ? 'FluxControlPipeline' : 'FluxFillPipeline';
 }
@@ -44,7 +44,7 @@ function classBeside(transformer: PartConfig | undefined): string {
 /** `className`: that of models whose transformer takes latents alone. */
 function describe(className: string): FileLayouts['describe'] {
   return async ({ transformer }) => ({
-    className: seesLatents(transformer) ? className : classBeside(transformer),
+    className: seesLatents(transformer) ? className : classWithExtraInput(transformer),
     settings: {},
     scheduler: flowSchedule(
       transformer?.config['guidance_embeds'] === true

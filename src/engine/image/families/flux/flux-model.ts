@@ -37,13 +37,13 @@ export interface FluxArguments extends CallArguments {
 const trueGuidance = ({ trueGuidance: scale = 1 }: FluxArguments): number => scale;
 
 /** Input that a transformer takes beside the latents; null: none. */
-export type Beside = 'mask' | 'control image' | null;
+export type ExtraInput = 'mask' | 'control image' | null;
 
 /** `wanted`: the input beside the latents that the pipeline gives. */
-export function openFlux(components: ComponentAccess, wanted: Beside = null): FamilyModel {
+export function openFlux(components: ComponentAccess, wanted: ExtraInput = null): FamilyModel {
   const config = readFluxConfig(components.get('transformer').config, 'transformer/config.json');
-  const beside = inputBeside(config, readAutoencoder(components.get('vae')).factor);
-  if (wanted !== null && beside !== wanted) {
+  const extra = extraInputFor(config, readAutoencoder(components.get('vae')).factor);
+  if (wanted !== null && extra !== wanted) {
     const classes =
       wanted === 'mask' ? 'FluxInpaintPipeline, or FLUX.1 Fill' : 'FluxPipeline, or FLUX.1 Depth or Canny';
     const problem = `in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no ${wanted}, and the pipeline gives it one: take ${classes}`;
@@ -52,8 +52,8 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
   return openTransformer<Flux>(components, {
     page: (table) => flux(config, table),
     latentChannels: config.channels,
-    fillsMasks: beside === 'mask' && 'folded',
-    ...(beside === 'control image' && { controls: 1, seesControl: true }),
+    fillsMasks: extra === 'mask' && 'folded',
+    ...(extra === 'control image' && { controls: 1, seesControl: true }),
     ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
     notesOn: (request) => unguidedNotes(request),
@@ -84,7 +84,7 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
 }
 
 /** The input beside the latents. `factor`: pixels along one side of a latent. */
-function inputBeside({ inputs, channels }: FluxConfig, factor: number): Beside {
+function extraInputFor({ inputs, channels }: FluxConfig, factor: number): ExtraInput {
   const extra = inputs - channels;
   if (extra === 0) return null;
   if (extra === channels) return 'control image';

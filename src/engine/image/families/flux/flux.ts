@@ -28,7 +28,7 @@ import { FLUX_SIGNS, fluxWords, splitNorm, xlabsNames } from '../../layouts/flux
 import { fluxNames } from '../../layouts/flux-names.ts';
 import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
 import { FLUX_FILES } from './flux-layout.ts';
-import { openFlux, type Beside, type FluxArguments } from './flux-model.ts';
+import { openFlux, type ExtraInput, type FluxArguments } from './flux-model.ts';
 
 const into = (field: keyof FluxArguments) => ({ call: field });
 
@@ -57,7 +57,7 @@ function widerClasses(columns: number, plain: number) {
   return columns > 2 * plain ? { inpainting: FILL } : {};
 }
 
-function besideOf(className: string): Beside {
+function extraInputOf(className: string): ExtraInput {
   if (className === FILL) return 'mask';
   return Object.values(CONTROL).includes(className) ? 'control image' : null;
 }
@@ -131,5 +131,5 @@ export const fluxFamily: ImageFamily = {
     outputs: 'out_channels',
     classes: widerClasses,
   },
-  open: (components, { className }) => openFlux(components, besideOf(className)),
+  open: (components, { className }) => openFlux(components, extraInputOf(className)),
 };

@@ -19,7 +19,7 @@ import {
   type Recording,
 } from '../../recording/compute.ts';
 import { activeIn, type ControlRule } from '../../calls/control.ts';
-import { writeRows, type Predictor } from '../../recording/denoiser.ts';
+import { writeRows, type Predictor } from '../../recording/stepper.ts';
 import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
 import type { Step } from '../../schedules/schedule.ts';
 import {

@@ -42,7 +42,7 @@ export interface Keeping {
 /** Number of coefficients of one update, and of the blend of inpainting. */
 const MOST_SCALARS = 16;
 
-export class Denoiser {
+export class Stepper {
   /** [frames, height, width, channels] */
   readonly latents: Tensor;
   readonly output: Tensor;
