@@ -10,7 +10,7 @@ describe('words of the source', () => {
   it.each([
     ['an adapter where only a LoRA can be meant', 'files/lora/a.ts', '// the adapter', '// an IP-Adapter'],
     ['a picture', 'gpu/a.ts', '// a picture', '// an image'],
-    ['"is no" before a noun', 'gpu/a.ts', '// it is not a token of this model', '// there is no token of it'],
+    ['"is no" before a noun', 'gpu/a.ts', '// it is no token of this model', '// there is no token of it'],
     ['told by', 'gpu/a.ts', 'const toldBy = 1;', 'const defaultsFrom = 1;'],
     ['lobby', 'gpu/a.ts', '// the lobby', '// the wait queue'],
     ['doze', 'gpu/a.ts', '// dozing', '// sleeping'],

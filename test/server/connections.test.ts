@@ -81,7 +81,7 @@ it.each([
 });
 
 it.each([
-  ['no HTTP', 'hello there\r\n\r\n', '400 Bad Request', 'invalid_http', /no HTTP request that can be read/],
+  ['no HTTP', 'hello there\r\n\r\n', '400 Bad Request', 'invalid_http', /not an HTTP request that can be read/],
   [
     'too many headers',
     `GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
@@ -94,7 +94,7 @@ it.each([
     chatBytes(ask('hi')).slice(0, -5),
     '400 Bad Request',
     'invalid_http',
-    /no HTTP request that can be read/,
+    /not an HTTP request that can be read/,
   ],
 ])('the error of %s has the form of other errors', async (_, bytes, line, code, message) => {
   const { url, model } = await start();

@@ -104,7 +104,7 @@ describe('a GGUF LoRA', () => {
     [
       'that is a model',
       { metadata: { 'general.architecture': 'llama' } },
-      /is not a LoRA adapter \(general\.type model/,
+      /is not a LoRA \(general\.type model/,
     ],
     [
       'for another architecture',

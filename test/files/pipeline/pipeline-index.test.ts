@@ -139,7 +139,7 @@ describe('a pipeline index is refused:', () => {
       { 'config.json': { _class_name: 'UNet2DConditionModel' } },
       /is one component \(UNet2DConditionModel\).* `componentPaths`/,
     ],
-    ['a LoRA', { 'pytorch_lora_weights.safetensors': '' }, /is a LoRA adapter/],
+    ['a LoRA', { 'pytorch_lora_weights.safetensors': '' }, /is a LoRA/],
     [
       'several files',
       { 'v1-5.safetensors': '', 'v2.safetensors': '' },

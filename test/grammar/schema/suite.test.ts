@@ -24,8 +24,8 @@ const REFUSED: Refused = {
   'dynamicRef: $ref and $dynamicAnchor are independent of order - $ref first': /leaves the document/,
   'dynamicRef: $ref to $dynamicRef finds detached $dynamicAnchor': /leaves the document/,
   'ref: remote ref, containing refs itself': /leaves the document/,
-  'vocabulary: schema that uses custom metaschema with with no validation vocabulary': /no draft/,
-  'vocabulary: ignore unrecognized optional vocabulary': /no draft/,
+  'vocabulary: schema that uses custom metaschema with with no validation vocabulary': /not a draft/,
+  'vocabulary: ignore unrecognized optional vocabulary': /not a draft/,
   'multipleOf: float division = inf': /remainders/,
 };
 
