@@ -165,7 +165,7 @@ describe('svc chat', () => {
 });
 
 describe('svc serve with several models', () => {
-  it('serves a chat model and a pipeline side by side, and closes both', async () => {
+  it('serves a chat model and a pipeline side by side, and closes both', { timeout: 120_000 }, async () => {
     const pipeline = join(home, 'scenes');
     mkdirSync(pipeline);
     writeFileSync(join(pipeline, 'model_index.json'), '{}');

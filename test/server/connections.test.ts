@@ -81,7 +81,13 @@ it.each([
 });
 
 it.each([
-  ['no HTTP', 'hello there\r\n\r\n', '400 Bad Request', 'invalid_http', /not an HTTP request that can be read/],
+  [
+    'no HTTP',
+    'hello there\r\n\r\n',
+    '400 Bad Request',
+    'invalid_http',
+    /not an HTTP request that can be read/,
+  ],
   [
     'too many headers',
     `GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,

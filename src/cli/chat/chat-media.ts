@@ -44,7 +44,7 @@ export async function readAttached(options: Values<typeof MEDIA_OPTIONS>): Promi
       const name = `--${kind} ${path}`;
       const read = await readFile(path, name, [kind]);
       if (!read)
-        throw new UsageError(`${name} is no ${MEDIA_NOUNS[kind].noun} that is read: give another file`);
+        throw new UsageError(`${name} is not ${MEDIA_NOUNS[kind].one} that is read: give another file`);
       attached.push(read);
     }
   }

@@ -241,7 +241,7 @@ describe('the performance file', () => {
         vendor: 'fake',
         architecture: '',
         device: 'fake device',
-        description: 'fake LoRA',
+        description: 'fake adapter',
         software: true,
       },
       options: expect.objectContaining({

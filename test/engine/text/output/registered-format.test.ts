@@ -64,7 +64,9 @@ it('a registered format is detected, chosen by its names, and unknown if it is n
   expect(describeFormat(context.output).tools).toBe('post');
   expect(outputFormat({ tools: 'mail' }, detected, TABLES).tools).toBe(POST);
   expect(detectFormats(template.source, () => false).tools).toBeNull();
-  expect(() => outputFormat({ tools: 'post' }, { tools: null, reasoning: null })).toThrow(/not a known format/);
+  expect(() => outputFormat({ tools: 'post' }, { tools: null, reasoning: null })).toThrow(
+    /not a known format/,
+  );
 });
 
 it('a registered format separates calls from content in a reply', () => {
