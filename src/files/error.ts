@@ -80,10 +80,10 @@ export const unsupported = errorsOf('unsupported');
 export const networkError = errorsOf('network');
 export const internalError = errorsOf('internal');
 
-/** What an error says, whatever was thrown. */
+/** Returns the message of an Error, and any other thrown value as text. */
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-/** The code of an error of the system, such as ENOENT; of another error its text. */
+/** Returns the code of a system error, such as ENOENT; of any other thrown value its text. */
 export const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
 

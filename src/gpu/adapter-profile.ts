@@ -105,7 +105,7 @@ export interface AdapterProfile {
 
 const GIB = 2 ** 30;
 
-/** What profiles have in common, until a family or a model asks for other kernels. */
+/** Settings that all profiles begin with; families of GPUs (adapter-families.ts) and options change them. */
 const ALIKE = {
   family: null,
   subgroupSize: null,

@@ -1,4 +1,4 @@
-// What the starters of all platforms share: the way from an adapter to a device, and the devices of this thread.
+// Opens a device on an adapter, for the starters of Node and of pages (node.ts, browser.ts), and keeps the list of this thread's devices.
 
 import { EngineError } from '../files/error.ts';
 import { probeAdapter } from './adapter-probe.ts';

@@ -8,9 +8,10 @@ import type { WeightFormat } from './formats.ts';
 import { BLOCK, type Matrix } from './matrix.ts';
 import type { ProductKernel } from './tiling.ts';
 
-/** Most slices of K, of eight lanes each: a workgroup may always have 256. A row of a tile takes eight lanes at the end. */
-const MOST_SLICES = 32;
-const LEAST_SLICES = 8;
+/** Bounds of the slices of K, of eight lanes each: a workgroup may always have 256 lanes. */
+const [LEAST_SLICES, MOST_SLICES] = [8, 32];
+/** Most rows of a tile: each takes eight lanes at the end, and the smallest workgroup has eight times LEAST_SLICES. */
+const MOST_ROWS = LEAST_SLICES;
 
 /** Whether the rows of x are decode rows. */
 export function isDecode(x: Pick<Tensor, 'tape' | 'shape'>): boolean {
@@ -20,7 +21,7 @@ export function isDecode(x: Pick<Tensor, 'tape' | 'shape'>): boolean {
 
 /** Rows of a tile for at most `rows` rows. */
 export function matvecRows({ device }: Tape, rows: number): number {
-  return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, LEAST_SLICES);
+  return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, MOST_ROWS);
 }
 
 /** How the product norms the rows of x: shaders/lib/norm.*. */
@@ -29,7 +30,7 @@ export interface RowNorm {
   eps: number;
 }
 
-/** `rows`: rows of a tile, at most LEAST_SLICES. */
+/** `rows`: rows of a tile, at most MOST_ROWS. */
 export function matvecKernel(
   { k, blocks }: Matrix,
   { step }: WeightFormat,

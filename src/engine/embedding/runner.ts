@@ -14,7 +14,7 @@ import { fittingPages, usefulPages } from '../text/kv/kv-pages.ts';
 import { stateBytes } from '../text/kv/layer-stores.ts';
 import { wholeLayout } from '../text/kv/page-layout.ts';
 import { pagesFor } from '../text/kv/pages.ts';
-import type { RunnerCheckpoint } from '../text/step/runner.ts';
+import type { RunnerCheckpoint } from '../text/step/runner-options.ts';
 import { TextRoom } from '../text/step/text-room.ts';
 import { formatOf } from '../weights/plan.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
@@ -32,7 +32,7 @@ export interface EmbeddingRunnerOptions {
   unread?: boolean;
 }
 
-/** What the runner tells of its model; see EmbeddingModelInfo. */
+/** The members of EmbeddingModelInfo that are known once the weights are on the device. */
 type RunnerFacts = Pick<EmbeddingModelInfo, 'parameters' | 'weightFormats' | 'dimensions' | 'contextLength'>;
 
 /** The parts of an embedding model on a device. */

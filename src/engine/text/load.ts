@@ -11,7 +11,7 @@ import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './request/defaults.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
-import type { KeptSizes, RunnerOptions } from './step/runner.ts';
+import type { KeptSizes, RunnerOptions } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
@@ -34,7 +34,7 @@ type SizeOption =
   | 'logprobsMode'
   | 'batchInvariance';
 
-/** What is read of the files. */
+/** The files of a text model that loading its weights onto a device needs. */
 interface LoadedFiles extends Pick<TextFiles, 'checkpoint' | 'config' | 'media'> {
   speech: Pick<TextFiles['speech'], 'endIds'>;
 }

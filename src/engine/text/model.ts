@@ -56,6 +56,7 @@ export class LocalTextModel implements Service<TextModel> {
     checkTextRequest(request, context.vocabulary);
     this.#placeFor(request);
     const live = this.#live.enter(request);
+    // Until there are sequences, an abort cancels the preparation, which then throws; later it ends the sequences with the reason `abort`.
     const abort = (): void => this.#end(live);
     if (signal?.aborted) live.abort.abort();
     let stopListening = onAbort(signal, () => live.abort.abort());

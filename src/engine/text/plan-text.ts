@@ -20,7 +20,7 @@ import { stateCopies } from './kv/kv-pages.ts';
 import { copiesBytes } from './kv/state-mover.ts';
 import { configuredEndTokens, contextNotes } from './request/defaults.ts';
 import { runnerSizes } from './load.ts';
-import type { RunnerCheckpoint } from './step/runner.ts';
+import type { RunnerCheckpoint } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 import { openPaperRunner, residentLayers } from './streaming.ts';
 import type { TextModelOptions } from './calls/text-model.ts';

@@ -6,7 +6,7 @@ import { openPaperTwin } from '../../gpu/paper-device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import { openRunner } from './step/open-runner.ts';
-import type { RunnerCheckpoint, RunnerOptions } from './step/runner.ts';
+import type { RunnerCheckpoint, RunnerOptions } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 
 /** Share of the memory beside one context that layers take; the rest is for pages of further requests and for LoRAs. */

@@ -32,7 +32,7 @@ export interface CachedFile {
 /** The cached files of one model. */
 export interface RepoCache {
   readonly id: string;
-  /** Its folder, or the text that stands for it. */
+  /** The folder of the repository's files; where they are not on a disk, a text that names the storage. */
   readonly path: string;
   /** Commits by branch or tag. */
   refs(): Promise<ReadonlyMap<string, string>>;

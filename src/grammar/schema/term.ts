@@ -39,7 +39,7 @@ export const WORDS: readonly Word[] = [null, true, false];
 
 /** The values of each type that are allowed. */
 export interface Shape {
-  /** Those of null, true and false. */
+  /** The values null, true and false that the schema accepts. */
   readonly words: readonly Word[];
   readonly numbers: NumberSet;
   /** With `longest`: the strings as a BoundedDfa. */

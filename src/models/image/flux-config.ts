@@ -22,7 +22,8 @@ export interface FluxConfig extends JointShape {
 }
 
 const EPS = 1e-6;
-const PATCH = 2;
+/** Rows and columns of latents that make one token. */
+export const PATCH = 2;
 
 /** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { patch_size: [1] };

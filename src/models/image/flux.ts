@@ -8,12 +8,10 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { WeightTable } from '../weights.ts';
-import type { FluxConfig } from './flux-config.ts';
+import { PATCH, type FluxConfig } from './flux-config.ts';
 import { fluxDoubleBlock, fluxSingleBlock } from './flux-blocks.ts';
 import type { TimedStream } from './joint-block.ts';
 import { numberEmbedding, perceptron } from './number-embedding.ts';
-
-const PATCH = 2;
 
 export interface FluxStep {
   /** Patches of the input and behind them those of reference images, [1, tokens, 4 · inputs], channel by channel. */

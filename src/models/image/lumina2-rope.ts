@@ -5,6 +5,7 @@ import { field, say } from '../../files/message.ts';
 import { badRequest } from '../../files/error.ts';
 import { rotationsAt } from './flux-rope.ts';
 import type { Lumina2Config } from './lumina2-config.ts';
+import { checkPatches } from './patch-grid.ts';
 
 const THETA = 10000;
 
@@ -41,14 +42,7 @@ export function lumina2Rotations(
 
 /** Throws bad_request for an image of more patches along a side than the model has positions for. */
 export function checkLumina2Size({ lengths }: Pick<Axes, 'lengths'>, rows: number, columns: number): void {
-  for (const [param, patches, most] of [
-    ['height', rows, lengths[1]!],
-    ['width', columns, lengths[2]!],
-  ] as const) {
-    if (patches <= most) continue;
-    const message = `a ${param} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
-    throw badRequest(message, param);
-  }
+  checkPatches({ rows, columns }, { rows: lengths[1]!, columns: lengths[2]! });
 }
 
 /** Throws bad_request for a caption behind which there is no position for the image. */

@@ -7,14 +7,12 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Lumina2Config } from './lumina2-config.ts';
 import { nextDitBlock } from './next-dit-block.ts';
+import { numberEmbedding } from './number-embedding.ts';
 
 const PATCHES = { size: 2, order: 'pqc' } as const;
-const WAVES = 256;
-const MAX_PERIOD = 10000;
 const FINAL_EPS = 1e-6;
 
 export interface Lumina2 {
@@ -32,7 +30,7 @@ export function lumina2(config: Lumina2Config, weights: WeightTable): Lumina2 {
   const patchDims = PATCHES.size ** 2 * channels;
   const blocks = (name: string, count: number, modulated: boolean) =>
     Array.from({ length: count }, (_, i) => block(config, weights, `${name}.${i}`, modulated));
-  const embedTime = timeEmbedding(weights, timeDims);
+  const embedTime = numberEmbedding(weights, 'time_caption_embed.timestep_embedder', timeDims);
   const captionNorm = weights.vector('time_caption_embed.caption_embedder.0.weight', captionDims);
   const embedCaption = weights.matrix('time_caption_embed.caption_embedder.1.weight', hidden, captionDims, {
     bias: true,
@@ -80,15 +78,4 @@ function block(config: Lumina2Config, weights: WeightTable, name: string, modula
     down,
     modulation: modulated ? `${name}.norm1.linear` : null,
   });
-}
-
-/** time f32 [batch, 1] → [batch, timeDims] */
-function timeEmbedding(weights: WeightTable, timeDims: number) {
-  const name = 'time_caption_embed.timestep_embedder';
-  const first = weights.matrix(`${name}.linear_1.weight`, timeDims, WAVES, { bias: true });
-  const second = weights.matrix(`${name}.linear_2.weight`, timeDims, timeDims, { bias: true });
-  return (time: Tensor): Tensor => {
-    const waves = timestepEmbedding(time, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
-    return linear(linear(waves, first, { activation: 'silu' }), second);
-  };
 }

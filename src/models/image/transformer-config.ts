@@ -1,4 +1,5 @@
-// What configurations of diffusers' transformers have in common: heads that make up the width, and the axes by which they are rotated.
+// Reads settings that most configurations of diffusers' transformers have: heads, whose dimensions make up the width, and the axes by which
+// heads are rotated.
 
 import type { CountKey } from '../config-bounds.ts';
 import { checkHeads, type ConfigReader } from '../config-values.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
 import { by, type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
-import { GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { GENERATION_FIELDS, MODEL_FIELD, tokenCount } from '../text/generation-fields.ts';
 import { tileCount } from '../text/content-parts.ts';
 import { messagesSchema } from '../text/messages.ts';
 import { REASONING_FIELDS, checkReasoning } from '../text/reasoning.ts';
@@ -35,12 +35,7 @@ export const CHAT_FIELDS = {
     ),
   }),
   ...by('server/service/models.ts', {
-    model: honoured(
-      z.string().min(1),
-      'Required: a served name, its last segment, or "default"; name:LoRA applies a LoRA.',
-      undefined,
-      { stricter: 'an unknown name is 404' },
-    ),
+    model: MODEL_FIELD,
   }),
   ...by('engine/text/request/sequences.ts', {
     max_completion_tokens: honoured(

@@ -28,7 +28,9 @@ export const CONSTRAINT_NAMES = [...FORMAT_NAMES, ...REGEX_NAMES, ...GRAMMAR_NAM
 /** The model of a request for text. */
 export const MODEL_FIELD = honoured(
   filled,
-  'A served name, its last segment, or "default"; name:LoRA applies a LoRA.',
+  'Required: a served name, its last segment, or "default"; name:LoRA applies a LoRA.',
+  undefined,
+  { stricter: 'an unknown name is 404' },
 );
 
 /** Other servers accept -1 for "all". */

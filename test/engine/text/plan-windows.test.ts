@@ -11,7 +11,7 @@ import { planFolder } from '../../../src/host/plan.ts';
 import type { Loras } from '../../../src/engine/text/lora/loras.ts';
 import { loadOnto, runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
-import type { KeptSizes } from '../../../src/engine/text/step/runner.ts';
+import type { KeptSizes } from '../../../src/engine/text/step/runner-options.ts';
 import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';

@@ -9,7 +9,7 @@ import type { TextDeclaration, TextForward } from '../../../models/text/blocks/a
 import { readText, textClasses } from '../../../models/text/registry.ts';
 import { textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { textStates, type StatesText } from '../../text/step/states.ts';
+import { textStates, type StatesText } from '../../text/step/hidden-states.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { Scope } from '../recording/scope.ts';

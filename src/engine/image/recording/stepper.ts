@@ -1,4 +1,4 @@
-// The denoising loop, which runs any schedule's plan on the device. Tensors of the latents' size hold the latents, the model's
+// Single steps of any schedule's plan on the device: the recorded denoiser, then the step's updates; stages/sampler.ts has the loop. Tensors of the latents' size hold the latents, the model's
 // output, fresh noise and the plan's history; each update is one linear combination of them. A method that limits its prediction
 // has one more tensor for that.
 

@@ -7,7 +7,7 @@ import { option, say, type Prose } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { RunnerOptions } from '../step/runner.ts';
+import type { RunnerOptions } from '../step/runner-options.ts';
 import type { Runner } from '../step/text-runner.ts';
 import type { TextModelOptions } from '../calls/text-model.ts';
 import { CacheTiers } from './cache-tiers.ts';

@@ -21,7 +21,7 @@ export class LiveRequest {
   readonly priority: number;
   /** Sequences of the request, one for each choice; empty until the prompt is tokenized. */
   sequences: Sequence[] = [];
-  /** Set if the request ends before it has sequences. */
+  /** Set once the request is ended by an abort, a time-out, a displacement or its reader; `error`: the cause, if it was not the reader. */
   ended: { error?: EngineError } | null = null;
   /** Aborts when the request ends, with its error. */
   readonly abort = new AbortController();

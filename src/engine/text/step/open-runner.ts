@@ -17,7 +17,7 @@ import { roundedSlots } from '../kv/layer-stores.ts';
 import { pageLayout } from '../kv/page-layout.ts';
 import { DeviceLoras } from '../lora/lora-host.ts';
 import { openTowers } from '../towers/open-towers.ts';
-import type { RunnerCheckpoint, RunnerOptions } from './runner.ts';
+import type { RunnerCheckpoint, RunnerOptions } from './runner-options.ts';
 import { TextRunner } from './text-runner.ts';
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws. */

@@ -64,7 +64,7 @@ export class Recordings {
   readonly #recipe: Recipe;
   readonly #stores: readonly LayerStore[];
   readonly #recorded: readonly Recorded[];
-  /** See Runner. */
+  /** See TextRunner.decodeRows. */
   readonly decodeRows: number | null;
   readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];

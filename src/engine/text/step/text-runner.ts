@@ -19,7 +19,7 @@ import { BatchWriter } from './batch-writer.ts';
 import { StepLauncher } from './launch.ts';
 import { PromptReader } from './prompt-logprobs.ts';
 import { Recordings } from './recordings.ts';
-import type { RunnerOptions } from './runner.ts';
+import type { RunnerOptions } from './runner-options.ts';
 import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { StepRecords } from './step-records.ts';

@@ -4,7 +4,7 @@
 import { field, say, type Prose } from '../../../../files/message.ts';
 import { ConfigError } from '../../../../models/config-values.ts';
 import { flux, type Flux } from '../../../../models/image/flux.ts';
-import { readFluxConfig, type FluxConfig } from '../../../../models/image/flux-config.ts';
+import { PATCH, readFluxConfig, type FluxConfig } from '../../../../models/image/flux-config.ts';
 import { fluxRotations, fluxTextRotations } from '../../../../models/image/flux-rope.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { checkClip, readClip } from '../../blocks/clip-states.ts';
@@ -22,7 +22,6 @@ import type { ComponentAccess } from '../../components/components.ts';
 import { Scope } from '../../recording/scope.ts';
 
 /** Latents along one side of a token. */
-const PATCH = 2;
 const CLIP = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
 const T5 = { encoder: 'text_encoder_2', tokenizer: 'tokenizer_2' };
 

@@ -6,7 +6,7 @@ import { badRequest } from '../../../../files/error.ts';
 import type { ChatRendering } from '../../../../files/template/template.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
 import { ConfigError } from '../../../../models/config-values.ts';
-import type { Padding, StatesText } from '../../../text/step/states.ts';
+import type { Padding, StatesText } from '../../../text/step/hidden-states.ts';
 import { openTemplate } from '../../blocks/chat-template.ts';
 import {
   checkDecoder,

@@ -15,7 +15,7 @@ import { visionPatches } from '../../../../models/vision/qwen/qwen-vision-patche
 import { qwenVision } from '../../../../models/vision/qwen/qwen-vision.ts';
 import { smartSize } from '../../../../models/vision/smart-size.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
-import type { StatesText } from '../../../text/step/states.ts';
+import type { StatesText } from '../../../text/step/hidden-states.ts';
 import { compute, computeFinite, type ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';

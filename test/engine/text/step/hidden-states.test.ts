@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { textStates, type StatesText } from '../../../../src/engine/text/step/states.ts';
+import { textStates, type StatesText } from '../../../../src/engine/text/step/hidden-states.ts';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import { openComponentWeights } from '../../../../src/files/pipeline/pipeline-weights.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
