@@ -1,8 +1,9 @@
 // True guidance by lines: y = g · |positive| / |g| with g = negative + scale · (positive − negative), the lengths those of each line; a
 // workgroup per line of quads. Partial sums are added in order on every adapter.
-//   BY_LANE: each of the four lanes of the quads is a line by itself, such as a channel of an image along its width
-//   otherwise: the four lanes are one line, such as a row
-const BY_LANE = false;
+//   SQUARES row:  the four lanes of the quads are one line, such as a row
+//   SQUARES lane: each of them is a line by itself, such as a channel of an image along its width
+#import "lib/squares.$SQUARES.wgsl"
+
 const WORKGROUP = 32u;
 
 struct Args {
@@ -17,25 +18,18 @@ struct Args {
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
-var<workgroup> wanted: array<vec4f, WORKGROUP>; // Σ positive²
-var<workgroup> found: array<vec4f, WORKGROUP>;  // Σ g²
+var<workgroup> wanted: array<Squares, WORKGROUP>; // Σ positive²
+var<workgroup> found: array<Squares, WORKGROUP>;  // Σ g²
 
 fn guided(i: u32) -> vec4f {
   return mix(negative[i], positive[i], scalars[args.scalar]);
 }
 
-fn squares(v: vec4f) -> vec4f {
-  if (BY_LANE) {
-    return v * v;
-  }
-  return vec4f(dot(v, v));
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let first = workgroup.x / args.step * args.step * args.quads + workgroup.x % args.step;
-  var p = vec4f(0.0);
-  var g = vec4f(0.0);
+  var p = Squares(0.0);
+  var g = Squares(0.0);
   for (var i = local; i < args.quads; i += WORKGROUP) {
     let at = first + i * args.step;
     p += squares(positive[at]);
@@ -44,13 +38,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   wanted[local] = p;
   found[local] = g;
   workgroupBarrier();
-  p = vec4f(0.0);
-  g = vec4f(0.0);
+  p = Squares(0.0);
+  g = Squares(0.0);
   for (var i = 0u; i < WORKGROUP; i++) {
     p += wanted[i];
     g += found[i];
   }
-  let rate = sqrt(p / max(g, vec4f(1e-30)));
+  let rate = sqrt(p / max(g, Squares(1e-30)));
   for (var i = local; i < args.quads; i += WORKGROUP) {
     let at = first + i * args.step;
     y[at] = rate * guided(at);

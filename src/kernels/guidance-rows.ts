@@ -12,7 +12,7 @@ export function guidanceRows(positive: Tensor, negative: Tensor, scalars: Operan
   const y = resultOf(positive, negative);
   const args = { quads: y.stride / 4, step: 1, scalar };
   const strips = { positive, negative, y };
-  dispatchRows('guidance-rows.wgsl', { strips, params: { BY_LANE: false }, args, bind: { scalars } });
+  dispatchRows('guidance-rows.wgsl', { strips, params: { SQUARES: 'row' }, args, bind: { scalars } });
   return y;
 }
 
@@ -22,7 +22,7 @@ export function guidanceWidths(positive: Tensor, negative: Tensor, scalars: Oper
   const [items, height, width] = y.shape as number[];
   const step = y.stride / 4;
   tapeOf(y).dispatch('guidance-rows.wgsl', {
-    params: { BY_LANE: true },
+    params: { SQUARES: 'lane' },
     args: { quads: width!, step, scalar },
     bind: { positive, negative, scalars, y },
     groups: () => [items! * height! * step],
