@@ -5,7 +5,6 @@ import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
-import { clipVocabulary } from '../tokenizer/tokenizer-pair.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
 export async function readTokenizer(
@@ -27,7 +26,7 @@ export async function readTokenizer(
   const hasVocabulary = names.includes('vocab.json');
   if (names.includes('merges.txt') && (hasVocabulary || config['tokenizer_class'] === 'CLIPTokenizer')) {
     const merges = await readText(folder, 'merges.txt');
-    const vocab = hasVocabulary ? await readJson(folder, 'vocab.json') : clipVocabulary(merges);
+    const vocab = hasVocabulary ? await readJson(folder, 'vocab.json') : undefined;
     return openTokenizer({ vocab, merges, tokenizerConfig });
   }
   if (names.includes(TEKKEN)) {

@@ -6,6 +6,11 @@ import { STAND_INS } from './encode/stand-ins.ts';
 import { specialTokens } from './encode/special-tokens.ts';
 import { aroundText, byteLevel, isolated, sequence } from '../tokenizer-parts.ts';
 
+/** Two tokens that are made one. */
+type Merge = readonly [left: string, right: string];
+/** Ids by the texts of tokens. */
+export type Vocabulary = ReadonlyMap<string, number>;
+
 interface TextRules {
   normalizer: unknown;
   pre_tokenizer: unknown;
@@ -46,10 +51,10 @@ function gpt2(config: Record<string, unknown>): TextRules {
 }
 
 /** The class always adds both, whatever the config says. */
-function clip(config: Record<string, unknown>, vocab: Record<string, number>): TextRules {
+function clip(config: Record<string, unknown>, ids: Vocabulary): TextRules {
   const { bos_token: bos, eos_token: eos, unk_token: unknown } = specialTokens(config);
   const pair = (token: unknown): [string, number] => {
-    const id = typeof token === 'string' && Object.hasOwn(vocab, token) ? vocab[token] : undefined;
+    const id = typeof token === 'string' ? ids.get(token) : undefined;
     if (id !== undefined) return [String(token), id];
     throw badCheckpoint(
       `CLIP's tokenizer puts bos_token and eos_token around each text, and ${JSON.stringify(token ?? null)} is not a token of vocab.json: name both in tokenizer_config.json`,
@@ -78,7 +83,7 @@ function clip(config: Record<string, unknown>, vocab: Record<string, number>): T
 }
 
 interface TokenizerClass {
-  rules(config: Record<string, unknown>, vocab: Record<string, number>): TextRules;
+  rules(config: Record<string, unknown>, ids: Vocabulary): TextRules;
   /** Tokens that the class names where the config does not. */
   specials: Record<string, string>;
 }
@@ -110,57 +115,56 @@ export function withClassTokens(config: Record<string, unknown>): Record<string,
 }
 
 /** The vocabulary of OpenAI's CLIP follows from its merges: the stand-ins of bytes, the same at ends of words, what merges give, two marks. */
-export function clipVocabulary(merges: string): Record<string, number> {
+export function clipVocabulary(merges: readonly Merge[]): Vocabulary {
   const characters = Array.from(STAND_INS, (byte, code) =>
     byte < 0 ? [] : [String.fromCharCode(code)],
   ).flat();
   const ends = characters.map((character) => `${character}</w>`);
-  const tokens = [...characters, ...ends, ...mergeLines(merges).map((pair) => pair.join('')), START, END];
-  return Object.fromEntries(tokens.map((token, id) => [token, id]));
+  const tokens = [...characters, ...ends, ...merges.map(([left, right]) => left + right), START, END];
+  return new Map(tokens.map((token, id) => [token, id]));
 }
 
-/** A tokenizer.json for the pair, as the reference converter would write it (added tokens left to the config: see withClassTokens). */
+/** A tokenizer.json for the pair, or for CLIP's merges alone, as the reference converter would write it (added tokens left to the config: see withClassTokens). */
 export function assembleTokenizer(
-  vocab: Record<string, unknown>,
+  vocab: Record<string, unknown> | undefined,
   merges: string,
   config: Record<string, unknown>,
 ): Record<string, unknown> {
   const { rules } = classOf(config);
-  if (!isVocab(vocab)) {
-    throw badCheckpoint(
-      'vocab.json must map tokens to ids: put the published file in its place',
-      'vocab.json',
-    );
-  }
-  if (Object.keys(vocab).length === 0) {
-    throw badCheckpoint('vocab.json has no tokens: fetch the file again', 'vocab.json');
-  }
-  const { model, ...text } = rules(config, vocab);
+  const pairs = mergeLines(merges);
+  const ids = vocab === undefined ? clipVocabulary(pairs) : idsOf(vocab);
+  const { model, ...text } = rules(config, ids);
   return {
     version: '1.0',
     added_tokens: [],
     ...text,
     decoder: byteLevel(true),
-    model: { type: 'BPE', byte_fallback: false, ...model, vocab, merges: mergeLines(merges) },
+    model: { type: 'BPE', byte_fallback: false, ...model, vocab: ids, merges: pairs },
   };
 }
 
-function mergeLines(merges: string): [string, string][] {
-  const lines = merges
-    .split('\n')
-    .filter((line) => line !== '' && line !== '\r' && !line.startsWith('#version'));
+export function mergeLines(merges: string): Merge[] {
+  const lines = merges.split(/\r?\n|\r/).filter((line) => line !== '' && !line.startsWith('#version'));
   return lines.map((line, at) => {
-    const [left, right, rest] = line.replace(/\r$/, '').split(' ');
-    if (!left || !right || rest !== undefined) {
-      throw badCheckpoint(
-        `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again, or correct it`,
-        'merges.txt',
-      );
-    }
-    return [left, right];
+    const space = line.indexOf(' ');
+    if (space > 0 && space < line.length - 1 && !line.includes(' ', space + 1))
+      return [line.slice(0, space), line.slice(space + 1)];
+    throw badCheckpoint(
+      `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again, or correct it`,
+      'merges.txt',
+    );
   });
 }
 
-function isVocab(vocab: Record<string, unknown>): vocab is Record<string, number> {
-  return Object.values(vocab).every((id) => Number.isSafeInteger(id));
+function idsOf(vocab: Record<string, unknown>): Vocabulary {
+  const entries = Object.entries(vocab);
+  if (entries.length === 0)
+    throw badCheckpoint('vocab.json has no tokens: fetch the file again', 'vocab.json');
+  if (
+    entries.every(
+      (entry): entry is [string, number] => Number.isSafeInteger(entry[1]) && Number(entry[1]) >= 0,
+    )
+  )
+    return new Map(entries);
+  throw badCheckpoint('vocab.json must map tokens to ids: put the published file in its place', 'vocab.json');
 }

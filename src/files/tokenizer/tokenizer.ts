@@ -47,7 +47,7 @@ interface TokenizerFiles {
   tokenizerConfig?: Record<string, unknown>;
   chat?: TekkenChat;
   /** vocab.json and merges.txt, where there is no tokenizer.json. */
-  vocab?: Record<string, unknown>;
+  vocab?: Record<string, unknown> | undefined;
   merges?: string;
 }
 
@@ -64,7 +64,8 @@ export const MAX_RUN_LENGTH = 200_000;
 
 export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const given = files.tokenizerConfig ?? {};
-  const config = files.tokenizerJson === undefined && files.vocab ? withClassTokens(given) : given;
+  const config =
+    files.tokenizerJson === undefined && files.merges !== undefined ? withClassTokens(given) : given;
   const json = complete(files, config);
   const specials = specialTokens(config);
   const added = addedTokens(json, config, specials);
@@ -140,7 +141,7 @@ function complete(files: TokenizerFiles, config: Record<string, unknown>): Recor
     added_tokens: [],
   };
   if (files.tokenizerJson !== undefined) return { ...parts, ...files.tokenizerJson };
-  if (files.vocab !== undefined && files.merges !== undefined) {
+  if (files.merges !== undefined) {
     return { ...parts, ...assembleTokenizer(files.vocab, files.merges, config) };
   }
   throw badCheckpoint('a tokenizer needs tokenizer.json, or vocab.json with merges.txt: fetch them');

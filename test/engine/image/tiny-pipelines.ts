@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { clipVocabulary } from '../../../src/files/tokenizer/tokenizer-pair.ts';
+import { clipVocabulary, mergeLines } from '../../../src/files/tokenizer/tokenizer-pair.ts';
 import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
@@ -34,7 +34,8 @@ export const scratch = mkdtempSync(join(tmpdir(), 'svc-files-'));
 export const newFolder = (name: string): string => mkdtempSync(join(scratch, `${name}-`));
 
 const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
-const VOCABULARY = JSON.stringify(clipVocabulary(readFileSync(join(TOKENIZER, 'merges.txt'), 'utf8')));
+const MERGES = mergeLines(readFileSync(join(TOKENIZER, 'merges.txt'), 'utf8'));
+const VOCABULARY = JSON.stringify(Object.fromEntries(clipVocabulary(MERGES)));
 
 export const VAE = {
   _class_name: 'AutoencoderKL',

@@ -39,14 +39,20 @@ export function addedTokens(
     byId.set(read.id, read);
   }
   const byContent = new Map([...byId.values()].map((token) => [token.content, token]));
-  const vocab = isRecord(json['model']) && isRecord(json['model']['vocab']) ? json['model']['vocab'] : {};
+  const vocab = isRecord(json['model']) ? json['model']['vocab'] : null;
   for (const content of Object.values(specials).flat()) {
     const listed = byContent.get(content);
-    const id = Object.hasOwn(vocab, content) ? vocab[content] : undefined;
+    const id = idIn(vocab, content);
     if (listed !== undefined) listed.special = true;
     else if (typeof id === 'number') byId.set(id, { id, content, special: true, normalized: false });
   }
   return [...byId.values()].toSorted((a, b) => a.id - b.id);
+}
+
+/** The id of a token in a vocabulary: an object of a file, or a map that was made here. */
+function idIn(vocab: unknown, token: string): unknown {
+  if (vocab instanceof Map) return (vocab as ReadonlyMap<string, number>).get(token);
+  return isRecord(vocab) && Object.hasOwn(vocab, token) ? vocab[token] : undefined;
 }
 
 /** Added tokens that tokenizer.json lists. Throws bad_checkpoint for anything but a list of tokens. */
