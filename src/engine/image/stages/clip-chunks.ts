@@ -55,9 +55,14 @@ export class ClipChunks implements Disposable, Iterable<Chunk> {
   readonly #isCarried: boolean;
   readonly #kept: KeptFrames;
 
-  constructor(device: Device, latents: Tensor, { framesPerLatent }: Pick<Autoencoder, 'framesPerLatent'>) {
+  constructor(
+    device: Device,
+    latents: Tensor,
+    autoencoder: Pick<Autoencoder, 'framesPerLatent' | 'streams'>,
+  ) {
+    const { framesPerLatent, streams = false } = autoencoder;
     this.#latents = latents;
-    this.#isCarried = framesPerLatent !== undefined && latents.shape[0] !== 1;
+    this.#isCarried = framesPerLatent !== undefined && !streams && latents.shape[0] !== 1;
     this.#kept = new KeptFrames(device);
   }
 

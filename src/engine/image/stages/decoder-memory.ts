@@ -15,7 +15,7 @@ import type { StageContext } from './stage-context.ts';
 import { shapeOfLatents } from './latent-shape.ts';
 import { ClipChunks } from './clip-chunks.ts';
 import { Scope } from '../recording/scope.ts';
-import type { Autoencoder } from '../blocks/autoencoder.ts';
+import { framesOf, type Autoencoder } from '../blocks/autoencoder.ts';
 
 /** Rows of pixels in one strip. */
 const STRIPS: Tiling = { stripRows: 32 };
@@ -51,7 +51,9 @@ export async function tilingFor(
   const last = [...scope.use(new ClipChunks(device, latents, autoencoder))].at(-1)!;
   const room = (strips: Tiling): Promise<Room> =>
     roomFor(device, options, (tape) =>
-      tape.keep(toPixels(decoder(last.on(tape), { ...strips, carried: last.carried }), notFinite.region!)),
+      Array.from(framesOf(decoder(last.on(tape), { ...strips, carried: last.carried })), (image) =>
+        tape.keep(toPixels(image, notFinite.region!)),
+      ),
     );
   const first = await room(asked);
   if (first.fits) return asked;
@@ -71,14 +73,15 @@ interface Room {
 async function roomFor(
   device: Device,
   { plain }: ComputeOptions,
-  record: (tape: Tape) => Tensor,
+  record: (tape: Tape) => readonly Tensor[],
 ): Promise<Room> {
   const tape = new Tape(device, {}, { plain });
   try {
-    const result = record(tape);
+    const results = record(tape);
     tape.finish();
     const { largest } = device.arena;
-    const bytes = device.memoryUsed + device.arena.growth() + result.heldBytes({}); // the result is copied out of the arena
+    const bytes =
+      device.memoryUsed + device.arena.growth() + results.reduce((sum, one) => sum + one.heldBytes({}), 0); // results are copied out of the arena
     const fits = largest <= device.capabilities.maxBufferSize && (await device.reserve(bytes));
     return { fits, bytes, largest };
   } finally {
