@@ -30,7 +30,7 @@ export interface ClipEncoder {
 }
 
 /** Returns latents of the denoiser, [latent frames, height, width, channels]; the caller frees the tensor. Throws cancelled and out_of_memory. */
-export async function encodeFrames(encoder: ClipEncoder, clip: GivenClip): Promise<Tensor> {
+export async function encodeClip(encoder: ClipEncoder, clip: GivenClip): Promise<Tensor> {
   const { device, autoencoder, options } = encoder;
   using inputs = new Scope(device);
   const { width, height, frames } = clip;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
 import { freeTensors } from '../../../../src/engine/image/recording/compute.ts';
-import { encodeFrames, type GivenClip } from '../../../../src/engine/image/stages/clip-encoding.ts';
+import { encodeClip, type GivenClip } from '../../../../src/engine/image/stages/clip-encoding.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';
 import { Random } from '../../../kernels/compute.ts';
@@ -38,7 +38,7 @@ it.each([
   const clip: GivenClip = { width, height, frames: given.map((i) => (i === null ? null : images[i]!)) };
   device.arena.clear();
   const before = device.memoryUsed;
-  const found = await encodeFrames(
+  const found = await encodeClip(
     { device, autoencoder, page, tiling: {}, options: { plain: false } },
     clip,
   );
