@@ -366,6 +366,22 @@ def encode_clip(model, sample):
     return {'moments': model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist.parameters[0].transpose(0, 1)}
 
 
+def ltx_decode(model, latents, noise=None, time=None, share=None):
+    """From the denoiser's latents, as the pipelines take them back."""
+    z = latents.transpose(0, 1).unsqueeze(0) * model.latents_std.view(1, -1, 1, 1, 1) + model.latents_mean.view(1, -1, 1, 1, 1)
+    if noise is not None:
+        z = (1 - share) * z + share * noise.transpose(0, 1).unsqueeze(0)
+    return {'sample': model.decode(z, time).sample[0].transpose(0, 1)}
+
+
+def ltx_encode(model, sample):
+    """Means and logarithms of variances of the denoiser's latents."""
+    distribution = model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist
+    mean, spread = model.latents_mean.view(1, -1, 1, 1, 1), model.latents_std.view(1, -1, 1, 1, 1)
+    moments = torch.cat([(distribution.mean - mean) / spread, distribution.logvar - 2 * spread.log()], 1)
+    return {'moments': moments[0].transpose(0, 1)}
+
+
 def chat_ids(number):
     def make():
         return {'input_ids': torch.tensor([rendered_ids(PROMPTS[number])])}
@@ -610,17 +626,53 @@ MODULES = {
         lambda: {'sample': normal(171, 2, 3, 28, 36, deviation=0.4)},
         encode_frame,
     ),
-    'vae-qwen-image-decode-clip': Case(
-        'qwen-image/vae',
-        'causal 3-D convolutions over three latent frames, which become five: all but the first are doubled once',
-        lambda: {'latents': normal(172, 3, 4, 3, 4)},
+    'vae-wan-decode': Case(
+        'autoencoder-wan',
+        'causal 3-D convolutions over three latent frames, which become nine: all but the first are doubled twice',
+        lambda: {'latents': normal(332, 3, 4, 3, 2)},
         decode_clip,
     ),
-    'vae-qwen-image-encode-clip': Case(
-        'qwen-image/vae',
-        'causal 3-D convolutions over five frames, which become three; moments before scaling',
-        lambda: {'sample': normal(173, 5, 3, 12, 16).tanh()},
+    'vae-wan-encode': Case(
+        'autoencoder-wan',
+        'causal 3-D convolutions over nine frames, which become three; moments before scaling',
+        lambda: {'sample': normal(333, 9, 3, 24, 16, deviation=0.4)},
         encode_clip,
+    ),
+    'vae-wan-residual-decode': Case(
+        'autoencoder-wan-residual',
+        'shortcuts past the blocks of a resolution, a decoder of other widths than the encoder, patches of pixels; nine frames of three',
+        lambda: {'latents': normal(334, 3, 6, 3, 2)},
+        decode_clip,
+    ),
+    'vae-wan-residual-encode': Case(
+        'autoencoder-wan-residual',
+        'shortcuts past the blocks of a resolution, the first of nine frames beside none; moments before scaling',
+        lambda: {'sample': normal(335, 9, 3, 48, 32, deviation=0.4)},
+        encode_clip,
+    ),
+    'vae-ltx-decode': Case(
+        'autoencoder-ltx',
+        'convolutions that see a frame to both sides; nine frames of three, a convolution and a norm as shortcut, one resolution that doubles nothing',
+        lambda: {'latents': normal(342, 3, 6, 3, 2)},
+        ltx_decode,
+    ),
+    'vae-ltx-encode': Case(
+        'autoencoder-ltx',
+        'causal convolutions with strides over nine frames; all channels share a variance; as the denoiser takes them',
+        lambda: {'sample': normal(343, 9, 3, 48, 32, deviation=0.4)},
+        ltx_encode,
+    ),
+    'vae-ltx-timed-decode': Case(
+        'autoencoder-ltx-timed',
+        'a time step that modulates norms, noise that is left, shortcuts past doublings whose channels are repeated in turn',
+        lambda: {'latents': normal(344, 3, 6, 3, 2), 'noise': normal(345, 3, 6, 3, 2), 'time': torch.tensor([0.05]), 'share': torch.tensor([0.25])},
+        ltx_decode,
+    ),
+    'vae-ltx-timed-encode': Case(
+        'autoencoder-ltx-timed',
+        'frames and pixels that become channels, of space, of time and of both',
+        lambda: {'sample': normal(346, 9, 3, 48, 32, deviation=0.4)},
+        ltx_encode,
     ),
     'flux': Case(
         'flux/transformer',
