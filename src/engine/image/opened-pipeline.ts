@@ -175,15 +175,16 @@ async function openedOn(
   });
   const sizeMultiple = autoencoder.factor * (runner.patch ?? family.latents.patch);
   const folder = await platform.openFolder(pipeline.path);
-  const own = await ownSettings(folder, sizeMultiple);
+  const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, steps, guidance, size } = implied.defaults;
+  const { frames, fps, steps, guidance, size } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
     width: size ?? width * autoencoder.factor,
     height: size ?? height * autoencoder.factor,
     frames,
+    fps,
     steps,
     guidance,
     ...own.defaults,
@@ -226,7 +227,15 @@ function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  { pipeline: { family, set }, model: called, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  {
+    pipeline: { family, set },
+    model: called,
+    sizeMultiple,
+    framesPerLatent,
+    defaults,
+    backend,
+    schedulers,
+  }: ResolveContext,
   { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
@@ -245,6 +254,10 @@ function describe(
     defaults: {
       width: defaults.width,
       height: defaults.height,
+      ...(framesPerLatent !== null && {
+        frames: defaults.frames ?? 1,
+        fps: defaults.fps ?? DEFAULTS.frameRate,
+      }),
       steps: defaults.steps ?? DEFAULTS.steps,
       guidance: defaults.guidance ?? DEFAULTS.guidance,
       negativePrompt: defaults.negativePrompt ?? '',
