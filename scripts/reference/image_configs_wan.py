@@ -50,12 +50,15 @@ def vae(seed, **config):
 
 
 def pipeline(name, image_encoder=False, transformer_2=False, **settings):
+    seeing = dict(
+        image_encoder=('transformers', 'CLIPVisionModel') if image_encoder else None,
+        image_processor=('transformers', 'CLIPImageProcessor') if image_encoder else None,
+    )
     return index(
         name,
         tokenizer=('transformers', 'T5TokenizerFast'),
         text_encoder=('transformers', 'UMT5EncoderModel'),
-        image_encoder=('transformers', 'CLIPVisionModel') if image_encoder else None,
-        image_processor=('transformers', 'CLIPImageProcessor') if image_encoder else None,
+        **({} if name == 'WanPipeline' else seeing),
         transformer=('diffusers', 'WanTransformer3DModel'),
         transformer_2=('diffusers', 'WanTransformer3DModel') if transformer_2 else None,
         vae=('diffusers', 'AutoencoderKLWan'),
@@ -66,7 +69,7 @@ def pipeline(name, image_encoder=False, transformer_2=False, **settings):
 WAN = {
     'wan': Checkpoint(
         {
-            'tokenizer': Part('t5 tokenizer'),
+            'tokenizer': Part('copy', source='flux/tokenizer_2'),
             'text_encoder': text_encoder(151),
             'transformer': transformer(152),
             'vae': vae(153),
@@ -74,14 +77,20 @@ WAN = {
         },
         pipeline('WanPipeline'),
     ),
-    # Two experts; the components of 'wan' stand beside.
-    'wan-experts': Checkpoint({'transformer_2': transformer(154)}),
+    # Two transformers, of which the second computes below the boundary.
+    'wan-experts': Checkpoint({'transformer_2': transformer(154)}, pipeline('WanPipeline', transformer_2=True, boundary_ratio=0.7)),
     # An image in the input, and two images through a vision encoder.
     'wan-image': Checkpoint(
         {
             'image_encoder': image_encoder(156),
             'image_processor': Part('file', config=PROCESSOR),
             'transformer': transformer(155, in_channels=10, image_dim=48, added_kv_proj_dim=60, pos_embed_seq_len=20),
-        }
+        },
+        pipeline('WanImageToVideoPipeline', image_encoder=True),
+    ),
+    # The first frame is the image itself, and has the time 0.
+    'wan-frames': Checkpoint(
+        {'': Part('file', config={'svc.json': {'num_frames': 5}})},
+        pipeline('WanImageToVideoPipeline', expand_timesteps=True),
     ),
 }

@@ -2,7 +2,8 @@
 
 test/golden/image/<case>/: case.json says the pipeline's class, the checkpoint, the arguments of the call, the
 seeds (one generator a picture, on the CPU) and the schedule. inputs.safetensors, where a picture goes in: `image` u8
-[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: `latents_k` after the last step k, and `pixels` u8 [pictures, height, width, 3].
+[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: `latents_k` after the last step k, and `pixels` u8 [pictures, height, width, 3],
+of clips [pictures, frames, height, width, 3].
 trace.safetensors, which git ignores, is for whoever looks for a difference: what entered and left the denoiser at its first call (`denoiser_…`, the
 unconditional half first, in Z-Image the conditional one; text once a prompt), the latents after each step, and `image` f32 [pictures, 3, height, width] in 0..1. With `noise` cuda the first latents are those of torch's CUDA
 generator, from noise.py. With `emphasis` the texts have weights and windows, which image_emphasis.py makes states of. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
@@ -68,7 +69,7 @@ def shown():
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
-        return (AutoTokenizer if 'qwen' in source or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
+        return (AutoTokenizer if source.startswith(('qwen', 'wan')) or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
     if name == 'processor':
         tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'qwen-image' / 'tokenizer')
         images = Qwen2VLImageProcessorPil(**json.loads((folder / 'preprocessor_config.json').read_text()))
@@ -93,7 +94,8 @@ def opened(case):
         smaller_areas(case.model)
     if 'Kontext' in case.model:
         smaller_sizes(case.model)
-    options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
+    # Wan's transformer has modules that are kept in f32, which needs the other way.
+    options = dict(dtype=torch.float32, low_cpu_mem_usage=draws_clips(case), **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
     if 'Edit' in case.model:
         counting_positions(pipe.text_encoder)
@@ -113,6 +115,10 @@ def opened(case):
         object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
     pipe.set_progress_bar_config(disable=True)
     return pipe
+
+
+def draws_clips(case):
+    return case.model.startswith('Wan')
 
 
 def shifted_decoding(pipe):
@@ -197,8 +203,8 @@ def cuda_latents(pipe, case):
 
 
 def unpacked(pipe, case, latents):
-    """Latents as [pictures, channels, height, width]; some pipelines keep them in patches."""
-    if latents.dim() == 4:
+    """Latents as [pictures, channels, height, width], of clips [pictures, channels, frames, height, width]; some pipelines keep them in patches."""
+    if latents.dim() >= 4:
         return latents
     height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), case.size or picture().shape))
     if hasattr(pipe, '_unpack_latents_with_ids'):
@@ -236,15 +242,16 @@ def run(case):
     texts = embeddings(pipe, case.emphasis) if case.emphasis else {}
     others = {key: value for key, value in case.arguments.items() if key not in case.emphasis}
     generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
-    count = {'num_images_per_prompt': len(generators)}
+    count = {'num_videos_per_prompt' if draws_clips(case) else 'num_images_per_prompt': len(generators)}
     # Only pictures are laid back into the one they were cut out of.
     kind = 'pil' if 'padding_mask_crop' in case.arguments else 'np'
     watching = {'callback_on_step_end': after}
     if 'PixArt' in case.model:  # has the callback of older pipelines
         watching = {'callback': lambda step, timestep, latents: after(pipe, step, timestep, {'latents': latents})}
     out = pipe(**others, **texts, **given, **count, **watching, generator=generators, output_type=kind)
-    images = np.stack([np.asarray(one) / 255.0 for one in out.images]) if kind == 'pil' else out.images
-    kept['image'] = torch.from_numpy(images).permute(0, 3, 1, 2)
+    given = out.frames if draws_clips(case) else out.images
+    images = np.stack([np.asarray(one) / 255.0 for one in given]) if kind == 'pil' else given
+    kept['image'] = torch.from_numpy(images).movedim(-1, 1)
     kept['pixels'] = torch.from_numpy((images * 255).round().astype(np.uint8))
     return pipe, {key: tensor.detach().clone() for key, tensor in kept.items()}, timesteps
 

@@ -178,11 +178,11 @@ async function openedOn(
   const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, fps, steps, guidance, size } = implied.defaults;
+  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
-    width: size ?? width * autoencoder.factor,
-    height: size ?? height * autoencoder.factor,
+    width: ownWidth ?? size ?? width * autoencoder.factor,
+    height: ownHeight ?? size ?? height * autoencoder.factor,
     frames,
     fps,
     steps,

@@ -22,6 +22,7 @@ import {
   type Recording,
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
+import { switchExperts } from './expert-switch.ts';
 import { writeRows, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
@@ -52,6 +53,8 @@ export interface TransformerDeclaration<Page>
   encode(request: RunRequest, guided: boolean): Promise<readonly TextStates[]>;
   /** Computes an input that needs weights of its own, before those of the transformer are loaded; left out: there is none. */
   before?(request: RunRequest): Promise<Tensor>;
+  /** The component that computes a step, of several that are transformers of one kind; left out: all steps are those of `transformer`. */
+  experts?: { names: readonly string[]; of(step: Step): string };
   /** Prepares the inputs of all steps, which `scope` takes over, and returns how a step is recorded. */
   step(given: TransformerRequest<Page>, scope: Scope): Promise<RecordedStep> | RecordedStep;
 }
@@ -66,7 +69,7 @@ export interface TransformerRequest<Page> {
   before: Tensor | null;
   /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
   references: readonly Tensor[];
-  /** [1, height, width, channels] */
+  /** [frames, height, width, channels] */
   latents: Tensor;
   height: number;
   width: number;
@@ -86,7 +89,7 @@ export interface StepInputs {
 }
 
 export interface RecordedStep {
-  /** Items of the transformer's batch, which have one time; left out: 1. */
+  /** Items of the transformer's batch, or frames, which have a time each; left out: 1. */
   items?: number;
   /** Records the pass or passes of a step, and returns the guided prediction in the shape of the latents. */
   record(tape: Tape, inputs: StepInputs): Tensor;
@@ -97,7 +100,8 @@ export interface RecordedStep {
 }
 
 interface StepValues {
-  time: number;
+  /** That of all items, or one for each. */
+  time: number | Float32Array;
   scalars: readonly number[];
   /** Whether the step is that of `recordOther`. */
   isOther?: boolean;
@@ -111,6 +115,7 @@ export function openTransformer<Page>(
     checkTexts,
     encode,
     before,
+    experts,
     step,
     ...facts
   }: TransformerDeclaration<Page>,
@@ -128,7 +133,7 @@ export function openTransformer<Page>(
     },
     async checkFiles() {
       await checkTexts();
-      components.check('transformer', page);
+      for (const name of experts?.names ?? [DENOISER]) components.check(name, page);
     },
     async prepare(request): Promise<Prepared> {
       const texts = await encode(request, facts.guides(request.values.guidance, request.call));
@@ -137,14 +142,19 @@ export function openTransformer<Page>(
         async load(references) {
           using scope = new Scope(device);
           const early = before ? scope.hold(await before(request)) : null;
-          const { page: loaded } = scope.use(
-            await components.load('transformer', 'denoiser', page, request.options),
-          );
-          const given = { device, page: loaded, request, texts, before: early, references };
+          const given = { device, request, texts, before: early, references };
+          const load = (name: string) => components.load(name, 'denoiser', page, request.options);
+          const only = experts ? null : scope.use(await load(DENOISER));
           return scope.give({
             record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions) {
               const [, height, width] = latents.shape as [number, number, number];
-              return recordPredictor({ ...given, latents, height, width, output, extra, options }, step);
+              const record = (loaded: Page): Promise<Predictor> =>
+                recordPredictor(
+                  { ...given, page: loaded, latents, height, width, output, extra, options },
+                  step,
+                );
+              if (only) return record(only.page);
+              return Promise.resolve(switchExperts(device, experts!.of, load, record, options));
             },
           });
         },
@@ -157,6 +167,9 @@ export function openTransformer<Page>(
     },
   };
 }
+
+/** Component that holds the transformer. */
+const DENOISER = 'transformer';
 
 /** Throws bad_request for a limit above the number of tokens that a text encoder reads. */
 function checkLength({ maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLength'>, most: number): void {
@@ -190,7 +203,11 @@ async function recordPredictor<Page>(
     run(planned: Step, index: number) {
       const now = values(planned, index);
       scalars.write(now.scalars);
-      writeRows(device, time, new Float32Array(items).fill(now.time));
+      writeRows(
+        device,
+        time,
+        typeof now.time === 'number' ? new Float32Array(items).fill(now.time) : now.time,
+      );
       return (now.isOther === true ? other : usual).run();
     },
     times: () => timesOf(new Set([usual, other])),
