@@ -634,16 +634,28 @@ MODULES = {
         lambda: {'sample': normal(171, 2, 3, 28, 36, deviation=0.4)},
         encode_frame,
     ),
-    'vae-qwen-image-decode-clip': Case(
-        'qwen-image/vae',
-        'causal 3-D convolutions over three latent frames, which become five: all but the first are doubled once',
-        lambda: {'latents': normal(172, 3, 4, 3, 4)},
+    'vae-wan-decode': Case(
+        'autoencoder-wan',
+        'causal 3-D convolutions over three latent frames, which become nine: all but the first are doubled twice',
+        lambda: {'latents': normal(332, 3, 4, 3, 2)},
         decode_clip,
     ),
-    'vae-qwen-image-encode-clip': Case(
-        'qwen-image/vae',
-        'causal 3-D convolutions over five frames, which become three; moments before scaling',
-        lambda: {'sample': normal(173, 5, 3, 12, 16).tanh()},
+    'vae-wan-encode': Case(
+        'autoencoder-wan',
+        'causal 3-D convolutions over nine frames, which become three; moments before scaling',
+        lambda: {'sample': normal(333, 9, 3, 24, 16, deviation=0.4)},
+        encode_clip,
+    ),
+    'vae-wan-residual-decode': Case(
+        'autoencoder-wan-residual',
+        'shortcuts past the blocks of a resolution, a decoder of other widths than the encoder, patches of pixels; nine frames of three',
+        lambda: {'latents': normal(334, 3, 6, 3, 2)},
+        decode_clip,
+    ),
+    'vae-wan-residual-encode': Case(
+        'autoencoder-wan-residual',
+        'shortcuts past the blocks of a resolution, the first of nine frames beside none; moments before scaling',
+        lambda: {'sample': normal(335, 9, 3, 48, 32, deviation=0.4)},
         encode_clip,
     ),
     'flux': Case(

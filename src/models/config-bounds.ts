@@ -172,6 +172,7 @@ export const COUNTS = {
   approximator_hidden_dim: SIZE,
   approximator_layers: [0, 2 ** 6],
   base_dim: CHANNELS,
+  decoder_base_dim: CHANNELS,
   z_dim: CHANNELS,
   dim_mult: [1, 2 ** 6],
   num_res_blocks: [1, 2 ** 6],

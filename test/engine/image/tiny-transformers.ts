@@ -4,10 +4,10 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QWEN_IMAGE_FILES } from '../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import {
-  qwenImageDecoder,
-  qwenImageEncoder,
-} from '../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
-import { readAutoencoderQwenImageConfig } from '../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
+  wanDecoder,
+  wanEncoder,
+} from '../../../src/models/image/autoencoders/autoencoder-wan.ts';
+import { readAutoencoderWanConfig } from '../../../src/models/image/autoencoders/autoencoder-wan-config.ts';
 import { flux } from '../../../src/models/image/flux.ts';
 import { readFluxConfig } from '../../../src/models/image/flux-config.ts';
 import { qwenImage } from '../../../src/models/image/qwen-image.ts';
@@ -181,11 +181,11 @@ export function tinyQwenImage(): TinyPipeline {
   };
   const half = textHalf(text, text.architectures[0]!)!;
   const language = readText(half.config, half.architecture);
-  const readVae = readAutoencoderQwenImageConfig(vae);
+  const readVae = readAutoencoderWanConfig(vae);
   const tensors = {
     transformer: randomTensors([(table) => qwenImage(readQwenImageConfig(config), table)], 21),
     vae: randomTensors(
-      [(table) => qwenImageDecoder(readVae, table), (table) => qwenImageEncoder(readVae, table)],
+      [(table) => wanDecoder(readVae, table), (table) => wanEncoder(readVae, table)],
       22,
     ),
     text_encoder: randomTensors([(table) => language.embed!(table)], 23),

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { AUTOENCODER_LAYOUTS } from '../../../../src/engine/image/layouts/autoencoder.ts';
-import { CAUSAL_LAYOUTS } from '../../../../src/engine/image/families/qwen-image/causal-autoencoder-layout.ts';
+import { CAUSAL_LAYOUTS } from '../../../../src/engine/image/layouts/causal-autoencoder.ts';
 import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
 import { UNET_LAYOUTS } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
@@ -19,10 +19,10 @@ import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencode
 import { unet } from '../../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet/unet-config.ts';
 import {
-  qwenImageDecoder,
-  qwenImageEncoder,
-} from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
-import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
+  wanDecoder,
+  wanEncoder,
+} from '../../../../src/models/image/autoencoders/autoencoder-wan.ts';
+import { readAutoencoderWanConfig } from '../../../../src/models/image/autoencoders/autoencoder-wan-config.ts';
 import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';
 import { lumina2 } from '../../../../src/models/image/lumina2.ts';
@@ -155,10 +155,10 @@ describe('text encoders of OpenCLIP', () => {
 
 it('the autoencoder of Qwen-Image is read by its original names', () => {
   const { latents_mean, latents_std } = QWEN_IMAGE_FILES.configs['vae']!;
-  const wanted = readAutoencoderQwenImageConfig({ latents_mean, latents_std });
+  const wanted = readAutoencoderWanConfig({ latents_mean, latents_std });
   const tensors = headersOf(
-    (table) => qwenImageDecoder(wanted, table),
-    (table) => qwenImageEncoder(wanted, table),
+    (table) => wanDecoder(wanted, table),
+    (table) => wanEncoder(wanted, table),
   );
   // Convolutions over time are in the file, and are not run for images.
   const timed = [
@@ -176,7 +176,7 @@ it('the autoencoder of Qwen-Image is read by its original names', () => {
     ]),
   ]);
   const found = expectGolden('qwen-vae', CAUSAL_LAYOUTS[0]!, originalCausal(all, ''), '');
-  expect(readAutoencoderQwenImageConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
+  expect(readAutoencoderWanConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
 });
 
 it('the transformer of Qwen-Image is read by its original names', () => {

@@ -15,7 +15,7 @@ import {
   TRANSFORMER_PREFIXES,
 } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
-import { CAUSAL_LAYOUTS } from './causal-autoencoder-layout.ts';
+import { CAUSAL_LAYOUTS } from '../../layouts/causal-autoencoder.ts';
 
 const FIRST = 'transformer_blocks.0';
 /** Mark of models whose reference images are modulated as at time 0. */

@@ -79,7 +79,7 @@ export function openWan(
 
 /** The autoencoder for clips. */
 export const readWanAutoencoder = (component: Parameters<typeof readAutoencoder>[0]) =>
-  readAutoencoder({ ...component, className: 'AutoencoderKLQwenImage' }, { isClip: true });
+  readAutoencoder(component, { isClip: true });
 
 /** Throws bad_checkpoint for experts that are not both there. */
 function boundaryOf(components: ComponentAccess, settings: Pipeline['settings']): number | null {

@@ -1,9 +1,9 @@
 // Autoencoders of causal convolutions in one file: the layout of Wan, in which modules are numbered through, and that of diffusers. source:
 // diffusers' loaders/single_file_utils.py
 
-import type { FileHeaders, PartConfig } from '../../../../files/pipeline/file-layout.ts';
-import { AUTOENCODER_PREFIXES, bothLayouts } from '../../layouts/part-layouts.ts';
-import { countNames, Shapes } from '../../layouts/shapes.ts';
+import type { FileHeaders, PartConfig } from '../../../files/pipeline/file-layout.ts';
+import { AUTOENCODER_PREFIXES, bothLayouts } from './part-layouts.ts';
+import { countNames, Shapes } from './shapes.ts';
 
 export const CAUSAL_LAYOUTS = bothLayouts({
   prefixes: AUTOENCODER_PREFIXES,
