@@ -88,6 +88,7 @@ WAN = {
         },
         pipeline('WanImageToVideoPipeline', image_encoder=True),
     ),
+    'wan-image-plain': Checkpoint({'transformer': transformer(157, in_channels=10)}, pipeline('WanImageToVideoPipeline')),
     # The first frame is the image itself, and has the time 0.
     'wan-frames': Checkpoint(
         {'': Part('file', config={'svc.json': {'num_frames': 5}})},

@@ -12,6 +12,7 @@ generator, from noise.py. With `emphasis` the texts have weights and windows, wh
 import importlib
 import json
 import sys
+from types import SimpleNamespace
 
 import diffusers
 import numpy as np
@@ -66,6 +67,11 @@ def shown():
     return picture(47, 71)[:, ::-1, [1, 0, 2]].copy()
 
 
+def last_picture():
+    """Returns the picture of a last frame."""
+    return picture(50, 70)[::-1, :, [2, 0, 1]].copy()
+
+
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
@@ -94,6 +100,8 @@ def opened(case):
         smaller_areas(case.model)
     if 'Kontext' in case.model:
         smaller_sizes(case.model)
+    if case.model == 'WanImageToVideoPipeline':
+        unmended_texts(case.model)
     # Wan's transformer has modules that are kept in f32, which needs the other way.
     options = dict(dtype=torch.float32, low_cpu_mem_usage=draws_clips(case), **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
@@ -115,6 +123,11 @@ def opened(case):
         object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
     pipe.set_progress_bar_config(disable=True)
     return pipe
+
+
+def unmended_texts(model):
+    """The class of diffusers 0.42.1 needs the library ftfy, which mends broken characters: these texts have none."""
+    importlib.import_module(getattr(diffusers, model).__module__).ftfy = SimpleNamespace(fix_text=lambda text: text)
 
 
 def draws_clips(case):
@@ -195,6 +208,19 @@ def watch(denoiser, pictures, kept):
     return denoiser.register_forward_hook(hook, with_kwargs=True)
 
 
+def watch_first_frame(pipe):
+    """Returns a list for the latents of a given first frame, which take their place after the last step."""
+    own, found = pipe.prepare_latents, []
+
+    def prepared(*arguments, **options):
+        result = own(*arguments, **options)
+        found.append(result[1])
+        return result
+
+    pipe.prepare_latents = prepared
+    return found
+
+
 def cuda_latents(pipe, case):
     shape = [1, pipe.unet.config.in_channels, *(case.arguments[side] // pipe.vae_scale_factor for side in ('height', 'width'))]
     count = int(np.prod(shape))
@@ -217,6 +243,7 @@ def unpacked(pipe, case, latents):
 def run(case):
     pipe = opened(case)
     kept, timesteps = {}, []
+    given_frame = watch_first_frame(pipe) if draws_clips(case) and pipe.config.expand_timesteps else []
     watch(pipe.transformer if hasattr(pipe, 'transformer') else pipe.unet, len(case.seeds), kept)
 
     def after(_, step, timestep, tensors):
@@ -229,6 +256,8 @@ def run(case):
         given['image_reference'] = Image.fromarray(further(case)[0])
     elif case.further:
         given['image'] = [*map(Image.fromarray, further(case)), given['image']]
+    if case.last:
+        given['last_image'] = Image.fromarray(last_picture())
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())
     if case.controls:
@@ -249,9 +278,11 @@ def run(case):
     if 'PixArt' in case.model:  # has the callback of older pipelines
         watching = {'callback': lambda step, timestep, latents: after(pipe, step, timestep, {'latents': latents})}
     out = pipe(**others, **texts, **given, **count, **watching, generator=generators, output_type=kind)
-    given = out.frames if draws_clips(case) else out.images
-    images = np.stack([np.asarray(one) / 255.0 for one in given]) if kind == 'pil' else given
+    made = out.frames if draws_clips(case) else out.images
+    images = np.stack([np.asarray(one) / 255.0 for one in made]) if kind == 'pil' else made
     kept['image'] = torch.from_numpy(images).movedim(-1, 1)
+    if given_frame:
+        kept[f'latents_{len(timesteps)}'][:, :, :1] = given_frame[0]
     kept['pixels'] = torch.from_numpy((images * 255).round().astype(np.uint8))
     return pipe, {key: tensor.detach().clone() for key, tensor in kept.items()}, timesteps
 
@@ -286,6 +317,8 @@ def make(name):
         inputs['image_prompt'] = torch.from_numpy(shown())
     for i, one in enumerate(control(case)):
         inputs[f'control_{i}'] = torch.from_numpy(one)
+    if case.last:
+        inputs['last_image'] = torch.from_numpy(last_picture())
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())
     outputs = {key: result[key] for key in (last, 'pixels')}

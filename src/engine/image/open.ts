@@ -247,6 +247,7 @@ function sized(resolved: Resolved, side: number): Resolved {
   const { controlImages } = request;
   const images = {
     ...(request.image && { image: blank }),
+    ...(request.lastImage && { lastImage: blank }),
     ...(request.mask && { mask: blank }),
     ...(controlImages && { controlImages: controlImages.map(() => blank) }),
   };

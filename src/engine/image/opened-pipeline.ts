@@ -201,6 +201,7 @@ async function openedOn(
     schedulerOf: (name) => planner.nameOf(name),
     stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
+    frameImages: runner.frameImages ?? null,
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
     takesImagePrompt: runner.takesImagePrompt ?? false,
@@ -266,10 +267,11 @@ function describe(
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
     supports: {
-      imageToImage: runner.fillsMasks === false,
+      imageToImage:
+        runner.fillsMasks === false && (framesPerLatent === null || runner.frameImages !== undefined),
       inpainting: set.references === undefined || set.classes.inpainting !== undefined,
       negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
-      edits: set.references?.most ?? 0,
+      edits: set.references && !set.references.isFrames ? set.references.most : 0,
     },
     memory: { budget: device.memoryBudget, weights: storedBytes },
     adapter: device.summary,

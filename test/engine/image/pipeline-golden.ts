@@ -135,6 +135,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
   // The size of what models of references draw follows from the sides of those.
   const seesImages = pipelineEntry(golden.class).set.references !== undefined;
   const [mask] = await storedImages(name, 'inputs', 'mask');
+  const [lastImage] = await storedImages(name, 'inputs', 'last_image');
   const further = await numberedImages(name, 'further');
   const [ipAdapterImage] = await storedImages(name, 'inputs', 'image_prompt');
   const controlImages = await numberedImages(name, 'control');
@@ -163,6 +164,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
         image,
         ...(seesImages || 'width' in kwargs ? {} : { width: image.width, height: image.height }),
       }),
+      ...(lastImage && { lastImage }),
       ...(further.length > 0 && { furtherImages: further }),
       ...(mask ? { mask } : {}),
       ...(ipAdapterImage && { ipAdapterImage, ipAdapterScale: golden.image_scale! }),

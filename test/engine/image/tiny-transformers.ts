@@ -3,10 +3,7 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QWEN_IMAGE_FILES } from '../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
-import {
-  wanDecoder,
-  wanEncoder,
-} from '../../../src/models/image/autoencoders/autoencoder-wan.ts';
+import { wanDecoder, wanEncoder } from '../../../src/models/image/autoencoders/autoencoder-wan.ts';
 import { readAutoencoderWanConfig } from '../../../src/models/image/autoencoders/autoencoder-wan-config.ts';
 import { flux } from '../../../src/models/image/flux.ts';
 import { readFluxConfig } from '../../../src/models/image/flux-config.ts';
@@ -184,10 +181,7 @@ export function tinyQwenImage(): TinyPipeline {
   const readVae = readAutoencoderWanConfig(vae);
   const tensors = {
     transformer: randomTensors([(table) => qwenImage(readQwenImageConfig(config), table)], 21),
-    vae: randomTensors(
-      [(table) => wanDecoder(readVae, table), (table) => wanEncoder(readVae, table)],
-      22,
-    ),
+    vae: randomTensors([(table) => wanDecoder(readVae, table), (table) => wanEncoder(readVae, table)], 22),
     text_encoder: randomTensors([(table) => language.embed!(table)], 23),
   };
   const folder = newFolder('qwen-image');

@@ -39,6 +39,7 @@ export function switchExperts<Page>(
       const predictor = await enter(expertOf(step));
       await predictor.run(step, index);
     },
+    finish: (latents) => active?.predictor.finish?.(latents),
     times: async () => (await active?.predictor.times()) ?? [],
     [Symbol.dispose]: () => active?.scope[Symbol.dispose](),
   };

@@ -67,7 +67,7 @@ export interface TransformerRequest<Page> {
   texts: readonly TextStates[];
   /** The result of `before`; null where the family has no `before`. */
   before: Tensor | null;
-  /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
+  /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels], or of the clip of its frames. */
   references: readonly Tensor[];
   /** [frames, height, width, channels] */
   latents: Tensor;
@@ -95,6 +95,8 @@ export interface RecordedStep {
   record(tape: Tape, inputs: StepInputs): Tensor;
   /** Records the steps that `values` marks as `isOther`; left out: there are none. */
   recordOther?(tape: Tape, inputs: StepInputs): Tensor;
+  /** Latents of a clip's first frame, which take the place of what was denoised; left out: nothing does. */
+  firstFrame?: Tensor;
   /** `index`: that of the step in its plan. */
   values(step: Step, index: number): StepValues;
 }
@@ -188,7 +190,7 @@ async function recordPredictor<Page>(
 ): Promise<Predictor> {
   const { device, output, options } = given;
   using scope = new Scope(device);
-  const { items = 1, record, recordOther, values } = await step(given, scope);
+  const { items = 1, record, recordOther, firstFrame, values } = await step(given, scope);
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
@@ -210,8 +212,17 @@ async function recordPredictor<Page>(
       );
       return (now.isOther === true ? other : usual).run();
     },
+    ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
     times: () => timesOf(new Set([usual, other])),
   });
+}
+
+/** Copies the latents of a frame over the first of a clip. */
+function copyFirst(device: Device, frame: Tensor, latents: Tensor): void {
+  const encoder = device.gpu.createCommandEncoder();
+  const bytes = (4 * latents.stride * latents.rows({})) / (latents.shape[0] as number);
+  encoder.copyBufferToBuffer(frame.region!.buffer, 0, latents.region!.buffer, 0, bytes);
+  device.gpu.queue.submit([encoder.finish()]);
 }
 
 /** Texts of most families. */

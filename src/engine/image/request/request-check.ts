@@ -3,6 +3,7 @@
 
 import { type Prose, field, say, subject } from '../../../files/message.ts';
 import { badRequest } from '../../../files/error.ts';
+import { checkFrameImages } from './frame-images.ts';
 import { LIMITS } from '../../../options/limits.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 import type { Resolved, ResolveContext } from '../stages/resolved.ts';
@@ -95,10 +96,17 @@ export function checkValues(
 
 /** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
 export function checkInputs(
-  { image, mask, furtherImages = [] }: CompleteImageRequest,
-  { strength }: ResolvedImageRequest,
-  { pipeline: { className, task, set }, needsMask }: ResolveContext,
+  request: CompleteImageRequest,
+  values: ResolvedImageRequest,
+  context: ResolveContext,
 ): void {
+  const { image, mask, furtherImages = [] } = request;
+  const { strength } = values;
+  const {
+    pipeline: { className, task, set },
+    needsMask,
+  } = context;
+  checkFrameImages(request, values, context);
   const sees = set.references !== undefined;
   const fills = set.classes.inpainting !== undefined;
   // Under a mask the last image is the one that is filled.

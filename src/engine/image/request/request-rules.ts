@@ -45,6 +45,7 @@ const IMAGE_REQUEST: Record<keyof Required<ImageRequest>, Rule> = {
   prompt: text,
   seed: whole(0, Number.MAX_SAFE_INTEGER),
   image,
+  lastImage: image,
   furtherImages: listOf(image),
   mask: image,
   ipAdapterImage: image,
@@ -66,7 +67,16 @@ const SEEDS = 2 ** 32;
 /** Throws bad_request for a file that is not decoded, by the field that holds it. */
 export async function completeRequest(
   { images }: Pick<Platform, 'images'>,
-  { seed = drawSeed(), image, furtherImages, mask, ipAdapterImage, controlImages, ...rest }: ImageRequest,
+  {
+    seed = drawSeed(),
+    image,
+    lastImage,
+    furtherImages,
+    mask,
+    ipAdapterImage,
+    controlImages,
+    ...rest
+  }: ImageRequest,
 ): Promise<CompleteImageRequest> {
   const decoded = async (given: ImageInput, name: string): Promise<Pixels> =>
     given instanceof Uint8Array ? images.image(given, name) : given;
@@ -79,6 +89,7 @@ export async function completeRequest(
     ...rest,
     seed,
     ...(image && { image: await decoded(image, 'image') }),
+    ...(lastImage && { lastImage: await decoded(lastImage, 'lastImage') }),
     ...(furtherImages && { furtherImages: await all(furtherImages, 'furtherImages') }),
     ...(mask && { mask: mask instanceof Uint8Array ? await images.mask(mask, 'mask') : mask }),
     ...(ipAdapterImage && { ipAdapterImage: await decoded(ipAdapterImage, 'ipAdapterImage') }),

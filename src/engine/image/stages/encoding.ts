@@ -6,6 +6,7 @@ import { scaleRows } from '../../../kernels/scale-rows.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { uploadImage } from '../blocks/autoencoder.ts';
 import { computeFinite } from '../recording/compute.ts';
+import { encodeFrames } from './clip-encoding.ts';
 import type { StageContext } from './stage-context.ts';
 import type { MaskInput } from '../blocks/family.ts';
 import type { ReferenceImage } from './given-images.ts';
@@ -70,18 +71,27 @@ export async function encodeGiven(context: StageContext, tiling: Tiling): Promis
   return results.give({ image: moments, control: next(control !== null), mask: regions });
 }
 
-/** Latents of reference images, each [1, height, width, channels]. */
+/** Latents of reference images, each [1, height, width, channels], or of a clip, [frames, height, width, channels]. */
 export interface EncodedReferences extends Disposable {
   latents: readonly Tensor[];
 }
 
-/** Encodes reference images, each in a size of its own. Their latents are the means, as diffusers takes them: no noise is drawn. */
+/**
+ * Encodes reference images, each in a size of its own, or those of a clip's frames together. Their latents are the means, as diffusers takes
+ * them: no noise is drawn.
+ */
 export async function encodeReferences(
-  { components, autoencoder, options }: StageContext,
+  context: StageContext,
   images: readonly ReferenceImage[],
   tiling: Tiling,
 ): Promise<EncodedReferences> {
+  const { components, autoencoder, runner, options } = context;
   const { device } = components;
+  if (runner.frameImages) {
+    const pixels = images.map(({ fitted }) => fitted);
+    using clip = new Scope(device);
+    return clip.give({ latents: [clip.hold(await encodeFrames(context, pixels, tiling))] });
+  }
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using results = new Scope(device);
   const latents: Tensor[] = [];

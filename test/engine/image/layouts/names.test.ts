@@ -18,10 +18,7 @@ import {
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
 import { unet } from '../../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet/unet-config.ts';
-import {
-  wanDecoder,
-  wanEncoder,
-} from '../../../../src/models/image/autoencoders/autoencoder-wan.ts';
+import { wanDecoder, wanEncoder } from '../../../../src/models/image/autoencoders/autoencoder-wan.ts';
 import { readAutoencoderWanConfig } from '../../../../src/models/image/autoencoders/autoencoder-wan-config.ts';
 import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';

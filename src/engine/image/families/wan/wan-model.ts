@@ -23,6 +23,7 @@ import {
 import type { CallArguments } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Scope } from '../../recording/scope.ts';
+import { frameImagesOf, prepareInput, WanImageEncoder } from './wan-images.ts';
 import { paddedText, readWanTexts, UMT5 } from './wan-texts.ts';
 
 const TRAINED_STEPS = 1000;
@@ -57,6 +58,11 @@ export function openWan(
     columns: width / factor / PATCH,
   });
   const { boundary } = facts;
+  const frameImages = frameImagesOf(config, {
+    framesPerLatent,
+    replaces: settings['expand_timesteps'] === true,
+  });
+  const encoder = new WanImageEncoder(components);
   return openTransformer<Wan>(components, {
     page: (table) => wan(config, table),
     ...(boundary !== null && {
@@ -66,10 +72,13 @@ export function openWan(
       },
     }),
     latentChannels: config.channels,
+    ...(frameImages && { frameImages }),
+    ...(config.image && { before: (request) => encoder.read(request) }),
     guides: (guidance) => guidance > 1,
     checkRequest: ({ values }) => checkWanClip(config, gridOf(values)),
     async checkTexts() {
       requireWidth('text_dim', config.textDims, UMT5.encoder, await checkT5(components, UMT5));
+      if (config.image) encoder.check(config.image);
     },
     encode: (request, guided) => readWanTexts(components, request, guided),
     step: (given, scope) =>
@@ -119,23 +128,29 @@ async function recordStep(
         page.conditionText(paddedText(tape, states, zeros, request)),
       ),
     );
+  const { before } = given;
+  const image = before && (await conditionOnce(given, scope, (tape) => page.conditionImage(before.on(tape))));
+  const input = await prepareInput(given, config, scope);
+  const { firstFrame } = input;
   const { first, second } = guidancesOf(request, facts);
   return {
+    ...(firstFrame && { firstFrame, items: frames }),
     record(tape, inputs) {
-      const x = latents.on(tape);
+      const x = input.on(tape);
       const predictions = texts.map((text) =>
         page.forward({
           latents: x,
           time: inputs.time,
           text: text.on(tape),
-          image: null,
+          image: image && image.on(tape),
           rotations: rotations.on(tape),
         }),
       );
       return combineGuided(predictions, inputs);
     },
     values: ({ timestep }) => ({
-      time: timestep,
+      // A first frame that is given is not noised.
+      time: firstFrame ? new Float32Array(frames).fill(timestep, 1) : timestep,
       scalars: guidedScalars(boundary === null || timestep >= boundary ? first : second),
     }),
   };

@@ -1,4 +1,4 @@
-// Wan 2.1 and 2.2, which draw clips from a text.
+// Wan 2.1 and 2.2, which draw clips from a text, or from a text and the images of their first and last frame.
 
 import type { ImageFamily } from '../../blocks/family.ts';
 import {
@@ -17,6 +17,8 @@ import {
   SIZE,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
+import type { Size } from '../../calls/image-model.ts';
+import { roundHalfEven } from '../../schedules/spacing.ts';
 import { openWan, readWanAutoencoder, type WanArguments } from './wan-model.ts';
 
 const { num_images_per_prompt: samples, ...SHARED } = COMMON;
@@ -41,6 +43,13 @@ function callArguments(boundary: unknown): CallArgumentTable {
   };
 }
 
+/** Returns the size of about so many pixels in the proportions of an image. source: the examples of diffusers' pipeline_wan_i2v.py */
+function sizeOfArea(image: Size, pixels: number, multiple: number): Size {
+  const ratio = image.width / image.height;
+  const whole = (side: number): number => Math.max(1, Math.floor(roundHalfEven(side) / multiple)) * multiple;
+  return { width: whole(Math.sqrt(pixels * ratio)), height: whole(Math.sqrt(pixels / ratio)) };
+}
+
 const TRANSFORMER = denoiser('WanTransformer3DModel');
 
 export const wanFamily: ImageFamily = {
@@ -52,6 +61,13 @@ export const wanFamily: ImageFamily = {
   components: {
     text_encoder: textEncoder('UMT5EncoderModel'),
     tokenizer: T5_TOKENIZER,
+    image_encoder: {
+      kind: 'model',
+      library: 'transformers',
+      classes: ['CLIPVisionModel', 'CLIPVisionModelWithProjection'],
+      role: 'image encoder',
+      optional: true,
+    },
     transformer: TRANSFORMER,
     transformer_2: { ...TRANSFORMER, role: 'denoiser', optional: true },
     vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLWan'] },
@@ -59,12 +75,14 @@ export const wanFamily: ImageFamily = {
   },
   pipelines: [
     {
-      classes: { 'text-to-image': 'WanPipeline' },
+      classes: { 'text-to-image': 'WanPipeline', 'image-to-image': 'WanImageToVideoPipeline' },
+      references: { most: 1, isFrames: true, sizeOf: sizeOfArea },
       strength: 'ceil',
       callArguments: (_, { settings }) => callArguments(settings['boundary_ratio']),
     },
   ],
   defaults: { frames: 81, fps: 16, steps: 50, guidance: 5, width: 832, height: 480 },
+  takes: [...TRANSFORMER_FAMILY.takes, 'lastImage'],
   sigmas: null,
   open: (components, pipeline) => openWan(components, pipeline, () => undefined),
 };
