@@ -9,6 +9,7 @@ struct Args {
   width: u32,    // width of y
   factor: u32,
   share: u32,
+  period: u32,   // channels of y after which those of x begin again
   frame: u32,    // frame that y is, of `frames` that the channels of x become before they become pixels
   frames: u32,
   x_stride: u32, // values from one pixel to the next
@@ -39,7 +40,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
     for (var j = 0u; j < 4u; j++) {
       let channel = 4u * quad + j;
       if (channel < args.channels) {
-        v[j] = x[source * args.x_stride + ((channel * args.frames + args.frame) * area + inside) / args.share];
+        v[j] = x[source * args.x_stride + ((channel % args.period * args.frames + args.frame) * area + inside) / args.share];
       }
     }
     let at = (pixel - args.y_first) * args.y_quads + quad;

@@ -390,6 +390,22 @@ def encode_clip(model, sample):
     return {'moments': model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist.parameters[0].transpose(0, 1)}
 
 
+def ltx_decode(model, latents, noise=None, time=None, share=None):
+    """From the denoiser's latents, as the pipelines take them back."""
+    z = latents.transpose(0, 1).unsqueeze(0) * model.latents_std.view(1, -1, 1, 1, 1) + model.latents_mean.view(1, -1, 1, 1, 1)
+    if noise is not None:
+        z = (1 - share) * z + share * noise.transpose(0, 1).unsqueeze(0)
+    return {'sample': model.decode(z, time).sample[0].transpose(0, 1)}
+
+
+def ltx_encode(model, sample):
+    """Means and logarithms of variances of the denoiser's latents."""
+    distribution = model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist
+    mean, spread = model.latents_mean.view(1, -1, 1, 1, 1), model.latents_std.view(1, -1, 1, 1, 1)
+    moments = torch.cat([(distribution.mean - mean) / spread, distribution.logvar - 2 * spread.log()], 1)
+    return {'moments': moments[0].transpose(0, 1)}
+
+
 def chat_ids(number):
     def make():
         return {'input_ids': torch.tensor([rendered_ids(PROMPTS[number])])}
@@ -657,6 +673,30 @@ MODULES = {
         'shortcuts past the blocks of a resolution, the first of nine frames beside none; moments before scaling',
         lambda: {'sample': normal(335, 9, 3, 48, 32, deviation=0.4)},
         encode_clip,
+    ),
+    'vae-ltx-decode': Case(
+        'autoencoder-ltx',
+        'convolutions that see a frame to both sides; nine frames of three, a convolution and a norm as shortcut, one resolution that doubles nothing',
+        lambda: {'latents': normal(342, 3, 6, 3, 2)},
+        ltx_decode,
+    ),
+    'vae-ltx-encode': Case(
+        'autoencoder-ltx',
+        'causal convolutions with strides over nine frames; all channels share a variance; as the denoiser takes them',
+        lambda: {'sample': normal(343, 9, 3, 48, 32, deviation=0.4)},
+        ltx_encode,
+    ),
+    'vae-ltx-timed-decode': Case(
+        'autoencoder-ltx-timed',
+        'a time step that modulates norms, noise that is left, shortcuts past doublings whose channels are repeated in turn',
+        lambda: {'latents': normal(344, 3, 6, 3, 2), 'noise': normal(345, 3, 6, 3, 2), 'time': torch.tensor([0.05]), 'share': torch.tensor([0.25])},
+        ltx_decode,
+    ),
+    'vae-ltx-timed-encode': Case(
+        'autoencoder-ltx-timed',
+        'frames and pixels that become channels, of space, of time and of both',
+        lambda: {'sample': normal(346, 9, 3, 48, 32, deviation=0.4)},
+        ltx_encode,
     ),
     'flux': Case(
         'flux/transformer',

@@ -40,6 +40,8 @@ def draw(model, seed, gains=None):
     for full, table in model.named_buffers():
         if full.endswith('pos_embed') and full in model.state_dict():
             table.copy_(draws(full, table.shape, 0.75))  # a stored table rules, whatever its formula gives
+        if full in ('latents_mean', 'latents_std'):
+            table.copy_(draws(full, table.shape, 0.3, float(full == 'latents_std')))
     model.eval()
     return draws
 
@@ -54,6 +56,8 @@ def spread(path, module, name, weight, gains):
         gain = (1.5 if path.endswith(SHARP) else 1.0) * gains.get(path, 1.0)
         frames = weight.shape[2] if isinstance(module, nn.Conv3d) and module.kernel_size[1] < 4 else 1  # one sees an image
         return gain / (weight[0].numel() / frames) ** 0.5, 0.0
+    if name == 'timestep_scale_multiplier':
+        return 0.0, 1000.0  # as in all published checkpoints
     assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'scale_shift_table', 'pos_embed', 'class_embedding')), f'{path}.{name}'
     return 0.6, 0.0
 

@@ -20,6 +20,8 @@ export interface Shuffle {
    * frame alone; left out: the only one.
    */
   time?: FrameOf;
+  /** Whether repeated channels are all of them again and again, instead of each several times; only pixelShuffle repeats. */
+  tiled?: boolean;
 }
 
 export interface FrameOf {
@@ -27,6 +29,7 @@ export interface FrameOf {
   of: number;
 }
 
+const SHUFFLE = 'pixel-shuffle.wgsl';
 const ALONE: FrameOf = { index: 0, of: 1 };
 
 /**
@@ -42,7 +45,7 @@ export function pixelShuffle(x: Tensor, shuffle: Shuffle): Tensor {
   if (!Number.isInteger(share) || (into && into.shape.join() !== shape.join()))
     throw new Error(`pixelShuffle: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
   const y = into ?? tape.tensor(shape);
-  recordShuffle('pixel-shuffle.wgsl', x, y, { ...shuffle, share }, ([first, last]) => [
+  recordShuffle(SHUFFLE, x, y, { ...shuffle, share }, ([first, last]) => [
     Math.floor(first / factor),
     Math.ceil(last / factor),
   ]);
@@ -54,7 +57,7 @@ export function recordShuffle(
   shader: string,
   x: Tensor,
   y: Tensor,
-  { factor, share, into, order = 'rows', time = ALONE }: Shuffle & { share: number },
+  { factor, share, into, order = 'rows', time = ALONE, tiled = false }: Shuffle & { share: number },
   sourceOf: (rows: RowRange) => RowRange,
 ): void {
   const tape = tapeOf(x);
@@ -67,7 +70,8 @@ export function recordShuffle(
         channels: y.columns,
         width,
         factor,
-        share,
+        share: tiled ? 1 : share,
+        ...(shader === SHUFFLE && { period: tiled ? y.columns / share : y.columns }),
         frame: time.index,
         frames: time.of,
         x_stride: x.stride,

@@ -177,6 +177,7 @@ export const COUNTS = {
   dim_mult: [1, 2 ** 6],
   num_res_blocks: [1, 2 ** 6],
   input_channels: CHANNELS,
+  upsample_factor: [1, 8],
   // schedules
   num_train_timesteps: TIMESTEPS,
   original_inference_steps: TIMESTEPS,
@@ -196,6 +197,7 @@ export const REALS = {
   block_ffn_dim_multiplier: [1e-3, 1e3],
   ffn_dim_multiplier: [1e-3, 1e3],
   norm_eps: EPS,
+  resnet_norm_eps: EPS,
   rope_theta: [2, 1e12],
   rope_local_base_freq: [2, 1e12],
   query_pre_attn_scalar: [1, 2 ** 16],

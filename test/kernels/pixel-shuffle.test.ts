@@ -103,10 +103,10 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
         for (let k = channel * share; k < (channel + 1) * share; k++) {
           if (Math.floor(k / factor ** 2) % time.of !== time.index) continue;
           const inside = k % factor ** 2;
-          const within = [Math.floor(inside / factor), inside % factor] as const;
-          const [down, across] = order === 'rows' ? within : within.toReversed();
-          const at = [row * factor + down!, column * factor + across!] as const;
-          sum += of[index(large, image, ...at, Math.floor(k / places))]!;
+          const [major, minor] = [Math.floor(inside / factor), inside % factor];
+          const at = order === 'rows' ? ([major, minor] as const) : ([minor, major] as const);
+          const source = [row * factor + at[0], column * factor + at[1]] as const;
+          sum += of[index(large, image, ...source, Math.floor(k / places))]!;
         }
         expect(value).toBeCloseTo(sum / share + (adds ? onto[i]! : 0), 5);
       });

@@ -154,6 +154,7 @@ export function tinyQwenImage(): TinyPipeline {
     _class_name: 'AutoencoderKLQwenImage',
     base_dim: 8,
     dim_mult: [1, 2],
+    temperal_downsample: [false],
     num_res_blocks: 1,
     ...QWEN_IMAGE_FILES.configs['vae'],
   };

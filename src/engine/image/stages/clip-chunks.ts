@@ -1,4 +1,4 @@
-// The chunks in which the latents of a clip are decoded, one latent frame each, and what the layers of the decoder carry from each to the next.
+// The chunks in which clips are decoded and encoded, one latent frame each, and what the layers of an autoencoder carry from each to the next.
 // An image is one chunk.
 
 import type { Device } from '../../../gpu/device.ts';
@@ -7,7 +7,40 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { takeRows } from '../../../kernels/copy-rows.ts';
 import type { CarriedFrames } from '../../../models/image/autoencoders/causal-frames.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';
-import { CarriedLayers } from './carried-layers.ts';
+import { allocateTensor } from '../recording/compute.ts';
+import { Scope } from '../recording/scope.ts';
+
+/** The last frames of each layer, zeros at first; their number does not grow with the clip. */
+export class KeptFrames implements Disposable {
+  readonly #device: Device;
+  readonly #owner: Scope;
+  readonly #kept = new Map<number, readonly Tensor[]>();
+
+  constructor(device: Device) {
+    this.#device = device;
+    this.#owner = new Scope(device);
+  }
+
+  /** What a chunk reads and writes; `continues`: whether one came before. */
+  carried(continues: boolean): CarriedFrames {
+    return { continues, last: (layer, frames, like) => this.#last(layer, frames, like) };
+  }
+
+  #last(layer: number, frames: number, like: Tensor): Tensor[] {
+    const kept =
+      this.#kept.get(layer) ?? Array.from({ length: frames }, () => this.#zeros(like.shape as number[]));
+    this.#kept.set(layer, kept);
+    return kept.map((frame) => frame.on(like.tape!));
+  }
+
+  #zeros(shape: readonly number[]): Tensor {
+    return this.#owner.hold(zeroTensor(this.#device, 'frames of a layer', shape));
+  }
+
+  [Symbol.dispose](): void {
+    this.#owner[Symbol.dispose]();
+  }
+}
 
 export interface Chunk {
   /** Returns its latents on a tape, [frames, height, width, channels]. */
@@ -16,15 +49,16 @@ export interface Chunk {
   carried: CarriedFrames | null;
 }
 
+/** The chunks of latents that are decoded. */
 export class ClipChunks implements Disposable, Iterable<Chunk> {
   readonly #latents: Tensor;
   readonly #isCarried: boolean;
-  readonly #layers: CarriedLayers;
+  readonly #kept: KeptFrames;
 
   constructor(device: Device, latents: Tensor, { framesPerLatent }: Pick<Autoencoder, 'framesPerLatent'>) {
     this.#latents = latents;
     this.#isCarried = framesPerLatent !== undefined && latents.shape[0] !== 1;
-    this.#layers = new CarriedLayers(device);
+    this.#kept = new KeptFrames(device);
   }
 
   *[Symbol.iterator](): Generator<Chunk> {
@@ -33,11 +67,20 @@ export class ClipChunks implements Disposable, Iterable<Chunk> {
     for (let frame = 0; frame < count; frame++) {
       const on = (tape: Tape): Tensor =>
         takeRows(this.#latents.on(tape), frame * height * width, [1, height, width]);
-      yield { on, carried: this.#layers.carried(frame > 0) };
+      yield { on, carried: this.#kept.carried(frame > 0) };
     }
   }
 
   [Symbol.dispose](): void {
-    this.#layers[Symbol.dispose]();
+    this.#kept[Symbol.dispose]();
   }
+}
+
+/** Allocates a tensor with a buffer of its own, which holds zeros. */
+export function zeroTensor(device: Device, label: string, shape: readonly number[]): Tensor {
+  const tensor = allocateTensor(device, label, shape);
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.clearBuffer(tensor.region!.buffer);
+  device.gpu.queue.submit([encoder.finish()]);
+  return tensor;
 }
