@@ -247,8 +247,8 @@ function sized(resolved: Resolved, side: number): Resolved {
   const { controlImages } = request;
   const images = {
     ...(request.image && { image: blank }),
-    ...(request.lastImage && { lastImage: blank }),
     ...(request.mask && { mask: blank }),
+    ...(request.lastImage && { lastImage: blank }),
     ...(controlImages && { controlImages: controlImages.map(() => blank) }),
   };
   const values = { ...event.values, width: side, height: side };

@@ -39,10 +39,10 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   seed?: number;
   /** Image-to-image: the source image, which is scaled to the output's size. Models that edit see it beside what they draw. */
   image?: ImageInput;
-  /** Image-to-video: the image of a clip's last frame; `image` is that of its first. */
-  lastImage?: ImageInput;
   /** Further images, before `image`, of models that edit several. With a mask the model fills `image`, and sees the others. */
   furtherImages?: readonly ImageInput[];
+  /** Image with which a clip ends that starts from `image`. */
+  lastImage?: ImageInput;
   /** Inpainting: white areas are redrawn. */
   mask?: ImageInput;
   /** Image that an IP-Adapter shows to the denoiser beside the text. */
@@ -55,14 +55,14 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   kwargs?: Readonly<Record<string, unknown>>;
 }
 
-type ImageFields = 'image' | 'lastImage' | 'furtherImages' | 'mask' | 'ipAdapterImage' | 'controlImages';
+type ImageFields = 'image' | 'furtherImages' | 'lastImage' | 'mask' | 'ipAdapterImage' | 'controlImages';
 
 /** A request with a seed, and with decoded images. */
 export interface CompleteImageRequest extends Omit<ImageRequest, ImageFields> {
   seed: number;
   image?: Pixels;
-  lastImage?: Pixels;
   furtherImages?: readonly Pixels[];
+  lastImage?: Pixels;
   mask?: Pixels;
   ipAdapterImage?: Pixels;
   controlImages?: readonly Pixels[];

@@ -36,11 +36,6 @@ export function checkFrameImages(
       'lastImage',
       say`this model draws clips from the images of their first and last frame: give ${field('lastImage')} too`,
     );
-  if (lastImage && !image)
-    refuse(
-      'lastImage',
-      say`the image of a last frame is given without that of the first: give ${field('image')} too`,
-    );
   if (lastImage && frames === 1)
     refuse(
       'frames',
