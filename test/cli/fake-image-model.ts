@@ -68,6 +68,7 @@ function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 're
     width: from('width', size.width, 'model'),
     height: from('height', size.height, 'model'),
     frames: from('frames', 1, 'contract'),
+    fps: from<number | null>('fps', request.frames === undefined ? null : 16, 'contract'),
     steps: from('steps', STEPS, 'model'),
     guidance: from('guidance', 7.5, 'contract'),
     guidanceRescale: from('guidanceRescale', 0, 'contract'),

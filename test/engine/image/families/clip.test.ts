@@ -42,7 +42,7 @@ const ripple: ImageFamily = {
       num_frames: integer(1, { request: 'frames' }),
     }),
   })),
-  defaults: { ...pebble.defaults, frames: 3 },
+  defaults: { ...pebble.defaults, frames: 3, fps: 12 },
 };
 
 const { root, model: folder } = writePebble('ripple-small', {
@@ -72,7 +72,11 @@ const drawn = (events: readonly ImageEvent[]) => events.find((event) => event.ty
 
 it('a clip is drawn in three frames, which differ, through every stage', async () => {
   const events = await draw();
-  expect(events[0]).toMatchObject({ values: { frames: 3 }, sources: { frames: 'model' } });
+  expect(events[0]).toMatchObject({
+    values: { frames: 3, fps: 12 },
+    sources: { frames: 'model', fps: 'model' },
+  });
+  expect(model.info.defaults).toMatchObject({ frames: 3, fps: 12 });
   const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
   expect(stages).toEqual(['text-encoding', 'denoising', 'decoding']);
   // Two latent frames of 4 × 4 tokens.
@@ -117,3 +121,22 @@ it('the memory plan of a clip counts frames', async () => {
   for (const frames of [1, 3, 5]) peaks.push((await model.plan({ prompt: 'a wave', seed: 5, frames })).peak);
   expect(peaks[1]).toBeGreaterThan(peaks[0]!);
 });
+
+it('a clip that does not fit is refused before it is drawn, with the longest that does', async () => {
+  const clip = { prompt: 'a wave', seed: 5 };
+  const { peak: memoryBudget } = await model.plan({ ...clip, frames: 9 });
+  await using tight = await openInline(RIPPLES, nodePlatform, { model: folder, memoryBudget });
+  const refusal = await draws(tight, { ...clip, frames: 41 }).then(String, String);
+  expect(refusal).toMatch(
+    /: a clip of 41 frames of 32 × 32 pixels takes at least .*: lower `frames` to \d+, or .*raise `memoryBudget` to/,
+  );
+  const frames = Number(/lower `frames` to (\d+)/.exec(refusal)![1]);
+  expect(frames).toBeGreaterThanOrEqual(9);
+  await expect(tight.plan({ ...clip, frames })).resolves.toBeTruthy();
+});
+
+async function draws(model: ImageModel, request: ImageRequest): Promise<number> {
+  let steps = 0;
+  for await (const { type } of model.generate(request)) if (type === 'step') steps += 1;
+  return steps;
+}
