@@ -30,7 +30,7 @@ it.each([
   [2, 'lower `frames` to 5'],
   [1.9, 'lower `width` and `height` to 224 × 128'],
   [0.01, null],
-])('where %d latents of 832 × 480 fit, a clip of 21 is told: %s', async (latents, change) => {
+])('a clip of 21 latents of 832 × 480, of which %d fit, is told: %s', async (latents, change) => {
   const [text, trials] = await told(latents * 832 * 480);
   expect(text).toBe(change);
   expect(trials).toBeLessThanOrEqual(10);
