@@ -38,6 +38,7 @@ const fakeInfo: ImageModelInfo = {
   sizeMultiple: 8,
   unreadClipLayers: 0,
   defaults: { width: 32, height: 24, steps: STEPS, guidance: 5, negativePrompt: '' },
+  clips: null,
   schedulers: ['DDIM', 'EulerDiscrete'],
   components: { unet: 'UNet2DConditionModel', vae: 'AutoencoderKL' },
   words: null,

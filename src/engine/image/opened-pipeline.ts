@@ -226,9 +226,11 @@ function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  { pipeline: { family, set }, model: called, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  context: ResolveContext,
   { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
+  const { pipeline: entry, model: called, sizeMultiple, framesPerLatent, defaults, backend } = context;
+  const { family, set } = entry;
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
   return {
@@ -249,7 +251,8 @@ function describe(
       guidance: defaults.guidance ?? DEFAULTS.guidance,
       negativePrompt: defaults.negativePrompt ?? '',
     },
-    schedulers: [...schedulers],
+    clips: framesPerLatent === null ? null : { frames: defaults.frames ?? 1, multiple: framesPerLatent },
+    schedulers: [...context.schedulers],
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
     supports: {

@@ -96,6 +96,10 @@ export const ImageModelInfo = z.strictObject({
     guidance: z.number(),
     negativePrompt: z.string(),
   }),
+  clips: z
+    .strictObject(counts('frames', 'multiple'))
+    .nullable()
+    .describe('Frames by default, and the multiple by which their number exceeds one; null: it draws images.'),
   schedulers: z.array(z.string()),
   components: z.record(z.string(), z.string()),
   words: count.nullable(),

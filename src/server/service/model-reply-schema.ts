@@ -45,6 +45,7 @@ const imageEntry = z.strictObject({
   size_multiple: count,
   schedulers: z.array(z.string()).describe("The first is the model's own."),
   image_defaults: z.strictObject({
+    num_frames: count.optional().describe('Of models that draw clips.'),
     ...counts('width', 'height', 'num_inference_steps'),
     guidance_scale: z.number(),
     negative_prompt: z.string(),

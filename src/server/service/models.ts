@@ -223,12 +223,13 @@ function textEntry({ info }: TextModel) {
   };
 }
 
-function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {
+function imageEntry({ info: { pipeline, sizeMultiple, defaults, clips, schedulers } }: ImageModel) {
   return {
     pipeline,
     size_multiple: sizeMultiple,
     schedulers,
     image_defaults: {
+      ...(clips && { num_frames: clips.frames }),
       width: defaults.width,
       height: defaults.height,
       num_inference_steps: defaults.steps,

@@ -127,6 +127,8 @@ export interface ImageModelInfo {
   /** Layers at the end of a CLIP text encoder that the model never reads, beside those that `clipSkip` leaves out. */
   unreadClipLayers: number;
   defaults: { width: number; height: number; steps: number; guidance: number; negativePrompt: string };
+  /** Frames of a clip by default, and the multiple by which their number exceeds one; null: the model draws images. */
+  clips: { frames: number; multiple: number } | null;
   /** Values of `scheduler`; the first is the checkpoint's own. */
   schedulers: string[];
   /** Components of model_index.json with their classes. */
