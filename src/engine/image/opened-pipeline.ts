@@ -175,15 +175,16 @@ async function openedOn(
   });
   const sizeMultiple = autoencoder.factor * (runner.patch ?? family.latents.patch);
   const folder = await platform.openFolder(pipeline.path);
-  const own = await ownSettings(folder, sizeMultiple);
+  const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, steps, guidance, size } = implied.defaults;
+  const { frames, fps, steps, guidance, size } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
     width: size ?? width * autoencoder.factor,
     height: size ?? height * autoencoder.factor,
     frames,
+    fps,
     steps,
     guidance,
     ...own.defaults,
@@ -226,11 +227,17 @@ function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  context: ResolveContext,
+  {
+    pipeline: { family, set },
+    model: called,
+    sizeMultiple,
+    framesPerLatent,
+    defaults,
+    backend,
+    schedulers,
+  }: ResolveContext,
   { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
-  const { pipeline: entry, model: called, sizeMultiple, framesPerLatent, defaults, backend } = context;
-  const { family, set } = entry;
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
   return {
@@ -243,16 +250,20 @@ function describe(
     quantization,
     backend,
     sizeMultiple,
+    frameMultiple: framesPerLatent,
     unreadClipLayers: runner.unreadClipLayers,
     defaults: {
       width: defaults.width,
       height: defaults.height,
+      ...(framesPerLatent !== null && {
+        frames: defaults.frames ?? 1,
+        fps: defaults.fps ?? DEFAULTS.frameRate,
+      }),
       steps: defaults.steps ?? DEFAULTS.steps,
       guidance: defaults.guidance ?? DEFAULTS.guidance,
       negativePrompt: defaults.negativePrompt ?? '',
     },
-    clips: framesPerLatent === null ? null : { frames: defaults.frames ?? 1, multiple: framesPerLatent },
-    schedulers: [...context.schedulers],
+    schedulers: [...schedulers],
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
     supports: {

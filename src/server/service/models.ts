@@ -10,6 +10,7 @@ import {
   type TextModel,
 } from '../../index.ts';
 import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
+import { withoutMissing } from '../body/fields.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
@@ -223,13 +224,13 @@ function textEntry({ info }: TextModel) {
   };
 }
 
-function imageEntry({ info: { pipeline, sizeMultiple, defaults, clips, schedulers } }: ImageModel) {
+function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {
   return {
     pipeline,
     size_multiple: sizeMultiple,
     schedulers,
     image_defaults: {
-      ...(clips && { num_frames: clips.frames }),
+      ...withoutMissing({ num_frames: defaults.frames, fps: defaults.fps }),
       width: defaults.width,
       height: defaults.height,
       num_inference_steps: defaults.steps,

@@ -93,9 +93,10 @@ export interface LatentLayout {
 
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;
 
-/** Steps, guidance, the side of a square image in pixels, and the frames of families that draw clips. */
+/** Steps, guidance, the side of a square image in pixels, and of families that draw clips their frames, and frames in a second. */
 export interface FamilyDefaults {
   frames?: number;
+  fps?: number;
   steps?: number;
   guidance?: number;
   size?: number;

@@ -73,6 +73,8 @@ export interface ResolvedImageRequest {
   height: number;
   /** Frames of each result: 1 for images. */
   frames: number;
+  /** Frames in a second of a clip; null: the model draws images. */
+  fps: number | null;
   steps: number;
   guidance: number;
   guidanceRescale: number;
@@ -124,11 +126,20 @@ export interface ImageModelInfo {
   backend: Exclude<Backend, 'auto'>;
   /** Width and height must be multiples of this number. */
   sizeMultiple: number;
+  /** The number of frames of a clip exceeds one by a multiple of this number; null: the model draws images. */
+  frameMultiple: number | null;
   /** Layers at the end of a CLIP text encoder that the model never reads, beside those that `clipSkip` leaves out. */
   unreadClipLayers: number;
-  defaults: { width: number; height: number; steps: number; guidance: number; negativePrompt: string };
-  /** Frames of a clip by default, and the multiple by which their number exceeds one; null: the model draws images. */
-  clips: { frames: number; multiple: number } | null;
+  /** `frames` and `fps`: of models that draw clips. */
+  defaults: {
+    width: number;
+    height: number;
+    frames?: number;
+    fps?: number;
+    steps: number;
+    guidance: number;
+    negativePrompt: string;
+  };
   /** Values of `scheduler`; the first is the checkpoint's own. */
   schedulers: string[];
   /** Components of model_index.json with their classes. */

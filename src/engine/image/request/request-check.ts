@@ -19,13 +19,21 @@ export function sideProblem(value: number, multiple: number): string | null {
 }
 
 /** Describes the problem with a number of frames, of which each latent after the first stands for `perLatent`; null: none. */
-function framesProblem(value: number, perLatent: number | null): string | null {
+export function framesProblem(value: number, perLatent: number | null): string | null {
   if (perLatent === null)
     return value === 1 ? null : `is ${value}, and this model draws images, which have one: leave it out`;
   const problem = wholeProblem(value, 1, LIMITS.frames);
   if (problem !== null || (value - 1) % perLatent === 0) return problem;
   const below = value - ((value - 1) % perLatent);
   return `is ${value}, which is not a multiple of ${perLatent} and one more; the nearest are ${below} and ${below + perLatent}`;
+}
+
+/** Describes the problem with a number of frames in a second; null: none. */
+export function fpsProblem(value: number | null, isClip: boolean): string | null {
+  if (value === null) return null;
+  if (!isClip) return `is ${value}, and this model draws images, which have none: leave it out`;
+  const fits = value > 0 && value <= LIMITS.frameRate;
+  return fits ? null : `is ${value}; it is a number above 0 and at most ${LIMITS.frameRate}`;
 }
 
 function wholeProblem(value: number, least: number, most: number): string | null {
@@ -62,6 +70,7 @@ export function checkValues(
     check(key, problem);
   }
   check('frames', framesProblem(values.frames, framesPerLatent));
+  check('fps', fpsProblem(values.fps, framesPerLatent !== null));
   check('steps', stepsProblem(values.steps));
   check('samples', wholeProblem(values.samples, 1, LIMITS.samples));
   if (values.clipSkip !== 0 && mostClipSkip === 0)

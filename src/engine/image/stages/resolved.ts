@@ -12,6 +12,7 @@ export interface ModelDefaults {
   width: number;
   height: number;
   frames?: number | undefined;
+  fps?: number | undefined;
   steps?: number | undefined;
   guidance?: number | undefined;
   negativePrompt?: string | undefined;

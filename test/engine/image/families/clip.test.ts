@@ -42,7 +42,7 @@ const ripple: ImageFamily = {
       num_frames: integer(1, { request: 'frames' }),
     }),
   })),
-  defaults: { ...pebble.defaults, frames: 3 },
+  defaults: { ...pebble.defaults, frames: 3, fps: 12 },
 };
 
 const { root, model: folder } = writePebble('ripple-small', {
@@ -72,7 +72,11 @@ const drawn = (events: readonly ImageEvent[]) => events.find((event) => event.ty
 
 it('a clip is drawn in three frames, which differ, through every stage', async () => {
   const events = await draw();
-  expect(events[0]).toMatchObject({ values: { frames: 3 }, sources: { frames: 'model' } });
+  expect(events[0]).toMatchObject({
+    values: { frames: 3, fps: 12 },
+    sources: { frames: 'model', fps: 'model' },
+  });
+  expect(model.info.defaults).toMatchObject({ frames: 3, fps: 12 });
   const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
   expect(stages).toEqual(['text-encoding', 'denoising', 'decoding']);
   // Two latent frames of 4 × 4 tokens.

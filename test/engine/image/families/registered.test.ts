@@ -93,6 +93,7 @@ it('a registered family refuses requests by its declaration', async () => {
   });
   await expect(refused({ flowShift: 3 })).rejects.toThrow('flowShift is not for pebble');
   await expect(refused({ frames: 3 })).rejects.toThrow('3, and this model draws images, which have one');
+  await expect(refused({ fps: 24 })).rejects.toThrow('24, and this model draws images, which have none');
   await expect(refused({ width: 36 })).rejects.toThrow('36, which is not a multiple of 8');
 });
 
