@@ -14,7 +14,7 @@ export async function readVideoBody(request: Request): Promise<unknown> {
   const sent = isForm ? nested(await readForm(request, VIDEO_FIELDS)) : await readJson(request);
   if (!isObject(sent)) return sent;
   const { input_reference: reference, ...body } = withExtras(sent);
-  return { ...body, input_reference: isObject(reference) ? urlOf(reference) : reference };
+  return { ...body, input_reference: isMembers(reference) ? urlOf(reference) : reference };
 }
 
 /** Members of objects, which forms send as `input_reference[image_url]`. */
@@ -35,7 +35,7 @@ function withExtras(sent: Readonly<Record<string, unknown>>): Record<string, unk
     body.delete(name);
     if (given === null) continue;
     const extra = typeof given === 'string' ? parseJson(Buffer.from(given), name) : given;
-    if (!isObject(extra)) refuseField(name, 'must be a JSON object of fields, or its text', 'invalid_type');
+    if (!isMembers(extra)) refuseField(name, 'must be a JSON object of fields, or its text', 'invalid_type');
     for (const [field, value] of Object.entries(extra)) {
       if (body.has(field)) refuseField(`${name}.${field}`, `is sent as ${field}, too; send one of them`);
       body.set(field, value);
@@ -43,6 +43,10 @@ function withExtras(sent: Readonly<Record<string, unknown>>): Record<string, unk
   }
   return Object.fromEntries(body);
 }
+
+/** A file is an object, too, and has no members. */
+const isMembers = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && !(value instanceof File);
 
 /** The URL in OpenAI's object for an image. */
 function urlOf(reference: Readonly<Record<string, unknown>>): unknown {
@@ -52,5 +56,12 @@ function urlOf(reference: Readonly<Record<string, unknown>>): unknown {
       'names a file that was uploaded before, and this server keeps none; send the image, or its URL as image_url',
       'unsupported',
     );
-  return reference['image_url'];
+  const { image_url: url = null } = reference;
+  if (url === null)
+    refuseField(
+      'input_reference.image_url',
+      'is required: the URL of an image',
+      'missing_required_parameter',
+    );
+  return url;
 }

@@ -22,9 +22,9 @@ export interface VideoFiles {
 const MOST_VIDEOS = 1000;
 
 export class VideosInMemory implements VideoFiles {
-  readonly lifetime = IMAGE_LIFETIME;
-  readonly mostBytes = MOST_BYTES;
-  readonly mostVideos = MOST_VIDEOS;
+  readonly lifetime: number = IMAGE_LIFETIME;
+  readonly mostBytes: number = MOST_BYTES;
+  readonly mostVideos: number = MOST_VIDEOS;
   readonly #files = new Map<string, Uint8Array[]>();
 
   path(): null {

@@ -19,20 +19,18 @@ export async function runVideo(
 ): Promise<void> {
   const { record } = video;
   const { output_format: format, fps } = record;
+  const end = (error: unknown): Promise<void> => {
+    if (error !== null && isUnforeseen(error)) service.log.error(error);
+    return store.end(video, outcomeOf(error, signal));
+  };
   try {
     const events = settled.draw({ previews: 0, signal });
     await save(store, video, events, { format, fps, quality });
-    Object.assign(record, { status: 'completed', progress: 100 });
+    await end(null);
   } catch (error) {
-    if (isUnforeseen(error)) service.log.error(error);
-    fail(record, error, signal);
-  }
-  record.completed_at = Math.floor(Date.now() / 1000);
-  await store.end(video).catch(async (error: unknown) => {
-    fail(record, error, signal);
     // The files that are removed now may leave room for the record.
-    await store.end(video).catch((again: unknown) => service.log.error(again));
-  });
+    await end(error).catch((again: unknown) => service.log.error(again));
+  }
   service.log.info(logLine(record));
 }
 
@@ -71,13 +69,11 @@ function apply(record: VideoRecord, event: ImageEvent): void {
 
 const STOPPED = 'the server shut down before the video was complete; ask for it again';
 
-function fail(record: VideoRecord, error: unknown, { aborted, reason }: AbortSignal): void {
-  if (aborted && reason !== SHUTDOWN) {
-    record.status = 'cancelled';
-    return;
-  }
+function outcomeOf(error: unknown, { aborted, reason }: AbortSignal): Pick<VideoRecord, 'status' | 'error'> {
+  if (error === null) return { status: 'completed', error: null };
+  if (aborted && reason !== SHUTDOWN) return { status: 'cancelled', error: null };
   const { code, message } = toErrorReply(aborted ? new RequestError('stopping', STOPPED) : error).body.error;
-  Object.assign(record, { status: 'failed', error: { code, message } });
+  return { status: 'failed', error: { code, message } };
 }
 
 function logLine({

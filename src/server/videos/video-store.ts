@@ -79,16 +79,21 @@ export class VideoStore {
     record.seeds.push(seed);
   }
 
-  /** Records how a video ended. A failed one loses its files. */
-  async end(video: Video): Promise<void> {
+  /** Records how a video ended, on the disk before others see it. One that is not complete loses its files. */
+  async end(video: Video, outcome: Pick<VideoRecord, 'status' | 'error'>): Promise<void> {
     const { record } = video;
-    video.running = null;
-    if (record.status !== 'completed') {
+    const ended = { ...record, ...outcome, completed_at: Math.floor(Date.now() / 1000) };
+    if (outcome.status === 'completed') ended.progress = 100;
+    else {
       await this.files.removeFiles(record);
-      Object.assign(record, { bytes: [], seeds: [] });
+      Object.assign(ended, { bytes: [], seeds: [] });
     }
-    if (!this.#videos.has(record.id)) return this.files.remove(record);
-    await this.files.saveRecord(record);
+    const isKept = (): boolean => this.#videos.has(record.id);
+    if (isKept()) await this.files.saveRecord(ended);
+    Object.assign(record, ended);
+    video.running = null;
+    // It may have been deleted, now or before.
+    if (!isKept()) await this.files.remove(record);
     this.#expire();
   }
 
