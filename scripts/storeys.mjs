@@ -113,6 +113,7 @@ export const FOLDERS = {
     "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
   'files/page': 'files of a page: those that a user picked, those that the page reads itself',
   'files/image': 'PNG, JPEG, WebP and what they carry',
+  'files/video': 'videos as files: planes of colours, H.264, MP4, WebM, animations',
   'files/media': 'images, videos and sounds as models read them: formats, bounds, pixels, frames, samples',
 };
 
@@ -214,6 +215,7 @@ export const STOREYS = {
     'coded',
     'gguf',
     'tensors',
+    'video',
     'media',
     'image',
     '.',
