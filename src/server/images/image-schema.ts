@@ -25,13 +25,15 @@ const MOST_PREVIEWS = 3;
 /** Quality in per cent of JPEG and WebP files. */
 const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
 
-/** The quality that a request asks for. */
-export function qualityIn({
-  output_compression: percent,
-  output_quality: word = 'default',
-}: Pick<ImageBody, 'output_compression' | 'output_quality'>): number {
-  return Math.max(1, percent ?? (word === 'default' ? 100 : QUALITIES[word]));
+/** The quality that a request asks for; `usual`: that of requests which say nothing. */
+export function qualityIn(
+  { output_compression: percent, output_quality: word = 'default' }: QualityBody,
+  usual = 100,
+): number {
+  return Math.max(1, percent ?? (word === 'default' ? usual : QUALITIES[word]));
 }
+
+type QualityBody = Pick<ImageBody, 'output_compression' | 'output_quality'>;
 
 const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
 

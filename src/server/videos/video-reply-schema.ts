@@ -1,8 +1,8 @@
 // Videos as replies show them, and the part of them that is kept.
 
 import { z } from 'zod';
+import { VIDEO_FORMATS } from '../../index.ts';
 import { count, seconds } from '../http/reply-members.ts';
-import { VIDEO_FORMATS } from './video-file.ts';
 
 const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelling', 'cancelled'] as const;
 

@@ -2,9 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import type { ResolvedImageRequest } from '../../index.ts';
+import { type ResolvedImageRequest, VIDEO_FORMATS } from '../../index.ts';
 import type { Video as VideoReply, VideoRecord } from './video-reply-schema.ts';
-import { VIDEO_FORMATS } from './video-file.ts';
 import type { VideoBody } from './video-schema.ts';
 import type { Video, VideoStore } from './video-store.ts';
 

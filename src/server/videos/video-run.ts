@@ -1,6 +1,6 @@
 // Draws a video after its request was answered, and records how it ends.
 
-import type { ImageEvent } from '../../index.ts';
+import type { Frames, ImageEvent } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
 import { isUnforeseen, RequestError, toErrorReply } from '../http/errors.ts';
 import { duration } from '../http/request-log.ts';
@@ -15,17 +15,16 @@ export async function runVideo(
   service: Service,
   store: VideoStore,
   video: Video,
-  { settled, quality, signal }: { settled: SettledImages; quality: number; signal: AbortSignal },
+  { settled, encoding, signal }: { settled: SettledImages; encoding: VideoEncoding; signal: AbortSignal },
 ): Promise<void> {
   const { record } = video;
-  const { output_format: format, fps } = record;
   const end = (error: unknown): Promise<void> => {
     if (error !== null && isUnforeseen(error)) service.log.error(error);
     return store.end(video, outcomeOf(error, signal));
   };
   try {
     const events = settled.draw({ previews: 0, signal });
-    await save(store, video, events, { format, fps, quality });
+    await save(store, video, events, (clip) => encodeClip(clip, encoding, signal));
     await end(null);
   } catch (error) {
     // The files that are removed now may leave room for the record.
@@ -39,7 +38,7 @@ async function save(
   store: VideoStore,
   video: Video,
   events: AsyncIterable<ImageEvent>,
-  encoding: VideoEncoding,
+  encode: (clip: Frames) => Promise<Uint8Array>,
 ): Promise<void> {
   let saved = Promise.resolve();
   try {
@@ -47,7 +46,7 @@ async function save(
       apply(video.record, event);
       if (event.type !== 'image') continue;
       await saved;
-      saved = encodeClip(event.image, encoding).then((bytes) => store.keep(video, bytes, event.seed));
+      saved = encode(event.image).then((bytes) => store.keep(video, bytes, event.seed));
       saved.catch(() => {}); // awaited later
     }
   } finally {

@@ -2,12 +2,12 @@
 // than one of them.
 
 import { z } from 'zod';
+import { VIDEO_FORMATS } from '../../index.ts';
 import { type Checked, bodyChecker } from '../body/body.ts';
 import { filled } from '../body/bounded.ts';
 import { type FieldTable, honoured, neutralOnly, pickFields } from '../body/fields.ts';
 import { refuseField } from '../http/errors.ts';
 import { checkSeeds, checkSides, IMAGE_FIELDS, MOST_IMAGES, upload } from '../images/image-schema.ts';
-import { VIDEO_FORMATS } from './video-file.ts';
 
 const count = z.int().min(1).max(MOST_IMAGES);
 const scale = z.number().min(0);
@@ -21,6 +21,9 @@ const INTERPOLATED = 'Frames between those that are drawn.';
 const UPSCALED = 'Enlarge the frames afterwards.';
 const SOURCE_VIDEO = 'Video to start from; an image is sent as input_reference.';
 const PROFILE = 'Trace on the server; svc generate has --perf-dump-path.';
+
+/** Quality in per cent if none is asked for. */
+export const DEFAULT_QUALITY = 75;
 
 export const VIDEO_FIELDS = {
   ...pickFields(IMAGE_FIELDS, 'prompt', 'model'),
@@ -56,8 +59,17 @@ export const VIDEO_FIELDS = {
   ),
   guidance_scale_2: honoured(scale, 'Guidance of the second of two denoisers, in models that have two.'),
   true_cfg_scale: honoured(scale, 'A second guidance scale, of models with distilled guidance.'),
-  output_format: honoured(z.enum(VIDEO_FORMATS), 'File format.', VIDEO_FORMATS[0]),
-  ...pickFields(IMAGE_FIELDS, 'output_compression', 'output_quality'),
+  output_format: honoured(
+    z.enum(VIDEO_FORMATS),
+    'File format: MP4 with H.264, WebM with VP9 (with the package @mediabunny/server), or an animated image.',
+    VIDEO_FORMATS[0],
+  ),
+  output_compression: honoured(
+    z.int().min(0).max(100),
+    'Quality of MP4, WebM and WebP, in per cent.',
+    DEFAULT_QUALITY,
+  ),
+  ...pickFields(IMAGE_FIELDS, 'output_quality'),
 
   video_path: neutralOnly(SOURCE_VIDEO),
   video_url: neutralOnly(SOURCE_VIDEO),
@@ -96,6 +108,11 @@ export const checkVideo = bodyChecker({
       refuseField('num_outputs_per_prompt', `is ${outputs}, and n is ${n}; send one of them`);
     if (reference !== undefined && url !== undefined)
       refuseField('reference_url', 'gives an image, and input_reference another; send one of them');
+    const lossy = (['output_compression', 'output_quality'] as const).find(
+      (name) => body[name] !== undefined,
+    );
+    if (lossy && body.output_format === 'gif')
+      refuseField(lossy, 'is for mp4, webm and webp, and GIF has no quality; leave it out');
     checkSeeds({ ...body, n: outputs });
     checkSides(body);
   },

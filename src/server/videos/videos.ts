@@ -12,13 +12,13 @@ import { findModel, modelsOf } from '../service/models.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
 import { readVideoBody } from './video-body.ts';
-import { TYPES } from './video-file.ts';
+import { checkEncoding, TYPES } from './video-file.ts';
 import { LIST_QUERY, pageOf, variantOf } from './video-query.ts';
 import { startRecord, videoReply } from './video-reply.ts';
 import type { VideoRecord } from './video-reply-schema.ts';
 import { checkVideos, readReference, toVideoRequests, underVideoName } from './video-request.ts';
 import { runVideo } from './video-run.ts';
-import { checkVideo, VIDEO_FIELDS, type VideoBody } from './video-schema.ts';
+import { checkVideo, DEFAULT_QUALITY, VIDEO_FIELDS, type VideoBody } from './video-schema.ts';
 import { type Video, videoStoreOf } from './video-store.ts';
 
 const COMMON = { group: 'Videos', schemas: [() => import('./video-reply-schema.ts')] } as const;
@@ -97,8 +97,11 @@ async function createVideo(service: Service, event: H3Event) {
       queued.settle(signal),
     );
     const record = startRecord(body, settled.values);
+    const { output_format: format, fps } = record;
+    const encoding = { format, fps, ...(format !== 'gif' && { quality: qualityIn(body, DEFAULT_QUALITY) }) };
     const video: Video = { record, running: { abort, turn: queued.turn } };
-    await store.add(video).catch((error: unknown) => {
+    const added = checkEncoding(settled.values, encoding).then(() => store.add(video));
+    await added.catch((error: unknown) => {
       queued.turn.end();
       throw error;
     });
@@ -106,7 +109,7 @@ async function createVideo(service: Service, event: H3Event) {
     service.running.add(abort);
     // The server waits for a video at its end as it waits for a reply.
     service.replies += 1;
-    const run = { settled, quality: qualityIn(body), signal: abort.signal };
+    const run = { settled, encoding, signal: abort.signal };
     void runVideo(service, store, video, run).finally(() => {
       service.replies -= 1;
       service.running.delete(abort);

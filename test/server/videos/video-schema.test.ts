@@ -23,7 +23,9 @@ it('every wrong field of a video is refused under its name', async () => {
       'invalid_value',
       /send one of them/,
     ],
-    [{ output_format: 'avi' }, 'output_format', 'invalid_value', /webp/],
+    [{ output_format: 'avi' }, 'output_format', 'invalid_value', /mp4, webm, webp, gif/],
+    [{ output_format: 'gif', fps: 60 }, 'fps', 'invalid_value', /a GIF has at most 50/],
+    [{ output_format: 'gif', output_compression: 9 }, 'output_compression', 'invalid_value', /GIF has no/],
     [{ extra_body: 3 }, 'extra_body', 'invalid_type', /JSON object/],
     [{ extra_json: '{' }, '', 'invalid_json', /extra_json/],
     [{ fps: 4, extra_params: { fps: 5 } }, 'extra_params.fps', 'invalid_value', /sent as fps, too/],
@@ -81,7 +83,7 @@ it('the fields of a video reach the engine under its names, as JSON, in extra_bo
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
-  const form = formOf({ prompt: 'a wave', ...Object.fromEntries(texts) });
+  const form = formOf({ prompt: 'a wave', output_format: 'webp', ...Object.fromEntries(texts) });
   replies.push(await fetch(`${url}/v1/videos`, { method: 'POST', body: form }));
   for (const { status, headers } of replies)
     expect([status, headers.get('x-svc-ignored')]).toEqual([200, 'wibble']);
