@@ -1,8 +1,14 @@
 // Converts the fields of a request for a video to the engine's requests, and reads the image that it names.
 
-import { EngineError, type ImageModelInfo, decodeImage, type ResolvedImageRequest } from '../../index.ts';
+import {
+  EngineError,
+  type ImageModelInfo,
+  decodeImage,
+  LIMITS,
+  type ResolvedImageRequest,
+} from '../../index.ts';
 import { isEmpty, withoutMissing } from '../body/fields.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import { toImageRequests, underFieldName } from '../images/image-request.ts';
 import { MOST_IMAGES } from '../images/image-schema.ts';
 import type { DecodedRequest, SentImages } from '../images/image-sources.ts';
@@ -32,7 +38,12 @@ function framesFor(
   if (seconds === undefined) return undefined;
   const frames = Number(seconds) * (fps ?? defaults.fps ?? 1);
   const multiple = frameMultiple ?? 1;
-  return 1 + multiple * Math.max(0, Math.round((frames - 1) / multiple));
+  const nearest = 1 + multiple * Math.max(0, Math.round((frames - 1) / multiple));
+  if (nearest <= LIMITS.frames) return nearest;
+  throw fieldError(
+    'seconds',
+    `is ${seconds}, which takes ${nearest} frames; send less for ${LIMITS.frames} or fewer`,
+  );
 }
 
 /** Returns the engine's error with the client's names of the fields. */

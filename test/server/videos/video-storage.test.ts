@@ -14,12 +14,12 @@ import { occupy, startVideos } from './video-harness.ts';
 type Disk = typeof disk;
 
 /** What is written to a full disk: the texts or bytes for which there is no space. */
-const full = vi.hoisted(() => ({ takes: (_: unknown): boolean => true }));
+const full = vi.hoisted((): { takes(data: unknown): boolean } => ({ takes: () => true }));
 
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<Disk>();
-  const writeFile: Disk['writeFile'] = async (path, data, options) => {
-    if (!String(path).endsWith('.part') || full.takes(data)) return real.writeFile(path, data, options);
+  const writeFile = async (path: string, data: string | Uint8Array, options?: { flag: string }) => {
+    if (!path.endsWith('.part') || full.takes(data)) return real.writeFile(path, data, options);
     await real.writeFile(path, '', options);
     throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
   };
