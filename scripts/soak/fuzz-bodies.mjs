@@ -172,7 +172,7 @@ export const BODIES = {
     { ...IMAGE, response_format: 'url', diffusers_kwargs: { eta: 0.5 }, guidance_rescale: 0.5, seed: [1, 2] },
   ],
   '/v1/images/edits': [{ ...IMAGE, num_inference_steps: 2, strength: 0.5 }],
-  '/v1/videos': [{ ...IMAGE, num_frames: 5, fps: 8, output_format: 'webp', extra_body: { seed: 7 } }],
+  '/v1/videos': [{ ...IMAGE, num_frames: 5, fps: 8, output_format: 'webp', extra_body: { flow_shift: 3 } }],
   '/flush_cache': [{}],
   '/abort_request': [{ rid: 'nobody' }],
   '/load_lora_adapter': [{ lora_name: 'x', lora_path: '/nowhere' }],
