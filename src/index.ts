@@ -35,7 +35,7 @@ export {
 } from './host/node/open.ts';
 export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
-export { VIDEO_FORMATS, videoFormatOf } from './files/video/formats.ts';
+export { checkVideo, VIDEO_FORMATS, videoFormatOf } from './files/video/formats.ts';
 export { configOfVideo } from './files/video/video-metadata.ts';
 export { encodeVideo } from './host/node/video.ts';
 export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';

@@ -251,6 +251,7 @@ function describe(
     quantization,
     backend,
     sizeMultiple,
+    frameMultiple: framesPerLatent,
     unreadClipLayers: runner.unreadClipLayers,
     defaults: {
       width: defaults.width,

@@ -129,6 +129,8 @@ export interface ImageModelInfo {
   backend: Exclude<Backend, 'auto'>;
   /** Width and height must be multiples of this number. */
   sizeMultiple: number;
+  /** The number of frames of a clip exceeds one by a multiple of this number; null: the model draws images. */
+  frameMultiple: number | null;
   /** Layers at the end of a CLIP text encoder that the model never reads, beside those that `clipSkip` leaves out. */
   unreadClipLayers: number;
   /** `frames` and `fps`: of models that draw clips. */

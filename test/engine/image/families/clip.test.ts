@@ -1,6 +1,5 @@
-// A family of clips that only this test declares: its autoencoder is causal in time. A request passes every stage and gives three frames.
+// The family of clips that ripple.ts declares: a request passes every stage and gives three frames.
 
-import { rmSync } from 'node:fs';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import {
@@ -10,57 +9,18 @@ import {
   type ImageModel,
   type ImageRequest,
 } from '../../../../src/index.ts';
-import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
-import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
-import { integer } from '../../../../src/engine/image/calls/call-arguments.ts';
-import { openImage } from '../../../../src/engine/image/open.ts';
-import { IMAGE } from '../../../../src/host/kinds/image.ts';
-import { nodePlatform } from '../../../../src/host/node/platform.ts';
-import { openInline } from '../../../../src/host/open.ts';
-import { pebble, writePebble } from './pebble.ts';
+import { openRipple, type Ripple } from './ripple.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-const CODEC = 'AutoencoderKLQwenImage';
-
-/** Pebbles whose latents are frames: two for three frames, since each latent frame after the first stands for two. */
-const ripple: ImageFamily = {
-  ...pebble,
-  name: 'ripple',
-  modelIds: /ripple/i,
-  components: {
-    ...pebble.components,
-    codec: { kind: 'model', library: 'diffusers', classes: [CODEC] },
-  },
-  readAutoencoder: (component) => readAutoencoder(component, { isClip: true }),
-  pipelines: pebble.pipelines.map((set) => ({
-    ...set,
-    classes: { 'text-to-image': 'RipplePipeline' },
-    callArguments: (...of) => ({
-      ...set.callArguments(...of),
-      num_frames: integer(1, { request: 'frames' }),
-    }),
-  })),
-  defaults: { ...pebble.defaults, frames: 3, fps: 12 },
-};
-
-const { root, model: folder } = writePebble('ripple-small', {
-  pipeline: 'RipplePipeline',
-  codec: [CODEC, 'qwen-image'],
-});
-const RIPPLES: typeof IMAGE = {
-  ...IMAGE,
-  engine: async () => (platform, options, opening) => openImage(platform, options, opening, [ripple]),
-};
+let ripple: Ripple;
 let model: ImageModel;
 beforeAll(async () => {
-  model = await openInline(RIPPLES, nodePlatform, { model: folder });
+  ripple = await openRipple();
+  ({ model } = ripple);
 });
-afterAll(async () => {
-  await model.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => ripple.close());
 
 async function draw(request: Partial<ImageRequest> = {}): Promise<ImageEvent[]> {
   const events: ImageEvent[] = [];
