@@ -11,6 +11,7 @@ import space as spaces
 import torch
 import torch.nn.functional as F
 from diffusers import AutoencoderKLWan
+from diffusers.models.autoencoders.autoencoder_kl_wan import WanRMS_norm
 from film import frames_of
 from models import make_vae
 from motions import FRAMES, draw_clip
@@ -28,6 +29,20 @@ def to_floats(frames: np.ndarray) -> torch.Tensor:
 
 def to_frames(x: torch.Tensor) -> np.ndarray:
     return ((x.clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 4, 1).contiguous().numpy()
+
+
+def normalized(self: WanRMS_norm, x: torch.Tensor) -> torch.Tensor:
+    """WanRMS_norm.forward in operations that are twice as fast on a CPU."""
+    length = x.square().sum(1, keepdim=True, dtype=torch.float32)
+    return x * torch.rsqrt(length + 1e-24).to(x.dtype) * (self.scale * self.gamma).to(x.dtype)
+
+
+def make_fast_vae() -> AutoencoderKLWan:
+    vae = make_vae()
+    for module in vae.modules():
+        if isinstance(module, WanRMS_norm):
+            module.forward = normalized.__get__(module)
+    return vae
 
 
 def decode(vae: AutoencoderKLWan, z: torch.Tensor) -> torch.Tensor:
@@ -71,7 +86,7 @@ class Crops:
 
 class Decoder:
     def __init__(self, args: argparse.Namespace, seed: int) -> None:
-        self.vae, self.crops = make_vae(), Crops(args, seed)
+        self.vae, self.crops = make_fast_vae(), Crops(args, seed)
         self.module = torch.nn.ModuleDict({"post": self.vae.post_quant_conv, "decoder": self.vae.decoder})
         self.muon, self.adam = [(self.module, 0.01)], [(self.module, 1.5e-3)]
 
@@ -93,7 +108,7 @@ class Decoder:
 
 class Encoder:
     def __init__(self, args: argparse.Namespace, seed: int) -> None:
-        self.vae, self.crops = make_vae(), Crops(args, seed)
+        self.vae, self.crops = make_fast_vae(), Crops(args, seed)
         self.module = torch.nn.ModuleDict({"encoder": self.vae.encoder})
         self.muon, self.adam = [(self.module, 0.01)], [(self.module, 1.5e-3)]
 

@@ -14,6 +14,8 @@ from objects import box_of
 from transformers import T5Tokenizer
 
 THING_WEIGHT = 4.0
+WORDS = 48
+"""Tokens of the longest caption, and a few more: a fixed number, for which the transformer is compiled once."""
 FRESH = 2000
 """Batches after which a stream looks for shards painted since."""
 
@@ -77,12 +79,13 @@ class Denoiser:
         if (args.state / "text.pt").exists():
             taught = torch.load(args.state / "text.pt", weights_only=False)["average"]
             self.module.text.load_state_dict({k[5:]: w for k, w in taught.items() if k.startswith("text.")})
+        self.module.compile_blocks()
         self.muon = [(self.module.transformer, 0.01)]
         self.adam = [(self.module.transformer, 1.5e-3), (self.module.text, 2e-4)]
 
     def loss(self) -> torch.Tensor:
         x, captions, weights = self.stream.next(self.batch)
-        batch = self.tokenizer(captions, padding=True, return_tensors="pt")
+        batch = self.tokenizer(captions, padding="max_length", truncation=True, max_length=WORDS, return_tensors="pt")
         levels, noise = noise_levels(len(x)), torch.randn_like(x)
         share = levels.view(-1, 1, 1, 1, 1)
         with torch.autocast("cpu", torch.bfloat16):

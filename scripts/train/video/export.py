@@ -52,9 +52,7 @@ def build(state: Path, stages: tuple[str, ...] = ("decoder", "encoder")) -> WanP
         weights, done = averages(state, stage)
         modules[stage].load_state_dict(weights)
         print(f"{stage}: {done['step']} steps a worker in {done['seconds'] / 60:.0f} minutes")
-    for block in networks.transformer.blocks:
-        block.attn2.set_processor(block.attn1.processor)
-    return WanPipeline(tokenizer, networks.text, vae, make_schedule(), networks.transformer)
+    return WanPipeline(tokenizer, networks.text, vae, make_schedule(), networks.as_published())
 
 
 def write(pipeline: WanPipeline, folder: Path, words: Path) -> int:

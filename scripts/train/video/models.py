@@ -77,15 +77,33 @@ def make_schedule() -> UniPCMultistepScheduler:
     return UniPCMultistepScheduler(**SCHEDULE)
 
 
-class Padded(WanAttnProcessor):
-    """Attends to a text as if it were padded to the whole length, as the pipeline pads it: the one row of padding counts for all.
+class Padded:
+    """WanAttnProcessor in plain operations, which compile well and whose gradient is fast on a CPU.
 
-    `bias` [n, 1, 1, words]: what is added to the logits of a word."""
+    A text counts as if it were padded to the whole length, as the pipeline pads it, though it comes with one row of padding:
+    `bias` [n, 1, 1, words] is added to the logits of words."""
 
-    bias: torch.Tensor | None = None
+    bias: torch.Tensor
 
     def __call__(self, attn, hidden_states, encoder_hidden_states=None, attention_mask=None, rotary_emb=None):
-        return super().__call__(attn, hidden_states, encoder_hidden_states, self.bias, rotary_emb)
+        source = hidden_states if encoder_hidden_states is None else encoder_hidden_states
+        query, key = attn.norm_q(attn.to_q(hidden_states)), attn.norm_k(attn.to_k(source))
+        query, key, value = (x.unflatten(2, (attn.heads, -1)) for x in (query, key, attn.to_v(source)))
+        if rotary_emb is not None:
+            query, key = turned(query, *rotary_emb), turned(key, *rotary_emb)
+        query, key, value = (x.to(value.dtype).transpose(1, 2) for x in (query, key, value))
+        logits = ((query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)).float()
+        if encoder_hidden_states is not None:
+            logits = logits + self.bias
+        return attn.to_out[0]((logits.softmax(-1).to(value.dtype) @ value).transpose(1, 2).flatten(2))
+
+
+def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Rotates pairs of channels by the angles of their place."""
+    cos, sin = cos[..., 0::2, None], sin[..., 1::2, None]
+    pairs = x.unflatten(-1, (-1, 2))
+    a, b = pairs[..., :1], pairs[..., 1:]
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
 
 
 def padding_bias(lengths: torch.Tensor, words: int) -> torch.Tensor:
@@ -104,7 +122,17 @@ class Denoiser(torch.nn.Module):
         self.text, self.transformer = make_text(vocabulary), make_transformer()
         self.padded = Padded()
         for block in self.transformer.blocks:
-            block.attn2.set_processor(self.padded)
+            block.attn1.processor = block.attn2.processor = self.padded
+
+    def compile_blocks(self) -> None:
+        for block in self.transformer.blocks:
+            block.compile(dynamic=False)
+
+    def as_published(self) -> WanTransformer3DModel:
+        """The transformer with diffusers' own attention."""
+        for block in self.transformer.blocks:
+            block.attn1.processor = block.attn2.processor = WanAttnProcessor()
+        return self.transformer
 
     def forward(self, x: torch.Tensor, timestep: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         words = self.text(ids, mask).last_hidden_state * mask[:, :, None]
