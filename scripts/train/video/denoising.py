@@ -9,7 +9,7 @@ import torch
 from film import window_of
 from listening import caption_of
 from models import Denoiser as Networks
-from motions import FRAMES, Clip, mirrored_clip, read_clips
+from motions import FRAMES, Clip, clip_of, mirrored_clip
 from objects import box_of
 from transformers import T5Tokenizer
 
@@ -41,23 +41,23 @@ class Stream:
     def __init__(self, args: argparse.Namespace, seed: int) -> None:
         self.rng, self.space, self.folder = random.Random(seed), spaces.load(args.state), args.state / "clips"
         self.shards: dict[str, np.ndarray] = {}
-        self.clips: list[tuple[str, int, Clip]] = []
+        self.lines: list[tuple[str, int, str]] = []
         self.given = 0
 
     def look(self) -> None:
         for path in sorted(self.folder.glob("latents-???.npy")):
             if path.name not in self.shards:
                 self.shards[path.name] = np.load(path, mmap_mode="r")
-                clips = read_clips(path.with_name(path.name.replace("latents", "clips")).with_suffix(".jsonl"))
-                self.clips += [(path.name, row, clip) for row, clip in enumerate(clips)]
+                clips = path.with_name(path.name.replace("latents", "clips")).with_suffix(".jsonl")
+                self.lines += [(path.name, row, line) for row, line in enumerate(clips.read_text().splitlines())]
 
     def next(self, count: int) -> tuple[torch.Tensor, list[str], torch.Tensor]:
         if self.given % FRESH == 0:
             self.look()
         self.given += 1
         latents, captions, weights = [], [], []
-        for name, row, clip in self.rng.choices(self.clips, k=count):
-            x = self.shards[name][row].astype(np.float32)
+        for name, row, line in self.rng.choices(self.lines, k=count):
+            clip, x = clip_of(line), self.shards[name][row].astype(np.float32)
             if self.rng.random() < 0.5:
                 clip, x = mirrored_clip(clip), self.space.mirrored(x)
             latents.append(x)

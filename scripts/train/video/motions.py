@@ -6,7 +6,6 @@ Things rise, sink, drift or sail, or the camera moves, or the light changes; eve
 import json
 import random
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from scenes import SKY_KINDS, Scene, Thing, draw_scene, mirrored, pick
 
@@ -114,15 +113,12 @@ def mirrored_clip(clip: Clip) -> Clip:
 
 
 def line_of(clip: Clip) -> str:
+    """As clips.py writes it."""
     scene = {**vars(clip.scene), "things": [vars(t) for t in clip.scene.things]}
     return json.dumps({**vars(clip), "scene": scene})
 
 
-def read_clips(path: Path) -> list[Clip]:
-    """The clips of a shard, as clips.py writes them."""
-    clips = []
-    for line in path.read_text().splitlines():
-        raw = json.loads(line)
-        scene = Scene(**{**raw["scene"], "things": [Thing(**t) for t in raw["scene"]["things"]]})
-        clips.append(Clip(**{**raw, "scene": scene}))
-    return clips
+def clip_of(line: str) -> Clip:
+    raw = json.loads(line)
+    scene = Scene(**{**raw["scene"], "things": [Thing(**t) for t in raw["scene"]["things"]]})
+    return Clip(**{**raw, "scene": scene})

@@ -42,8 +42,8 @@ CAMERA = {
     "in": ["the camera zooms in", "zooming in", "a slow zoom in", "the camera moves closer", "a zoom"],
 }  # fmt: skip
 TURN = {
-    "nightfall": ["as night falls", "while night falls", "as it gets dark", "while it gets dark", "as day turns into night", "from day to night", "at nightfall"],
-    "daybreak": ["as day breaks", "while the day breaks", "as it gets light", "while it gets light", "as night turns into day", "from night to day", "at daybreak"],
+    "nightfall": ["as night falls", "while night falls", "as it gets dark", "while it gets dark", "as day turns into night", "from day to night"],
+    "daybreak": ["as day breaks", "while the day breaks", "as it gets light", "while it gets light", "as night turns into day", "from night to day"],
 }  # fmt: skip
 TURNS_OVER = {
     "nightfall": ["night falls over", "nightfall over", "day turns into night over", "darkness falls over"],
@@ -88,7 +88,7 @@ def sentence(rng: random.Random, clip: Clip) -> str:
     place, told = " ".join([land, *after]), phrases(rng, clip, False)
     if clip.turn and maybe(rng, 0.6):
         over = f"{rng.choice(TURNS_OVER[clip.turn])} {' '.join([land, *after[:-1]])}"
-        return f"{over} with {' and '.join(told)}" if told else over
+        return f"{over} with {' and '.join(phrases(rng, clip, True))}" if told else over
     if not told:
         return place
     first, thing = told[0], clip.scene.things[0]
