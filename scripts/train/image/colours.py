@@ -6,7 +6,9 @@ from pathlib import Path
 from scenes import COLOURS
 
 FIXED_COLOURS = {
-    **dict.fromkeys("mountain mountains alps peaks coast seaside city town skyline skyscrapers countryside".split(), ()),
+    **dict.fromkeys(
+        "mountain mountains alps peaks coast seaside city town skyline skyscrapers countryside".split(), ()
+    ),
     **dict.fromkeys("sea ocean lake".split(), ("blue",)),
     **dict.fromkeys("beach desert dunes sand".split(), ("yellow",)),
     **dict.fromkeys("forest woods woodland meadow hills field fields grassland".split(), ("green",)),

@@ -25,7 +25,6 @@ from model import SCHEDULE, make_unet
 DEFAULTS = {"width": 128, "height": 128, "num_inference_steps": 20, "guidance_scale": 5.0}
 
 
-
 def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline, dict]:
     saved = torch.load(state / "denoiser.pt", weights_only=False, map_location="cpu")
     text = CLIPTextModel.from_pretrained(state / "text_encoder")

@@ -51,7 +51,9 @@ def decode(vae: AutoencoderKLWan, z: torch.Tensor) -> torch.Tensor:
     x, parts = vae.post_quant_conv(z), []
     for i in range(z.shape[2]):
         vae._conv_idx = [0]
-        parts.append(vae.decoder(x[:, :, i : i + 1], feat_cache=vae._feat_map, feat_idx=vae._conv_idx, first_chunk=i == 0))
+        parts.append(
+            vae.decoder(x[:, :, i : i + 1], feat_cache=vae._feat_map, feat_idx=vae._conv_idx, first_chunk=i == 0)
+        )
     vae.clear_cache()
     return torch.cat(parts, 2)
 
@@ -94,7 +96,9 @@ class Decoder:
         x, z = self.crops.next()
         with torch.autocast("cpu", torch.bfloat16):
             y = decode(self.vae, z + NOISE * torch.randn_like(z)).float()
-        return F.l1_loss(y, x) + sum(s * F.l1_loss(a, b) for s, a, b in zip((0.7, 0.7, 0.7), differences(y), differences(x)))
+        return F.l1_loss(y, x) + sum(
+            s * F.l1_loss(a, b) for s, a, b in zip((0.7, 0.7, 0.7), differences(y), differences(x))
+        )
 
     @torch.no_grad()
     def show(self) -> list[np.ndarray]:

@@ -107,7 +107,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4, help="clips of each prompt")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--guidance", type=float)
-    parser.add_argument("--drawn", type=int, default=0, help="read so many of the painter's clips, to judge the reading")
+    parser.add_argument(
+        "--drawn", type=int, default=0, help="read so many of the painter's clips, to judge the reading"
+    )
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     if args.drawn:

@@ -63,14 +63,20 @@ def write(pipeline: WanPipeline, folder: Path, words: Path) -> int:
     write_colours(folder)
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.suffix not in (".md", ".png", ".webp"))
+    return sum(
+        path.stat().st_size
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in (".md", ".png", ".webp")
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--untrained-encoder", action="store_true", help="to look at a run whose encoder is not trained yet")
+    parser.add_argument(
+        "--untrained-encoder", action="store_true", help="to look at a run whose encoder is not trained yet"
+    )
     args = parser.parse_args()
     pipeline = build(args.state, ("decoder",) if args.untrained_encoder else ("decoder", "encoder"))
     size = write(pipeline, args.model, args.state / "tokenizer" / "words.txt")

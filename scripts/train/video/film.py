@@ -41,9 +41,7 @@ class Stage:
         self.scene, self.fine = scene, fine
         self.palette = palette_of(scene, seeded(scene, "palette"))
         self.sky = self.layer(lambda canvas: sky(canvas, seeded(scene, "sky"), scene, self.palette))
-        self.land = self.layer(
-            lambda canvas: LANDS[scene.terrain](canvas, seeded(scene, "land"), scene, self.palette)
-        )
+        self.land = self.layer(lambda canvas: LANDS[scene.terrain](canvas, seeded(scene, "land"), scene, self.palette))
         self.clouds = self.layer(lambda canvas: self.tiled(canvas, clouds, ((-1, 0), (0, 0), (1, 0))))
         tiles = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)] if scene.weather in FALL else [(0, 0)]
         self.falling = self.layer(lambda canvas: self.tiled(canvas, falling, tiles))
@@ -109,7 +107,9 @@ def window_of(camera: str, share: float) -> tuple[float, float, float]:
 def frames_of(clip: Clip) -> np.ndarray:
     """[13, 128, 128, 3] u8."""
     times = TURNS[clip.turn] or (clip.scene.time,)
-    stages = [Stage(Scene(**{**vars(clip.scene), "time": time}), 1.0 if clip.camera == STILL else 1.3) for time in times]
+    stages = [
+        Stage(Scene(**{**vars(clip.scene), "time": time}), 1.0 if clip.camera == STILL else 1.3) for time in times
+    ]
     surface = skia.Surface(SIZE, SIZE)
     canvas = surface.getCanvas()
     frames = np.empty((FRAMES, SIZE, SIZE, 3), np.uint8)

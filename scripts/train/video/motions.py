@@ -52,7 +52,9 @@ class Clip:
 def moves_of(scene: Scene, thing: Thing) -> dict[str, float]:
     """What a thing can do: a light moves with its time, and nothing crosses the sky where something else flies."""
     if thing.kind in ("sun", "moon"):
-        return LIGHT_MOVES.get(scene.time, {STILL: 1.0}) if thing.kind == "sun" or scene.time == "night" else {STILL: 1.0}
+        return (
+            LIGHT_MOVES.get(scene.time, {STILL: 1.0}) if thing.kind == "sun" or scene.time == "night" else {STILL: 1.0}
+        )
     moves = MOVES.get(thing.kind, {STILL: 1.0})
     others = [t for t in scene.things if t is not thing and t.kind in ("balloon", "kite") and thing.kind in SKY_KINDS]
     return {m: share for m, share in moves.items() if not (others and m in MIRROR)}
@@ -84,7 +86,9 @@ def draw_clip(rng: random.Random, count: int) -> Clip:
     for thing in scene.things:
         thing.scale = min(thing.scale, 1.2) if thing.kind in SKY_KINDS else thing.scale
     clip = Clip(scene, wind=rng.choice((-1, 1)))
-    kind = pick(rng, {"things": 0.78, "camera": 0.11, "turn": 0.11} if count else {"things": 0.2, "camera": 0.4, "turn": 0.4})
+    kind = pick(
+        rng, {"things": 0.78, "camera": 0.11, "turn": 0.11} if count else {"things": 0.2, "camera": 0.4, "turn": 0.4}
+    )
     if kind == "turn" and scene.weather in ("clear", "cloudy"):
         clip.turn = rng.choice(("nightfall", "daybreak"))
         clip.scene = without_lights(replace(scene, time=TURNS[clip.turn][0]))

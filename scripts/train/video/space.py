@@ -88,7 +88,9 @@ def fit(frames: np.ndarray) -> Space:
     flat = x[:, ::3].reshape(-1, x.shape[-1]).astype(np.float64)
     mean = (flat.mean(0) + flat.mean(0)[mirror]) / 2
     flat -= mean
-    rough = np.abs(flat - flat.reshape(-1, PATCH**2, 3).mean(1)[:, None].repeat(PATCH**2, 1).reshape(flat.shape)).mean(1)
+    rough = np.abs(flat - flat.reshape(-1, PATCH**2, 3).mean(1)[:, None].repeat(PATCH**2, 1).reshape(flat.shape)).mean(
+        1
+    )
     patch, even = components(flat, balanced(rough > DETAIL), mirror, CHANNELS)
     groups = np.moveaxis(groups_of(x), 2, -2).reshape(-1, STRIDE, x.shape[-1]).astype(np.float64)
     change = (groups - groups.mean(1, keepdims=True)).reshape(len(groups), -1)

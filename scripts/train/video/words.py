@@ -47,7 +47,9 @@ def main() -> None:
     tokenizer = make()
     tokenizer.save_pretrained(folder)
     (folder / "words.txt").write_text("\n".join(all_words()) + "\n")
-    assert T5Tokenizer.from_pretrained(folder)("A red balloon rises over Xy.") == tokenizer("A red balloon rises over Xy.")
+    assert T5Tokenizer.from_pretrained(folder)("A red balloon rises over Xy.") == tokenizer(
+        "A red balloon rises over Xy."
+    )
     print(f"{len(tokenizer)} tokens, {tokenizer.tokenize('A red hot-air balloon rises over the sea, quickly.')}")
 
 
