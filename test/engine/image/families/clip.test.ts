@@ -85,7 +85,7 @@ it('the memory plan of a clip counts frames', async () => {
 it('a clip that does not fit is refused before it is drawn, with the longest that does', async () => {
   const clip = { prompt: 'a wave', seed: 5 };
   const { peak: memoryBudget } = await model.plan({ ...clip, frames: 9 });
-  await using tight = await openInline(RIPPLES, nodePlatform, { model: folder, memoryBudget });
+  await using tight = await ripple.reopen({ memoryBudget });
   const refusal = await draws(tight, { ...clip, frames: 41 }).then(String, String);
   expect(refusal).toMatch(
     /: a clip of 41 frames of 32 × 32 pixels takes at least .*: lower `frames` to \d+, or .*raise `memoryBudget` to/,
