@@ -7,6 +7,7 @@ import { GENERATE_OPTIONS } from '../dist/cli/generate/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../dist/cli/options/engine-options.js';
 import { SERVER_OPTIONS } from '../dist/cli/serve/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
+import { VIDEO_FIELDS } from '../dist/server/videos/video-schema.js';
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
 import { TOKENIZER_BACKENDS } from '../dist/engine/image/components/component-files.js';
@@ -215,6 +216,7 @@ const DOCUMENTS = {
     'stricter-limits': `${stricterList(CHAT_FIELDS)}.`,
     'image-fields': fieldTable(IMAGE_FIELDS),
     'edit-fields': fieldTable(EDIT_FIELDS),
+    'video-fields': fieldTable(VIDEO_FIELDS),
   },
 };
 

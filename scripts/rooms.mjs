@@ -74,7 +74,7 @@ export const ROOMS = {
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
-    packages: ['@huggingface/tokenizers', '@noble/hashes', 'sharp', 'ioredis', ...SOUNDS],
+    packages: ['@huggingface/tokenizers', '@noble/hashes', 'h264-mp4-encoder', 'sharp', 'ioredis', ...SOUNDS],
     node: [
       /^shipped\.ts$/,
       /^disk\/(cache-folder|source-disk|tuned-file)\.ts$/,
@@ -82,6 +82,7 @@ export const ROOMS = {
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/(page-store-.*|stored-page)\.ts$/,
       /^image\/image\.ts$/,
+      /^video\/encode-(video|webm)\.ts$/,
       /^media\/(read-image|read-animation|read-container|read-video|read-sound|sound-container|container|decoders-node)\.ts$/,
     ],
     page: [/^page\//, /^opfs\//],

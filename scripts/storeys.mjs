@@ -11,6 +11,7 @@ export const FOLDERS = {
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
   'server/images': 'images: generations, edits, where they are stored',
+  'server/videos': 'videos: requests, jobs, where they are stored',
   'server/text': 'interfaces to text models as values: fields, messages, events as replies, streams',
   'server/media': 'the media that requests name: fetched safely, bounded, as bytes',
   'server/service': 'the models that are served, their names, turns and metrics; routes as values',
@@ -112,6 +113,7 @@ export const FOLDERS = {
     "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
   'files/page': 'files of a page: those that a user picked, those that the page reads itself',
   'files/image': 'PNG, JPEG, WebP and what they carry',
+  'files/video': 'videos as files: planes of colours, H.264, MP4, WebM, animations',
   'files/media': 'images, videos and sounds as models read them: formats, bounds, pixels, frames, samples',
 };
 
@@ -134,6 +136,7 @@ export const STOREYS = {
     'tokens',
     'chat',
     'completions',
+    'videos',
     'images',
     'text',
     'media',
@@ -212,6 +215,7 @@ export const STOREYS = {
     'coded',
     'gguf',
     'tensors',
+    'video',
     'media',
     'image',
     '.',

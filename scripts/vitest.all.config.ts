@@ -16,7 +16,7 @@ const { include, ...common } = parts.test ?? {};
 const WITHOUT_DEVICE = [
   ...filesIn('test/files').filter((path) => !replacesParts(path)),
   'test/{grammar,options,engine/image/schedules}/**/*.test.ts',
-  'test/server/!(images)/**/*.test.ts',
+  'test/server/!(images|videos)/**/*.test.ts',
   'test/engine/text/output/!(shipped).test.ts',
 ];
 

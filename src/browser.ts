@@ -9,6 +9,9 @@ export { type HubAccess, listModels, removeModel } from './host/page/page-storag
 export { sameProportions } from './engine/image/request/size.ts';
 export { coverImage } from './files/image/cover.ts';
 export { configOfImage } from './files/image/image-metadata.ts';
+export { VIDEO_FORMATS, videoFormatOf } from './files/video/formats.ts';
+export { configOfVideo } from './files/video/video-metadata.ts';
+export { encodeVideo } from './host/page/video.ts';
 export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/page/image.ts';
 export type * from './model-types.ts';

@@ -35,6 +35,9 @@ export {
 } from './host/node/open.ts';
 export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
+export { checkVideo, VIDEO_FORMATS, videoFormatOf } from './files/video/formats.ts';
+export { configOfVideo } from './files/video/video-metadata.ts';
+export { encodeVideo } from './host/node/video.ts';
 export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';
 export { formatOf as checkMediaFormat, mediaFormat, mediaKind } from './files/media/format.ts';
 export { configOfImage } from './files/image/image-metadata.ts';

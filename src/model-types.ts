@@ -12,6 +12,8 @@ export type { Message, MessagePart, Names } from './files/message.ts';
 export type { CachedModel, CachedRevision, RemovedModel } from './files/hub/hub-cache.ts';
 export type { Clip, MediaKind, RgbaPixels, Sound, VideoSource } from './files/media/decoded.ts';
 export type { ImageParameters } from './files/image/image-metadata.ts';
+export type { VideoFormat, VideoOptions } from './files/video/formats.ts';
+export type { EncodeVideoOptions } from './host/thread/video-thread.ts';
 export type { EncodeOptions, Frames, ImageFormat, Pixels } from './files/image/pixels.ts';
 export type { OpenEvent, Quantization } from './engine/opening/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';

@@ -278,6 +278,30 @@ def sana_outputs(model, sample, text, mask, timestep, guidance):
     return {'sample': out}
 
 
+def wan_inputs(seed, channels, frames, height, width, tokens, perFrame=False, images=0):
+    """Latents of a clip and states of a text; a time for each frame of latents, the first of which is clean; states of images."""
+
+    def make():
+        times = torch.full((frames,), 640.0)
+        times[0] = 0.0
+        states = {'images': normal(seed + 2, images, 10, 48, deviation=2)} if images else {}
+        return {
+            'latents': normal(seed, 1, channels, frames, height, width),
+            'text': normal(seed + 1, 1, tokens, 48, deviation=2),
+            'timestep': times if perFrame else torch.tensor([640.0]),
+            **states,
+        }
+
+    return make
+
+
+def wan_outputs(model, latents, text, timestep, images=None):
+    """`timestep` is that of the clip, or one for each frame of latents, whose tokens diffusers gives a time each."""
+    frames, height, width = latents.shape[2:]
+    times = timestep.repeat_interleave(height * width // 4)[None] if len(timestep) > 1 else timestep
+    return {'sample': model(latents, times, text, images, return_dict=False)[0]}
+
+
 def pixart_inputs(seed, height, width, counts, columns=48):
     """Latents of two images at two times, each with states of a text of its own length; both of one size in pixels."""
 
@@ -704,6 +728,12 @@ MODULES = {
         lambda: {'input_ids': torch.cat([torch.arange(3, 33), torch.tensor([1]), torch.zeros(7)]).long()[None]},
         lambda model, input_ids: {'last_hidden_state': model(input_ids).last_hidden_state},
     ),
+    'umt5': Case(
+        'wan/text_encoder',
+        'a bias of each layer; padding behind the words that no token sees',
+        lambda: {'input_ids': torch.cat([torch.arange(3, 29), torch.tensor([1]), torch.zeros(5)]).long()[None]},
+        lambda model, input_ids: {'last_hidden_state': model(input_ids, attention_mask=(torch.arange(32) < 27)[None]).last_hidden_state[:, :27]},
+    ),
     'sd3': Case(
         'sd3/transformer',
         'no norms of heads; 5 × 7 patches in the middle of 11 × 11 places, 13 text rows; the last block has no text behind it',
@@ -749,6 +779,16 @@ MODULES = {
     ),
     'pixart-alpha': Case(
         'pixart-alpha/transformer', 'the size of the image as an input, without biases of queries', pixart_inputs(293, 10, 4, (3, 9)), pixart_outputs
+    ),
+    'wan': Case('wan/transformer', 'three frames of 3 × 5 patches, 13 text rows; heads of 20 dimensions', wan_inputs(301, 4, 3, 6, 10, 13), wan_outputs),
+    'wan-frames': Case(
+        'wan/transformer', 'a time for each frame: the first is an image, and clean', wan_inputs(304, 4, 3, 6, 10, 13, perFrame=True), wan_outputs
+    ),
+    'wan-image': Case(
+        'wan-image/transformer',
+        'an image in further channels, and two of which tokens see states with positions beside 512 text rows',
+        wan_inputs(307, 10, 2, 4, 6, 512, images=2),
+        wan_outputs,
     ),
     'flux2': Case(
         'flux2-klein/transformer',

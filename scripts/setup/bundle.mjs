@@ -13,6 +13,7 @@ const ENTRIES = {
   index: 'src/browser.ts',
   'engine-worker': 'src/host/page/worker.ts',
   'text-worker': 'src/host/page/text-worker.ts',
+  'video-worker': 'src/host/page/video-worker.ts',
   'electron-page': 'src/host/electron/page.ts',
   'electron-worker': 'src/host/electron/worker.ts',
   'electron-text-worker': 'src/host/electron/text-worker.ts',
@@ -51,7 +52,7 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
   return build({
     ...settings,
     entryPoints: pointsOf({ ...ENTRIES, ...extra }),
-    plugins: [SHADERS, ...plugins],
+    plugins: [SHADERS, WITHOUT_NODE, ...plugins],
     splitting: true,
     format: 'esm',
     metafile: true,
@@ -76,6 +77,20 @@ const WITHOUT_ENGINE = {
 function pointsOf(entries) {
   return Object.entries(entries).map(([out, file]) => ({ in: join(root, file), out }));
 }
+
+/**
+ * The encoder of videos asks for Node's modules, and uses them where it runs in Node.
+ * @type {import('esbuild').Plugin}
+ */
+const WITHOUT_NODE = {
+  name: 'svc-without-node',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(path|fs|crypto)$/ }, ({ path, importer }) =>
+      importer.includes('h264-mp4-encoder') ? { path, namespace: 'of-node' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'of-node' }, () => ({ contents: '' }));
+  },
+};
 
 /**
  * Replaces src/gpu/browser-shaders.ts by the texts of all shaders.

@@ -172,6 +172,7 @@ export const BODIES = {
     { ...IMAGE, response_format: 'url', diffusers_kwargs: { eta: 0.5 }, guidance_rescale: 0.5, seed: [1, 2] },
   ],
   '/v1/images/edits': [{ ...IMAGE, num_inference_steps: 2, strength: 0.5 }],
+  '/v1/videos': [{ ...IMAGE, num_frames: 5, fps: 8, output_format: 'webp', extra_body: { flow_shift: 3 } }],
   '/flush_cache': [{}],
   '/abort_request': [{ rid: 'nobody' }],
   '/load_lora_adapter': [{ lora_name: 'x', lora_path: '/nowhere' }],
@@ -232,7 +233,7 @@ export function keepSmall(body, path) {
     if (typeof body.options === 'object')
       keepSmall(Object.assign(body.options, { num_predict: endingAt(body.options.num_predict) }), '');
   }
-  if (path.startsWith('/v1/images')) {
+  if (/^\/v1\/(images|videos)/.test(path)) {
     body.num_inference_steps ??= 1;
     if (body.width === undefined && body.height === undefined && !SMALL_SIZE.test(JSON.stringify(body.size)))
       body.size = '64x64';

@@ -66,6 +66,15 @@ export const IMAGE_SAMPLING = rowsWith(
         elsewhere: ['frames', 'video-frames', 'num-video-frames', 'frame-num'],
       },
     },
+    fps: {
+      kind: { type: 'number', above: 0, max: LIMITS.frameRate },
+      help: 'Frames in a second of a clip, in families that draw clips.',
+      flag: {
+        group: SAMPLING,
+        otherwise: `the model's own, or ${DEFAULTS.frameRate}`,
+        elsewhere: ['frame-rate', 'framerate', 'video-fps'],
+      },
+    },
     samples: {
       kind: { type: 'integer', min: 1, max: LIMITS.samples },
       help: 'Images of each prompt.',

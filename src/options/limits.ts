@@ -33,6 +33,8 @@ export const LIMITS = {
   samples: 1000,
   /** Frames of a clip: a minute at 16 a second. */
   frames: 961,
+  /** Frames in a second of a clip. */
+  frameRate: 240,
 } as const;
 
 export const DEFAULTS = {
@@ -45,6 +47,8 @@ export const DEFAULTS = {
   /** Steps and guidance of an image whose model states none. */
   steps: 50,
   guidance: 7.5,
+  /** Frames in a second of a clip whose model states none: most models of clips are trained for it. */
+  frameRate: 16,
   /** Pixels of an image (8192 × 8192) and of the decoded frames of a video (768 of 1920 × 1080 fit); frames and seconds of a medium. */
   imagePixels: 2 ** 26,
   videoPixels: 2 ** 31,

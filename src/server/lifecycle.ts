@@ -14,6 +14,7 @@ import { countText } from '../files/count-text.ts';
 import { badRequest } from '../files/error.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import { routesWith } from './routes.ts';
+import { openVideoStore } from './videos/video-store.ts';
 import type { RouteTable } from './service/route.ts';
 import {
   SHUTDOWN,
@@ -66,6 +67,7 @@ export async function startServer(
   added: RouteTable = {},
 ): Promise<RunningServer> {
   const service = createService(options, log);
+  await openVideoStore(service);
   const { receiveTime = DEFAULTS.receiveTime } = options;
   const server = serve(createApp(service, routesWith(added)), {
     hostname: options.host,

@@ -10,6 +10,7 @@ import { type Envelope, OLLAMA_ERRORS, OPENAI_ERRORS } from './http/errors.ts';
 import { IMAGE_ROUTES } from './images/images.ts';
 import { OLLAMA_ROUTES } from './ollama/ollama-routes.ts';
 import { RESPONSE_ROUTES } from './responses/responses.ts';
+import { VIDEO_ROUTES } from './videos/videos.ts';
 import { MODEL_ROUTES } from './service/models.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { TOKEN_ROUTES } from './tokens/tokenize.ts';
@@ -23,6 +24,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...ANTHROPIC_ROUTES,
     ...TOKEN_ROUTES,
     ...IMAGE_ROUTES,
+    ...VIDEO_ROUTES,
     ...MODEL_ROUTES,
     ...ADMIN_ROUTES,
     ...docsRoutes(() => routes),

@@ -38,6 +38,7 @@ const fakeInfo: ImageModelInfo = {
   sizeMultiple: 8,
   unreadClipLayers: 0,
   defaults: { width: 32, height: 24, steps: STEPS, guidance: 5, negativePrompt: '' },
+  frameMultiple: null,
   schedulers: ['DDIM', 'EulerDiscrete'],
   components: { unet: 'UNet2DConditionModel', vae: 'AutoencoderKL' },
   words: null,
@@ -49,7 +50,13 @@ const fakeInfo: ImageModelInfo = {
 /** The command line and the server give a seed and decoded images. */
 const complete = (request: ImageRequest): CompleteImageRequest => request as CompleteImageRequest;
 
-function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 'resolved' }> {
+/** Frames and frames in a second of a model that draws clips. */
+export type ClipDefaults = Pick<ImageModelInfo['defaults'], 'frames' | 'fps'>;
+
+function resolve(
+  request: CompleteImageRequest,
+  { frames = 1, fps }: ClipDefaults,
+): Extract<ImageEvent, { type: 'resolved' }> {
   const [command, code] = request.prompt.split(' ');
   if (command === 'refuse') throw new EngineError(code as ErrorCode, `refused with ${code}`);
   const sources = {} as Record<keyof ResolvedImageRequest, ValueSource>;
@@ -67,7 +74,8 @@ function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 're
   const values: ResolvedImageRequest = {
     width: from('width', size.width, 'model'),
     height: from('height', size.height, 'model'),
-    frames: from('frames', 1, 'contract'),
+    frames: from('frames', frames, 'contract'),
+    fps: from<number | null>('fps', fps ?? (request.frames === undefined ? null : 16), 'contract'),
     steps: from('steps', STEPS, 'model'),
     guidance: from('guidance', 7.5, 'contract'),
     guidanceRescale: from('guidanceRescale', 0, 'contract'),
@@ -96,9 +104,10 @@ function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 're
 
 async function* draw(
   request: CompleteImageRequest,
+  clips: ClipDefaults,
   signal?: AbortSignal,
 ): AsyncGenerator<ImageEvent, void, void> {
-  const event = resolve(request);
+  const event = resolve(request, clips);
   const { values } = event;
   const [command, argument = ''] = request.prompt.split(' ');
   yield event;
@@ -180,7 +189,8 @@ export interface FakeImageModel {
   closed: number;
 }
 
-export function createFakeImageModel(): FakeImageModel {
+/** `clips`: of a model that draws clips, of a number of frames that is odd. */
+export function createFakeImageModel(clips: ClipDefaults = {}): FakeImageModel {
   const fake: FakeImageModel = {
     opened: [],
     requests: [],
@@ -197,18 +207,20 @@ export function createFakeImageModel(): FakeImageModel {
       const model: ImageModel = {
         info: {
           ...fakeInfo,
+          ...(clips.frames !== undefined && { frameMultiple: 2 }),
+          defaults: { ...fakeInfo.defaults, ...clips },
           backend: options.backend === 'generic' ? 'generic' : 'svc',
           unreadClipLayers: options.model === 'xl' ? 1 : 0,
         },
         ended: new Promise(() => {}),
         asleep: false,
-        resolve: async (request) => resolve(complete(request)),
+        resolve: async (request) => resolve(complete(request), clips),
         plan: async () => fakePlan,
         warmUp: async (_, steps, { tune = false } = {}) => void fake.warmUps.push({ steps, tune }),
         async *generate(request, { signal } = {}) {
           fake.requests.push(complete(request));
           for (const done of [0, 1]) onEvent({ type: 'warmup', done, total: 1, stage: 'denoising' });
-          yield* draw(complete(request), signal);
+          yield* draw(complete(request), clips, signal);
         },
         close: async () => void (fake.closed += 1),
         [Symbol.asyncDispose]: () => model.close(),

@@ -2,7 +2,7 @@
 
 import type { CompleteImageRequest } from '../../src/engine/image/calls/image-model.ts';
 import type { ImageModel } from '../../src/index.ts';
-import { createFakeImageModel } from '../cli/fake-image-model.ts';
+import { type ClipDefaults, createFakeImageModel } from '../cli/fake-image-model.ts';
 
 export interface FakeServedImageModel extends ImageModel {
   /** All requests that it received. */
@@ -12,8 +12,8 @@ export interface FakeServedImageModel extends ImageModel {
   die(reason: Error): void;
 }
 
-export async function openFakeImageModel(): Promise<FakeServedImageModel> {
-  const { open, requests } = createFakeImageModel();
+export async function openFakeImageModel(clips?: ClipDefaults): Promise<FakeServedImageModel> {
+  const { open, requests } = createFakeImageModel(clips);
   const opened = await open({ model: 'fake-scenes' });
   let end!: (reason: Error) => void;
   const model: FakeServedImageModel = {

@@ -1,12 +1,12 @@
-// Reads a configuration file: JSON, YAML, or an image with the parameters it was drawn with. Keys are the options of a table with
+// Reads a configuration file: JSON, YAML, or an image or a video with the parameters it was drawn with. Keys are the options of a table with
 // underscores for hyphens, and values are checked like arguments. config-paths.ts resolves input paths; output paths are relative to
 // the working directory.
 
 import { parseDocument } from 'yaml';
-import { configOfImage, imageFormatOf } from '../../index.ts';
+import { configOfVideo } from '../../index.ts';
 import { isMapOption, joined, meantBy } from '../options/arguments.ts';
-import { MOST_TEXT_BYTES, readBounded } from '../process/bounded-file.ts';
-import { placed } from './config-paths.ts';
+import { MOST_IMAGE_BYTES, MOST_TEXT_BYTES, readBounded } from '../process/bounded-file.ts';
+import { isDrawn, placed } from './config-paths.ts';
 import { UsageError } from '../process/exit.ts';
 import { findMember, findOption, readValue, type OptionTable } from '../options/option.ts';
 import { textOf } from '../process/text-file.ts';
@@ -18,7 +18,8 @@ export async function readConfigFile(
   typed: ReadonlySet<string>,
 ): Promise<Record<string, unknown>> {
   const remedy = ': give a .json, .yaml or .yml file';
-  const bytes = await readBounded(path, `the configuration file ${path}`, MOST_TEXT_BYTES, remedy);
+  const most = isDrawn(path) ? MOST_IMAGE_BYTES : MOST_TEXT_BYTES;
+  const bytes = await readBounded(path, `the configuration file ${path}`, most, remedy);
   const values: Record<string, unknown> = {};
   const config = parse(path, bytes);
   const digests = digestsIn(path, config, table);
@@ -65,11 +66,11 @@ export function keyOf(name: string): string {
 
 function parse(path: string, bytes: Buffer): Record<string, unknown> {
   const ending = /\.[^./\\]+$/.exec(path)?.[0].toLowerCase() ?? '';
-  if (imageFormatOf(path) !== null) {
-    const config = configOfImage(bytes);
+  if (isDrawn(path)) {
+    const config = configOfVideo(bytes);
     if (config !== null) return config;
     throw new UsageError(
-      `${path} does not say how it was drawn: give an image that svc drew, or a .json or .yaml file`,
+      `${path} does not say how it was drawn: give an image or a video that svc drew, or a .json or .yaml file`,
     );
   }
   if (!['.json', '.yaml', '.yml'].includes(ending)) {

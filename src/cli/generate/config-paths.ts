@@ -6,8 +6,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { imageFormatOf } from '../../index.ts';
+import { imageFormatOf, videoFormatOf } from '../../index.ts';
 import { UsageError } from '../process/exit.ts';
+
+/** Whether a configuration file is an image or a video that was drawn. */
+export const isDrawn = (path: string): boolean =>
+  imageFormatOf(path) !== null || videoFormatOf(path) !== null;
 
 /** Prefix of a path whose folders are left out. */
 export const HIDDEN_FOLDERS = '…/';
@@ -79,7 +83,7 @@ function placesOf(file: string, value: string): string[] {
   if (isAbsolute(value)) return existsSync(value) ? [value] : [];
   const beside = join(dirname(file), value);
   const above = foldersAbove(resolve(file)).map((folder) => join(folder, value));
-  const places = imageFormatOf(file) === null ? [beside, value] : [value, beside, ...above];
+  const places = isDrawn(file) ? [value, beside, ...above] : [beside, value];
   return places.filter((place) => existsSync(place) && realpathSync(place) !== realpathSync(file));
 }
 

@@ -1,36 +1,12 @@
-// Draws the images of a run prompt by prompt and saves each as soon as it is finished. A prompt that fails, or an image that cannot be
-// saved, does not stop the others.
+// Draws the images or clips of a run prompt by prompt and saves each as soon as it is finished. A prompt that fails, or an image that
+// cannot be saved, does not stop the others.
 
-import { join } from 'node:path';
-import {
-  coverImage,
-  encodeImage,
-  EngineError,
-  frameOf,
-  type ImageEvent,
-  type ImageModel,
-  type ImageModelInfo,
-} from '../../index.ts';
-import type { Digests } from './generate-input.ts';
+import { EngineError, type ImageEvent } from '../../index.ts';
 import { asTyped } from './generate-names.ts';
-import type { Report } from './generate-report.ts';
-import { PREVIEW, type DrawPlan, type Sources, toImageRequests } from './generate-request.ts';
-import { imageParameters, type ResolvedEvent } from './generate-resolved.ts';
-import type { Interrupt } from '../process/interrupt.ts';
-import type { Perf } from './perf-dump.ts';
-import { saveOver } from './image-file.ts';
-import { clipNames, saveNumbered } from './image-names.ts';
-
-/** State that is shared by the parts of a run. */
-export interface Run {
-  plan: DrawPlan;
-  /** Digests of the source images of the run. */
-  digests: Digests;
-  model: ImageModel;
-  report: Report;
-  perf: Perf;
-  interrupt: Interrupt;
-}
+import { type Sources, toImageRequests } from './generate-request.ts';
+import type { ResolvedEvent } from './generate-resolved.ts';
+import type { Run, Task } from './generate-run.ts';
+import { savePreview, saveOutput } from './generate-save.ts';
 
 /** Draws the prompts one after another; returns the number that failed. */
 export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
@@ -75,13 +51,6 @@ function endsTheRun(error: unknown): boolean {
   );
 }
 
-interface Task {
-  index: number;
-  prompt: string;
-  resolved: ResolvedEvent;
-  sources: Sources;
-}
-
 /** Draws and saves the images of a prompt. Returns false if one could not be saved; that failure is already reported. */
 async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   const { report, perf } = run;
@@ -91,7 +60,8 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
     perf.event(task.index, event);
     report.event(event);
     if (event.type === 'image') {
-      await saveImage(run, task, event).catch((error: unknown) => {
+      await saveOutput(run, task, event).catch((error: unknown) => {
+        if (isCancelled(error)) throw error;
         reportFailure(run, task.index, error);
         isSaved = false;
       });
@@ -109,54 +79,4 @@ async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): 
       yield 'sample' in event ? { ...event, sample: first + event.sample } : event;
     }
   }
-}
-
-/** Saves a preview, of a clip its first frame, at the size of the final image. Returns false, after a warning, if it cannot be saved; the run continues. */
-async function savePreview(
-  { plan, report }: Run,
-  { width, height }: ResolvedEvent['values'],
-  { image, sample, step }: Extract<ImageEvent, { type: 'preview' }>,
-): Promise<boolean> {
-  const path = join(plan.given.options['output-path'], PREVIEW);
-  try {
-    const shown = await coverImage(frameOf(image, 0), width, height);
-    await saveOver(path, await encodeImage(shown, { format: 'png' }));
-    report.preview(path, sample, step);
-    return true;
-  } catch (error) {
-    report.warn(error instanceof Error ? error.message : String(error));
-    return false;
-  }
-}
-
-async function saveImage(run: Run, task: Task, event: Extract<ImageEvent, { type: 'image' }>): Promise<void> {
-  const { plan, digests, model, report, perf } = run;
-  const { options } = plan.given;
-  const { index: prompt, resolved } = task;
-  const { seed, sample, image } = event;
-  const started = performance.now();
-  const about = { info: model.info, values: resolved.values, digests };
-  const quality = options['output-quality'];
-  const pattern = (image.frames ?? 1) > 1 ? clipNames(plan.names) : plan.names;
-  const bytes = await encodeImage(image, {
-    format: pattern.format,
-    ...(quality !== undefined && { quality }),
-    parameters: imageParameters(plan, about, { prompt: task.prompt, seed }),
-  });
-  const names = nameValues(model.info, resolved, { prompt: task.prompt, seed, sample });
-  const path = await saveNumbered(options['output-path'], pattern, names, bytes);
-  perf.saved({ path, prompt, sample, seed }, performance.now() - started);
-  report.saved({ path, prompt, sample, seed, width: image.width, height: image.height });
-}
-
-function nameValues(
-  { name: model }: ImageModelInfo,
-  { values: { width, height, steps } }: ResolvedEvent,
-  image: { prompt: string; seed: number; sample: number },
-) {
-  const now = new Date();
-  const two = (value: number) => String(value).padStart(2, '0');
-  const date = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
-  const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
-  return { ...image, model, width, height, steps, date, time };
 }

@@ -66,7 +66,7 @@ const MODEL_OPTIONS = {
     kind: 'string',
     group: MODEL,
     value: 'file',
-    help: 'JSON or YAML file of these options, underscores for hyphens, or an image that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
+    help: 'JSON or YAML file of these options, underscores for hyphens, or an image or video that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
   },
   'trust-remote-code': toggle(
     MODEL,
@@ -127,7 +127,7 @@ const PERFORMANCE_OPTIONS = {
   safe: { ...ENGINE_OPTIONS.safe, group: PERFORMANCE },
 } as const satisfies OptionTable;
 
-/** Default quality of JPEG and WebP files. */
+/** Default quality of files that lose some. */
 export const USUAL_QUALITY = 75;
 
 const OUTPUT_OPTIONS = {
@@ -137,14 +137,14 @@ const OUTPUT_OPTIONS = {
     elsewhere: ['output', 'o', 'output-dir', 'outdir'],
     group: OUTPUT,
     value: 'folder',
-    help: 'Folder for the images, made where there is none.',
+    help: 'Folder for what is drawn, made where there is none.',
   },
   'output-file-name': {
     kind: 'string',
     group: OUTPUT,
     value: 'name',
-    help: 'Name of the image in it; its ending chooses PNG, JPEG or WebP. A name that is taken gets a number.',
-    otherwise: 'generated_image_<index>.png',
+    help: 'Name of the image or clip in it; its ending chooses PNG, JPEG or WebP for an image, MP4, WebM, WebP or GIF for a clip, and / a folder of its frames. A name that is taken gets a number.',
+    otherwise: 'generated_image_<index>.png, or generated_video_<index>.mp4',
   },
   'output-template': {
     kind: 'string',
@@ -160,10 +160,13 @@ const OUTPUT_OPTIONS = {
     words: { default: USUAL_QUALITY, low: 35, medium: 55, high: 90, maximum: 100 },
     group: OUTPUT,
     value: 'n|word',
-    help: 'Quality of JPEG and WebP: 1 to 100, low, medium, high or maximum.',
+    help: 'Quality of JPEG, WebP, MP4 and WebM: 1 to 100, low, medium, high or maximum.',
     otherwise: String(USUAL_QUALITY),
   },
-  preview: toggle(OUTPUT, 'Keep preview.png in the output folder at the state of the last step.'),
+  preview: toggle(
+    OUTPUT,
+    'Keep preview.png in the output folder at the state of the last step; of a clip preview.webp, which moves.',
+  ),
   'perf-dump-path': {
     kind: 'string',
     group: OUTPUT,

@@ -1,7 +1,7 @@
 // The output of `svc generate`: lines and bars on standard error for people; on standard output the path of each image, or with --json
 // one object per line. Its `type` is that of an event of the engine, with everything but pixels, or one of
 //   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}, a list of seeds whole
-//   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
+//   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}, of a video with {frames, fps}
 //   plan {budget, peak, host, stages, components, prefetch}, with --plan
 //   failed {prompt, code, message}           finished {images, failed, milliseconds}
 //   error {code, message}                    an error that ended the run, or one after its end
@@ -33,6 +33,9 @@ export interface SavedImage {
   seed: number;
   width: number;
   height: number;
+  /** Of a video. */
+  frames?: number;
+  fps?: number;
 }
 
 type Step = Extract<ImageEvent, { type: 'step' }>;
@@ -55,6 +58,8 @@ export class Report {
    * Time at which the current component began to load; components are loaded one after the other, some of them between two steps.
    */
   #loadingSince: number | null = null;
+  /** What is saved. */
+  #noun: 'image' | 'video' = 'image';
   readonly #warned = new Set<string>();
 
   constructor({ json = false, quiet = false }: { json?: boolean; quiet?: boolean }) {
@@ -124,6 +129,7 @@ export class Report {
 
   saved(image: SavedImage): void {
     this.#steps.end();
+    if (image.frames !== undefined) this.#noun = 'video';
     this.#log.success(`Saved ${image.path} (seed ${image.seed})`);
     if (this.#json) this.#emit('saved', image);
     else writeLine(image.path);
@@ -148,13 +154,13 @@ export class Report {
 
   finished(images: number, failed: number, milliseconds: number): void {
     const rest = failed > 0 ? `; ${countText(failed, 'prompt')} failed` : '';
-    this.#log.info(`Generated ${countText(images, 'image')} in ${seconds(milliseconds)}${rest}`);
+    this.#log.info(`Generated ${countText(images, this.#noun)} in ${seconds(milliseconds)}${rest}`);
     this.#emit('finished', { images, failed, milliseconds });
   }
 
   interrupted(images: number): void {
     this.#steps.end();
-    this.#log.info(`Interrupted: ${countText(images, 'image')} saved before`);
+    this.#log.info(`Interrupted: ${countText(images, this.#noun)} saved before`);
   }
 
   /** Removes the progress bar. */

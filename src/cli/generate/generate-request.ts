@@ -22,10 +22,10 @@ import { MOST_TEXT_BYTES, readBounded } from '../process/bounded-file.ts';
 import { UsageError } from '../process/exit.ts';
 import { checkAdapters, withoutSpareAdapters } from './generate-adapters.ts';
 import { missing } from './generate-example.ts';
-import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
+import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
 import { takesFiles } from './image-file.ts';
-import { type NamePattern, namePattern } from './image-names.ts';
+import { outputNames, type OutputNames } from './name-pattern.ts';
 import { textOf } from '../process/text-file.ts';
 
 export type Origin = 'command line' | 'config file';
@@ -45,7 +45,7 @@ export interface DrawPlan {
   prompts: string[];
   /** One seed per sample of a prompt, or a single one that is incremented for each sample. */
   seeds: [number, ...number[]];
-  names: NamePattern;
+  names: OutputNames;
 }
 
 /** Options that were typed take precedence over the configuration file. */
@@ -77,17 +77,12 @@ export async function makePlan(given: Given): Promise<DrawPlan> {
   checkFolders(given);
   const [first = randomInt(2 ** 32), ...others] = options.seed ?? [];
   const seeds: DrawPlan['seeds'] = [first, ...others];
-  const names = namePattern({
+  const names = outputNames({
     nameOf,
     fileName: options['output-file-name'],
     template: options['output-template'],
-    images: prompts.length * Math.max(seeds.length, options['num-samples'] ?? 1),
+    outputs: prompts.length * Math.max(seeds.length, options['num-samples'] ?? 1),
   });
-  if ((options['output-quality'] ?? USUAL_QUALITY) !== USUAL_QUALITY && names.format === 'png') {
-    throw new UsageError(
-      `${nameOf('output-quality')} is for JPEG and WebP, and these images are PNG: name them .jpg or .webp, or leave it out`,
-    );
-  }
   return { given, model, prompts, seeds, names };
 }
 
@@ -99,6 +94,7 @@ function checkTogether({ options, nameOf }: Given): void {
   };
   needs('strength', 'image-path');
   needs('mask-path', 'image-path');
+  needs('last-image-path', 'image-path');
   needs('ip-adapter-scale', 'ip-adapter-image');
   for (const name of ['control-scale', 'control-start', 'control-end'] as const) needs(name, 'control-image');
   checkInputs({ options, nameOf });
@@ -193,17 +189,19 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   }
 }
 
-/** File in the output folder that shows the image while it is drawn. */
-export const PREVIEW = 'preview.png';
+/** File in the output folder that shows the image, or the clip, while it is drawn. */
+export const PREVIEWS = { image: 'preview.png', clip: 'preview.webp' };
 
 /** Refuses folders that cannot be created or written to, before the model is opened. */
 function checkFolders({ options, nameOf }: Given): void {
   checkFolder(options['output-path'], nameOf('output-path'));
-  const preview = join(options['output-path'], PREVIEW);
-  if (options.preview && existsSync(preview) && configOfImage(readFileSync(preview)) !== null)
-    throw new UsageError(
-      `${nameOf('preview')} would replace ${preview}, which is an image that was drawn: rename it, or name another --output-path`,
-    );
+  for (const name of Object.values(PREVIEWS)) {
+    const preview = join(options['output-path'], name);
+    if (options.preview && existsSync(preview) && configOfImage(readFileSync(preview)) !== null)
+      throw new UsageError(
+        `${nameOf('preview')} would replace ${preview}, which is an image that was drawn: rename it, or name another --output-path`,
+      );
+  }
   const dump = options['perf-dump-path'];
   if (dump === undefined) return;
   checkFolder(dirname(dump), nameOf('perf-dump-path'));
@@ -250,6 +248,7 @@ export interface Sources {
   height?: number;
   image?: Pixels;
   furtherImages?: Pixels[];
+  lastImage?: Pixels;
   mask?: Pixels;
   controlImages?: Pixels[];
   ipAdapterImage?: Pixels;

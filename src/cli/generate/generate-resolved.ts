@@ -59,9 +59,9 @@ export function resolvedOptions(
   return resolved;
 }
 
-/** Whether a value means something for what is drawn: images have no number of frames. */
+/** Whether a value means something for what is drawn: images have neither a number of frames nor a rate. */
 function isStated(key: keyof ResolvedEvent['values'], values: ResolvedEvent['values']): boolean {
-  return values[key] !== null && !(key === 'frames' && values.frames === 1);
+  return values[key] !== null && !((key === 'frames' || key === 'fps') && values.frames === 1);
 }
 
 /** Resolved options as one log line. */
@@ -83,6 +83,7 @@ const KEPT = [
   'revision',
   'model-id',
   'image-path',
+  'last-image-path',
   'mask-path',
   'lora-path',
   'lora-nickname',

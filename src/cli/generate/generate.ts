@@ -1,11 +1,13 @@
-// svc generate: images from prompts, into files. Everything is checked before the model is opened.
+// svc generate: images and videos from prompts, into files. Everything is checked before the model is opened.
 
 import { randomUUID } from 'node:crypto';
 import type { CommandDef } from 'citty';
 import type { ImageModel, ImageModelOptions, OpenEvent } from '../../index.ts';
 import { createCommand } from '../options/command.ts';
 import { EXIT } from '../process/exit.ts';
-import { drawPrompts, type Run } from './generate-draw.ts';
+import { drawPrompts } from './generate-draw.ts';
+import type { Run } from './generate-run.ts';
+import { checkOutput } from './generate-save.ts';
 import { fitSources, readSources } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
@@ -32,7 +34,7 @@ export type OpenImageModel = (
 export function createGenerate(open: OpenImageModel): CommandDef {
   return createCommand({
     name: 'generate',
-    summary: 'Draw images from prompts with a diffusion model.',
+    summary: 'Draw images, or videos, from prompts with a diffusion model.',
     usage: ['--model-path <model> --prompt <text> [options]', '--config <file> [options]'],
     options: GENERATE_OPTIONS,
     notes:
@@ -94,6 +96,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   const { options } = plan.given;
   const first = plan.prompts[0] ?? '';
   const resolved = await model.resolve(toImageRequest(plan, first, sources));
+  await interrupt.orInterrupted(checkOutput(plan, resolved.values));
   const fitted = await fitSources(sources, resolved.values, options['generic-kwargs'], model.info.supports);
   if (options.plan) {
     report.plan(await interrupt.orInterrupted(model.plan(toImageRequest(plan, first, fitted))));

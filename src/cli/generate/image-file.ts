@@ -1,8 +1,9 @@
-// Writes image files atomically: each is written under a temporary name in the same folder and then linked or renamed.
+// Writes files of images and clips, and folders of frames, atomically: each is written under a temporary name in the same folder and then
+// linked or renamed.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
-import { link, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { badRequest, EngineError } from '../../files/error.ts';
 
@@ -26,6 +27,34 @@ export async function saveNew(path: string, bytes: Uint8Array): Promise<boolean>
     return claimAndRename(temporary, path);
   });
 }
+
+/** Creates the folder `path` with what `write` puts into it; returns false if the name is taken. */
+export async function saveNewFolder(
+  path: string,
+  write: (folder: string) => Promise<void>,
+): Promise<boolean> {
+  if (await isThere(path)) return false;
+  const temporary = temporaryBeside(path);
+  try {
+    await mkdir(temporary);
+    await write(temporary);
+    await rename(temporary, path);
+    return true;
+  } catch (error) {
+    // Another process took the name meanwhile: a folder with files is not replaced.
+    if (['EEXIST', 'ENOTEMPTY', 'ENOTDIR', 'EPERM'].includes(codeOf(error)) && (await isThere(path)))
+      return false;
+    throw error instanceof EngineError ? error : unwritable(path, error);
+  } finally {
+    await rm(temporary, { force: true, recursive: true });
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Creates or replaces the file `path`. A symbolic link is followed; a device or pipe is written to. */
 export async function saveOver(path: string, bytes: Uint8Array): Promise<void> {
@@ -71,24 +100,27 @@ export function takesFiles(folder: string): boolean {
   }
 }
 
-/** Removes temporary files that a killed run left in `folder`. */
+/** Removes temporary files and folders that a killed run left in `folder`. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!TEMPORARY.test(name)) continue;
     const info = await stat(join(folder, name)).catch(() => null);
     if (info !== null && Date.now() - info.mtimeMs > LEFTOVER_AGE_MS) {
-      await rm(join(folder, name), { force: true });
+      await rm(join(folder, name), { force: true, recursive: true });
     }
   }
 }
+
+/** The temporary name is short because the final name may already have the maximum length. */
+const temporaryBeside = (path: string): string =>
+  join(dirname(path), `.svc.${randomBytes(6).toString('hex')}.part`);
 
 async function withTemporary<T>(
   path: string,
   bytes: Uint8Array,
   place: (temporary: string) => Promise<T>,
 ): Promise<T> {
-  // The temporary name is short because the final name may already have the maximum length.
-  const temporary = join(dirname(path), `.svc.${randomBytes(6).toString('hex')}.part`);
+  const temporary = temporaryBeside(path);
   try {
     await writeFile(temporary, bytes, { flag: 'wx' });
     return await place(temporary);

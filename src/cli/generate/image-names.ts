@@ -1,140 +1,34 @@
-// File names of images: a pattern, the values that fill it, and the first free number.
+// Saves images and clips under names of a pattern: values fill it, and the first free number.
 
 import { readdir } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join } from 'node:path';
-import { IMAGE_FORMATS, type ImageFormat, imageFormatOf } from '../../index.ts';
-import { UsageError } from '../process/exit.ts';
-import { makeFolder, saveNew } from './image-file.ts';
-
-const DEFAULT_PATTERN = 'generated_image_{index}.png';
-const PLACEHOLDERS = [
-  'index',
-  'seed',
-  'sample',
-  'prompt',
-  'model',
-  'date',
-  'time',
-  'width',
-  'height',
-  'steps',
-] as const;
+import { basename, dirname, join } from 'node:path';
+import { makeFolder } from './image-file.ts';
+import type { NamePattern, PLACEHOLDERS } from './name-pattern.ts';
 
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** Values that fill a pattern, in addition to the index. */
 export type NameValues = Readonly<Record<Exclude<Placeholder, 'index'>, string | number>>;
 
-export interface NamePattern {
-  /** The name, with {index} as the placeholder of the number. */
-  pattern: string;
-  format: ImageFormat;
-  /** The first image is saved without the index if that name is free. */
-  plainFirst: boolean;
-}
-
-interface Wanted {
-  /** The name under which the user gave an option, for messages. */
-  nameOf: (name: string) => string;
-  fileName?: string | undefined;
-  template?: string | undefined;
-  /** Number of images of the whole run. */
-  images: number;
-}
-
-export function namePattern({ nameOf, fileName, template, images }: Wanted): NamePattern {
-  if (fileName !== undefined && template !== undefined) {
-    throw new UsageError(
-      `${nameOf('output-file-name')} and ${nameOf('output-template')} both name the images: give one`,
-    );
-  }
-  if (fileName !== undefined) return fromFileName(fileName, nameOf('output-file-name'), images);
-  if (template === undefined) return { pattern: DEFAULT_PATTERN, format: 'png', plainFirst: false };
-  const option = nameOf('output-template');
-  checkTemplate(template, option);
-  const { name, format } = withEnding(template, option);
-  const isNumbered = name.includes('{index}');
-  return { pattern: isNumbered ? name : numbered(name), format, plainFirst: !isNumbered };
-}
-
-/** Maximum length in bytes: file systems allow 255, and the number may need ten. */
-const LONGEST_NAME = 240;
-
-function fromFileName(fileName: string, option: string, images: number): NamePattern {
-  if (/[/\\]/.test(fileName) || fileName === '.' || fileName === '..') {
-    throw new UsageError(
-      `${option} is a name without folders, got "${fileName}": --output-path names the folder`,
-    );
-  }
-  const { name, format } = withEnding(fileName, option);
-  const bytes = Buffer.byteLength(name);
-  if (bytes > LONGEST_NAME)
-    throw new UsageError(`${option} has ${bytes} bytes with its ending: ${LONGEST_NAME} at most`);
-  // Braces in --output-file-name are literal.
-  const pattern = numbered(name.replaceAll('{', '{{'));
-  return { pattern, format, plainFirst: images === 1 };
-}
-
-function checkTemplate(template: string, option: string): void {
-  if (isAbsolute(template) || template.split(/[/\\]/).includes('..')) {
-    throw new UsageError(
-      `${option} stays inside the output folder, got "${template}": --output-path names the folder`,
-    );
-  }
-  const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(
-    ([, name]) => !PLACEHOLDERS.some((known) => known === name),
-  );
-  if (unknown !== undefined) {
-    const known = PLACEHOLDERS.map((name) => `{${name}}`).join(' ');
-    throw new UsageError(`${option} has no placeholder ${unknown[0]}; there are ${known}`);
-  }
-}
-
-function withEnding(name: string, option: string): { name: string; format: ImageFormat } {
-  const format = imageFormatOf(name);
-  const stem = name
-    .slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
-    .replace(/\.[a-z]+$/i, '');
-  if (stem.trim() === '') {
-    throw new UsageError(
-      `${option} "${name}" has no name before its ending: give one, as image${format === null ? '.png' : name.slice(name.lastIndexOf('.'))}`,
-    );
-  }
-  if (format !== null) return { name, format };
-  const ending = /\.([a-z]{2,5})$/i.exec(name)?.[0];
-  if (ending === undefined) return { name: `${name}.png`, format: 'png' };
-  throw new UsageError(
-    `${option} ends with ${ending}, and images are written as .${IMAGE_FORMATS.join(', .')} or .jpg`,
-  );
-}
-
-function numbered(name: string): string {
-  const dot = name.lastIndexOf('.');
-  return `${name.slice(0, dot)}_{index}${name.slice(dot)}`;
-}
-
-/** The names of clips, which are written as WebP whatever the ending for images is. */
-export function clipNames({ pattern, ...names }: NamePattern): NamePattern {
-  return { ...names, pattern: pattern.replace(/\.\w+$/, '.webp'), format: 'webp' };
-}
-
-/** Saves under the first free name after the highest number in the folder; returns the path. */
+/**
+ * Saves under the first free name after the highest number in the folder; returns the path. `save` returns false if a name is taken.
+ */
 export async function saveNumbered(
   folder: string,
-  { pattern, plainFirst }: NamePattern,
+  { pattern, plainFirst }: Omit<NamePattern<unknown>, 'format'>,
   values: NameValues,
-  bytes: Uint8Array,
+  save: (path: string) => Promise<boolean>,
 ): Promise<string> {
   if (plainFirst) {
     const plain = join(folder, fill(pattern.replace('_{index}', ''), values));
     await makeFolder(dirname(plain));
-    if (await saveNew(plain, bytes)) return plain;
+    if (await save(plain)) return plain;
   }
   const place = (index: number) => join(folder, fill(pattern, values, index));
   await makeFolder(dirname(place(0)));
   // Another process may take the name first; then the next number is tried.
   for (let index = await nextIndex(place, plainFirst ? 1 : 0); ; index += 1) {
-    if (await saveNew(place(index), bytes)) return place(index);
+    if (await save(place(index))) return place(index);
   }
 }
 

@@ -40,7 +40,7 @@ export function createServe(open: Openers): CommandDef {
     positionals: [{ name: 'model', help: 'the same as --model-path', required: false }],
     options: OPTIONS,
     notes:
-      'Language models answer /v1/chat/completions, embedding models (modules.json, or BERT) /v1/embeddings, diffusion pipelines\n(model_index.json) /v1/images.\n' +
+      'Language models answer /v1/chat/completions, embedding models (modules.json, or BERT) /v1/embeddings, diffusion pipelines\n(model_index.json) /v1/images, and /v1/videos where they draw clips.\n' +
       'Without --model-path it serves the small models that ship with the package.',
     run: (given) => serve(open, given),
   });
@@ -157,6 +157,7 @@ function toServerOptions(options: ServeOptions): ServerOptions {
     receiveTime: Math.ceil(1000 * options['receive-timeout']),
     media: toMediaRules(options),
     version: packageVersion(),
+    ...(options['output-path'] !== undefined && { outputPath: options['output-path'] }),
     ...(apiKey !== undefined && { apiKey }),
     ...(adminApiKey !== undefined && { adminApiKey }),
     ...(options['cors-origins'] && { corsOrigins: options['cors-origins'] }),

@@ -63,6 +63,13 @@ export const SERVER_OPTIONS = {
     help: 'Refuse fields nobody knows instead of listing them in x-svc-ignored.',
     otherwise: 'off',
   },
+  'output-path': {
+    kind: 'string',
+    group: 'Server',
+    value: 'folder',
+    help: 'Folder that keeps drawn videos, and what is known of them, so that a later server has them.',
+    otherwise: 'none: in memory, for an hour',
+  },
   'receive-timeout': {
     kind: 'number',
     default: DEFAULTS.receiveTime / 1000,

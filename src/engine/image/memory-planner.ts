@@ -11,7 +11,7 @@ import { layerNames } from '../weights/layers.ts';
 import { firstFitting } from '../plan/first-fitting.ts';
 import { orClose } from './components/component-files.ts';
 import type { Components } from './components/components.ts';
-import type { ImageModelOptions } from './calls/image-model.ts';
+import type { ImageModelOptions, ResolvedImageRequest } from './calls/image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlacedComponent } from './calls/memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
 import { openOnDevice, type ImageMemory, type OpenedPipeline } from './opened-pipeline.ts';
@@ -24,6 +24,7 @@ import {
   type OffloadOptions,
   type Residency,
 } from './components/residency.ts';
+import { smallerClip } from './smaller-clip.ts';
 import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
 import type { Resolved } from './stages/resolved.ts';
 
@@ -48,13 +49,15 @@ const TOKEN_STEP = 25;
 /** Most plans that are kept: sizes, lengths of prompts and settings of recent requests. */
 const MOST_PLANS = 256;
 
+type PlannedPipeline = Pick<OpenedPipeline, 'device' | 'components' | 'context'>;
+
 export class MemoryPlanner implements ImageMemory {
-  readonly #opened: Pick<OpenedPipeline, 'device' | 'components'>;
+  readonly #opened: PlannedPipeline;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
   readonly #plans = new LRUCache<string, Found>({ max: MOST_PLANS });
 
-  constructor(opened: Pick<OpenedPipeline, 'device' | 'components'>, options: MemoryPlannerOptions) {
+  constructor(opened: PlannedPipeline, options: MemoryPlannerOptions) {
     this.#opened = opened;
     this.#options = options;
     this.#search = this.#searchIn(opened.components.quantization);
@@ -63,7 +66,9 @@ export class MemoryPlanner implements ImageMemory {
   /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
   async apply(resolved: Resolved): Promise<void> {
     const { components, device } = this.#opened;
-    if (components.isSmall && this.#options.asked.size === 0) return;
+    // A long clip may take far more than weights.
+    const isClip = resolved.event.values.frames > 1;
+    if (components.isSmall && this.#options.asked.size === 0 && !isClip) return;
     const { residencies, prefetch } = await this.#planned(resolved);
     components.reside(residencies);
     device.prefetch = prefetch;
@@ -130,23 +135,39 @@ export class MemoryPlanner implements ImageMemory {
 
   async #refusal(resolved: Resolved): Promise<EngineError> {
     const { memoryBudget, host } = this.#opened.device;
-    const { width, height } = resolved.event.values;
+    const { width, height, frames } = resolved.event.values;
     const least = await this.#search.least(resolved);
     const inHost = (await this.#search.unlimited(resolved, ROLES)).host;
     const isHost = least <= memoryBudget && inHost > host.budget;
     const larger = isHost
       ? say`close other programs`
       : say`raise ${option('memoryBudget')} to ${Math.ceil(least / 2 ** 20)}MiB`;
-    const change = await this.#smallerChange(resolved);
-    const remedy = change === null ? larger : say`${change}, or ${larger}`;
+    const changes = [
+      frames > 1 ? await this.#smallerClip(resolved) : null,
+      await this.#smallerChange(resolved),
+    ].flatMap((change) => change ?? []);
+    const remedy = changes.reduceRight<Prose>((rest, change) => say`${change}, or ${rest}`, larger);
     const needs = isHost
       ? say`takes ${bytesText(inHost)} of host memory for weights, of which ${bytesText(host.budget)} are free`
       : say`takes at least ${bytesText(least)}, the memory budget is ${bytesText(memoryBudget)}`;
     return new EngineError(
       'out_of_memory',
-      say`an image of ${width} × ${height} pixels ${needs}: ${remedy}`,
+      say`${frames > 1 ? `a clip of ${frames} frames` : 'an image'} of ${width} × ${height} pixels ${needs}: ${remedy}`,
       isHost ? {} : { param: 'memoryBudget' },
     );
+  }
+
+  /** Returns the longest clip of the size that fits the budget, or else the largest of the length; null: none does. */
+  async #smallerClip(resolved: Resolved): Promise<Prose | null> {
+    const { device, context } = this.#opened;
+    const { memoryBudget } = device;
+    const fits = async (values: Partial<ResolvedImageRequest>): Promise<boolean> => {
+      const event = { ...resolved.event, values: { ...resolved.event.values, ...values } };
+      const stages = await this.#search.leastStages({ ...resolved, event });
+      const isNear = Math.max(...stages.values()) <= memoryBudget;
+      return isNear && (await this.#search.within(memoryBudget, { ...resolved, event })) !== null;
+    };
+    return smallerClip(resolved.event.values, context, fits);
   }
 
   /** Returns the first change with which the request fits the budget; null: none was found. */

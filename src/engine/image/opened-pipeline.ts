@@ -175,15 +175,16 @@ async function openedOn(
   });
   const sizeMultiple = autoencoder.factor * (runner.patch ?? family.latents.patch);
   const folder = await platform.openFolder(pipeline.path);
-  const own = await ownSettings(folder, sizeMultiple);
+  const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, steps, guidance, size } = implied.defaults;
+  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
-    width: size ?? width * autoencoder.factor,
-    height: size ?? height * autoencoder.factor,
+    width: ownWidth ?? size ?? width * autoencoder.factor,
+    height: ownHeight ?? size ?? height * autoencoder.factor,
     frames,
+    fps,
     steps,
     guidance,
     ...own.defaults,
@@ -200,6 +201,7 @@ async function openedOn(
     schedulerOf: (name) => planner.nameOf(name),
     stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
+    frameImages: runner.frameImages ?? null,
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
     takesImagePrompt: runner.takesImagePrompt ?? false,
@@ -226,7 +228,15 @@ function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  { pipeline: { family, set }, model: called, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  {
+    pipeline: { family, set },
+    model: called,
+    sizeMultiple,
+    framesPerLatent,
+    defaults,
+    backend,
+    schedulers,
+  }: ResolveContext,
   { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
@@ -241,10 +251,15 @@ function describe(
     quantization,
     backend,
     sizeMultiple,
+    frameMultiple: framesPerLatent,
     unreadClipLayers: runner.unreadClipLayers,
     defaults: {
       width: defaults.width,
       height: defaults.height,
+      ...(framesPerLatent !== null && {
+        frames: defaults.frames ?? 1,
+        fps: defaults.fps ?? DEFAULTS.frameRate,
+      }),
       steps: defaults.steps ?? DEFAULTS.steps,
       guidance: defaults.guidance ?? DEFAULTS.guidance,
       negativePrompt: defaults.negativePrompt ?? '',
@@ -253,10 +268,11 @@ function describe(
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
     supports: {
-      imageToImage: runner.fillsMasks === false,
+      imageToImage:
+        runner.fillsMasks === false && (framesPerLatent === null || runner.frameImages !== undefined),
       inpainting: set.references === undefined || set.classes.inpainting !== undefined,
       negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
-      edits: set.references?.most ?? 0,
+      edits: set.references && !set.references.isFrames ? set.references.most : 0,
     },
     memory: { budget: device.memoryBudget, weights: storedBytes },
     adapter: device.summary,

@@ -54,7 +54,7 @@ export function imageFormatOf(name: string): ImageFormat | null {
 }
 
 /** The quality that the options ask for. Throws bad_request. */
-export function qualityOf({ quality = DEFAULT_QUALITY }: EncodeOptions): number {
+export function qualityOf({ quality = DEFAULT_QUALITY }: Pick<EncodeOptions, 'quality'>): number {
   if (Number.isInteger(quality) && quality >= 1 && quality <= 100) return quality;
   throw badRequest(`quality is ${quality}: give a whole number from 1 to 100`, 'quality');
 }
@@ -67,8 +67,13 @@ export function delaysOf(
   if (frames === 1) return null;
   if (format !== 'webp')
     throw badRequest(`a clip of ${frames} frames is encoded as webp, and not as ${format}`, 'format');
+  return frameDelays(frames, frameRate, 1);
+}
+
+/** Milliseconds of each frame, as multiples of a clock's ticks. */
+export function frameDelays(frames: number, frameRate: number, tick: number): number[] {
   // Rounded ends of frames keep the rate, which rounded lengths would change.
-  const end = (frame: number): number => Math.round((1000 * frame) / frameRate);
+  const end = (frame: number): number => tick * Math.round((1000 * frame) / frameRate / tick);
   return Array.from({ length: frames }, (_, frame) => end(frame + 1) - end(frame));
 }
 

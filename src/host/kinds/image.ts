@@ -24,10 +24,12 @@ export const IMAGE: ModelKind<ImageModelOptions, ImageModel> = {
   paper: async () => (await import('../../engine/image/plan-image.ts')).openImageOnPaper,
   summary(info) {
     const { pipeline, quantization, defaults, memory, adapter } = info;
-    const { width, height, steps, guidance } = defaults;
+    const { width, height, frames = 1, fps, steps, guidance } = defaults;
+    const clip = frames > 1 ? `${frames} frames of ` : '';
+    const rate = frames > 1 ? ` at ${fps} a second` : '';
     const weights = quantization === 'none' ? 'as stored' : quantization;
     return [
-      `Model: ${pipeline}, ${parametersText(info)}, weights ${weights}, ${width} × ${height} in ${countText(steps, 'step')} at guidance ${guidance}`,
+      `Model: ${pipeline}, ${parametersText(info)}, weights ${weights}, ${clip}${width} × ${height}${rate} in ${countText(steps, 'step')} at guidance ${guidance}`,
       `Memory: a budget of ${bytesText(memory.budget)} for ${bytesText(memory.weights)} of stored weights; on ${adapter.description || adapter.device}`,
     ];
   },

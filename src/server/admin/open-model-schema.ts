@@ -93,9 +93,14 @@ export const ImageModelInfo = z.strictObject({
   ...counts('sizeMultiple', 'unreadClipLayers'),
   defaults: z.strictObject({
     ...counts('width', 'height', 'steps'),
+    frames: count.optional(),
+    fps: z.number().optional(),
     guidance: z.number(),
     negativePrompt: z.string(),
   }),
+  frameMultiple: count
+    .nullable()
+    .describe('The number of frames exceeds one by a multiple of it; null: the model draws images.'),
   schedulers: z.array(z.string()),
   components: z.record(z.string(), z.string()),
   words: count.nullable(),

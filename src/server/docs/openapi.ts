@@ -89,18 +89,24 @@ function operationOf(path: string, method: string, route: Route): ApiOperation {
     ...(access === 'open' && { security: [] }),
     ...(access === 'admin' && { security: [{ admin: [] }, {}] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(fields && { requestBody: requestBody('application/json', fields, route.required) }),
-    ...(form && { requestBody: requestBody('multipart/form-data', form, route.required) }),
+    ...((fields ?? form) && { requestBody: requestBody({ fields, form }, route.required) }),
     responses: responsesOf(route),
   };
 }
 
-function requestBody(type: string, table: FieldTable, required: readonly string[] = []) {
+function requestBody({ fields, form }: Pick<Route, 'fields' | 'form'>, required: readonly string[] = []) {
+  const content = {
+    ...(fields && { 'application/json': { schema: bodySchema(fields, required) } }),
+    ...(form && { 'multipart/form-data': { schema: bodySchema(form, required) } }),
+  };
+  return { required: required.length > 0, content };
+}
+
+function bodySchema(table: FieldTable, required: readonly string[]): JsonSchema {
   const properties = Object.fromEntries(
     Object.entries(table).map(([name, field]) => [name, fieldSchema(field)]),
   );
-  const schema = { type: 'object', properties, ...(required.length > 0 && { required: [...required] }) };
-  return { required: required.length > 0, content: { [type]: { schema } } };
+  return { type: 'object', properties, ...(required.length > 0 && { required: [...required] }) };
 }
 
 function responsesOf(route: Route): ApiOperation['responses'] {

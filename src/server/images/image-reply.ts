@@ -10,7 +10,7 @@ import {
   type ResolvedImageRequest,
 } from '../../index.ts';
 import type { Images } from './image-reply-schema.ts';
-import { type ImageBody, QUALITIES } from './image-schema.ts';
+import { type ImageBody, qualityIn } from './image-schema.ts';
 import type { ImageStore } from './image-store.ts';
 
 export interface ImageReply {
@@ -47,7 +47,7 @@ export function startImageReply(
     id: `img-${randomUUID()}`,
     created: Math.floor(Date.now() / 1000),
     format: body.output_format ?? 'png',
-    quality: Math.max(1, body.output_compression ?? wordQuality(body.output_quality)),
+    quality: qualityIn(body),
     width,
     height,
     size: `${width}x${height}`,
@@ -96,9 +96,6 @@ export async function previewOf(reply: ImageReply, image: Pixels): Promise<strin
 async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise<string> {
   return Buffer.from(await encodeImage(image, { format, quality })).toString('base64');
 }
-
-const wordQuality = (word: ImageBody['output_quality'] = 'default'): number =>
-  word === 'default' ? 100 : QUALITIES[word];
 
 /** Token counts: of the prompt, of the source image, and of the generated images, as the denoiser counts them. */
 export function usageOf({ tokens: { text, image, each } }: ImageReply, images: number): Images['usage'] {

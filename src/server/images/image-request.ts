@@ -17,8 +17,14 @@ import { withoutMissing } from '../body/fields.ts';
 import type { DecodedRequest } from './image-sources.ts';
 import { type ImageBody, MOST_IMAGES } from './image-schema.ts';
 
+/** The fields of a request that are read by name, beside those of the table of settings. */
+type AskedBody = { prompt: string } & Pick<
+  ImageBody,
+  'seed' | 'n' | 'size' | 'width' | 'height' | 'diffusers_kwargs' | 'generic_kwargs'
+>;
+
 /** The engine's requests without their images: one for all images to draw, or one for each entry of a list of seeds. */
-export function toImageRequests(body: ImageBody & { prompt: string }): [DecodedRequest, ...DecodedRequest[]] {
+export function toImageRequests(body: AskedBody): [DecodedRequest, ...DecodedRequest[]] {
   const { seed = randomInt(2 ** 32), n } = body;
   const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
   const { samples: _, ...drawn } = settingsIn(body, IMAGE_SAMPLING, 'images');
@@ -33,7 +39,7 @@ export function toImageRequests(body: ImageBody & { prompt: string }): [DecodedR
   return [first ?? { ...common, seed: 0 }, ...others];
 }
 
-function sizeAsked({ size, width, height }: ImageBody): { width?: number; height?: number } {
+function sizeAsked({ size, width, height }: AskedBody): { width?: number; height?: number } {
   const [, wide, high] = /^(\d+)x(\d+)$/.exec(size ?? '') ?? [];
   if (wide !== undefined && high !== undefined) return { width: Number(wide), height: Number(high) };
   return withoutMissing({ width, height });
@@ -65,7 +71,7 @@ export function checkCount({ samples, frames }: ResolvedImageRequest): void {
   if (frames > 1)
     throw new RequestError(
       'invalid_value',
-      `an image has one frame, and ${frames} would be drawn: give num_frames 1`,
+      `an image has one frame, and ${frames} would be drawn: give num_frames 1, or send it to POST /v1/videos`,
       {
         param: 'num_frames',
       },
@@ -76,20 +82,24 @@ export function checkCount({ samples, frames }: ResolvedImageRequest): void {
   });
 }
 
-const FIELD_NAMES = {
-  ...Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')),
-  controlImages: 'control_image',
-  ipAdapterImage: 'ip_adapter_image',
-} as Partial<Record<string, keyof ImageBody>>;
+/** Names of fields by the engine's names. */
+type ClientNames = Partial<Record<string, string>>;
+
+const SETTING_NAMES: ClientNames = Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images'));
+
+const FIELD_NAMES: ClientNames = { controlImages: 'control_image', ipAdapterImage: 'ip_adapter_image' };
 
 /** Call arguments that have a different name in diffusers than in a request. */
 const KWARGS_NAMES: Partial<Record<string, string>> = { samples: 'num_images_per_prompt' };
 
-/** Returns the engine's error with the client's names of the fields. */
-export function underFieldName(error: unknown, body: ImageBody): unknown {
+type NamedBody = Pick<AskedBody, 'size' | 'width' | 'height' | 'diffusers_kwargs' | 'generic_kwargs'>;
+
+/** Returns the engine's error with the client's names of the fields; `names`: those that are not in the table of settings. */
+export function underFieldName(error: unknown, body: NamedBody, names: ClientNames = FIELD_NAMES): unknown {
   if (!(error instanceof EngineError)) return error;
   const kwargs = body.generic_kwargs === undefined ? 'diffusers_kwargs' : 'generic_kwargs';
-  const nameOf = (field: string): string => (field === 'kwargs' ? kwargs : (FIELD_NAMES[field] ?? field));
+  const nameOf = (field: string): string =>
+    field === 'kwargs' ? kwargs : (names[field] ?? SETTING_NAMES[field] ?? field);
   const named = error.withPaths(nameOf);
   const { param } = error;
   if (param === null) return named;
@@ -107,6 +117,6 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
 export function noteText(note: Extract<ImageEvent, { type: 'note' }>): string {
   return textOf(note.parts ? { parts: note.parts } : note.message, {
     option: modelOption,
-    field: (name) => FIELD_NAMES[name],
+    field: (name) => FIELD_NAMES[name] ?? SETTING_NAMES[name],
   });
 }

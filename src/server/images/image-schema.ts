@@ -23,7 +23,18 @@ export const MOST_IMAGES = 10;
 const MOST_PREVIEWS = 3;
 
 /** Quality in per cent of JPEG and WebP files. */
-export const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
+const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
+
+/** The quality that a request asks for; `usual`: that of requests which say nothing. */
+export function qualityIn(
+  { output_compression: percent, output_quality: word = 'default' }: QualityBody,
+  usual = 100,
+): number {
+  return Math.max(1, percent ?? (word === 'default' ? usual : QUALITIES[word]));
+}
+
+type QualityBody = Pick<ImageBody, 'output_compression' | 'output_quality'>;
+
 const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
 
 const { n: _n, width, height, strength, ...others } = fieldsOf(IMAGE_SAMPLING, 'images');
@@ -31,7 +42,7 @@ const seed = z
   .int()
   .min(0)
   .max(Number.MAX_SAFE_INTEGER - MOST_IMAGES);
-const upload = z.custom<File>((value) => value instanceof File, { error: 'must be a file' });
+export const upload = z.custom<File>((value) => value instanceof File, { error: 'must be a file' });
 const size = z.string().refine((text) => /^(auto|\d{1,5}x\d{1,5})$/.test(text), {
   error: 'must be "auto" or width x height, as "1024x1024"',
 });
@@ -165,13 +176,8 @@ function refuseEditFields(value: object): void {
 }
 
 function checkTogether(body: ImageBody): void {
-  const { seed, n, partial_images: previews = 0 } = body;
-  if (Array.isArray(seed) && n !== undefined && seed.length !== n) {
-    refuseField(
-      'seed',
-      `has ${seed.length === 1 ? '1 entry' : `${seed.length} entries`}, and n is ${n}; send one for each image`,
-    );
-  }
+  checkSeeds(body);
+  const { partial_images: previews = 0 } = body;
   if (previews > 0 && !body.stream) {
     refuseField('partial_images', 'needs stream to be true; send both or neither');
   }
@@ -189,12 +195,22 @@ function checkTogether(body: ImageBody): void {
   if (body.generic_kwargs && body.diffusers_kwargs) {
     refuseField('generic_kwargs', 'is another name of diffusers_kwargs; send one of them');
   }
+  checkSides(body);
+}
+
+/** Refuses a list of seeds that is not as long as the results are many. */
+export function checkSeeds({ seed, n }: Pick<ImageBody, 'seed' | 'n'>): void {
+  if (!Array.isArray(seed) || n === undefined || seed.length === n) return;
+  const entries = seed.length === 1 ? '1 entry' : `${seed.length} entries`;
+  refuseField('seed', `has ${entries}, and n is ${n}; send one for each image`);
+}
+
+/** Refuses a width or height beside a size that says another. */
+export function checkSides(body: Pick<ImageBody, 'size' | 'width' | 'height'>): void {
+  if (body.size === undefined || body.size === 'auto') return;
   for (const [at, side] of (['width', 'height'] as const).entries()) {
-    const fromSize = body.size?.split('x')[at];
-    if (body.size === undefined || body.size === 'auto' || body[side] === undefined) continue;
-    if (Number(fromSize) !== body[side]) {
-      refuseField(side, `is ${body[side]}, and size is ${body.size}; send one of them`);
-    }
+    if (body[side] === undefined || Number(body.size.split('x')[at]) === body[side]) continue;
+    refuseField(side, `is ${body[side]}, and size is ${body.size}; send one of them`);
   }
 }
 

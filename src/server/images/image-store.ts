@@ -10,7 +10,7 @@ export type ImageStore = ReturnType<typeof createImageStore>;
 
 /** Milliseconds for which an image is kept. */
 export const IMAGE_LIFETIME = 3_600_000;
-const MOST_BYTES = 256 * 2 ** 20;
+export const MOST_BYTES = 256 * 2 ** 20;
 
 export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETIME) {
   /** Images by id, in the order of their arrival. */

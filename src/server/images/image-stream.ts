@@ -6,14 +6,15 @@ import { isUnforeseen, toErrorReply } from '../http/errors.ts';
 import { applyImageEvent, type ImageReply, previewOf, usageOf } from './image-reply.ts';
 import type { Log } from '../http/request-log.ts';
 import { createEventStream } from '../http/sse.ts';
+import type { Turn } from '../service/turns.ts';
 
 interface ImageStreamOptions {
   /** Prefix of the events' names. */
   name: 'image_generation' | 'image_edit';
   /** Limit on the previews of an image. */
   previews: number;
-  /** Requests that are drawn before this one. */
-  ahead: number;
+  /** The place of the request in the queue. */
+  turn: Turn;
   /** Milliseconds of silence after which a comment is sent. */
   keepAlive: number;
   /** The reader has gone. */
@@ -24,7 +25,7 @@ interface ImageStreamOptions {
 export function streamImages(
   reply: ImageReply,
   events: AsyncIterable<ImageEvent>,
-  { name, previews, ahead, keepAlive, onCancel, log }: ImageStreamOptions,
+  { name, previews, turn, keepAlive, onCancel, log }: ImageStreamOptions,
 ): ReadableStream<Uint8Array> {
   const stream = createEventStream({ keepAlive, onRoom: () => {}, onCancel });
   /** Number of previews sent, by image. */
@@ -61,7 +62,10 @@ export function streamImages(
     }
   };
 
-  stream.comment(ahead > 0 ? `waiting for ${ahead} before` : 'drawing');
+  const showPlace = (ahead: number): void =>
+    stream.comment(ahead > 0 ? `waiting for ${ahead} before` : 'drawing');
+  showPlace(turn.ahead);
+  turn.onMove = showPlace;
   forward()
     .catch((error: unknown) => {
       if (isUnforeseen(error)) log.error(error);

@@ -78,6 +78,26 @@ function fetched(
   );
 }
 
+/** Fetches an image that a request names; the caller releases its bytes. Throws RequestError. */
+export async function fetchImage(
+  service: Service,
+  url: string,
+  field: string,
+  signal: AbortSignal,
+): Promise<{ bytes: Uint8Array; release(): void }> {
+  const rules = rulesOf(service);
+  const budget = new ByteBudget(rules.maxMediaBytes, service.kept(noBytes));
+  const checkHead: CheckHead = (source, head) => checkFormat(head, 'image', source);
+  try {
+    const sources = [new MediaSource('image', url, field)];
+    const [bytes] = await readMedia(sources, rules, { budget, signal, checkHead });
+    return { bytes: bytes!, release: () => budget.release() };
+  } catch (error) {
+    budget.release();
+    throw error;
+  }
+}
+
 export function rulesOf({ options: { media } }: Service): MediaRules {
   return {
     maxMediaBytes: MEDIA_FETCHING.maxMediaBytes.default,

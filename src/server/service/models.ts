@@ -10,6 +10,7 @@ import {
   type TextModel,
 } from '../../index.ts';
 import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
+import { withoutMissing } from '../body/fields.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
@@ -229,6 +230,7 @@ function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: 
     size_multiple: sizeMultiple,
     schedulers,
     image_defaults: {
+      ...withoutMissing({ num_frames: defaults.frames, fps: defaults.fps }),
       width: defaults.width,
       height: defaults.height,
       num_inference_steps: defaults.steps,

@@ -31,6 +31,8 @@ export interface ServerOptions {
   strict?: boolean;
   /** How media are fetched; default: those of options/media.ts. */
   media?: SettingValues<typeof MEDIA_FETCHING>;
+  /** Folder that keeps videos beyond the server's life; left out: they are kept in memory. */
+  outputPath?: string;
   /** Requests that may wait for an image model; further ones get 429. */
   maxQueuedImages?: number;
   /** Milliseconds of silence after which a stream gets a comment. */

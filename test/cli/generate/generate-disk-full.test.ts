@@ -15,7 +15,7 @@ const full = vi.hoisted(() => ({ files: new Set<number>(), written: 0 }));
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<Disk>();
   const writeFile = async (path: string, bytes: Uint8Array, options?: { flag: string }) => {
-    if (!path.endsWith('.part') || !full.files.has(full.written++))
+    if (!path.includes('.part') || !full.files.has(full.written++))
       return real.writeFile(path, bytes, options);
     await real.writeFile(path, bytes.subarray(0, 9), options);
     throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
@@ -42,6 +42,18 @@ it('a full disk costs one image, and the others are there', async () => {
   expect(err).toMatch(/Generated 3 images in .*; 1 prompt failed/);
   // The next image takes the first free name.
   expect(await readdir(out)).toEqual([0, 1, 2].map((index) => `generated_image_${index}.png`));
+});
+
+it.each([
+  ['a file', 1, 'wave.webp', ['wave_0.webp']],
+  ['a folder of frames', 4, 'wave/', ['wave_0']],
+])('a full disk costs one clip as %s, and the other is there', async (_, file, name, expected) => {
+  full.files.add(file);
+  const out = join(await folderOf({}), 'out');
+  const clips = ['--prompt', 'a wave', '--num-frames', '3', '--num-samples', '2', '--output-file-name', name];
+  const { code, err } = await generate('--model-path', 'm', '--output-path', out, ...clips);
+  expect([code, await readdir(out)]).toEqual([1, expected]);
+  expect(err).toMatch(/Prompt 1\/1 failed: no space is left for \S+wave_1/);
 });
 
 it('a full disk costs a preview, which is noted once', async () => {

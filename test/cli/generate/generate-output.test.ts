@@ -2,10 +2,8 @@
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import sharp from 'sharp';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PerfDump } from '../../../src/cli/generate/perf-dump.ts';
-import { configOfImage } from '../../../src/index.ts';
 import { temporaryFolders } from '../../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';
 
@@ -18,14 +16,6 @@ beforeEach(async () => {
 const draw = (...args: string[]): Promise<Outcome> =>
   generate('--model-path', 'm', '--output-path', join(folder, 'out'), ...args);
 const names = async (inside = 'out') => (await readdir(join(folder, inside))).sort();
-
-it('a clip is an animated WebP of its frames, whatever the ending for images', async () => {
-  const { code } = await draw('--prompt', 'a wave', '--num-frames', '3', '--output-file-name', 'wave.png');
-  expect([code, await names()]).toEqual([0, ['wave.webp']]);
-  const bytes = await readFile(join(folder, 'out', 'wave.webp'));
-  expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({ pages: 3, width: 32, loop: 0 });
-  expect(configOfImage(bytes)).toMatchObject({ num_frames: 3 });
-});
 
 describe('output streams', () => {
   it('have the paths, and nothing else, on standard output', async () => {

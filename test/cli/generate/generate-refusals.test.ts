@@ -109,6 +109,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     [['--warmup=maybe'], '--warmup is on or off'],
     [['--prompt-path', 'p.txt'], '--prompt and --prompt-path both give prompts'],
     [['--strength', '0.5'], '--strength needs --image-path: give both, or neither'],
+    [['--last-image-path', 'x.png'], '--last-image-path needs --image-path: give both, or neither'],
     [['--mask-path', 'x.png'], '--mask-path needs --image-path: give both, or neither'],
     [['--lora-nickname', 'x'], '--lora-nickname needs --lora-path: give both, or neither'],
     [['--lora-scale', '0.5'], '--lora-scale needs --lora-path: give both, or neither'],
@@ -138,8 +139,8 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     ],
     [['--transformer-weights-path', 'none'], 'there is no none, which --transformer-weights-path names'],
     [
-      ['--output-file-name', 'x.gif'],
-      '--output-file-name ends with .gif, and images are written as .png, .jpeg, .webp or .jpg',
+      ['--output-file-name', 'x.tiff'],
+      '--output-file-name ends with .tiff, and images are written as .png, .jpeg, .webp or .jpg, clips as .mp4, .webm, .webp, .gif, or as a folder of frames with / at the end',
     ],
     [['--output-file-name', 'a/b.png'], '--output-file-name is a name without folders, got "a/b.png"'],
     [['--output-template', '../{index}'], '--output-template stays inside the output folder'],
@@ -160,7 +161,6 @@ describe('a refusal with exit code 2 before a model is opened', () => {
       ['--seed', '1,2', '--generic-kwargs', '{"num_images_per_prompt": 3}'],
       '--seed has 2 entries, and num_images_per_prompt in --generic-kwargs is 3',
     ],
-    [['--output-quality', '80'], '--output-quality is for JPEG and WebP, and these images are PNG'],
   ])('%j', (args, message) => refused([...BASE, ...args], message));
 
   it('a --revision of what lies on this machine', () =>

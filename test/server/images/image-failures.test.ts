@@ -28,7 +28,7 @@ it('a clip is refused before it is drawn', async () => {
   expect(refused.status).toBe(400);
   expect((await readReply(refused)).error).toMatchObject({
     param: 'num_frames',
-    message: 'an image has one frame, and 3 would be drawn: give num_frames 1',
+    message: 'an image has one frame, and 3 would be drawn: give num_frames 1, or send it to POST /v1/videos',
   });
   expect((await generate({ num_frames: 1 })).status).toBe(200);
 });

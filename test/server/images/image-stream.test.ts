@@ -106,6 +106,7 @@ describe('an image stream', () => {
     while (!seen.includes(': ping')) seen += (await reader.read()).value ?? '';
     expect(seen).toContain(': waiting for 1 before');
     leave.abort();
+    while (!seen.includes(': drawing')) seen += (await reader.read()).value ?? '';
     while (!seen.includes('image_generation.completed')) seen += (await reader.read()).value ?? '';
   });
 });

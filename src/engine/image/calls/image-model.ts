@@ -41,6 +41,8 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   image?: ImageInput;
   /** Further images, before `image`, of models that edit several. With a mask the model fills `image`, and sees the others. */
   furtherImages?: readonly ImageInput[];
+  /** Image with which a clip ends that starts from `image`. */
+  lastImage?: ImageInput;
   /** Inpainting: white areas are redrawn. */
   mask?: ImageInput;
   /** Image that an IP-Adapter shows to the denoiser beside the text. */
@@ -53,13 +55,14 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   kwargs?: Readonly<Record<string, unknown>>;
 }
 
-type ImageFields = 'image' | 'furtherImages' | 'mask' | 'ipAdapterImage' | 'controlImages';
+type ImageFields = 'image' | 'furtherImages' | 'lastImage' | 'mask' | 'ipAdapterImage' | 'controlImages';
 
 /** A request with a seed, and with decoded images. */
 export interface CompleteImageRequest extends Omit<ImageRequest, ImageFields> {
   seed: number;
   image?: Pixels;
   furtherImages?: readonly Pixels[];
+  lastImage?: Pixels;
   mask?: Pixels;
   ipAdapterImage?: Pixels;
   controlImages?: readonly Pixels[];
@@ -73,6 +76,8 @@ export interface ResolvedImageRequest {
   height: number;
   /** Frames of each result: 1 for images. */
   frames: number;
+  /** Frames in a second of a clip; null: the model draws images. */
+  fps: number | null;
   steps: number;
   guidance: number;
   guidanceRescale: number;
@@ -124,9 +129,20 @@ export interface ImageModelInfo {
   backend: Exclude<Backend, 'auto'>;
   /** Width and height must be multiples of this number. */
   sizeMultiple: number;
+  /** The number of frames of a clip exceeds one by a multiple of this number; null: the model draws images. */
+  frameMultiple: number | null;
   /** Layers at the end of a CLIP text encoder that the model never reads, beside those that `clipSkip` leaves out. */
   unreadClipLayers: number;
-  defaults: { width: number; height: number; steps: number; guidance: number; negativePrompt: string };
+  /** `frames` and `fps`: of models that draw clips. */
+  defaults: {
+    width: number;
+    height: number;
+    frames?: number;
+    fps?: number;
+    steps: number;
+    guidance: number;
+    negativePrompt: string;
+  };
   /** Values of `scheduler`; the first is the checkpoint's own. */
   schedulers: string[];
   /** Components of model_index.json with their classes. */

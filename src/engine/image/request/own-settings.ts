@@ -1,12 +1,12 @@
-// Files beside model_index.json of a model made for this engine: svc.json with defaults (width, height, num_inference_steps,
-// guidance_scale, negative_prompt), words.txt with every word of its training prompts, one per line, and colours.json.
+// Files beside model_index.json of a model made for this engine: svc.json with defaults (width, height, num_frames, fps,
+// num_inference_steps, guidance_scale, negative_prompt), words.txt with every word of its training prompts, one per line, and colours.json.
 
 import { badCheckpoint } from '../../../files/error.ts';
 import { readJson, readText, type Folder } from '../../../files/source.ts';
 import { ownColours, type OwnColours } from './own-colours.ts';
 import { plainText } from '../blocks/prompt.ts';
-import { guidanceProblem, sideProblem, stepsProblem } from './request-check.ts';
-import type { ModelDefaults } from '../stages/resolved.ts';
+import { fpsProblem, framesProblem, guidanceProblem, sideProblem, stepsProblem } from './request-check.ts';
+import type { ModelDefaults, ResolveContext } from '../stages/resolved.ts';
 
 export interface OwnSettings {
   defaults: Partial<ModelDefaults>;
@@ -22,14 +22,19 @@ const WORDS = 'words.txt';
 const NUMBERS = {
   width: 'width',
   height: 'height',
+  frames: 'num_frames',
+  fps: 'fps',
   steps: 'num_inference_steps',
   guidance: 'guidance_scale',
 } as const;
 const NEGATIVE = 'negative_prompt';
 const KEYS: readonly string[] = [...Object.values(NUMBERS), NEGATIVE];
 
+/** What sizes and numbers of frames of a model are multiples of. */
+type Multiples = Pick<ResolveContext, 'sizeMultiple' | 'framesPerLatent'>;
+
 /** Reads the files. Throws bad_checkpoint for an unknown key and for an invalid value. */
-export async function ownSettings(folder: Folder, sizeMultiple: number): Promise<OwnSettings> {
+export async function ownSettings(folder: Folder, takes: Multiples): Promise<OwnSettings> {
   const names = await folder.names();
   const json = names.includes(SETTINGS) ? await readJson(folder, SETTINGS) : {};
   const refuse = (key: string, problem: string): never => {
@@ -45,7 +50,7 @@ export async function ownSettings(folder: Folder, sizeMultiple: number): Promise
     if (value === undefined) continue;
     const problem =
       typeof value === 'number'
-        ? problemOf(field, value, sizeMultiple)
+        ? problemOf(field, value, takes)
         : `is ${JSON.stringify(value)}, which is not a number`;
     if (problem !== null) refuse(key, problem);
     defaults[field] = value as number;
@@ -58,9 +63,23 @@ export async function ownSettings(folder: Folder, sizeMultiple: number): Promise
   return { defaults, words: known, colours: await ownColours(folder) };
 }
 
-function problemOf(field: keyof typeof NUMBERS, value: number, sizeMultiple: number): string | null {
-  if (field === 'steps') return stepsProblem(value);
-  return field === 'guidance' ? guidanceProblem(value) : sideProblem(value, sizeMultiple);
+function problemOf(
+  field: keyof typeof NUMBERS,
+  value: number,
+  { sizeMultiple, framesPerLatent }: Multiples,
+): string | null {
+  switch (field) {
+    case 'steps':
+      return stepsProblem(value);
+    case 'guidance':
+      return guidanceProblem(value);
+    case 'frames':
+      return framesProblem(value, framesPerLatent);
+    case 'fps':
+      return fpsProblem(value, framesPerLatent !== null);
+    default:
+      return sideProblem(value, sizeMultiple);
+  }
 }
 
 /**

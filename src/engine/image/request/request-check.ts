@@ -3,7 +3,9 @@
 
 import { type Prose, field, say, subject } from '../../../files/message.ts';
 import { badRequest } from '../../../files/error.ts';
+import { checkFrameImages } from './frame-images.ts';
 import { LIMITS } from '../../../options/limits.ts';
+import type { ImageFamily } from '../blocks/family.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
@@ -19,13 +21,21 @@ export function sideProblem(value: number, multiple: number): string | null {
 }
 
 /** Describes the problem with a number of frames, of which each latent after the first stands for `perLatent`; null: none. */
-function framesProblem(value: number, perLatent: number | null): string | null {
+export function framesProblem(value: number, perLatent: number | null): string | null {
   if (perLatent === null)
     return value === 1 ? null : `is ${value}, and this model draws images, which have one: leave it out`;
   const problem = wholeProblem(value, 1, LIMITS.frames);
   if (problem !== null || (value - 1) % perLatent === 0) return problem;
   const below = value - ((value - 1) % perLatent);
   return `is ${value}, which is not a multiple of ${perLatent} and one more; the nearest are ${below} and ${below + perLatent}`;
+}
+
+/** Describes the problem with a number of frames in a second; null: none. */
+export function fpsProblem(value: number | null, isClip: boolean): string | null {
+  if (value === null) return null;
+  if (!isClip) return `is ${value}, and this model draws images, which have none: leave it out`;
+  const fits = value > 0 && value <= LIMITS.frameRate;
+  return fits ? null : `is ${value}; it is a number above 0 and at most ${LIMITS.frameRate}`;
 }
 
 function wholeProblem(value: number, least: number, most: number): string | null {
@@ -62,6 +72,7 @@ export function checkValues(
     check(key, problem);
   }
   check('frames', framesProblem(values.frames, framesPerLatent));
+  check('fps', fpsProblem(values.fps, framesPerLatent !== null));
   check('steps', stepsProblem(values.steps));
   check('samples', wholeProblem(values.samples, 1, LIMITS.samples));
   if (values.clipSkip !== 0 && mostClipSkip === 0)
@@ -84,12 +95,28 @@ export function checkValues(
     refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
 }
 
+/** Checks the image with which a clip ends; families that take one declare it. */
+function checkLastImage({ image, lastImage }: CompleteImageRequest, family: ImageFamily): void {
+  if (lastImage === undefined) return;
+  if (!family.takes.includes('lastImage'))
+    refuse('lastImage', `lastImage is not for ${family.name}: leave it out`);
+  if (!image) refuse('lastImage', 'lastImage needs the image from which the clip starts: give both');
+}
+
 /** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
 export function checkInputs(
-  { image, mask, furtherImages = [] }: CompleteImageRequest,
-  { strength }: ResolvedImageRequest,
-  { pipeline: { className, task, set }, needsMask }: ResolveContext,
+  request: CompleteImageRequest,
+  values: ResolvedImageRequest,
+  context: ResolveContext,
 ): void {
+  const { image, mask, furtherImages = [] } = request;
+  const { strength } = values;
+  const {
+    pipeline: { className, family, task, set },
+    needsMask,
+  } = context;
+  checkLastImage(request, family);
+  checkFrameImages(request, values, context);
   const sees = set.references !== undefined;
   const fills = set.classes.inpainting !== undefined;
   // Under a mask the last image is the one that is filled.

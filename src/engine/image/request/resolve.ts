@@ -89,6 +89,7 @@ function decideValues(
     width: decide('width', fitted?.width, defaults.width),
     height: decide('height', fitted?.height, defaults.height),
     frames: decide('frames', defaults.frames, 1),
+    fps: decide('fps', defaults.fps, context.framesPerLatent === null ? null : DEFAULTS.frameRate),
     steps: listed ?? decide('steps', stepsFor(strength, defaults.steps, context), DEFAULTS.steps),
     guidance: decide('guidance', defaults.guidance, DEFAULTS.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),

@@ -64,6 +64,7 @@ export class LatentSampler implements Disposable {
     await this.#runSteps(request, draw);
     const result = allocateTensor(device, 'latents', shape);
     copy(device, this.#stepper.latents, result);
+    this.#predictor.finish?.(result);
     return result;
   }
 

@@ -32,7 +32,7 @@ export interface Way {
   time: Tensor | null;
 }
 
-export type StreamBlock = (frames: FrameStream, way: Way) => FrameStream;
+export type FrameLayer = (frames: FrameStream, way: Way) => FrameStream;
 
 /** What all blocks of an encoder or a decoder share. */
 export interface Shared {
@@ -104,7 +104,7 @@ function residual(
 }
 
 /** Residual blocks of one width; a segment of the tape for each frame. */
-export function residuals(shared: Shared, name: string, channels: number, layers: number): StreamBlock {
+export function residuals(shared: Shared, name: string, channels: number, layers: number): FrameLayer {
   const blocks = Array.from({ length: layers }, (_, i) =>
     residual(shared, `${name}.resnets.${i}`, channels, channels),
   );
@@ -119,11 +119,7 @@ export function residuals(shared: Shared, name: string, channels: number, layers
 }
 
 /** Residual blocks of the encoder at one resolution, and the way to the next. */
-export function downLevel(
-  shared: Shared,
-  name: string,
-  { from, to, layers, down }: DownLevel,
-): StreamBlock[] {
+export function downLevel(shared: Shared, name: string, { from, to, layers, down }: DownLevel): FrameLayer[] {
   const own = residuals(shared, name, from, layers);
   if (down !== null && down !== 'convolved') return [own, moved(shared, name, from, to, down)];
   const conv =
@@ -149,7 +145,7 @@ function moved(
   from: number,
   to: number,
   { frames: of, side }: { frames: 1 | 2; side: 1 | 2 },
-): StreamBlock {
+): FrameLayer {
   const conv = streamConv(weights, `${name}.downsamplers.0.conv.conv`, [to / (of * side ** 2), from], {
     isCausal,
   });
@@ -170,7 +166,7 @@ function moved(
 }
 
 /** The way of the decoder to a resolution, and residual blocks there. */
-export function upLevel(shared: Shared, name: string, level: UpLevel): StreamBlock[] {
+export function upLevel(shared: Shared, name: string, level: UpLevel): FrameLayer[] {
   const { from, to, layers, doubles } = level;
   const widen = from === to ? null : residual({ ...shared, isTimed: false }, `${name}.conv_in`, from, to);
   const double = doubles ? doubled(shared, `${name}.upsamplers.0`, level) : null;
@@ -186,7 +182,7 @@ function doubled(
   { weights, isCausal }: Shared,
   name: string,
   { to, narrowing, hasShortcut }: UpLevel,
-): StreamBlock {
+): FrameLayer {
   const wide = to * narrowing;
   const conv: StreamConv = streamConv(weights, `${name}.conv.conv`, [8 * to, wide], { isCausal });
   return function* (frames) {

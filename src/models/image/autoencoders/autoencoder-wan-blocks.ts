@@ -26,7 +26,7 @@ interface Way {
   carried: CarriedFrames | null;
 }
 
-export type Block = (frames: Frames, way: Way) => Frames;
+export type ClipLayer = (frames: Frames, way: Way) => Frames;
 
 /** Where a page reads its weights, and whether it takes clips: their convolutions read the frames before a frame, too. */
 export interface Source {
@@ -63,7 +63,7 @@ export function normedConv(
 }
 
 /** x [batch, height, width, from] → [batch, height, width, to] of each frame; a segment of the tape, in place where both are equal. */
-export function residual(source: Source, name: string, from: number, to: number): Block {
+export function residual(source: Source, name: string, from: number, to: number): ClipLayer {
   const first = normedConv(source, `${name}.norm1`, `${name}.conv1`, from, to);
   const second = normedConv(source, `${name}.norm2`, `${name}.conv2`, to, to);
   const shortcut = from === to ? null : pointwise(source.weights, `${name}.conv_shortcut`, to, from);
@@ -76,7 +76,13 @@ export function residual(source: Source, name: string, from: number, to: number)
 }
 
 /** Doubles the sides of frames, and with `joins` the number of those after a clip's first. */
-export function upsample(source: Source, name: string, channels: number, to: number, joins: boolean): Block {
+export function upsample(
+  source: Source,
+  name: string,
+  channels: number,
+  to: number,
+  joins: boolean,
+): ClipLayer {
   const conv = source.weights.conv(`${name}.resample.1.weight`, to, channels, 3);
   const overTime = timeConv(source, name, [2 * channels, channels], joins);
   return (frames, { carried }) => {
@@ -94,7 +100,7 @@ export function upsample(source: Source, name: string, channels: number, to: num
 }
 
 /** Halves the sides of frames, and with `joins` the number of those after a clip's first. Frames are padded to the right and below. */
-export function downsample(source: Source, name: string, channels: number, joins: boolean): Block {
+export function downsample(source: Source, name: string, channels: number, joins: boolean): ClipLayer {
   const conv = source.weights.conv(`${name}.resample.1.weight`, channels, channels, 3, { stride: 2 });
   const overTime = timeConv(source, name, [channels, channels], joins);
   return (frames, { carried }) => {
@@ -120,7 +126,7 @@ function timeConv(
 type Shortcut = (frames: Frames, sums: Frames, carried: CarriedFrames | null) => void;
 
 /** Blocks with a shortcut from the first to the last; `overwrites`: whether the blocks overwrite what they are given. */
-export function pastBlocks(blocks: readonly Block[], add: Shortcut, overwrites: boolean): Block {
+export function pastBlocks(blocks: readonly ClipLayer[], add: Shortcut, overwrites: boolean): ClipLayer {
   return (frames, way) => {
     const before = overwrites ? frames.map(copy) : frames;
     const y = blocks.reduce((x, run) => run(x, way), frames);
@@ -157,7 +163,7 @@ export function sharedIn(channels: number, joins?: boolean): Shortcut {
   };
 }
 
-export function midBlock(source: Source, name: string, channels: number): Block {
+export function midBlock(source: Source, name: string, channels: number): ClipLayer {
   const first = residual(source, `${name}.resnets.0`, channels, channels);
   const attention = selfAttention(source.weights, `${name}.attentions.0`, channels);
   const second = residual(source, `${name}.resnets.1`, channels, channels);

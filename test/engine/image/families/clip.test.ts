@@ -1,6 +1,5 @@
-// A family of clips that only this test declares: its autoencoder is causal in time. A request passes every stage and gives three frames.
+// The family of clips that ripple.ts declares: a request passes every stage and gives three frames.
 
-import { rmSync } from 'node:fs';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import {
@@ -10,57 +9,18 @@ import {
   type ImageModel,
   type ImageRequest,
 } from '../../../../src/index.ts';
-import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
-import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
-import { integer } from '../../../../src/engine/image/calls/call-arguments.ts';
-import { openImage } from '../../../../src/engine/image/open.ts';
-import { IMAGE } from '../../../../src/host/kinds/image.ts';
-import { nodePlatform } from '../../../../src/host/node/platform.ts';
-import { openInline } from '../../../../src/host/open.ts';
-import { pebble, writePebble } from './pebble.ts';
+import { openRipple, type Ripple } from './ripple.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-const CODEC = 'AutoencoderKLQwenImage';
-
-/** Pebbles whose latents are frames: two for three frames, since each latent frame after the first stands for two. */
-const ripple: ImageFamily = {
-  ...pebble,
-  name: 'ripple',
-  modelIds: /ripple/i,
-  components: {
-    ...pebble.components,
-    codec: { kind: 'model', library: 'diffusers', classes: [CODEC] },
-  },
-  readAutoencoder: (component) => readAutoencoder(component, { isClip: true }),
-  pipelines: pebble.pipelines.map((set) => ({
-    ...set,
-    classes: { 'text-to-image': 'RipplePipeline' },
-    callArguments: (...of) => ({
-      ...set.callArguments(...of),
-      num_frames: integer(1, { request: 'frames' }),
-    }),
-  })),
-  defaults: { ...pebble.defaults, frames: 3 },
-};
-
-const { root, model: folder } = writePebble('ripple-small', {
-  pipeline: 'RipplePipeline',
-  codec: [CODEC, 'qwen-image'],
-});
-const RIPPLES: typeof IMAGE = {
-  ...IMAGE,
-  engine: async () => (platform, options, opening) => openImage(platform, options, opening, [ripple]),
-};
+let ripple: Ripple;
 let model: ImageModel;
 beforeAll(async () => {
-  model = await openInline(RIPPLES, nodePlatform, { model: folder });
+  ripple = await openRipple();
+  ({ model } = ripple);
 });
-afterAll(async () => {
-  await model.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => ripple.close());
 
 async function draw(request: Partial<ImageRequest> = {}): Promise<ImageEvent[]> {
   const events: ImageEvent[] = [];
@@ -72,7 +32,11 @@ const drawn = (events: readonly ImageEvent[]) => events.find((event) => event.ty
 
 it('a clip is drawn in three frames, which differ, through every stage', async () => {
   const events = await draw();
-  expect(events[0]).toMatchObject({ values: { frames: 3 }, sources: { frames: 'model' } });
+  expect(events[0]).toMatchObject({
+    values: { frames: 3, fps: 12 },
+    sources: { frames: 'model', fps: 'model' },
+  });
+  expect(model.info.defaults).toMatchObject({ frames: 3, fps: 12 });
   const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
   expect(stages).toEqual(['text-encoding', 'denoising', 'decoding']);
   // Two latent frames of 4 × 4 tokens.
@@ -117,3 +81,22 @@ it('the memory plan of a clip counts frames', async () => {
   for (const frames of [1, 3, 5]) peaks.push((await model.plan({ prompt: 'a wave', seed: 5, frames })).peak);
   expect(peaks[1]).toBeGreaterThan(peaks[0]!);
 });
+
+it('a clip that does not fit is refused before it is drawn, with the longest that does', async () => {
+  const clip = { prompt: 'a wave', seed: 5 };
+  const { peak: memoryBudget } = await model.plan({ ...clip, frames: 9 });
+  await using tight = await ripple.reopen({ memoryBudget });
+  const refusal = await draws(tight, { ...clip, frames: 41 }).then(String, String);
+  expect(refusal).toMatch(
+    /: a clip of 41 frames of 32 × 32 pixels takes at least .*: lower `frames` to \d+, or .*raise `memoryBudget` to/,
+  );
+  const frames = Number(/lower `frames` to (\d+)/.exec(refusal)![1]);
+  expect(frames).toBeGreaterThanOrEqual(9);
+  await expect(tight.plan({ ...clip, frames })).resolves.toBeTruthy();
+});
+
+async function draws(model: ImageModel, request: ImageRequest): Promise<number> {
+  let steps = 0;
+  for await (const { type } of model.generate(request)) if (type === 'step') steps += 1;
+  return steps;
+}

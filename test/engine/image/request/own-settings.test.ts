@@ -7,12 +7,12 @@ import { temporaryFolders } from '../../../files/folders.ts';
 
 const folderOf = temporaryFolders();
 
-const read = async (settings: object) => {
+const read = async (settings: object, framesPerLatent: number | null = null) => {
   const path = await folderOf({ 'svc.json': settings });
   return {
     path,
     settings: await openDiskFolder(path)
-      .then((folder) => ownSettings(folder, 8))
+      .then((folder) => ownSettings(folder, { sizeMultiple: 8, framesPerLatent }))
       .catch(String),
   };
 };
@@ -26,6 +26,13 @@ it('svc.json of a model holds size, steps, guidance and a negative prompt', asyn
   });
 });
 
+it('svc.json of a model that draws clips holds their length and rate', async () => {
+  const { settings } = await read({ num_frames: 13, fps: 12.5 }, 4);
+  expect(settings).toMatchObject({ defaults: { frames: 13, fps: 12.5 } });
+  const message = 'num_frames in svc.json of .* is 12, which is not a multiple of 4 and one more';
+  expect((await read({ num_frames: 12 }, 4)).settings).toMatch(new RegExp(message));
+});
+
 describe('svc.json of a model is refused by its file', () => {
   it.each<[object, string, string]>([
     [{ width: 131 }, 'width', 'is 131, which is not a multiple of 8; the nearest are 128 and 136'],
@@ -33,11 +40,13 @@ describe('svc.json of a model is refused by its file', () => {
     [{ num_inference_steps: 0.5 }, 'num_inference_steps', 'is 0.5; it is an integer from 1 to 1000'],
     [{ guidance_scale: -1 }, 'guidance_scale', 'is -1; it is a number from 0 to 1000'],
     [{ guidance_scale: '5' }, 'guidance_scale', 'is "5", which is not a number'],
+    [{ num_frames: 5 }, 'num_frames', 'is 5, and this model draws images, which have one: leave it out'],
+    [{ fps: 8 }, 'fps', 'is 8, and this model draws images, which have none: leave it out'],
     [{ negative_prompt: 3 }, 'negative_prompt', 'is 3, which is not text'],
     [
       { widht: 128 },
       '"widht"',
-      'is nothing that a model says of itself; it says width, height, num_inference_steps, guidance_scale, negative_prompt',
+      'is nothing that a model says of itself; it says width, height, num_frames, fps, num_inference_steps, guidance_scale, negative_prompt',
     ],
   ])('%j', async (said, key, problem) => {
     const { path, settings } = await read(said);

@@ -148,7 +148,7 @@ describe('clips', () => {
   });
 });
 
-describe('one frame of a clip', () => {
+describe('an autoencoder of clips decodes one frame', () => {
   describeGoldens(['vae-wan-residual-decode'], async (golden, device, run) => {
     const config = readAutoencoderWanConfig(golden.config);
     const page = await load(device, golden, (weights) => wanDecoder(config, weights));

@@ -1,7 +1,7 @@
 // The patches that CLIP's vision encoder sees of an image.
 
 import { expect, it } from 'vitest';
-import { clipPatches } from '../../../../../src/engine/image/families/stable-diffusion/unet-image-prompt.ts';
+import { clipPatches } from '../../../../src/engine/image/blocks/clip-image.ts';
 
 it('the image encoder sees the middle of an image whose shorter side is scaled', () => {
   const [width, height] = [8, 4];
