@@ -38,10 +38,7 @@ it.each([
   const clip: GivenClip = { width, height, frames: given.map((i) => (i === null ? null : images[i]!)) };
   device.arena.clear();
   const before = device.memoryUsed;
-  const found = await encodeClip(
-    { device, autoencoder, page, tiling: {}, options: { plain: false } },
-    clip,
-  );
+  const found = await encodeClip({ device, autoencoder, page, tiling: {}, options: { plain: false } }, clip);
   const shape = [1 + (given.length - 1) / 4, height / 8, width / 8, 4];
   expect(found.shape).toEqual(shape);
   const pixels = clip.frames.flatMap((one) =>
