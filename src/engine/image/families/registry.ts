@@ -91,12 +91,14 @@ export function pipelineFolders(): PipelineFolders {
   const components = FAMILIES.flatMap(({ components, pipelines }) =>
     [components, ...pipelines.map((set) => set.components ?? {})].flatMap((some) => Object.entries(some)),
   );
+  const weights = components.flatMap(([name, { kind, onlyGiven }]) =>
+    kind === 'model' && !onlyGiven ? [name] : [],
+  );
   return {
-    weights: new Set(
-      components.flatMap(([name, { kind, onlyGiven }]) => (kind === 'model' && !onlyGiven ? [name] : [])),
-    ),
+    weights: new Set(weights),
     replaceable: new Set(FAMILIES.map(({ autoencoder }) => autoencoder)),
-    unread: new Set(UNREAD_COMPONENTS.keys()),
+    // Families differ in what they read: an image encoder is read by some.
+    unread: new Set([...UNREAD_COMPONENTS.keys()].filter((name) => !weights.includes(name))),
   };
 }
 
