@@ -91,14 +91,15 @@ export function pipelineFolders(): PipelineFolders {
   const components = FAMILIES.flatMap(({ components, pipelines }) =>
     [components, ...pipelines.map((set) => set.components ?? {})].flatMap((some) => Object.entries(some)),
   );
-  const weights = components.flatMap(([name, { kind, onlyGiven }]) =>
-    kind === 'model' && !onlyGiven ? [name] : [],
-  );
   return {
-    weights: new Set(weights),
+    weights: new Set(
+      components.flatMap(([name, { kind, onlyGiven }]) => (kind === 'model' && !onlyGiven ? [name] : [])),
+    ),
     replaceable: new Set(FAMILIES.map(({ autoencoder }) => autoencoder)),
-    // Families differ in what they read: an image encoder is read by some.
-    unread: new Set([...UNREAD_COMPONENTS.keys()].filter((name) => !weights.includes(name))),
+    beside: new Map(
+      components.flatMap(([name, { beside }]) => (beside === undefined ? [] : [[name, beside]])),
+    ),
+    unread: new Set(UNREAD_COMPONENTS.keys()),
   };
 }
 

@@ -101,6 +101,7 @@ export const wanFamily: ImageFamily = {
       classes: ['CLIPVisionModel', 'CLIPVisionModelWithProjection'],
       role: 'image encoder',
       optional: true,
+      beside: 'image_processor',
     },
     transformer: TRANSFORMER,
     transformer_2: { ...TRANSFORMER, role: 'denoiser', optional: true },
