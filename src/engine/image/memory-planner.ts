@@ -31,6 +31,9 @@ import type { Resolved } from './stages/resolved.ts';
 /** The part of a search that options determine. */
 type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;
 
+/** A plan, and the images that are drawn at once. */
+type Planned = Found & { batch: number };
+
 /** A change of options: its words, and what is asked for with it. */
 interface Change {
   text: Prose;
@@ -39,6 +42,8 @@ interface Change {
 }
 
 export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
+  /** Whether an option says how many images are drawn at once. */
+  isBatchFixed: boolean;
   /** Changes with which a request may fit that does not, in the order in which they are tried. */
   changes: readonly Change[];
   openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<OpenedPipeline>;
@@ -55,7 +60,7 @@ export class MemoryPlanner implements ImageMemory {
   readonly #opened: PlannedPipeline;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
-  readonly #plans = new LRUCache<string, Found>({ max: MOST_PLANS });
+  readonly #plans = new LRUCache<string, Planned>({ max: MOST_PLANS });
 
   constructor(opened: PlannedPipeline, options: MemoryPlannerOptions) {
     this.#opened = opened;
@@ -64,14 +69,18 @@ export class MemoryPlanner implements ImageMemory {
   }
 
   /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
-  async apply(resolved: Resolved): Promise<void> {
+  async apply(resolved: Resolved): Promise<number> {
     const { components, device } = this.#opened;
+    const { batch: most = 1 } = resolved;
+    const isSmall = components.isSmall && this.#options.asked.size === 0;
     // A long clip may take far more than weights.
     const isClip = resolved.event.values.frames > 1;
-    if (components.isSmall && this.#options.asked.size === 0 && !isClip) return;
-    const { residencies, prefetch } = await this.#planned(resolved);
+    if (isSmall && !isClip && (most === 1 || this.#options.isBatchFixed)) return most;
+    const { residencies, prefetch, batch } = await this.#planned(resolved);
+    if (isSmall && !isClip) return batch;
     components.reside(residencies);
     device.prefetch = prefetch;
+    return batch;
   }
 
   /** Returns the plan of a request. Throws like `apply`. */
@@ -99,16 +108,29 @@ export class MemoryPlanner implements ImageMemory {
     };
   }
 
-  async #planned(resolved: Resolved): Promise<Found> {
+  async #planned(resolved: Resolved): Promise<Planned> {
     const key = keyOf(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
     const { device } = this.#opened;
     if (device.mayGrow) await this.#grow(resolved);
-    const found = await this.#search.within(device.memoryBudget, resolved);
-    if (!found) throw await this.#refusal(resolved);
-    this.#plans.set(key, found);
-    return found;
+    const { batch: most = 1 } = resolved;
+    const first = this.#options.isBatchFixed ? most : 1;
+    const found = await this.#search.within(device.memoryBudget, { ...resolved, batch: first });
+    if (!found) throw await this.#refusal({ ...resolved, batch: first });
+    const planned = await this.#batched(resolved, { ...found, batch: first });
+    this.#plans.set(key, planned);
+    return planned;
+  }
+
+  /** The plan with as many images at once as memory takes without weights that leave the device for them. */
+  async #batched(resolved: Resolved, single: Planned): Promise<Planned> {
+    const { memoryBudget } = this.#opened.device;
+    for (let batch = resolved.batch ?? 1; batch > single.batch; batch = Math.ceil(batch / 2)) {
+      const found = await this.#search.fits(memoryBudget, { ...resolved, batch }, single);
+      if (found) return { ...found, batch };
+    }
+    return single;
   }
 
   /** Steps of tokens of the prompts for each tokenizer, and the number of windows that they begin themselves. */
@@ -221,6 +243,7 @@ function memoryPlanner(
   return new MemoryPlanner(opened, {
     roles,
     ...asked,
+    isBatchFixed: options.batchSize !== undefined,
     changes: [
       ...leavableOptions(options).map((names) => ({
         text: leaveText(names),
@@ -277,7 +300,7 @@ function placeOf(residency: Residency): PlacedComponent['place'] {
 }
 
 /** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
-function keyOf({ event: { values }, request, call, loras = [] }: Resolved, lengths: number[]): string {
+function keyOf({ event: { values }, request, call, batch, loras = [] }: Resolved, lengths: number[]): string {
   const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
   // Images that a denoiser sees keep sizes of their own.
   const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
@@ -285,7 +308,7 @@ function keyOf({ event: { values }, request, call, loras = [] }: Resolved, lengt
   const { controlImages = [], ipAdapterScale, controlScale, controlStart, controlEnd } = request;
   const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
   const { negativePrompt: _, samples, guidance, ...others } = values;
-  const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
+  const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, batch, guidance];
   // Factors of LoRAs may stand beside weights.
   const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
   return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
