@@ -19,7 +19,7 @@ import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { openWords, underOption } from './request/open-words.ts';
-import { openWithMemoryPlan } from './memory-planner.ts';
+import { openWithMemoryPlan } from './open-planned.ts';
 import { widenedBy } from './widening.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { checkImageRequest, completeRequest } from './request/request-rules.ts';
