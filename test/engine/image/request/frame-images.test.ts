@@ -57,7 +57,7 @@ it.each([
   );
 });
 
-it('a clip of one frame has no first and last image', () => {
+it('a request for one frame gives no image of a last frame', () => {
   expect(() => check(EITHER, { image, lastImage: image }, 1)).toThrow(
     'frames is 1, and images of two frames are given: leave `lastImage` out, or draw more frames',
   );
