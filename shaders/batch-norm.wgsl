@@ -1,5 +1,7 @@
 // Channels by their means and variances: y = (x − mean) / √(variance + eps), or back, with zeros in the columns that pad a row.
 const UNDO = false;
+const DEVIATIONS = false; // whether `variance` holds deviations
+const LOGARITHMS = false; // whether x holds logarithms of variances: those of the result
 const WORKGROUP = 64u;
 
 struct Args {
@@ -21,9 +23,11 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   for (var i = id.x; i < args.all_quads; i += groups.x * WORKGROUP) {
     let quad = i % args.y_quads;
     let given = x[i / args.y_quads * args.x_quads + quad];
-    let spread = sqrt(variance[quad] + args.eps);
+    let spread = select(sqrt(variance[quad] + args.eps), variance[quad], DEVIATIONS);
     var v: vec4f;
-    if (UNDO) {
+    if (LOGARITHMS) {
+      v = given - 2.0 * log(spread);
+    } else if (UNDO) {
       v = given * spread + mean[quad];
     } else {
       v = (given - mean[quad]) / spread;

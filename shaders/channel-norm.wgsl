@@ -1,5 +1,6 @@
 // RMSNorm over the channels of each pixel, then an activation: y = x / √(mean(x²) + eps) · weight + bias. Eight lanes share a pixel, so that
 // they read consecutive quads; their partial sums are added in order.
+#import "lib/channel-weight.$WEIGHT.wgsl"
 #import "lib/channel-bias.$BIAS.wgsl"
 #import "lib/activation.wgsl"
 #import "lib/put-pixel.$PUT.wgsl"
@@ -21,7 +22,6 @@ struct Args {
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
 @group(0) @binding(2) var<uniform> args: Args;
 
 var<workgroup> partial: array<f32, PIXELS * LANES>;
@@ -51,7 +51,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let rate = inverseSqrt(max(sum, 1e-24) / f32(args.channels) + args.eps); // a length is at least 1e-12, as in torch
   let to_y = (pixel - args.y_first) * args.y_step;
   for (var i = lane; i < args.quads; i += LANES) {
-    var v = activate(biased(x[from_x + i] * rate * weight[i], i));
+    var v = activate(biased(weighted(x[from_x + i] * rate, i), i));
     if (ADD) {
       v += kept(to_y + i);
     }

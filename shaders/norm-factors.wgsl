@@ -2,6 +2,7 @@
 // deviation of the values with which it is normalized. An activation after the norm makes no magnitude larger. One workgroup an image, all alike.
 #import "lib/largest-magnitude.wgsl"
 #import "lib/half-factors.wgsl"
+#import "lib/channel-weight.$WEIGHT.wgsl"
 #import "lib/channel-bias.$BIAS.wgsl"
 
 struct Args {
@@ -9,7 +10,6 @@ struct Args {
   root: f32,
 }
 
-@group(0) @binding(0) var<storage, read> weight: array<vec4f>;
 @group(0) @binding(1) var<uniform> args: Args;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2f>; // [image]: the factor and the one that undoes it; 16 apart
 
@@ -17,7 +17,7 @@ struct Args {
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   var most = vec4f(0.0);
   for (var quad = local; quad < args.quads; quad += LANES) {
-    most = max(most, args.root * abs(weight[quad]) + abs(biased(vec4f(0.0), quad)));
+    most = max(most, args.root * abs(weighted(vec4f(1.0), quad)) + abs(biased(vec4f(0.0), quad)));
   }
   let largest = largest_of(largest_part(most), local);
   if (local < 16u) {

@@ -1,5 +1,6 @@
 // Moves pixels to channels: factor · factor pixels of x become consecutive channels of one pixel, of which each `share` are averaged.
 const ADD = false; // whether the values are added to y
+const COLUMNS_FIRST = false; // whether the pixels of a column are consecutive channels, not those of a row
 const WORKGROUP = 64u;
 
 struct Args {
@@ -7,6 +8,8 @@ struct Args {
   width: u32,    // width of y
   factor: u32,
   share: u32,
+  frame: u32,    // frame that x is, of `frames` whose pixels become channels; the others count as zeros
+  frames: u32,
   x_stride: u32, // values from one pixel to the next
   y_quads: u32,  // quads from one pixel to the next
   first: u32,    // pixels of y [first, last), counted over all images
@@ -21,11 +24,17 @@ struct Args {
 
 // A value of the unshuffled image, before averages.
 fn value_at(row: u32, column: u32, place: u32) -> f32 {
-  let inside = place % (args.factor * args.factor);
-  let source_row = row * args.factor + inside / args.factor;
-  let source_column = column * args.factor + inside % args.factor;
+  let area = args.factor * args.factor;
+  if (place / area % args.frames != args.frame) {
+    return 0.0;
+  }
+  let inside = place % area;
+  let major = inside / args.factor;
+  let minor = inside % args.factor;
+  let source_row = row * args.factor + select(major, minor, COLUMNS_FIRST);
+  let source_column = column * args.factor + select(minor, major, COLUMNS_FIRST);
   let source = source_row * args.width * args.factor + source_column - args.x_first;
-  return x[source * args.x_stride + place / (args.factor * args.factor)];
+  return x[source * args.x_stride + place / area / args.frames];
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -53,7 +53,7 @@ const MODELS = {
   'image/autoencoder-dc': /tuned dc-(shuffle-)?decode/,
   'image/autoencoder-kl': /tuned vae-(de|en)code/,
   'image/autoencoder-kl-flux2': /tuned vae-flux2-decode/,
-  'image/autoencoder-qwen-image': /tuned vae-qwen-image-decode/,
+  'image/autoencoder-wan': /tuned vae-qwen-image-decode/,
   'image/autoencoder-tiny': /tuned tiny-decode/,
   'image/chroma': /tuned chroma/,
   'image/controlnet': /tuned controlnet-sdxl/,

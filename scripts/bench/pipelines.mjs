@@ -9,11 +9,11 @@ import {
   autoencoderKLEncoder,
 } from '../../dist/models/image/autoencoders/autoencoder-kl.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoders/autoencoder-kl-config.js';
-import { readAutoencoderQwenImageConfig } from '../../dist/models/image/autoencoders/autoencoder-qwen-image-config.js';
+import { readAutoencoderWanConfig } from '../../dist/models/image/autoencoders/autoencoder-wan-config.js';
 import {
-  qwenImageDecoder,
-  qwenImageEncoder,
-} from '../../dist/models/image/autoencoders/autoencoder-qwen-image.js';
+  wanDecoder,
+  wanEncoder,
+} from '../../dist/models/image/autoencoders/autoencoder-wan.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';
 import { flux } from '../../dist/models/image/flux.js';
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
@@ -168,8 +168,8 @@ const PAGES = {
   ],
   QwenImageTransformer2DModel: (config, weights) => qwenImage(readQwenImageConfig(config), weights),
   AutoencoderKLQwenImage(json, weights) {
-    const config = readAutoencoderQwenImageConfig(json);
-    return [qwenImageEncoder(config, weights), qwenImageDecoder(config, weights)];
+    const config = readAutoencoderWanConfig(json);
+    return [wanEncoder(config, weights), wanDecoder(config, weights)];
   },
   AutoencoderKL(json, weights) {
     const config = readAutoencoderKLConfig(json);

@@ -278,6 +278,30 @@ def sana_outputs(model, sample, text, mask, timestep, guidance):
     return {'sample': out}
 
 
+def wan_inputs(seed, channels, frames, height, width, tokens, perFrame=False, images=0):
+    """Latents of a clip and states of a text; a time for each frame of latents, the first of which is clean; states of images."""
+
+    def make():
+        times = torch.full((frames,), 640.0)
+        times[0] = 0.0
+        states = {'images': normal(seed + 2, images, 10, 48, deviation=2)} if images else {}
+        return {
+            'latents': normal(seed, 1, channels, frames, height, width),
+            'text': normal(seed + 1, 1, tokens, 48, deviation=2),
+            'timestep': times if perFrame else torch.tensor([640.0]),
+            **states,
+        }
+
+    return make
+
+
+def wan_outputs(model, latents, text, timestep, images=None):
+    """`timestep` is that of the clip, or one for each frame of latents, whose tokens diffusers gives a time each."""
+    frames, height, width = latents.shape[2:]
+    times = timestep.repeat_interleave(height * width // 4)[None] if len(timestep) > 1 else timestep
+    return {'sample': model(latents, times, text, images, return_dict=False)[0]}
+
+
 def pixart_inputs(seed, height, width, counts, columns=48):
     """Latents of two images at two times, each with states of a text of its own length; both of one size in pixels."""
 
@@ -364,6 +388,22 @@ def decode_clip(model, latents):
 
 def encode_clip(model, sample):
     return {'moments': model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist.parameters[0].transpose(0, 1)}
+
+
+def ltx_decode(model, latents, noise=None, time=None, share=None):
+    """From the denoiser's latents, as the pipelines take them back."""
+    z = latents.transpose(0, 1).unsqueeze(0) * model.latents_std.view(1, -1, 1, 1, 1) + model.latents_mean.view(1, -1, 1, 1, 1)
+    if noise is not None:
+        z = (1 - share) * z + share * noise.transpose(0, 1).unsqueeze(0)
+    return {'sample': model.decode(z, time).sample[0].transpose(0, 1)}
+
+
+def ltx_encode(model, sample):
+    """Means and logarithms of variances of the denoiser's latents."""
+    distribution = model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist
+    mean, spread = model.latents_mean.view(1, -1, 1, 1, 1), model.latents_std.view(1, -1, 1, 1, 1)
+    moments = torch.cat([(distribution.mean - mean) / spread, distribution.logvar - 2 * spread.log()], 1)
+    return {'moments': moments[0].transpose(0, 1)}
 
 
 def chat_ids(number):
@@ -610,17 +650,53 @@ MODULES = {
         lambda: {'sample': normal(171, 2, 3, 28, 36, deviation=0.4)},
         encode_frame,
     ),
-    'vae-qwen-image-decode-clip': Case(
-        'qwen-image/vae',
-        'causal 3-D convolutions over three latent frames, which become five: all but the first are doubled once',
-        lambda: {'latents': normal(172, 3, 4, 3, 4)},
+    'vae-wan-decode': Case(
+        'autoencoder-wan',
+        'causal 3-D convolutions over three latent frames, which become nine: all but the first are doubled twice',
+        lambda: {'latents': normal(332, 3, 4, 3, 2)},
         decode_clip,
     ),
-    'vae-qwen-image-encode-clip': Case(
-        'qwen-image/vae',
-        'causal 3-D convolutions over five frames, which become three; moments before scaling',
-        lambda: {'sample': normal(173, 5, 3, 12, 16).tanh()},
+    'vae-wan-encode': Case(
+        'autoencoder-wan',
+        'causal 3-D convolutions over nine frames, which become three; moments before scaling',
+        lambda: {'sample': normal(333, 9, 3, 24, 16, deviation=0.4)},
         encode_clip,
+    ),
+    'vae-wan-residual-decode': Case(
+        'autoencoder-wan-residual',
+        'shortcuts past the blocks of a resolution, a decoder of other widths than the encoder, patches of pixels; nine frames of three',
+        lambda: {'latents': normal(334, 3, 6, 3, 2)},
+        decode_clip,
+    ),
+    'vae-wan-residual-encode': Case(
+        'autoencoder-wan-residual',
+        'shortcuts past the blocks of a resolution, the first of nine frames beside none; moments before scaling',
+        lambda: {'sample': normal(335, 9, 3, 48, 32, deviation=0.4)},
+        encode_clip,
+    ),
+    'vae-ltx-decode': Case(
+        'autoencoder-ltx',
+        'convolutions that see a frame to both sides; nine frames of three, a convolution and a norm as shortcut, one resolution that doubles nothing',
+        lambda: {'latents': normal(342, 3, 6, 3, 2)},
+        ltx_decode,
+    ),
+    'vae-ltx-encode': Case(
+        'autoencoder-ltx',
+        'causal convolutions with strides over nine frames; all channels share a variance; as the denoiser takes them',
+        lambda: {'sample': normal(343, 9, 3, 48, 32, deviation=0.4)},
+        ltx_encode,
+    ),
+    'vae-ltx-timed-decode': Case(
+        'autoencoder-ltx-timed',
+        'a time step that modulates norms, noise that is left, shortcuts past doublings whose channels are repeated in turn',
+        lambda: {'latents': normal(344, 3, 6, 3, 2), 'noise': normal(345, 3, 6, 3, 2), 'time': torch.tensor([0.05]), 'share': torch.tensor([0.25])},
+        ltx_decode,
+    ),
+    'vae-ltx-timed-encode': Case(
+        'autoencoder-ltx-timed',
+        'frames and pixels that become channels, of space, of time and of both',
+        lambda: {'sample': normal(346, 9, 3, 48, 32, deviation=0.4)},
+        ltx_encode,
     ),
     'flux': Case(
         'flux/transformer',
@@ -651,6 +727,12 @@ MODULES = {
         'heads of 12 dimensions whose width is not that of the states; 12 classes of distances up to 20, more tokens than that; padding takes part',
         lambda: {'input_ids': torch.cat([torch.arange(3, 33), torch.tensor([1]), torch.zeros(7)]).long()[None]},
         lambda model, input_ids: {'last_hidden_state': model(input_ids).last_hidden_state},
+    ),
+    'umt5': Case(
+        'wan/text_encoder',
+        'a bias of each layer; padding behind the words that no token sees',
+        lambda: {'input_ids': torch.cat([torch.arange(3, 29), torch.tensor([1]), torch.zeros(5)]).long()[None]},
+        lambda model, input_ids: {'last_hidden_state': model(input_ids, attention_mask=(torch.arange(32) < 27)[None]).last_hidden_state[:, :27]},
     ),
     'sd3': Case(
         'sd3/transformer',
@@ -697,6 +779,16 @@ MODULES = {
     ),
     'pixart-alpha': Case(
         'pixart-alpha/transformer', 'the size of the image as an input, without biases of queries', pixart_inputs(293, 10, 4, (3, 9)), pixart_outputs
+    ),
+    'wan': Case('wan/transformer', 'three frames of 3 × 5 patches, 13 text rows; heads of 20 dimensions', wan_inputs(301, 4, 3, 6, 10, 13), wan_outputs),
+    'wan-frames': Case(
+        'wan/transformer', 'a time for each frame: the first is an image, and clean', wan_inputs(304, 4, 3, 6, 10, 13, perFrame=True), wan_outputs
+    ),
+    'wan-image': Case(
+        'wan-image/transformer',
+        'an image in further channels, and two of which tokens see states with positions beside 512 text rows',
+        wan_inputs(307, 10, 2, 4, 6, 512, images=2),
+        wan_outputs,
     ),
     'flux2': Case(
         'flux2-klein/transformer',

@@ -14,7 +14,7 @@ import diffusers
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import CLIPTextModel, CLIPTextModelWithProjection, PreTrainedModel
+from transformers import CLIPTextModel, CLIPTextModelWithProjection, CLIPVisionModel, PreTrainedModel
 
 from image_configs import CHECKPOINTS, VOCABULARY
 from image_tokenizer import write_gemma_tokenizer, write_mistral_tokenizer, write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
@@ -40,6 +40,8 @@ def draw(model, seed, gains=None):
     for full, table in model.named_buffers():
         if full.endswith('pos_embed') and full in model.state_dict():
             table.copy_(draws(full, table.shape, 0.75))  # a stored table rules, whatever its formula gives
+        if full in ('latents_mean', 'latents_std'):
+            table.copy_(draws(full, table.shape, 0.3, float(full == 'latents_std')))
     model.eval()
     return draws
 
@@ -54,7 +56,9 @@ def spread(path, module, name, weight, gains):
         gain = (1.5 if path.endswith(SHARP) else 1.0) * gains.get(path, 1.0)
         frames = weight.shape[2] if isinstance(module, nn.Conv3d) and module.kernel_size[1] < 4 else 1  # one sees an image
         return gain / (weight[0].numel() / frames) ** 0.5, 0.0
-    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'scale_shift_table')), f'{path}.{name}'
+    if name == 'timestep_scale_multiplier':
+        return 0.0, 1000.0  # as in all published checkpoints
+    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'scale_shift_table', 'pos_embed', 'class_embedding')), f'{path}.{name}'
     return 0.6, 0.0
 
 
@@ -87,6 +91,8 @@ def save_transformers(folder, model, part):
     if part.published and isinstance(model, CLIPTextModel | CLIPTextModelWithProjection):
         state = {name if name.startswith('text_') else f'text_model.{name}': tensor for name, tensor in state.items()}
         state['text_model.embeddings.position_ids'] = torch.arange(77)[None]  # older releases kept them in the file
+    if part.published and isinstance(model, CLIPVisionModel):
+        state = {f'vision_model.{name.removeprefix("vision_model.")}': tensor for name, tensor in state.items()}
     if part.config.get('tie_word_embeddings'):
         state.pop('lm_head.weight', None)
     save_file(state, folder / 'model.safetensors', {'format': 'pt'})

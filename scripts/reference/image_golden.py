@@ -20,7 +20,8 @@ def loaded(folder, overlay=None):
     config = json.loads((folder / 'config.json').read_text()) | (overlay or {})
     if '_class_name' in config:
         model = getattr(diffusers, config['_class_name'])
-        return model.from_pretrained(folder, dtype=torch.float32, low_cpu_mem_usage=False, **(overlay or {})).eval()
+        isSparing = bool(model._keep_in_fp32_modules)  # which is what such classes need
+        return model.from_pretrained(folder, dtype=torch.float32, low_cpu_mem_usage=isSparing, **(overlay or {})).eval()
     model = getattr(transformers, config['architectures'][0])
     settings = model.config_class.from_dict(config)
     settings._attn_implementation = 'eager'

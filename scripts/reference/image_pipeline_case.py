@@ -21,6 +21,7 @@ class Pipeline:
     sides: tuple[int, ...] = ()  # height and width of the picture where they are not 40 and 56
     size: tuple[int, ...] = ()  # height and width of the result where neither arguments nor the picture say them
     further: int = 0  # pictures before it
+    last: bool = False  # another picture, of the last frame
     mask: bool = False
     controls: int = 0  # pictures for ControlNets
     noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda

@@ -10,12 +10,13 @@ from image_pipeline_cases_pixart import PIXART
 from image_pipeline_cases_qwen import QWEN
 from image_pipeline_cases_sana import SANA
 from image_pipeline_cases_sd3 import SD3
+from image_pipeline_cases_wan import WAN
 from image_pipeline_cases_xl import XL
 from image_tokenizer import PROMPTS
 
 SD, IMG2IMG, INPAINT = 'StableDiffusionPipeline', 'StableDiffusionImg2ImgPipeline', 'StableDiffusionInpaintPipeline'
 SEA = ' '.join(PROMPTS[15].split()[:36])  # more than half a window
-PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | {
+PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | WAN | {
     'pipeline-sd1': Pipeline(
         SD, 'sd1', 'PNDM: three calls in two steps; two pictures, seeds 0 and 1', call(), seeds=(0, 1)
     ),

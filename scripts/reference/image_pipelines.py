@@ -2,7 +2,8 @@
 
 test/golden/image/<case>/: case.json says the pipeline's class, the checkpoint, the arguments of the call, the
 seeds (one generator a picture, on the CPU) and the schedule. inputs.safetensors, where a picture goes in: `image` u8
-[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: `latents_k` after the last step k, and `pixels` u8 [pictures, height, width, 3].
+[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: `latents_k` after the last step k, and `pixels` u8 [pictures, height, width, 3],
+of clips [pictures, frames, height, width, 3].
 trace.safetensors, which git ignores, is for whoever looks for a difference: what entered and left the denoiser at its first call (`denoiser_…`, the
 unconditional half first, in Z-Image the conditional one; text once a prompt), the latents after each step, and `image` f32 [pictures, 3, height, width] in 0..1. With `noise` cuda the first latents are those of torch's CUDA
 generator, from noise.py. With `emphasis` the texts have weights and windows, which image_emphasis.py makes states of. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
@@ -11,6 +12,7 @@ generator, from noise.py. With `emphasis` the texts have weights and windows, wh
 import importlib
 import json
 import sys
+from types import SimpleNamespace
 
 import diffusers
 import numpy as np
@@ -65,10 +67,15 @@ def shown():
     return picture(47, 71)[:, ::-1, [1, 0, 2]].copy()
 
 
+def last_picture():
+    """Returns the picture of a last frame."""
+    return picture(50, 70)[::-1, :, [2, 0, 1]].copy()
+
+
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
-        return (AutoTokenizer if 'qwen' in source or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
+        return (AutoTokenizer if source.startswith(('qwen', 'wan')) or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
     if name == 'processor':
         tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'qwen-image' / 'tokenizer')
         images = Qwen2VLImageProcessorPil(**json.loads((folder / 'preprocessor_config.json').read_text()))
@@ -93,7 +100,10 @@ def opened(case):
         smaller_areas(case.model)
     if 'Kontext' in case.model:
         smaller_sizes(case.model)
-    options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
+    if case.model == 'WanImageToVideoPipeline':
+        unmended_texts(case.model)
+    # Wan's transformer has modules that are kept in f32, which needs the other way.
+    options = dict(dtype=torch.float32, low_cpu_mem_usage=draws_clips(case), **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
     if 'Edit' in case.model:
         counting_positions(pipe.text_encoder)
@@ -113,6 +123,15 @@ def opened(case):
         object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
     pipe.set_progress_bar_config(disable=True)
     return pipe
+
+
+def unmended_texts(model):
+    """The class of diffusers 0.42.1 needs the library ftfy, which mends broken characters: these texts have none."""
+    importlib.import_module(getattr(diffusers, model).__module__).ftfy = SimpleNamespace(fix_text=lambda text: text)
+
+
+def draws_clips(case):
+    return case.model.startswith('Wan')
 
 
 def shifted_decoding(pipe):
@@ -189,6 +208,19 @@ def watch(denoiser, pictures, kept):
     return denoiser.register_forward_hook(hook, with_kwargs=True)
 
 
+def watch_first_frame(pipe):
+    """Returns a list for the latents of a given first frame, which take their place after the last step."""
+    own, found = pipe.prepare_latents, []
+
+    def prepared(*arguments, **options):
+        result = own(*arguments, **options)
+        found.append(result[1])
+        return result
+
+    pipe.prepare_latents = prepared
+    return found
+
+
 def cuda_latents(pipe, case):
     shape = [1, pipe.unet.config.in_channels, *(case.arguments[side] // pipe.vae_scale_factor for side in ('height', 'width'))]
     count = int(np.prod(shape))
@@ -197,8 +229,8 @@ def cuda_latents(pipe, case):
 
 
 def unpacked(pipe, case, latents):
-    """Latents as [pictures, channels, height, width]; some pipelines keep them in patches."""
-    if latents.dim() == 4:
+    """Latents as [pictures, channels, height, width], of clips [pictures, channels, frames, height, width]; some pipelines keep them in patches."""
+    if latents.dim() >= 4:
         return latents
     height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), case.size or picture().shape))
     if hasattr(pipe, '_unpack_latents_with_ids'):
@@ -211,6 +243,7 @@ def unpacked(pipe, case, latents):
 def run(case):
     pipe = opened(case)
     kept, timesteps = {}, []
+    given_frame = watch_first_frame(pipe) if draws_clips(case) and pipe.config.expand_timesteps else []
     watch(pipe.transformer if hasattr(pipe, 'transformer') else pipe.unet, len(case.seeds), kept)
 
     def after(_, step, timestep, tensors):
@@ -223,6 +256,8 @@ def run(case):
         given['image_reference'] = Image.fromarray(further(case)[0])
     elif case.further:
         given['image'] = [*map(Image.fromarray, further(case)), given['image']]
+    if case.last:
+        given['last_image'] = Image.fromarray(last_picture())
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())
     if case.controls:
@@ -236,15 +271,18 @@ def run(case):
     texts = embeddings(pipe, case.emphasis) if case.emphasis else {}
     others = {key: value for key, value in case.arguments.items() if key not in case.emphasis}
     generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
-    count = {'num_images_per_prompt': len(generators)}
+    count = {'num_videos_per_prompt' if draws_clips(case) else 'num_images_per_prompt': len(generators)}
     # Only pictures are laid back into the one they were cut out of.
     kind = 'pil' if 'padding_mask_crop' in case.arguments else 'np'
     watching = {'callback_on_step_end': after}
     if 'PixArt' in case.model:  # has the callback of older pipelines
         watching = {'callback': lambda step, timestep, latents: after(pipe, step, timestep, {'latents': latents})}
     out = pipe(**others, **texts, **given, **count, **watching, generator=generators, output_type=kind)
-    images = np.stack([np.asarray(one) / 255.0 for one in out.images]) if kind == 'pil' else out.images
-    kept['image'] = torch.from_numpy(images).permute(0, 3, 1, 2)
+    made = out.frames if draws_clips(case) else out.images
+    images = np.stack([np.asarray(one) / 255.0 for one in made]) if kind == 'pil' else made
+    kept['image'] = torch.from_numpy(images).movedim(-1, 1)
+    if given_frame:
+        kept[f'latents_{len(timesteps)}'][:, :, :1] = given_frame[0]
     kept['pixels'] = torch.from_numpy((images * 255).round().astype(np.uint8))
     return pipe, {key: tensor.detach().clone() for key, tensor in kept.items()}, timesteps
 
@@ -279,6 +317,8 @@ def make(name):
         inputs['image_prompt'] = torch.from_numpy(shown())
     for i, one in enumerate(control(case)):
         inputs[f'control_{i}'] = torch.from_numpy(one)
+    if case.last:
+        inputs['last_image'] = torch.from_numpy(last_picture())
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())
     outputs = {key: result[key] for key in (last, 'pixels')}

@@ -1,9 +1,11 @@
 // svc plan: what a model takes on this machine, before its weights are downloaded or a GPU is opened.
 
 import { bytesText } from '../files/bytes-text.ts';
+import { EngineError } from '../files/error.ts';
 import { takenText } from '../files/media/media-nouns.ts';
 import type { ModelPlan } from '../index.ts';
 import { PLANNING } from '../options/jobs.ts';
+import { imageOption } from '../options/names.ts';
 import { MODEL_OPTIONS } from './options/arguments.ts';
 import { createCommand } from './options/command.ts';
 import { EXIT } from './process/exit.ts';
@@ -29,12 +31,22 @@ export const plan = createCommand({
   notes: `Exit code ${EXIT.ok} where the model opens, ${EXIT.refused} where it is refused, ${EXIT.outOfMemory} where the budget is too small for it. Counted is what \`svc serve\` takes by default; \`svc chat\`, which has one request at a time, takes a little less.`,
   async run({ options, positionals: [model = ''] }) {
     const { planModel } = await import('../index.ts');
-    const planned = await planModel({ model, ...settingsGiven(PLANNING, options) });
+    const planned = await planModel({ model, ...settingsGiven(PLANNING, options) }).catch(
+      (error: unknown) => {
+        throw asTyped(error);
+      },
+    );
     const isGiven = options['memory-budget'] !== undefined;
     writeLine(options.json ? JSON.stringify(planned, null, 2) : describePlan(planned, isGiven));
     return planned.opens ? EXIT.ok : EXIT.outOfMemory;
   },
 });
+
+/** An error about what would be drawn, under the name of the option. */
+function asTyped(error: unknown): unknown {
+  const flag = error instanceof EngineError && error.param !== null ? imageOption(error.param) : undefined;
+  return error instanceof EngineError && flag !== undefined ? error.underName(flag) : error;
+}
 
 type Row = [name: string, text: string];
 

@@ -4,11 +4,12 @@ import { architectureOf } from '../files/checkpoint/architecture.ts';
 import { MODULES } from '../files/checkpoint/embedding-folder.ts';
 import { readCheckpointConfig } from '../files/checkpoint/checkpoint.ts';
 import { badRequest, EngineError } from '../files/error.ts';
-import { option, say } from '../files/message.ts';
+import { option, say, subject } from '../files/message.ts';
 import { isGgufName } from '../files/gguf/file-names.ts';
 import { openGgufFiles } from '../files/gguf/open-files.ts';
 import { weightsFileOf } from '../files/checkpoint/weights-file.ts';
 import { readJson, type Folder } from '../files/source.ts';
+import { DRAWN } from '../options/jobs.ts';
 import { TEXT_CLASSES } from '../engine/opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from '../engine/plan/model-plan.ts';
 import type { BudgetedOptions, PlanPlace } from '../engine/plan/paper-model.ts';
@@ -26,6 +27,7 @@ export async function planFolder(
 ): Promise<ModelPlan> {
   const kind = await kindOf(await place.openFolder(path));
   if (kind.name !== TEXT.name) refuseForText(options);
+  if (kind.name !== IMAGE.name) refuseForImages(options);
   return planOnPaper(await kind.paper(), path, options, place);
 }
 
@@ -78,6 +80,15 @@ function refuseForText(options: PlanOptions): void {
     say`${option(given)} is for language models, which ${options.model} is not: leave it out`,
     given,
   );
+}
+
+/** Refuses what only models of images and clips have. */
+function refuseForImages(options: PlanOptions): void {
+  for (const name of Object.keys(DRAWN) as (keyof typeof DRAWN)[]) {
+    if (options[name] === undefined) continue;
+    const message = say`${subject(name)} is for models of images, which ${options.model} is not: leave it out`;
+    throw badRequest(message, name);
+  }
 }
 
 /** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */

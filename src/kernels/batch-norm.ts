@@ -10,6 +10,8 @@ export interface Statistics {
   mean: Tensor;
   variance: Tensor;
   eps: number;
+  /** Whether `variance` holds deviations, its roots, to which no eps is added. */
+  areDeviations?: boolean;
 }
 
 /**
@@ -17,19 +19,24 @@ export interface Statistics {
  * left out.
  */
 export function batchNorm(x: Tensor, statistics: Statistics, shape = x.shape.slice(0, -1)): Tensor {
-  return record(x, statistics, shape, false);
+  return record(x, statistics, shape, {});
 }
 
 /** x · √(variance + eps) + mean; x [rows, channels] → [...shape, channels], of the same rows */
 export function undoBatchNorm(x: Tensor, statistics: Statistics, shape = x.shape.slice(0, -1)): Tensor {
-  return record(x, statistics, shape, true);
+  return record(x, statistics, shape, { UNDO: true });
+}
+
+/** Logarithms of variances of what batchNorm gives, from those of x; [rows, channels] → the same shape */
+export function batchNormLogarithms(x: Tensor, statistics: Statistics): Tensor {
+  return record(x, statistics, x.shape.slice(0, -1), { LOGARITHMS: true });
 }
 
 function record(
   x: Tensor,
-  { mean, variance, eps }: Statistics,
+  { mean, variance, eps, areDeviations = false }: Statistics,
   shape: readonly Extent[],
-  undo: boolean,
+  params: { UNDO?: boolean; LOGARITHMS?: boolean },
 ): Tensor {
   const { columns } = mean;
   const y = tapeOf(x).tensor([...shape, columns]);
@@ -40,7 +47,7 @@ function record(
   const shared = { x_quads: x.stride / 4, y_quads: y.stride / 4, columns, eps };
   dispatchQuads('batch-norm.wgsl', {
     strips: { x, y },
-    params: { UNDO: undo },
+    params: { ...params, DEVIATIONS: areDeviations },
     args: (_, rows) => ({ ...shared, all_quads: rows * shared.y_quads }),
     bind: { mean, variance },
     quads: shared.y_quads,

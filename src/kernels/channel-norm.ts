@@ -17,8 +17,8 @@ import {
 const PIXELS = 8;
 
 export interface ChannelNorm {
-  /** [channels] */
-  weight: Tensor;
+  /** [channels]; left out: 1. */
+  weight?: Tensor;
   bias?: Tensor;
   /** Added to the mean of the squares; left out: 0. */
   eps?: number;
@@ -51,7 +51,7 @@ export function normalizePixels(
   to: Stored,
   adds = false,
 ): void {
-  if (weight.columns !== x.columns)
+  if (weight && weight.columns !== x.columns)
     throw new Error(`channelNorm: ${weight.columns} weights for ${x.columns} channels`);
   const tape = tapeOf(x);
   const [, height, width] = imageShape(x);
@@ -60,7 +60,13 @@ export function normalizePixels(
   for (let at = first; at < last; at += most) {
     const end = Math.min(last, at + most);
     tape.dispatch('channel-norm.wgsl', {
-      params: { BIAS: bias ? 'add' : 'none', ACTIVATION: ACTIVATIONS[activation], ADD: adds, ...puts.params },
+      params: {
+        WEIGHT: weight ? 'multiply' : 'none',
+        BIAS: bias ? 'add' : 'none',
+        ACTIVATION: ACTIVATIONS[activation],
+        ADD: adds,
+        ...puts.params,
+      },
       args: {
         quads: x.stride / 4,
         y_step: puts.step,
@@ -72,7 +78,7 @@ export function normalizePixels(
         y_first: to.first,
         eps,
       },
-      bind: { x: from.operand, weight, ...puts.bind, ...(bias && { bias }) },
+      bind: { x: from.operand, ...(weight && { weight }), ...puts.bind, ...(bias && { bias }) },
       groups: () => [Math.ceil((end - at) / PIXELS)],
     });
   }

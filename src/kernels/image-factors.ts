@@ -43,15 +43,15 @@ export function imageFactors(x: Tensor): Tensor {
  */
 export function normFactors(
   x: Tensor,
-  { weight, bias, together }: { weight: Tensor; bias?: Tensor | undefined; together: number },
+  { weight, bias, together }: { weight?: Tensor | undefined; bias?: Tensor | undefined; together: number },
 ): Tensor {
   const tape = tapeOf(x);
   const [batch] = imageShape(x);
   const y = tape.tensor([batch, 2]);
   tape.dispatch('norm-factors.wgsl', {
-    params: { BIAS: bias ? 'add' : 'none' },
-    args: { quads: weight.stride / 4, root: Math.sqrt(together) },
-    bind: { weight, y, ...(bias && { bias }) },
+    params: { WEIGHT: weight ? 'multiply' : 'none', BIAS: bias ? 'add' : 'none' },
+    args: { quads: x.stride / 4, root: Math.sqrt(together) },
+    bind: { y, ...(weight && { weight }), ...(bias && { bias }) },
     groups: () => [batch],
   });
   return y;

@@ -8,26 +8,44 @@ import { walkers } from './walkers.ts';
 
 export interface Shuffle {
   /** Pixels of the result along a side of a pixel of x. */
-  factor: 1 | 2;
+  factor: 1 | 2 | 4;
   /** Channels of the result; those of x are repeated so that there are factor² times as many. */
   channels: number;
   /** Tensor that the result is added to, in place. */
   into?: Tensor;
+  /** Order of the pixels that consecutive channels become, row by row or column by column; left out: row by row. */
+  order?: 'rows' | 'columns';
+  /**
+   * The frame, out of `of`, that the larger image is: channels become frames before they become pixels. pixelUnshuffle gives the share of this
+   * frame alone; left out: the only one.
+   */
+  time?: FrameOf;
+  /** Whether repeated channels are all of them again and again, instead of each several times; only pixelShuffle repeats. */
+  tiled?: boolean;
 }
+
+export interface FrameOf {
+  index: number;
+  of: number;
+}
+
+const SHUFFLE = 'pixel-shuffle.wgsl';
+const ALONE: FrameOf = { index: 0, of: 1 };
 
 /**
  * Repeats each channel of x, then makes factor · factor pixels of as many consecutive channels; x [batch, height, width, from] →
  * [batch, factor · height, factor · width, channels]
  */
-export function pixelShuffle(x: Tensor, { factor, channels, into }: Shuffle): Tensor {
+export function pixelShuffle(x: Tensor, shuffle: Shuffle): Tensor {
+  const { factor, channels, into, time = ALONE } = shuffle;
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   const shape = [batch, factor * height, factor * width, channels];
-  const share = (channels * factor ** 2) / x.columns;
+  const share = (channels * factor ** 2 * time.of) / x.columns;
   if (!Number.isInteger(share) || (into && into.shape.join() !== shape.join()))
     throw new Error(`pixelShuffle: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
   const y = into ?? tape.tensor(shape);
-  recordShuffle('pixel-shuffle.wgsl', x, y, { factor, share, adds: into !== undefined }, ([first, last]) => [
+  recordShuffle(SHUFFLE, x, y, { ...shuffle, share }, ([first, last]) => [
     Math.floor(first / factor),
     Math.ceil(last / factor),
   ]);
@@ -39,7 +57,7 @@ export function recordShuffle(
   shader: string,
   x: Tensor,
   y: Tensor,
-  { factor, share, adds }: { factor: number; share: number; adds: boolean },
+  { factor, share, into, order = 'rows', time = ALONE, tiled = false }: Shuffle & { share: number },
   sourceOf: (rows: RowRange) => RowRange,
 ): void {
   const tape = tapeOf(x);
@@ -47,12 +65,15 @@ export function recordShuffle(
   for (const { rows, x: from, y: to } of imageStrips(tape, x, y, sourceOf)) {
     const [first, last] = rows.map((row) => row * width) as [number, number];
     tape.dispatch(shader, {
-      params: { ADD: adds },
+      params: { ADD: into !== undefined, COLUMNS_FIRST: order === 'columns' },
       args: {
         channels: y.columns,
         width,
         factor,
-        share,
+        share: tiled ? 1 : share,
+        ...(shader === SHUFFLE && { period: tiled ? y.columns / share : y.columns }),
+        frame: time.index,
+        frames: time.of,
         x_stride: x.stride,
         y_quads: y.stride / 4,
         first,

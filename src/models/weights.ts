@@ -196,11 +196,12 @@ export class WeightTable {
     channels: number,
     [frames, kernel]: readonly [frames: number, kernel: 1 | 3],
     reads: number = frames,
+    { stride = 1 }: Pick<ConvOptions, 'stride'> = {},
   ): Matrix[] {
     return Array.from({ length: reads }, (_, before) => {
       const parts = listed([{ name, rows: out }], before === 0);
       const time = { frames, frame: frames - 1 - before };
-      return this.#matrix({ ...PLAIN, ...parts, k: channels, role: 'conv', kernel, time });
+      return this.#matrix({ ...PLAIN, ...parts, k: channels, role: 'conv', kernel, stride, time });
     });
   }
 

@@ -1,7 +1,15 @@
 // The settings of jobs that answer no requests: planning a model's memory, and tuning its kernels.
 
+import { IMAGE_SAMPLING } from './image-request.ts';
 import { LOADING, SHARING } from './model.ts';
 import type { Settings } from './setting.ts';
+
+/** Settings of what a model of images or clips would draw. */
+export const DRAWN = {
+  width: IMAGE_SAMPLING.width,
+  height: IMAGE_SAMPLING.height,
+  frames: IMAGE_SAMPLING.frames,
+} as const satisfies Settings;
 
 /** Settings for planning the memory of a model: the ones for loading that it depends on. A plan holds for requests that are computed alike in any batch. */
 export const PLANNING = {
@@ -12,6 +20,7 @@ export const PLANNING = {
   layerwiseOffload: LOADING.layerwiseOffload,
   deterministic: LOADING.deterministic,
   activationDtype: LOADING.activationDtype,
+  ...DRAWN,
 } as const satisfies Settings;
 
 /** Settings for tuning a model's kernels: those that its kernels depend on. */

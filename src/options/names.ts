@@ -21,6 +21,7 @@ export const IMAGE_FLAGS: ReadonlyMap<string, string> = new Map([
   ['prompt', 'prompt'],
   ['seed', 'seed'],
   ['image', 'image-path'],
+  ['lastImage', 'last-image-path'],
   ['mask', 'mask-path'],
   ['controlImages', 'control-image'],
   ['ipAdapterImage', 'ip-adapter-image'],

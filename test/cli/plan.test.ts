@@ -51,6 +51,24 @@ describe('svc plan', () => {
     expect(JSON.parse(json)).toMatchObject({ kind: 'image', budget: 2 ** 30, fits: true, cache: null });
   });
 
+  it('counts what an image of the size that is asked for takes, and refuses lengths and sizes that the model does not draw', async () => {
+    const planOf = async (...args: string[]) => {
+      const { out } = await run(shippedImageModelPath(), '--json', '--memory-budget', '1GiB', ...args);
+      return JSON.parse(out) as { notes: { message: string }[]; choices: { scratch: number }[] };
+    };
+    const [own, small] = [await planOf(), await planOf('--width', '64', '--height', '64')];
+    expect(small.choices[0]!.scratch).toBeLessThan(own.choices[0]!.scratch);
+    expect(small.notes.map(({ message }) => message).join()).toContain('while an image of 64 × 64 is drawn');
+    const refused = (path: string, ...args: string[]) =>
+      run(path, ...args).catch((error: Error) => error.message);
+    expect(await refused(shippedImageModelPath(), '--num-frames', '3')).toBe(
+      '--num-frames is 3, and this model draws images, which have one: leave it out',
+    );
+    expect(await refused(shippedModelPath(), '--width', '64')).toMatch(
+      /^--width is for models of images, which .*: leave it out$/,
+    );
+  });
+
   it('throws the refusal of a folder that is not a model', async () => {
     await expect(run('/nowhere/at/all')).rejects.toMatchObject({ code: 'model_not_found' });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { pixelShuffle } from '../../src/kernels/pixel-shuffle.ts';
+import { pixelShuffle, type Shuffle } from '../../src/kernels/pixel-shuffle.ts';
 import { pixelUnshuffle } from '../../src/kernels/pixel-unshuffle.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
@@ -10,8 +10,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-interface Shape {
-  factor: 1 | 2;
+interface Shape extends Pick<Shuffle, 'factor' | 'order' | 'time'> {
   batch: number;
   height: number;
   width: number;
@@ -26,10 +25,26 @@ const SHAPES: Shape[] = [
   { factor: 2, batch: 2, height: 5, width: 7, deep: 10, flat: 5 },
   { factor: 2, batch: 1, height: 9, width: 6, deep: 48, flat: 36 },
   { factor: 1, batch: 2, height: 3, width: 5, deep: 11, flat: 44 },
+  { factor: 2, batch: 1, height: 5, width: 3, deep: 12, flat: 6, time: { index: 1, of: 2 } },
+  { factor: 2, batch: 2, height: 2, width: 3, deep: 24, flat: 3, time: { index: 0, of: 2 } },
+  { factor: 4, batch: 1, height: 3, width: 2, deep: 48, flat: 3, order: 'columns' },
+  {
+    factor: 2,
+    batch: 1,
+    height: 4,
+    width: 3,
+    deep: 16,
+    flat: 8,
+    order: 'columns',
+    time: { index: 1, of: 2 },
+  },
 ];
 
 describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
-  const { factor, batch, height, width, deep, flat } = of;
+  const { factor, batch, height, width, deep, flat, order = 'rows', time = { index: 0, of: 1 } } = of;
+  const insideOf = (row: number, column: number): number =>
+    order === 'rows' ? row * factor + column : column * factor + row;
+  const places = factor ** 2 * time.of;
   const random = new Random(deep);
   const small = [batch, height, width, deep];
   const large = [batch, factor * height, factor * width, flat];
@@ -42,19 +57,20 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
     const run = (on: Device) =>
       computeImages(on, (input) =>
         pixelShuffle(input(small, x), {
-          factor,
+          ...{ factor, order, time },
           channels: flat,
           ...(adds && { into: input(large, before) }),
         }),
       );
     const found = await run(device);
     const wanted = adds ? Float32Array.from(before) : new Float32Array(count(large));
-    const share = (flat * factor ** 2) / deep;
+    const share = (flat * places) / deep;
     for (let i = 0; i < count(large); i++) {
       const channel = i % flat;
       const column = Math.floor(i / flat) % large[2]!;
       const row = Math.floor(i / (flat * large[2]!)) % large[1]!;
-      const place = channel * factor ** 2 + (row % factor) * factor + (column % factor);
+      const inside = insideOf(row % factor, column % factor);
+      const place = channel * places + time.index * factor ** 2 + inside;
       const from = [Math.floor(row / factor), Math.floor(column / factor)] as const;
       const image = Math.floor(i / (flat * large[1]! * large[2]!));
       wanted[i]! += x[index(small, image, ...from, Math.floor(place / share))]!;
@@ -64,20 +80,20 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
       expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
   });
 
-  it.runIf(Number.isInteger((flat * factor ** 2) / deep)).each([false, true])(
+  it.runIf(Number.isInteger((flat * places) / deep)).each([false, true])(
     'unshuffles, added: %s',
     async (adds) => {
       const [of, onto] = [before, x];
       const run = (on: Device) =>
         computeImages(on, (input) =>
           pixelUnshuffle(input(large, of), {
-            factor,
+            ...{ factor, order, time },
             channels: deep,
             ...(adds && { into: input(small, onto) }),
           }),
         );
       const found = (await run(device)).flatMap((pixel) => [...pixel]);
-      const share = (flat * factor ** 2) / deep;
+      const share = (flat * places) / deep;
       found.forEach((value, i) => {
         const channel = i % deep;
         const column = Math.floor(i / deep) % width;
@@ -85,12 +101,12 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
         const image = Math.floor(i / (deep * width * height));
         let sum = 0;
         for (let k = channel * share; k < (channel + 1) * share; k++) {
+          if (Math.floor(k / factor ** 2) % time.of !== time.index) continue;
           const inside = k % factor ** 2;
-          const at = [
-            row * factor + Math.floor(inside / factor),
-            column * factor + (inside % factor),
-          ] as const;
-          sum += of[index(large, image, ...at, Math.floor(k / factor ** 2))]!;
+          const [major, minor] = [Math.floor(inside / factor), inside % factor];
+          const at = order === 'rows' ? ([major, minor] as const) : ([minor, major] as const);
+          const source = [row * factor + at[0], column * factor + at[1]] as const;
+          sum += of[index(large, image, ...source, Math.floor(k / places))]!;
         }
         expect(value).toBeCloseTo(sum / share + (adds ? onto[i]! : 0), 5);
       });

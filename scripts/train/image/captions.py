@@ -172,10 +172,10 @@ def around(rng: random.Random, scene: Scene, thing: Thing | None) -> str:
     return rng.choice(["in", "in", "near", "in front of"])
 
 
-def caption(rng: random.Random, scene: Scene) -> str:
-    say_time, say_weather, say_season = conditions(rng, scene)
-    if maybe(rng, 0.30):
-        return terse_caption(rng, scene, say_time, say_weather, say_season)
+def setting(
+    rng: random.Random, scene: Scene, say_time: bool, say_weather: bool, say_season: bool
+) -> tuple[str, list[str]]:
+    """Returns the land with its adjectives, and the phrases that follow it."""
     adjectives, after = [], []
     if say_season:
         if maybe(rng, 0.6):
@@ -192,7 +192,14 @@ def caption(rng: random.Random, scene: Scene) -> str:
     if say_time:
         after.append(rng.choice(TIME[scene.time]))
     rng.shuffle(after)
-    land = land_of(rng, scene, " ".join(adjectives))
+    return land_of(rng, scene, " ".join(adjectives)), after
+
+
+def caption(rng: random.Random, scene: Scene) -> str:
+    say_time, say_weather, say_season = conditions(rng, scene)
+    if maybe(rng, 0.30):
+        return terse_caption(rng, scene, say_time, say_weather, say_season)
+    land, after = setting(rng, scene, say_time, say_weather, say_season)
     place = " ".join([land, *after])
     opening = rng.choice(OPENING) + " " if maybe(rng, 0.15) else ""
     if not scene.things:

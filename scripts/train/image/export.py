@@ -19,19 +19,10 @@ from transformers import CLIPTextModel, CLIPTokenizer
 
 import autoencoder
 import tokenizer as words
+from colours import write_colours
 from model import SCHEDULE, make_unet
-from scenes import COLOURS
 
 DEFAULTS = {"width": 128, "height": 128, "num_inference_steps": 20, "guidance_scale": 5.0}
-FIXED_COLOURS = {
-    **dict.fromkeys("mountain mountains alps peaks coast seaside city town skyline skyscrapers countryside".split(), ()),
-    **dict.fromkeys("sea ocean lake".split(), ("blue",)),
-    **dict.fromkeys("beach desert dunes sand".split(), ("yellow",)),
-    **dict.fromkeys("forest woods woodland meadow hills field fields grassland".split(), ("green",)),
-    "sky": ("blue",),
-    "clouds": ("white",),
-    "snow": ("white",),
-}
 
 
 def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline, dict]:
@@ -71,11 +62,6 @@ def export(pipeline: StableDiffusionPipeline, folder: Path, tokenizer_folder: Pa
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def write_colours(folder: Path) -> None:
-    colours = {"colours": COLOURS, "fixed": FIXED_COLOURS}
-    (folder / "colours.json").write_text(json.dumps(colours, indent=2) + "\n")
 
 
 def main() -> None:

@@ -52,8 +52,8 @@ class Muon(torch.optim.Optimizer):
 
 
 def inner(module: torch.nn.Module) -> list[Tensor]:
-    """The weights between a network's first and last convolution."""
-    return [p for n, p in module.named_parameters() if p.ndim >= 2 and "block" in n]
+    """The weights between a network's first and last convolution; what scales or shifts channels one by one is no matrix."""
+    return [p for n, p in module.named_parameters() if p.ndim >= 2 and 1 < p.shape[0] < p.numel() and "block" in n]
 
 
 def optimizers(muon: list[tuple[torch.nn.Module, float]], adam: list[tuple[torch.nn.Module, float]]) -> list:

@@ -1,7 +1,8 @@
 """Training on several CPU cores: one process with one thread a core, each with its own batches and optimizer; every few steps they average their weights.
 
 On cores that others use too this beats threads, which meet at every operation, and gradients averaged at every step. On a GPU it is one process.
-A run counts its own training time; it saves every few minutes and on a pause, and resumes from what it saved.
+A run counts its own training time; it saves every few minutes and on a pause, and resumes from what it saved. On a CPU that is the time
+which the processor spent on it: what other work takes, or a process that is stopped, does not count.
 """
 
 import argparse
@@ -41,13 +42,17 @@ class Run:
     def __init__(self, rank: int, args: argparse.Namespace, name: str) -> None:
         self.rank, self.args, self.path = rank, args, args.state / f"{name}.pt"
         self.done, self.progress = {"step": 0, "seconds": 0.0}, 0.0
-        self.last_save = self.began = time.time()
+        self.last_save = time.time()
         if args.workers > 1:
             os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
             os.environ["MASTER_PORT"] = args.port
             patience = datetime.timedelta(days=2)
             dist.init_process_group("gloo", rank=rank, world_size=args.workers, timeout=patience)
             torch.set_num_threads(1)
+        self.began = self.clock()
+
+    def clock(self) -> float:
+        return time.process_time() / torch.get_num_threads() if self.args.device == "cpu" else time.time()
 
     def load(self) -> dict | None:
         """Returns the last saved state, which is equal for all workers."""
@@ -72,7 +77,7 @@ class Run:
             self.save(state())
             while file.exists():
                 time.sleep(1)
-        self.began = time.time()
+        self.began = self.clock()
 
     @torch.no_grad()
     def meet(self, parameters: list[torch.nn.Parameter]) -> None:
@@ -93,7 +98,7 @@ class Run:
 
     def finish_step(self, state: Callable[[], dict], every: float = 180) -> None:
         self.done["step"] += 1
-        self.done["seconds"] += time.time() - self.began
+        self.done["seconds"] += self.clock() - self.began
         if time.time() - self.last_save > every:
             self.save(state())
 

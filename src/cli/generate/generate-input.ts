@@ -38,13 +38,22 @@ export async function readSources(given: Given): Promise<{ sources: Sources; dig
 
 /** The images to start from, and the mask. */
 async function readStart(given: Given): Promise<{ sources: Sources; digests: Digests }> {
-  const { 'image-path': imagePaths = [], 'mask-path': maskPath } = given.options;
-  const { 'image-path': imageOption, 'mask-path': maskOption } = GENERATE_OPTIONS;
+  const { 'image-path': imagePaths = [], 'last-image-path': lastPath, 'mask-path': maskPath } = given.options;
+  const {
+    'image-path': imageOption,
+    'last-image-path': lastOption,
+    'mask-path': maskOption,
+  } = GENERATE_OPTIONS;
   const { images, digest } = await readImages(imagePaths, given.nameOf('image-path'));
   const image = images.pop(); // models that edit several take their size from the last
   if (image === undefined) return { sources: {}, digests: {} };
-  const digests = { [imageOption.digestKey]: digest };
-  const further = images.length > 0 ? { furtherImages: images } : {};
+  const digests: Record<string, string> = { [imageOption.digestKey]: digest };
+  const further: Sources = images.length > 0 ? { furtherImages: images } : {};
+  if (lastPath !== undefined) {
+    const last = await readImages([lastPath], given.nameOf('last-image-path'));
+    Object.assign(further, { lastImage: last.images[0] });
+    digests[lastOption.digestKey] = last.digest;
+  }
   if (maskPath === undefined) return { sources: { image, ...further }, digests };
   const maskBytes = await read(maskPath, given.nameOf('mask-path'));
   const mask = await decodeMask(maskBytes, maskPath);
@@ -91,13 +100,14 @@ export async function fitSources(
   kwargs: ImageRequest['kwargs'],
   { edits }: Pick<ImageModelInfo['supports'], 'edits'>,
 ): Promise<Sources> {
-  const { image, mask } = sources;
+  const { image, lastImage, mask } = sources;
   if (image === undefined || edits > 0 || typeof kwargs?.['padding_mask_crop'] === 'number') return sources;
   return {
     ...sources,
     width,
     height,
     image: await coverImage(image, width, height),
+    ...(lastImage && { lastImage: await coverImage(lastImage, width, height) }),
     ...(mask && { mask: await coverImage(mask, width, height) }),
   };
 }

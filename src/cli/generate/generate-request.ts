@@ -94,6 +94,7 @@ function checkTogether({ options, nameOf }: Given): void {
   };
   needs('strength', 'image-path');
   needs('mask-path', 'image-path');
+  needs('last-image-path', 'image-path');
   needs('ip-adapter-scale', 'ip-adapter-image');
   for (const name of ['control-scale', 'control-start', 'control-end'] as const) needs(name, 'control-image');
   checkInputs({ options, nameOf });
@@ -247,6 +248,7 @@ export interface Sources {
   height?: number;
   image?: Pixels;
   furtherImages?: Pixels[];
+  lastImage?: Pixels;
   mask?: Pixels;
   controlImages?: Pixels[];
   ipAdapterImage?: Pixels;

@@ -83,6 +83,7 @@ const KEPT = [
   'revision',
   'model-id',
   'image-path',
+  'last-image-path',
   'mask-path',
   'lora-path',
   'lora-nickname',

@@ -31,6 +31,16 @@ export const SAMPLING_OPTIONS = {
     value: 'file',
     help: 'PNG, JPEG, WebP or BMP to start from, or to edit; repeated for models that edit several.',
   },
+  'last-image-path': {
+    kind: 'string',
+    isInput: true,
+    digestKey: 'last_image_sha256',
+    isOne: true,
+    elsewhere: ['last-image', 'end-image', 'end-image-path'],
+    group: INPUT,
+    value: 'file',
+    help: 'PNG, JPEG, WebP or BMP with which a clip ends that starts from --image-path, in models that take both.',
+  },
   'mask-path': {
     kind: 'string',
     isInput: true,

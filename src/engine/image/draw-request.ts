@@ -114,16 +114,18 @@ export function plainRequest({
   needsMask,
   controls,
   takesImagePrompt,
+  frameImages,
   pipeline,
   defaults: { width, height },
 }: OpenedPipeline['context']): CompleteImageRequest {
   const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
   const fills = needsMask || pipeline.task === 'inpainting';
-  const continues = fills || pipeline.task === 'image-to-image';
+  const continues = fills || pipeline.task === 'image-to-image' || frameImages?.first === 'must';
   return {
     prompt: '',
     seed: 0,
     ...(continues && { image: blank }),
+    ...(frameImages?.last === 'must' && { lastImage: blank }),
     ...(fills && { mask: blank }),
     ...(takesImagePrompt && { ipAdapterImage: blank }),
     ...(controls > 0 && { controlImages: Array.from({ length: controls }, () => blank) }),

@@ -11,7 +11,7 @@ import { layerNames } from '../weights/layers.ts';
 import { firstFitting } from '../plan/first-fitting.ts';
 import { orClose } from './components/component-files.ts';
 import type { Components } from './components/components.ts';
-import type { ImageModelOptions } from './calls/image-model.ts';
+import type { ImageModelOptions, ResolvedImageRequest } from './calls/image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlacedComponent } from './calls/memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
 import { openOnDevice, type ImageMemory, type OpenedPipeline } from './opened-pipeline.ts';
@@ -24,7 +24,9 @@ import {
   type OffloadOptions,
   type Residency,
 } from './components/residency.ts';
+import { smallerClip } from './smaller-clip.ts';
 import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
+import { planKey } from './plan-key.ts';
 import type { Resolved } from './stages/resolved.ts';
 
 /** The part of a search that options determine. */
@@ -53,13 +55,15 @@ const TOKEN_STEP = 25;
 /** Most plans that are kept: sizes, lengths of prompts and settings of recent requests. */
 const MOST_PLANS = 256;
 
+type PlannedPipeline = Pick<OpenedPipeline, 'device' | 'components' | 'context'>;
+
 export class MemoryPlanner implements ImageMemory {
-  readonly #opened: Pick<OpenedPipeline, 'device' | 'components'>;
+  readonly #opened: PlannedPipeline;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
   readonly #plans = new LRUCache<string, Planned>({ max: MOST_PLANS });
 
-  constructor(opened: Pick<OpenedPipeline, 'device' | 'components'>, options: MemoryPlannerOptions) {
+  constructor(opened: PlannedPipeline, options: MemoryPlannerOptions) {
     this.#opened = opened;
     this.#options = options;
     this.#search = this.#searchIn(opened.components.quantization);
@@ -69,7 +73,9 @@ export class MemoryPlanner implements ImageMemory {
   async apply(resolved: Resolved): Promise<number> {
     const { components, device } = this.#opened;
     const { batch: most = 1 } = resolved;
-    const isSmall = components.isSmall && this.#options.asked.size === 0;
+    // A long clip may take far more than weights.
+    const isClip = resolved.event.values.frames > 1;
+    const isSmall = components.isSmall && this.#options.asked.size === 0 && !isClip;
     if (isSmall && (most === 1 || this.#options.isBatchFixed)) return most;
     const { residencies, prefetch, batch } = await this.#planned(resolved);
     if (isSmall) return batch;
@@ -104,7 +110,7 @@ export class MemoryPlanner implements ImageMemory {
   }
 
   async #planned(resolved: Resolved): Promise<Planned> {
-    const key = keyOf(resolved, await this.#lengths(resolved));
+    const key = planKey(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
     const { device } = this.#opened;
@@ -152,23 +158,39 @@ export class MemoryPlanner implements ImageMemory {
 
   async #refusal(resolved: Resolved): Promise<EngineError> {
     const { memoryBudget, host } = this.#opened.device;
-    const { width, height } = resolved.event.values;
+    const { width, height, frames } = resolved.event.values;
     const least = await this.#search.least(resolved);
     const inHost = (await this.#search.unlimited(resolved, ROLES)).host;
     const isHost = least <= memoryBudget && inHost > host.budget;
     const larger = isHost
       ? say`close other programs`
       : say`raise ${option('memoryBudget')} to ${Math.ceil(least / 2 ** 20)}MiB`;
-    const change = await this.#smallerChange(resolved);
-    const remedy = change === null ? larger : say`${change}, or ${larger}`;
+    const changes = [
+      frames > 1 ? await this.#smallerClip(resolved) : null,
+      await this.#smallerChange(resolved),
+    ].flatMap((change) => change ?? []);
+    const remedy = changes.reduceRight<Prose>((rest, change) => say`${change}, or ${rest}`, larger);
     const needs = isHost
       ? say`takes ${bytesText(inHost)} of host memory for weights, of which ${bytesText(host.budget)} are free`
       : say`takes at least ${bytesText(least)}, the memory budget is ${bytesText(memoryBudget)}`;
     return new EngineError(
       'out_of_memory',
-      say`an image of ${width} × ${height} pixels ${needs}: ${remedy}`,
+      say`${frames > 1 ? `a clip of ${frames} frames` : 'an image'} of ${width} × ${height} pixels ${needs}: ${remedy}`,
       isHost ? {} : { param: 'memoryBudget' },
     );
+  }
+
+  /** Returns the longest clip of the size that fits the budget, or else the largest of the length; null: none does. */
+  async #smallerClip(resolved: Resolved): Promise<Prose | null> {
+    const { device, context } = this.#opened;
+    const { memoryBudget } = device;
+    const fits = async (values: Partial<ResolvedImageRequest>): Promise<boolean> => {
+      const event = { ...resolved.event, values: { ...resolved.event.values, ...values } };
+      const stages = await this.#search.leastStages({ ...resolved, event });
+      const isNear = Math.max(...stages.values()) <= memoryBudget;
+      return isNear && (await this.#search.within(memoryBudget, { ...resolved, event })) !== null;
+    };
+    return smallerClip(resolved.event.values, context, fits);
   }
 
   /** Returns the first change with which the request fits the budget; null: none was found. */
@@ -276,19 +298,4 @@ function ifUnsupported(error: unknown): null {
 function placeOf(residency: Residency): PlacedComponent['place'] {
   if (residency.kind !== 'staged') return residency.kind;
   return residency.kept ? 'offloaded' : 'loaded';
-}
-
-/** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
-function keyOf({ event: { values }, request, call, batch, loras = [] }: Resolved, lengths: number[]): string {
-  const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
-  // Images that a denoiser sees keep sizes of their own.
-  const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
-  const sizes = seen.map(({ width, height }) => [width, height]);
-  const { controlImages = [], ipAdapterScale, controlScale, controlStart, controlEnd } = request;
-  const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
-  const { negativePrompt: _, samples, guidance, ...others } = values;
-  const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, batch, guidance];
-  // Factors of LoRAs may stand beside weights.
-  const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
-  return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }

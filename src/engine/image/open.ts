@@ -250,6 +250,7 @@ function sized(resolved: Resolved, side: number): Resolved {
   const images = {
     ...(request.image && { image: blank }),
     ...(request.mask && { mask: blank }),
+    ...(request.lastImage && { lastImage: blank }),
     ...(controlImages && { controlImages: controlImages.map(() => blank) }),
   };
   const values = { ...event.values, width: side, height: side };

@@ -183,11 +183,11 @@ async function openedOn(
   const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, fps, steps, guidance, size } = implied.defaults;
+  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
-    width: size ?? width * autoencoder.factor,
-    height: size ?? height * autoencoder.factor,
+    width: ownWidth ?? size ?? width * autoencoder.factor,
+    height: ownHeight ?? size ?? height * autoencoder.factor,
     frames,
     fps,
     steps,
@@ -206,6 +206,7 @@ async function openedOn(
     schedulerOf: (name) => planner.nameOf(name),
     stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
+    frameImages: runner.frameImages ?? null,
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
     takesImagePrompt: runner.takesImagePrompt ?? false,
@@ -276,10 +277,11 @@ function describe(
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
     supports: {
-      imageToImage: runner.fillsMasks === false,
+      imageToImage:
+        runner.fillsMasks === false && (framesPerLatent === null || runner.frameImages !== undefined),
       inpainting: set.references === undefined || set.classes.inpainting !== undefined,
       negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
-      edits: set.references?.most ?? 0,
+      edits: set.references && !set.references.isFrames ? set.references.most : 0,
     },
     memory: { budget: device.memoryBudget, weights: storedBytes },
     adapter: device.summary,

@@ -43,13 +43,13 @@ export const openImageOnPaper: OpenOnPaper = async (path, options, place, note) 
   const pipeline = await openPipeline(path, place.openFolder, knownPipelines());
   const { pages, weights, names } = await readComponents(pipeline, place);
   const { memoryBudget, quantization = 'none' } = options;
-  const model = new PaperImage(place, pipeline, weights, options.model);
+  const model = new PaperImage(place, pipeline, weights, options);
   return {
     model,
     choose: () => model.choose(memoryBudget, quantization, note),
     describe(asked) {
       note(
-        `weights and the memory beside them are those of the stage that takes most while an image of ${model.size} is drawn by a prompt of ${PROMPT_TOKENS} tokens`,
+        `weights and the memory beside them are those of the stage that takes most while ${model.drawn} is drawn by a prompt of ${PROMPT_TOKENS} tokens`,
       );
       const device = place.openDevice(memoryBudget);
       const components = names.map((name) =>
@@ -101,20 +101,25 @@ class PaperImage implements PaperModel {
   readonly #place: PlanPlace;
   readonly #pipeline: Pipeline;
   readonly #weights: ReadonlyMap<string, Weights>;
-  readonly #model: string;
+  readonly #options: PlanOptions;
   readonly #least = new Map<PlannedQuantization, number>();
-  #size = '';
+  #drawn = '';
 
-  constructor(place: PlanPlace, pipeline: Pipeline, weights: ReadonlyMap<string, Weights>, model: string) {
+  constructor(
+    place: PlanPlace,
+    pipeline: Pipeline,
+    weights: ReadonlyMap<string, Weights>,
+    options: PlanOptions,
+  ) {
     this.#place = place;
     this.#pipeline = pipeline;
     this.#weights = weights;
-    this.#model = model;
+    this.#options = options;
   }
 
-  /** Size of the image that was drawn, for example 512 × 512. */
-  get size(): string {
-    return this.#size;
+  /** What was drawn, for example "an image of 512 × 512". */
+  get drawn(): string {
+    return this.#drawn;
   }
 
   /** Returns the quantization that the pipeline is opened with. Throws out_of_memory if `auto` finds none that fits. */
@@ -132,7 +137,7 @@ class PaperImage implements PaperModel {
     const resolved = this.#request(paper);
     if (!components.isSmall) {
       const found = await this.#search(paper, quantization).within(memoryBudget, resolved);
-      if (!found) throw new EngineError('out_of_memory', `no image of ${this.#size} pixels fits the budget`);
+      if (!found) throw new EngineError('out_of_memory', `${this.#drawn} pixels does not fit the budget`);
       components.reside(found.residencies);
       device.prefetch = found.prefetch;
     }
@@ -159,9 +164,13 @@ class PaperImage implements PaperModel {
   }
 
   #request({ context }: OpenedPipeline): Resolved {
-    const resolved = resolveRequest(plainRequest(context), context);
-    const { width, height } = resolved.event.values;
-    this.#size = `${width} × ${height}`;
+    const { width, height, frames } = this.#options;
+    const asked = Object.entries({ width, height, frames }).filter(([, value]) => value !== undefined);
+    const request = { ...plainRequest(context), ...Object.fromEntries(asked) };
+    const resolved = resolveRequest(request, context);
+    const { values } = resolved.event;
+    const clip = values.frames > 1 ? `a clip of ${values.frames} frames` : 'an image';
+    this.#drawn = `${clip} of ${values.width} × ${values.height}`;
     return resolved;
   }
 
@@ -184,7 +193,7 @@ class PaperImage implements PaperModel {
       device,
       { openFolder: this.#place.openFolder, packed: UNREAD_CACHE },
       this.#pipeline,
-      { model: this.#model, quantization },
+      { model: this.#options.model, quantization },
       (event) => {
         if (event.type === 'note') onNote(event.parts ? { parts: event.parts } : event.message);
       },

@@ -87,15 +87,23 @@ export class ResidencySearch {
 
   /** Approximately the smallest budget within which an image fits. */
   async least(resolved: Resolved): Promise<number> {
+    const stages = await this.leastStages(resolved);
+    const peaks = [...stages.values()];
+    const undecoded = [...stages].filter(([name]) => name !== 'decoding').map(([, bytes]) => bytes);
+    // Decoding in strips may fit where decoding whole does not.
+    const tiled = Math.max(...undecoded);
+    return (await this.within(tiled, resolved)) ? tiled : Math.max(...peaks);
+  }
+
+  /** The least memory of each stage: components leave the device between stages, or are streamed. */
+  async leastStages(resolved: Resolved): Promise<Map<StageName, number>> {
     const { stages } = await this.unlimited(resolved, ROLES);
     const free = STREAMED.filter(([, role]) => this.#isFree(role));
     const streamed = this.#streamed(free.map(([, role]) => [role, 0]));
     const least = await measure(await this.paper(), resolved, streamed, 0);
-    const peaks = [...stages].map(([name, bytes]) => Math.min(bytes, least.stages.get(name) ?? bytes));
-    const undecoded = [...least.stages].filter(([name]) => name !== 'decoding').map(([, bytes]) => bytes);
-    // Decoding in strips may fit where decoding whole does not.
-    const tiled = Math.max(...undecoded);
-    return (await this.within(tiled, resolved)) ? tiled : Math.max(...peaks);
+    return new Map(
+      [...stages].map(([name, bytes]) => [name, Math.min(bytes, least.stages.get(name) ?? bytes)]),
+    );
   }
 
   /** Ever more components leave the device between stages; last those of the stages that do not fit are streamed, as much of them as fits. */

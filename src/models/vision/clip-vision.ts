@@ -25,7 +25,12 @@ export type ClipVisionOutput = 'projected' | 'states';
 
 export type ClipVision = (tape: Tape, input: ClipVisionInput, wanted: ClipVisionOutput) => Tensor;
 
-export function clipVision(config: ClipVisionConfig, weights: WeightTable): ClipVision {
+/** `projects`: whether the checkpoint has the projection, without which it gives states alone. */
+export function clipVision(
+  config: ClipVisionConfig,
+  weights: WeightTable,
+  { projects = true } = {},
+): ClipVision {
   const { hidden, patch, side, eps, projection } = config;
   const name = 'vision_model.';
   const stored = [3, patch, patch];
@@ -40,7 +45,7 @@ export function clipVision(config: ClipVisionConfig, weights: WeightTable): Clip
     clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: false }),
   );
   const after = affine(weights, `${name}post_layernorm`, hidden);
-  const project = weights.matrix('visual_projection.weight', projection, hidden);
+  const project = projects ? weights.matrix('visual_projection.weight', projection, hidden) : null;
   weights.ignore(/embeddings\.position_ids$/);
 
   return (tape, { patches, ones, notFinite }, wanted) => {
@@ -51,6 +56,7 @@ export function clipVision(config: ClipVisionConfig, weights: WeightTable): Clip
     let x = layernorm(joinTokens(first, others), before, eps);
     for (const run of wanted === 'projected' ? layers : layers.slice(0, -1)) x = run(x);
     if (wanted === 'states') return x;
+    if (!project) throw new Error('the encoder has no projection');
     return linear(layernorm(takeTokens(x, 0, 1), after, eps), project);
   };
 }

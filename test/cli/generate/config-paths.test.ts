@@ -33,7 +33,8 @@ describe('an image with an input image of the same name', () => {
   beforeAll(async () => {
     folder = await folderOf({});
     const [image, mask] = [await grey(join(folder, NAME), 90), await grey(join(folder, 'mask.png'), 255)];
-    await draw('--image-path', image, '--mask-path', mask);
+    const last = await grey(join(folder, 'last.png'), 40);
+    await draw('--image-path', image, '--mask-path', mask, '--last-image-path', last);
     expect(drawn).toBe(join(folder, 'out', NAME));
   });
 
@@ -43,6 +44,10 @@ describe('an image with an input image of the same name', () => {
     expect(sourceOf(outcome)).toBe(90);
     const [first, second] = [outcome.fake.requests[0]?.mask?.data[0], outcome.out.trimEnd()];
     expect(first).toBe(255);
+    expect(outcome.fake.requests[0]?.lastImage).toMatchObject({
+      width: outcome.fake.requests[0]?.image?.width,
+    });
+    expect(outcome.fake.requests[0]?.lastImage?.data[0]).toBe(40);
     // The source image may also be named by a different path.
     const third = await generate('--config', second, '--output-path', join(folder, 'third'));
     expect(sourceOf(third)).toBe(90);

@@ -77,7 +77,7 @@ it('a preview of a clip moves', async () => {
   expect(await preview.metadata()).toMatchObject({ pages: 3, width: 32, pageHeight: 24 });
 });
 
-describe('before anything is drawn is refused', () => {
+describe('an output that cannot be written is refused before anything is drawn', () => {
   it.each<[string[], number, string]>([
     [
       named('wave.png'),

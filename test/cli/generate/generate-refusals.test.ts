@@ -109,6 +109,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     [['--warmup=maybe'], '--warmup is on or off'],
     [['--prompt-path', 'p.txt'], '--prompt and --prompt-path both give prompts'],
     [['--strength', '0.5'], '--strength needs --image-path: give both, or neither'],
+    [['--last-image-path', 'x.png'], '--last-image-path needs --image-path: give both, or neither'],
     [['--mask-path', 'x.png'], '--mask-path needs --image-path: give both, or neither'],
     [['--lora-nickname', 'x'], '--lora-nickname needs --lora-path: give both, or neither'],
     [['--lora-scale', '0.5'], '--lora-scale needs --lora-path: give both, or neither'],

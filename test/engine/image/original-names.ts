@@ -173,6 +173,24 @@ const CAUSAL: [string, string][] = [
   ['.conv_shortcut.', '.shortcut.'],
 ];
 
+/** The autoencoder of Wan 2.2, whose blocks stand within those of their resolution. */
+export function originalResidualCausal(tensors: StoredTensors): StoredTensor[] {
+  const blocks = (side: string): number =>
+    [...tensors.keys()].filter((name) =>
+      new RegExp(`^${side}_blocks\\.0\\.resnets\\.\\d+\\.norm1`).test(name),
+    ).length;
+  const [down, up] = [blocks('encoder.down'), blocks('decoder.up')];
+  const nested = [...tensors.values()].map((tensor) => ({
+    ...tensor,
+    name: tensor.name
+      .replace(/down_blocks\.(\d+)\.resnets\.(\d+)/, 'downsamples.$1.downsamples.$2')
+      .replace(/down_blocks\.(\d+)\.downsampler/, `downsamples.$1.downsamples.${down}`)
+      .replace(/up_blocks\.(\d+)\.resnets\.(\d+)/, 'upsamples.$1.upsamples.$2')
+      .replace(/up_blocks\.(\d+)\.upsampler/, `upsamples.$1.upsamples.${up}`),
+  }));
+  return originalCausal(new Map(nested.map((tensor) => [tensor.name, tensor])), '');
+}
+
 /** The autoencoder of Qwen-Image as Wan's is stored, with modules numbered through. */
 export function originalCausal(tensors: StoredTensors, prefix: string): StoredTensor[] {
   const blocks = new Set(

@@ -10,6 +10,7 @@ import type {
   ImageModel,
   ImageModelOptions,
   CompleteImageRequest,
+  Frames,
   Pixels,
 } from '../../../src/engine/image/calls/image-model.ts';
 import { IMAGE } from '../../../src/host/kinds/image.ts';
@@ -53,7 +54,7 @@ export function pipelineRun(name: string): { class: string; calls: number } {
   return { class: golden.class, calls: golden.timesteps.length };
 }
 
-/** Latents of the first image after the last step, [channels][height][width]. */
+/** Latents of the first image after the last step, [channels][height][width], or of the first clip, [channels][frames][height][width]. */
 export async function lastLatents(name: string): Promise<Float32Array> {
   const stored = await storedTensor(name, 'outputs', `latents_${readGolden(name).timesteps.length}`);
   const all = new Float32Array(stored!.bytes.buffer);
@@ -81,22 +82,27 @@ export async function storedTensor(
   }
 }
 
-/** Images, or masks, one after the other. */
+/** Images, clips or masks, one after the other. */
 export async function storedImages(
   name: string,
   file: 'inputs' | 'outputs',
   tensor: string,
-): Promise<Pixels[]> {
+): Promise<Frames[]> {
   const stored = await storedTensor(name, file, tensor);
   if (!stored) return [];
-  const [count, height, width, channels] =
-    stored.shape.length === 4 ? stored.shape : [1, stored.shape[0]!, stored.shape[1]!, stored.shape[2] ?? 1];
-  const size = height! * width! * channels!;
+  const isClip = stored.shape.length === 5;
+  const [count, height, width, channels] = isClip
+    ? [stored.shape[0]!, ...stored.shape.slice(2)]
+    : stored.shape.length === 4
+      ? stored.shape
+      : [1, stored.shape[0]!, stored.shape[1]!, stored.shape[2] ?? 1];
+  const frames = isClip ? stored.shape[1]! : 1;
+  const size = frames * height! * width! * channels!;
   return Array.from({ length: count! }, (_, i) => {
     const own = stored.bytes.subarray(i * size, (i + 1) * size);
     const data =
       channels === 3 ? own : Uint8Array.from({ length: 3 * size }, (__, at) => own[Math.floor(at / 3)]!);
-    return { width: width!, height: height!, data };
+    return { width: width!, height: height!, ...(isClip && { frames }), data };
   });
 }
 
@@ -129,6 +135,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
   // The size of what models of references draw follows from the sides of those.
   const seesImages = pipelineEntry(golden.class).set.references !== undefined;
   const [mask] = await storedImages(name, 'inputs', 'mask');
+  const [lastImage] = await storedImages(name, 'inputs', 'last_image');
   const further = await numberedImages(name, 'further');
   const [ipAdapterImage] = await storedImages(name, 'inputs', 'image_prompt');
   const controlImages = await numberedImages(name, 'control');
@@ -157,6 +164,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
         image,
         ...(seesImages || 'width' in kwargs ? {} : { width: image.width, height: image.height }),
       }),
+      ...(lastImage && { lastImage }),
       ...(further.length > 0 && { furtherImages: further }),
       ...(mask ? { mask } : {}),
       ...(ipAdapterImage && { ipAdapterImage, ipAdapterScale: golden.image_scale! }),
@@ -188,6 +196,6 @@ export async function listen(
   return events;
 }
 
-export function imagesOf(events: readonly ImageEvent[]): Pixels[] {
+export function imagesOf(events: readonly ImageEvent[]): Frames[] {
   return events.flatMap((event) => (event.type === 'image' ? [event.image] : []));
 }

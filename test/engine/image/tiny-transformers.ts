@@ -3,11 +3,8 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QWEN_IMAGE_FILES } from '../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
-import {
-  qwenImageDecoder,
-  qwenImageEncoder,
-} from '../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
-import { readAutoencoderQwenImageConfig } from '../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
+import { wanDecoder, wanEncoder } from '../../../src/models/image/autoencoders/autoencoder-wan.ts';
+import { readAutoencoderWanConfig } from '../../../src/models/image/autoencoders/autoencoder-wan-config.ts';
 import { flux } from '../../../src/models/image/flux.ts';
 import { readFluxConfig } from '../../../src/models/image/flux-config.ts';
 import { qwenImage } from '../../../src/models/image/qwen-image.ts';
@@ -157,6 +154,7 @@ export function tinyQwenImage(): TinyPipeline {
     _class_name: 'AutoencoderKLQwenImage',
     base_dim: 8,
     dim_mult: [1, 2],
+    temperal_downsample: [false],
     num_res_blocks: 1,
     ...QWEN_IMAGE_FILES.configs['vae'],
   };
@@ -181,13 +179,10 @@ export function tinyQwenImage(): TinyPipeline {
   };
   const half = textHalf(text, text.architectures[0]!)!;
   const language = readText(half.config, half.architecture);
-  const readVae = readAutoencoderQwenImageConfig(vae);
+  const readVae = readAutoencoderWanConfig(vae);
   const tensors = {
     transformer: randomTensors([(table) => qwenImage(readQwenImageConfig(config), table)], 21),
-    vae: randomTensors(
-      [(table) => qwenImageDecoder(readVae, table), (table) => qwenImageEncoder(readVae, table)],
-      22,
-    ),
+    vae: randomTensors([(table) => wanDecoder(readVae, table), (table) => wanEncoder(readVae, table)], 22),
     text_encoder: randomTensors([(table) => language.embed!(table)], 23),
   };
   const folder = newFolder('qwen-image');

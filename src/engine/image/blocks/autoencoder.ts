@@ -13,7 +13,6 @@ import { readAutoencoderDCConfig } from '../../../models/image/autoencoders/auto
 import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
-  type Tiling,
 } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import {
   readAutoencoderKLConfig,
@@ -24,11 +23,11 @@ import {
   autoencoderKLFlux2Encoder,
 } from '../../../models/image/autoencoders/autoencoder-kl-flux2.ts';
 import {
-  qwenImageDecoder,
-  qwenImageEncoder,
+  wanDecoder,
+  wanEncoder,
   type ChunkOptions,
-} from '../../../models/image/autoencoders/autoencoder-qwen-image.ts';
-import { readAutoencoderQwenImageConfig } from '../../../models/image/autoencoders/autoencoder-qwen-image-config.ts';
+} from '../../../models/image/autoencoders/autoencoder-wan.ts';
+import { readAutoencoderWanConfig } from '../../../models/image/autoencoders/autoencoder-wan-config.ts';
 import {
   autoencoderTinyDecoder,
   autoencoderTinyEncoder,
@@ -54,8 +53,8 @@ export interface Autoencoder {
    * share what is carried
    */
   decoder(weights: WeightTable): (latents: Tensor, options: ChunkOptions) => Tensor;
-  /** Images in −1 … 1 → encoder output, from which `sample` makes latents */
-  encoder(weights: WeightTable): (image: Tensor, tiling: Tiling) => Tensor;
+  /** Images in −1 … 1, or a clip in chunks that share what is carried → encoder output, from which `sample` makes latents */
+  encoder(weights: WeightTable): (image: Tensor, options: ChunkOptions) => Tensor;
   /** Whether it can work in strips. */
   tiles: boolean;
   /** Whether `sample` uses noise. */
@@ -82,17 +81,8 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
     const levels = config.decoder.blocks.length;
     return { ...declared(config, levels, autoencoderTinyDecoder, autoencoderTinyEncoder), tiles: false };
   },
-  AutoencoderKLQwenImage(json, file, isClip) {
-    const config = readAutoencoderQwenImageConfig(json, file);
-    const decoder = (of: typeof config, weights: WeightTable) => qwenImageDecoder(of, weights, { isClip });
-    const encoder = (of: typeof config, weights: WeightTable) => qwenImageEncoder(of, weights, { isClip });
-    return {
-      ...declared(config, config.channels.length, decoder, encoder),
-      ...(isClip && { framesPerLatent: config.framesPerLatent }),
-      samples: true,
-      sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
-    };
-  },
+  AutoencoderKLQwenImage: causal,
+  AutoencoderKLWan: causal,
   AutoencoderDC(json, file) {
     const config = readAutoencoderDCConfig(json, file);
     return declared(config, config.encoder.length, autoencoderDCDecoder, autoencoderDCEncoder);
@@ -113,6 +103,21 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
     };
   },
 };
+
+/** An autoencoder whose convolutions are causal in time. */
+function causal(json: Json, file: string, isClip: boolean): Declared {
+  const config = readAutoencoderWanConfig(json, file);
+  const decoder = (of: typeof config, weights: WeightTable) => wanDecoder(of, weights, { isClip });
+  const encoder = (of: typeof config, weights: WeightTable) => wanEncoder(of, weights, { isClip });
+  const plain = declared(config, config.channels.length, decoder, encoder);
+  return {
+    ...plain,
+    factor: config.patch * plain.factor,
+    ...(isClip && { framesPerLatent: config.framesPerLatent }),
+    samples: true,
+    sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
+  };
+}
 
 /** An autoencoder that halves the sides of images between its `levels`, and whose encoder gives latents. */
 function declared<C extends { latentChannels: number; scales: LatentScales }>(

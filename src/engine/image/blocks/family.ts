@@ -93,13 +93,15 @@ export interface LatentLayout {
 
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;
 
-/** Steps, guidance, the side of a square image in pixels, and of families that draw clips their frames, and frames in a second. */
+/** Steps, guidance, the side of a square image in pixels or both sides of others, and of families that draw clips their frames, and frames in a second. */
 export interface FamilyDefaults {
   frames?: number;
   fps?: number;
   steps?: number;
   guidance?: number;
   size?: number;
+  width?: number;
+  height?: number;
 }
 
 /** Defaults with the hint that they are taken from; the hint follows "by" in messages. */
@@ -150,6 +152,8 @@ export interface PipelineSet {
 export interface ReferenceRule {
   /** Limit on the images of a request. */
   most: number;
+  /** Whether images are frames of the clip that is drawn, in its size; left out: they have sizes of their own. */
+  isFrames?: true;
   /** The image whose size is drawn unless the request states one; left out: the last. */
   drawn?: 'first';
   /**
@@ -206,8 +210,16 @@ export interface DenoiserPage extends Disposable {
 export interface Prepared extends Disposable {
   /** Tokens of the prompt. */
   tokens: number;
-  /** Loads the denoiser's weights. `references`: latents of the images that it sees beside those it denoises, [1, height, width, channels]. */
+  /** Loads the denoiser's weights. `references`: latents of the images that it sees beside those it denoises, [1, height, width, channels], or of the clip of its frames. */
   load(references: readonly Tensor[]): Promise<DenoiserPage>;
+}
+
+/** The images of a clip's first and last frame that a model takes. */
+export interface FrameImages {
+  first: 'may' | 'must';
+  last: 'never' | 'may' | 'must';
+  /** What the autoencoder encodes: a clip that is grey where no image is given, or the first image alone. */
+  encoded: 'clip' | 'image';
 }
 
 /** A model of a family, opened on the components of one pipeline. */
@@ -230,6 +242,8 @@ export interface FamilyModel {
   controls?: number;
   /** Whether the guidance scale has no effect, because the model is distilled to a few steps without it. */
   ignoresGuidance?: boolean;
+  /** The images of a clip's frames that it takes; left out: none. */
+  frameImages?: FrameImages;
   /** Whether its control image enters as latents beside those that are denoised, instead of through ControlNets. */
   seesControl?: boolean;
   /** Returns the size in which an image is drawn before it is scaled and cut to the size that is asked for; left out, or null: that size. */

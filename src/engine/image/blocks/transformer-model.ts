@@ -22,6 +22,7 @@ import {
   type Recording,
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
+import { switchExperts } from './expert-switch.ts';
 import { writeRows, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
@@ -52,6 +53,8 @@ export interface TransformerDeclaration<Page>
   encode(request: RunRequest, guided: boolean): Promise<readonly TextStates[]>;
   /** Computes an input that needs weights of its own, before those of the transformer are loaded; left out: there is none. */
   before?(request: RunRequest): Promise<Tensor>;
+  /** The component that computes a step, of several that are transformers of one kind; left out: all steps are those of `transformer`. */
+  experts?: { names: readonly string[]; of(step: Step): string };
   /** Prepares the inputs of all steps, which `scope` takes over, and returns how a step is recorded. */
   step(given: TransformerRequest<Page>, scope: Scope): Promise<RecordedStep> | RecordedStep;
 }
@@ -64,9 +67,9 @@ export interface TransformerRequest<Page> {
   texts: readonly TextStates[];
   /** The result of `before`; null where the family has no `before`. */
   before: Tensor | null;
-  /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
+  /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels], or of the clip of its frames. */
   references: readonly Tensor[];
-  /** [1, height, width, channels] */
+  /** [frames, height, width, channels] */
   latents: Tensor;
   height: number;
   width: number;
@@ -86,18 +89,21 @@ export interface StepInputs {
 }
 
 export interface RecordedStep {
-  /** Items of the transformer's batch, which have one time; left out: 1. */
+  /** Items of the transformer's batch, or frames, which have a time each; left out: 1. */
   items?: number;
   /** Records the pass or passes of a step, and returns the guided prediction in the shape of the latents. */
   record(tape: Tape, inputs: StepInputs): Tensor;
   /** Records the steps that `values` marks as `isOther`; left out: there are none. */
   recordOther?(tape: Tape, inputs: StepInputs): Tensor;
+  /** Latents of a clip's first frame, which take the place of what was denoised; left out: nothing does. */
+  firstFrame?: Tensor;
   /** `index`: that of the step in its plan. */
   values(step: Step, index: number): StepValues;
 }
 
 interface StepValues {
-  time: number;
+  /** That of all items, or one for each. */
+  time: number | Float32Array;
   scalars: readonly number[];
   /** Whether the step is that of `recordOther`. */
   isOther?: boolean;
@@ -111,6 +117,7 @@ export function openTransformer<Page>(
     checkTexts,
     encode,
     before,
+    experts,
     step,
     ...facts
   }: TransformerDeclaration<Page>,
@@ -128,7 +135,7 @@ export function openTransformer<Page>(
     },
     async checkFiles() {
       await checkTexts();
-      components.check('transformer', page);
+      for (const name of experts?.names ?? [DENOISER]) components.check(name, page);
     },
     async prepare(request): Promise<Prepared> {
       const texts = await encode(request, facts.guides(request.values.guidance, request.call));
@@ -137,14 +144,19 @@ export function openTransformer<Page>(
         async load(references) {
           using scope = new Scope(device);
           const early = before ? scope.hold(await before(request)) : null;
-          const { page: loaded } = scope.use(
-            await components.load('transformer', 'denoiser', page, request.options),
-          );
-          const given = { device, page: loaded, request, texts, before: early, references };
+          const given = { device, request, texts, before: early, references };
+          const load = (name: string) => components.load(name, 'denoiser', page, request.options);
+          const only = experts ? null : scope.use(await load(DENOISER));
           return scope.give({
             record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions) {
               const [, height, width] = latents.shape as [number, number, number];
-              return recordPredictor({ ...given, latents, height, width, output, extra, options }, step);
+              const record = (loaded: Page): Promise<Predictor> =>
+                recordPredictor(
+                  { ...given, page: loaded, latents, height, width, output, extra, options },
+                  step,
+                );
+              if (only) return record(only.page);
+              return Promise.resolve(switchExperts(device, experts!.of, load, record, options));
             },
           });
         },
@@ -157,6 +169,9 @@ export function openTransformer<Page>(
     },
   };
 }
+
+/** Component that holds the transformer. */
+const DENOISER = 'transformer';
 
 /** Throws bad_request for a limit above the number of tokens that a text encoder reads. */
 function checkLength({ maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLength'>, most: number): void {
@@ -175,7 +190,7 @@ async function recordPredictor<Page>(
 ): Promise<Predictor> {
   const { device, output, options } = given;
   using scope = new Scope(device);
-  const { items = 1, record, recordOther, values } = await step(given, scope);
+  const { items = 1, record, recordOther, firstFrame, values } = await step(given, scope);
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
@@ -190,11 +205,24 @@ async function recordPredictor<Page>(
     run(planned: Step, index: number) {
       const now = values(planned, index);
       scalars.write(now.scalars);
-      writeRows(device, time, new Float32Array(items).fill(now.time));
+      writeRows(
+        device,
+        time,
+        typeof now.time === 'number' ? new Float32Array(items).fill(now.time) : now.time,
+      );
       return (now.isOther === true ? other : usual).run();
     },
+    ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
     times: () => timesOf(new Set([usual, other])),
   });
+}
+
+/** Copies the latents of a frame over the first of a clip. */
+function copyFirst(device: Device, frame: Tensor, latents: Tensor): void {
+  const encoder = device.gpu.createCommandEncoder();
+  const bytes = (4 * latents.stride * latents.rows({})) / (latents.shape[0] as number);
+  encoder.copyBufferToBuffer(frame.region!.buffer, 0, latents.region!.buffer, 0, bytes);
+  device.gpu.queue.submit([encoder.finish()]);
 }
 
 /** Texts of most families. */

@@ -156,6 +156,7 @@ const UNBUILT: Readonly<Record<string, string>> = {
   ...notBuilt('give it beside the call arguments', [
     'prompt',
     'image',
+    'last_image',
     'mask_image',
     'control_image',
     'ip_adapter_image',
@@ -169,6 +170,8 @@ const UNBUILT: Readonly<Record<string, string>> = {
     'pooled_prompt_embeds',
     'negative_pooled_prompt_embeds',
     'ip_adapter_image_embeds',
+    'image_embeds',
+    'attention_kwargs',
     'cross_attention_kwargs',
     'joint_attention_kwargs',
     'return_dict',

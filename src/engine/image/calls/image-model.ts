@@ -41,6 +41,8 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   image?: ImageInput;
   /** Further images, before `image`, of models that edit several. With a mask the model fills `image`, and sees the others. */
   furtherImages?: readonly ImageInput[];
+  /** Image with which a clip ends that starts from `image`. */
+  lastImage?: ImageInput;
   /** Inpainting: white areas are redrawn. */
   mask?: ImageInput;
   /** Image that an IP-Adapter shows to the denoiser beside the text. */
@@ -53,13 +55,14 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   kwargs?: Readonly<Record<string, unknown>>;
 }
 
-type ImageFields = 'image' | 'furtherImages' | 'mask' | 'ipAdapterImage' | 'controlImages';
+type ImageFields = 'image' | 'furtherImages' | 'lastImage' | 'mask' | 'ipAdapterImage' | 'controlImages';
 
 /** A request with a seed, and with decoded images. */
 export interface CompleteImageRequest extends Omit<ImageRequest, ImageFields> {
   seed: number;
   image?: Pixels;
   furtherImages?: readonly Pixels[];
+  lastImage?: Pixels;
   mask?: Pixels;
   ipAdapterImage?: Pixels;
   controlImages?: readonly Pixels[];

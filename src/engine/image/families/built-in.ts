@@ -12,6 +12,7 @@ import { sanaFamily } from './sana/sana.ts';
 import { sd3Family } from './sd3/sd3.ts';
 import { stableDiffusionXL } from './stable-diffusion/stable-diffusion-xl.ts';
 import { stableDiffusion } from './stable-diffusion/stable-diffusion.ts';
+import { wanFamily } from './wan/wan.ts';
 import { zImage } from './z-image/z-image.ts';
 import type { ImageFamily } from '../blocks/family.ts';
 
@@ -32,4 +33,5 @@ export const FAMILIES: readonly ImageFamily[] = [
   sanaFamily,
   pixartFamily,
   lumina2Family,
+  wanFamily,
 ];

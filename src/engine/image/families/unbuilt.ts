@@ -76,6 +76,7 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
 export const UNREAD_COMPONENTS: ReadonlyMap<string, RegExp> = new Map([
   ['safety_checker', /SafetyChecker$/],
   ['feature_extractor', /(FeatureExtractor|Processor)(Fast|Pil)?$/],
+  ['image_processor', /Processor(Fast|Pil)?$/],
   ['image_encoder', /(Vision|Dino|Siglip|Image)\w*(Model|Projection|Encoder)$/],
 ]);
 

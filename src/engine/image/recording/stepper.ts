@@ -25,6 +25,8 @@ import type { Limit, Mix, Operand, Step, Term } from '../schedules/schedule.ts';
 export interface Predictor extends Disposable {
   /** `index`: that of the step in its plan. Resolves when all is submitted. */
   run(step: Step, index: number): Promise<void>;
+  /** Changes the latents after the last step; left out: they stay. */
+  finish?(latents: Tensor): void;
   /** GPU times of the kernels in all runs so far. */
   times(): Promise<KernelTime[]>;
 }

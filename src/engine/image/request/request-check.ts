@@ -3,7 +3,9 @@
 
 import { type Prose, field, say, subject } from '../../../files/message.ts';
 import { badRequest } from '../../../files/error.ts';
+import { checkFrameImages } from './frame-images.ts';
 import { LIMITS } from '../../../options/limits.ts';
+import type { ImageFamily } from '../blocks/family.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
@@ -93,12 +95,28 @@ export function checkValues(
     refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
 }
 
+/** Checks the image with which a clip ends; families that take one declare it. */
+function checkLastImage({ image, lastImage }: CompleteImageRequest, family: ImageFamily): void {
+  if (lastImage === undefined) return;
+  if (!family.takes.includes('lastImage'))
+    refuse('lastImage', `lastImage is not for ${family.name}: leave it out`);
+  if (!image) refuse('lastImage', 'lastImage needs the image from which the clip starts: give both');
+}
+
 /** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
 export function checkInputs(
-  { image, mask, furtherImages = [] }: CompleteImageRequest,
-  { strength }: ResolvedImageRequest,
-  { pipeline: { className, task, set }, needsMask }: ResolveContext,
+  request: CompleteImageRequest,
+  values: ResolvedImageRequest,
+  context: ResolveContext,
 ): void {
+  const { image, mask, furtherImages = [] } = request;
+  const { strength } = values;
+  const {
+    pipeline: { className, family, task, set },
+    needsMask,
+  } = context;
+  checkLastImage(request, family);
+  checkFrameImages(request, values, context);
   const sees = set.references !== undefined;
   const fills = set.classes.inpainting !== undefined;
   // Under a mask the last image is the one that is filled.

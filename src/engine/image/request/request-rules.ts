@@ -46,6 +46,7 @@ const IMAGE_REQUEST: Record<keyof Required<ImageRequest>, Rule> = {
   seed: whole(0, Number.MAX_SAFE_INTEGER),
   image,
   furtherImages: listOf(image),
+  lastImage: image,
   mask: image,
   ipAdapterImage: image,
   controlImages: listOf(image),
@@ -66,7 +67,16 @@ const SEEDS = 2 ** 32;
 /** Throws bad_request for a file that is not decoded, by the field that holds it. */
 export async function completeRequest(
   { images }: Pick<Platform, 'images'>,
-  { seed = drawSeed(), image, furtherImages, mask, ipAdapterImage, controlImages, ...rest }: ImageRequest,
+  {
+    seed = drawSeed(),
+    image,
+    furtherImages,
+    lastImage,
+    mask,
+    ipAdapterImage,
+    controlImages,
+    ...rest
+  }: ImageRequest,
 ): Promise<CompleteImageRequest> {
   const decoded = async (given: ImageInput, name: string): Promise<Pixels> =>
     given instanceof Uint8Array ? images.image(given, name) : given;
@@ -80,6 +90,7 @@ export async function completeRequest(
     seed,
     ...(image && { image: await decoded(image, 'image') }),
     ...(furtherImages && { furtherImages: await all(furtherImages, 'furtherImages') }),
+    ...(lastImage && { lastImage: await decoded(lastImage, 'lastImage') }),
     ...(mask && { mask: mask instanceof Uint8Array ? await images.mask(mask, 'mask') : mask }),
     ...(ipAdapterImage && { ipAdapterImage: await decoded(ipAdapterImage, 'ipAdapterImage') }),
     ...(controlImages && { controlImages: await all(controlImages, 'controlImages') }),

@@ -1,4 +1,4 @@
-// The chunks in which the latents of a clip are decoded, one latent frame each, and what the layers of the decoder carry from each to the next.
+// The chunks in which clips are decoded and encoded, one latent frame each, and what the layers of an autoencoder carry from each to the next.
 // An image is one chunk.
 
 import type { Device } from '../../../gpu/device.ts';
@@ -10,40 +10,20 @@ import type { Autoencoder } from '../blocks/autoencoder.ts';
 import { allocateTensor } from '../recording/compute.ts';
 import { Scope } from '../recording/scope.ts';
 
-export interface Chunk {
-  /** Returns its latents on a tape, [frames, height, width, channels]. */
-  on(tape: Tape): Tensor;
-  /** null: nothing is carried. */
-  carried: CarriedFrames | null;
-}
-
-export class ClipChunks implements Disposable, Iterable<Chunk> {
+/** The last frames of each layer, zeros at first; their number does not grow with the clip. */
+export class KeptFrames implements Disposable {
   readonly #device: Device;
-  readonly #latents: Tensor;
-  readonly #isCarried: boolean;
   readonly #owner: Scope;
-  /** The last frames of each layer. */
   readonly #kept = new Map<number, readonly Tensor[]>();
 
-  constructor(device: Device, latents: Tensor, { framesPerLatent }: Pick<Autoencoder, 'framesPerLatent'>) {
+  constructor(device: Device) {
     this.#device = device;
-    this.#latents = latents;
-    this.#isCarried = framesPerLatent !== undefined && latents.shape[0] !== 1;
     this.#owner = new Scope(device);
   }
 
-  *[Symbol.iterator](): Generator<Chunk> {
-    const [count, height, width] = this.#latents.shape as [number, number, number];
-    if (!this.#isCarried) return yield { on: (tape) => this.#latents.on(tape), carried: null };
-    for (let frame = 0; frame < count; frame++) {
-      const carried = {
-        continues: frame > 0,
-        last: (layer: number, frames: number, like: Tensor) => this.#last(layer, frames, like),
-      };
-      const on = (tape: Tape): Tensor =>
-        takeRows(this.#latents.on(tape), frame * height * width, [1, height, width]);
-      yield { on, carried };
-    }
+  /** What a chunk reads and writes; `continues`: whether one came before. */
+  carried(continues: boolean): CarriedFrames {
+    return { continues, last: (layer, frames, like) => this.#last(layer, frames, like) };
   }
 
   #last(layer: number, frames: number, like: Tensor): Tensor[] {
@@ -54,14 +34,53 @@ export class ClipChunks implements Disposable, Iterable<Chunk> {
   }
 
   #zeros(shape: readonly number[]): Tensor {
-    const tensor = this.#owner.hold(allocateTensor(this.#device, 'frames of a layer', shape));
-    const encoder = this.#device.gpu.createCommandEncoder();
-    encoder.clearBuffer(tensor.region!.buffer);
-    this.#device.gpu.queue.submit([encoder.finish()]);
-    return tensor;
+    return this.#owner.hold(zeroTensor(this.#device, 'frames of a layer', shape));
   }
 
   [Symbol.dispose](): void {
     this.#owner[Symbol.dispose]();
   }
+}
+
+export interface Chunk {
+  /** Returns its latents on a tape, [frames, height, width, channels]. */
+  on(tape: Tape): Tensor;
+  /** null: nothing is carried. */
+  carried: CarriedFrames | null;
+}
+
+/** The chunks of latents that are decoded. */
+export class ClipChunks implements Disposable, Iterable<Chunk> {
+  readonly #latents: Tensor;
+  readonly #isCarried: boolean;
+  readonly #kept: KeptFrames;
+
+  constructor(device: Device, latents: Tensor, { framesPerLatent }: Pick<Autoencoder, 'framesPerLatent'>) {
+    this.#latents = latents;
+    this.#isCarried = framesPerLatent !== undefined && latents.shape[0] !== 1;
+    this.#kept = new KeptFrames(device);
+  }
+
+  *[Symbol.iterator](): Generator<Chunk> {
+    const [count, height, width] = this.#latents.shape as [number, number, number];
+    if (!this.#isCarried) return yield { on: (tape) => this.#latents.on(tape), carried: null };
+    for (let frame = 0; frame < count; frame++) {
+      const on = (tape: Tape): Tensor =>
+        takeRows(this.#latents.on(tape), frame * height * width, [1, height, width]);
+      yield { on, carried: this.#kept.carried(frame > 0) };
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#kept[Symbol.dispose]();
+  }
+}
+
+/** Allocates a tensor with a buffer of its own, which holds zeros. */
+export function zeroTensor(device: Device, label: string, shape: readonly number[]): Tensor {
+  const tensor = allocateTensor(device, label, shape);
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.clearBuffer(tensor.region!.buffer);
+  device.gpu.queue.submit([encoder.finish()]);
+  return tensor;
 }

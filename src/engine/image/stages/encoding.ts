@@ -6,6 +6,7 @@ import { scaleRows } from '../../../kernels/scale-rows.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { uploadImage } from '../blocks/autoencoder.ts';
 import { computeFinite } from '../recording/compute.ts';
+import { encodeClip, type GivenClip } from './clip-encoding.ts';
 import type { StageContext } from './stage-context.ts';
 import type { MaskInput } from '../blocks/family.ts';
 import type { ReferenceImage } from './given-images.ts';
@@ -70,20 +71,28 @@ export async function encodeGiven(context: StageContext, tiling: Tiling): Promis
   return results.give({ image: moments, control: next(control !== null), mask: regions });
 }
 
-/** Latents of reference images, each [1, height, width, channels]. */
+/** Latents of reference images, each [1, height, width, channels], or of a clip, [frames, height, width, channels]. */
 export interface EncodedReferences extends Disposable {
   latents: readonly Tensor[];
 }
 
-/** Encodes reference images, each in a size of its own. Their latents are the means, as diffusers takes them: no noise is drawn. */
+/**
+ * Encodes reference images, each in a size of its own, or those of a clip's frames together. Their latents are the means, as diffusers takes
+ * them: no noise is drawn.
+ */
 export async function encodeReferences(
-  { components, autoencoder, options }: StageContext,
+  context: StageContext,
   images: readonly ReferenceImage[],
   tiling: Tiling,
 ): Promise<EncodedReferences> {
+  const { components, autoencoder, runner, options } = context;
   const { device } = components;
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using results = new Scope(device);
+  if (runner.frameImages) {
+    const page = { device, autoencoder, page: encoder.page, tiling, options };
+    return results.give({ latents: [results.hold(await encodeClip(page, clipOf(context, images)))] });
+  }
   const latents: Tensor[] = [];
   for (const { fitted } of images) {
     using inputs = new Scope(device);
@@ -99,6 +108,18 @@ export async function encodeReferences(
     latents.push(results.hold(made!));
   }
   return results.give({ latents });
+}
+
+/** The first image alone, or a clip of all, which is grey where none is given. */
+function clipOf({ runner, resolved }: StageContext, images: readonly ReferenceImage[]): GivenClip {
+  const { width, height, frames: count } = resolved.event.values;
+  const [first, last] = images.map(({ fitted }) => fitted);
+  if (runner.frameImages?.encoded === 'image') return { width, height, frames: [first!] };
+  const frames = Array.from({ length: count }, (_, i) => {
+    if (i === 0) return first!;
+    return i === count - 1 && last ? last : null;
+  });
+  return { width, height, frames };
 }
 
 const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;

@@ -46,9 +46,14 @@ export async function fitImages(
   { request, call: { maskPadding }, event }: Resolved,
   { pipeline, defaults, sizeMultiple }: Pick<ResolveContext, 'pipeline' | 'defaults' | 'sizeMultiple'>,
 ): Promise<GivenImages> {
-  const { image, mask, furtherImages = [], controlImages = [] } = request;
+  const { image, lastImage, mask, furtherImages = [], controlImages = [] } = request;
   const { width, height } = event.values;
   const rule = pipeline.set.references;
+  if (rule?.isFrames) {
+    const frames = [image, lastImage].filter((one) => one !== undefined);
+    const references = frames.map((one) => ({ shown: one, fitted: resample(one, width, height) }));
+    return { image: null, mask: null, references };
+  }
   if (rule) {
     const given = image ? [...furtherImages, image] : [];
     const seen = mask && furtherImages.length > 0 ? furtherImages : given;

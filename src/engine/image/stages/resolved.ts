@@ -3,7 +3,7 @@
 import type { AppliedLora } from '../lora/image-loras.ts';
 import type { CallArguments } from '../calls/call-arguments.ts';
 import type { ControlInputs } from '../calls/control.ts';
-import type { CalledModel, FamilyModel } from '../blocks/family.ts';
+import type { CalledModel, FamilyModel, FrameImages } from '../blocks/family.ts';
 import type { PipelineEntry } from '../families/registry.ts';
 import type { ImageEvent, CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 
@@ -37,6 +37,8 @@ export interface ResolveContext extends ControlInputs {
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** Number of text encoder layers that clip skip may leave out; 0: the family has no clip skip. */
   mostClipSkip: number;
+  /** The images of a clip's frames that the model takes; null: none. */
+  frameImages: FrameImages | null;
   /** Whether the model only fills masks. */
   needsMask: boolean;
   /** Words of prompts with embeddings of their own; left out: none. */

@@ -92,6 +92,7 @@ export class LatentSampler implements Disposable {
       if (!isFinite) return null;
       const result = allocateTensor(device, 'latents', shape);
       copy(device, stepper.latents, result);
+      this.#predictor.finish?.(result);
       return result;
     });
   }

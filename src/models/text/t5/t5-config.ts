@@ -1,4 +1,4 @@
-// Converts config.json of a T5 encoder to the configuration of t5.ts. Only this file knows its key names.
+// Converts config.json of a T5 or UMT5 encoder to the configuration of t5.ts. Only this file knows its key names.
 
 import { readConfig, type Json } from '../../config-values.ts';
 
@@ -33,6 +33,8 @@ export function readT5Config(json: Json, file = 'config.json') {
     ffn: config.count('d_ff', 2048),
     layers: config.count('num_layers', 6),
     eps: config.real('layer_norm_epsilon', 1e-6),
+    /** Whether each layer has biases of its own, as in UMT5; in T5 all share those of the first. */
+    biasOfEach: json['model_type'] === 'umt5',
     /** Number of classes of distances, half of them for keys before the query. */
     buckets,
     /** Distance from which on all keys share a class. */

@@ -1,5 +1,5 @@
-// The encoder of T5: every token attends to every token, with a bias by their distance that all layers share, and without a factor on
-// the scores. Padding takes part like any other token, unless keys are counted.
+// The encoder of T5: every token attends to every token, with a bias by their distance that all layers share (in UMT5 each has its own), and
+// without a factor on the scores. Padding takes part like any other token, unless keys are counted.
 
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -26,21 +26,27 @@ export type T5Forward = (tape: Tape, inputs: T5Inputs) => Tensor;
 const MLP_NAMES = { gate: 'wi_0', up: 'wi_1', down: 'wo' };
 
 export function t5(config: T5Config, weights: WeightTable): T5Forward {
-  const { vocabulary, hidden, heads, eps, buckets } = config;
+  const { vocabulary, hidden, heads, eps, buckets, biasOfEach } = config;
   const shared = weights.has('shared.weight') ? 'shared.weight' : 'encoder.embed_tokens.weight';
   const embedding = weights.embedding(shared, vocabulary, hidden);
   weights.ignore(/^(shared|encoder\.embed_tokens)\.weight$/);
-  const ofFirst = 'encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight';
-  const biases = weights.router(ofFirst, buckets, heads); // its few values are never quantized
-  const layers = Array.from({ length: config.layers }, (_, i) =>
-    layer(config, weights, `encoder.block.${i}`),
-  );
+  const layers = Array.from({ length: config.layers }, (_, i) => {
+    const name = `encoder.block.${i}`;
+    const run = layer(config, weights, name);
+    if (i > 0 && !biasOfEach) return { run, biases: null };
+    // Its few values are never quantized.
+    const own = `${name}.layer.0.SelfAttention.relative_attention_bias.weight`;
+    return { run, biases: weights.router(own, buckets, heads) };
+  });
   const norm = weights.vector('encoder.final_layer_norm.weight', hidden);
 
   return (tape, inputs) => {
-    const bias = embedTokens(tape, inputs.buckets, biases, null); //   [1, 2 · tokens − 1, heads]
     let x = embedTokens(tape, inputs.ids, embedding, null); //         [1, tokens, hidden]
-    for (const run of layers) x = run(x, bias, inputs.keys);
+    let bias: Tensor | null = null; //                                 [1, 2 · tokens − 1, heads]
+    for (const { run, biases } of layers) {
+      if (biases) bias = embedTokens(tape, inputs.buckets, biases, null);
+      x = run(x, bias!, inputs.keys);
+    }
     return rmsnorm(x, norm, eps);
   };
 }

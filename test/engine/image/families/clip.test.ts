@@ -81,3 +81,22 @@ it('the memory plan of a clip counts frames', async () => {
   for (const frames of [1, 3, 5]) peaks.push((await model.plan({ prompt: 'a wave', seed: 5, frames })).peak);
   expect(peaks[1]).toBeGreaterThan(peaks[0]!);
 });
+
+it('a clip that does not fit is refused before it is drawn, with the longest that does', async () => {
+  const clip = { prompt: 'a wave', seed: 5 };
+  const { peak: memoryBudget } = await model.plan({ ...clip, frames: 9 });
+  await using tight = await ripple.reopen({ memoryBudget });
+  const refusal = await draws(tight, { ...clip, frames: 41 }).then(String, String);
+  expect(refusal).toMatch(
+    /: a clip of 41 frames of 32 × 32 pixels takes at least .*: lower `frames` to \d+, or .*raise `memoryBudget` to/,
+  );
+  const frames = Number(/lower `frames` to (\d+)/.exec(refusal)![1]);
+  expect(frames).toBeGreaterThanOrEqual(9);
+  await expect(tight.plan({ ...clip, frames })).resolves.toBeTruthy();
+});
+
+async function draws(model: ImageModel, request: ImageRequest): Promise<number> {
+  let steps = 0;
+  for await (const { type } of model.generate(request)) if (type === 'step') steps += 1;
+  return steps;
+}

@@ -94,6 +94,10 @@ it('a registered family refuses requests by its declaration', async () => {
   await expect(refused({ flowShift: 3 })).rejects.toThrow('flowShift is not for pebble');
   await expect(refused({ frames: 3 })).rejects.toThrow('3, and this model draws images, which have one');
   await expect(refused({ fps: 24 })).rejects.toThrow('24, and this model draws images, which have none');
+  const lastImage = { width: 32, height: 32, data: new Uint8Array(3 * 32 * 32) };
+  await expect(refused({ image: lastImage, lastImage })).rejects.toThrow(
+    'lastImage is not for pebble: leave it out',
+  );
   await expect(refused({ width: 36 })).rejects.toThrow('36, which is not a multiple of 8');
 });
 

@@ -1,7 +1,7 @@
 // A family of clips that only tests declare: its autoencoder is causal in time.
 
 import { rmSync } from 'node:fs';
-import type { ImageModel } from '../../../../src/index.ts';
+import type { ImageModel, ImageModelOptions } from '../../../../src/index.ts';
 import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
 import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
 import { integer } from '../../../../src/engine/image/calls/call-arguments.ts';
@@ -41,6 +41,8 @@ const RIPPLES: typeof IMAGE = {
 
 export interface Ripple {
   model: ImageModel;
+  /** Opens the checkpoint once more; the caller closes that model. */
+  reopen(options: Pick<ImageModelOptions, 'memoryBudget'>): Promise<ImageModel>;
   close(): Promise<void>;
 }
 
@@ -50,10 +52,12 @@ export async function openRipple(): Promise<Ripple> {
     pipeline: 'RipplePipeline',
     codec: [CODEC, 'qwen-image'],
   });
-  const model = await openInline(RIPPLES, nodePlatform, { model: folder });
+  const reopen: Ripple['reopen'] = (options) =>
+    openInline(RIPPLES, nodePlatform, { ...options, model: folder });
+  const model = await reopen({});
   const close = async (): Promise<void> => {
     await model.close();
     rmSync(root, { recursive: true, force: true });
   };
-  return { model, close };
+  return { model, reopen, close };
 }

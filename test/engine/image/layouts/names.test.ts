@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { AUTOENCODER_LAYOUTS } from '../../../../src/engine/image/layouts/autoencoder.ts';
-import { CAUSAL_LAYOUTS } from '../../../../src/engine/image/families/qwen-image/causal-autoencoder-layout.ts';
+import { causalLayouts, LATENT_STATISTICS } from '../../../../src/engine/image/layouts/causal-autoencoder.ts';
 import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
 import { UNET_LAYOUTS } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
@@ -18,11 +18,8 @@ import {
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
 import { unet } from '../../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet/unet-config.ts';
-import {
-  qwenImageDecoder,
-  qwenImageEncoder,
-} from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
-import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
+import { wanDecoder, wanEncoder } from '../../../../src/models/image/autoencoders/autoencoder-wan.ts';
+import { readAutoencoderWanConfig } from '../../../../src/models/image/autoencoders/autoencoder-wan-config.ts';
 import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';
 import { lumina2 } from '../../../../src/models/image/lumina2.ts';
@@ -36,6 +33,7 @@ import {
   originalCausal,
   originalLumina2,
   originalOpenClip,
+  originalResidualCausal,
   originalUNet,
   originalZImage,
 } from '../original-names.ts';
@@ -155,10 +153,10 @@ describe('text encoders of OpenCLIP', () => {
 
 it('the autoencoder of Qwen-Image is read by its original names', () => {
   const { latents_mean, latents_std } = QWEN_IMAGE_FILES.configs['vae']!;
-  const wanted = readAutoencoderQwenImageConfig({ latents_mean, latents_std });
+  const wanted = readAutoencoderWanConfig({ latents_mean, latents_std });
   const tensors = headersOf(
-    (table) => qwenImageDecoder(wanted, table),
-    (table) => qwenImageEncoder(wanted, table),
+    (table) => wanDecoder(wanted, table),
+    (table) => wanEncoder(wanted, table),
   );
   // Convolutions over time are in the file, and are not run for images.
   const timed = [
@@ -175,8 +173,48 @@ it('the autoencoder of Qwen-Image is read by its original names', () => {
       { name, dtype: 'F16', shape: [1], bytes: new Uint8Array() },
     ]),
   ]);
-  const found = expectGolden('qwen-vae', CAUSAL_LAYOUTS[0]!, originalCausal(all, ''), '');
-  expect(readAutoencoderQwenImageConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
+  const found = expectGolden(
+    'qwen-vae',
+    causalLayouts('AutoencoderKLQwenImage')[0]!,
+    originalCausal(all, ''),
+    '',
+  );
+  expect(readAutoencoderWanConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
+});
+
+it('the autoencoder of Wan 2.2 is read by its original names', () => {
+  const published = {
+    base_dim: 160,
+    decoder_base_dim: 256,
+    z_dim: 48,
+    is_residual: true,
+    in_channels: 12,
+    out_channels: 12,
+    patch_size: 2,
+    ...LATENT_STATISTICS[48],
+  };
+  const wanted = readAutoencoderWanConfig(published);
+  const tensors = headersOf(
+    (table) => wanDecoder(wanted, table, { isClip: true }),
+    (table) => wanEncoder(wanted, table, { isClip: true }),
+  );
+  const stored = originalResidualCausal(tensors);
+  // As in the published file.
+  const names = stored.map(({ name }) => name);
+  for (const name of [
+    'encoder.downsamples.1.downsamples.2.time_conv.weight',
+    'encoder.downsamples.2.downsamples.0.shortcut.weight',
+    'decoder.upsamples.0.upsamples.3.resample.1.weight',
+    'decoder.upsamples.3.upsamples.2.residual.6.weight',
+    'decoder.middle.1.to_qkv.weight',
+  ])
+    expect(names).toContain(name);
+  const layouts = causalLayouts('AutoencoderKLWan');
+  const renamed = linesOf(layouts[0]!, stored, '').map((line) => line.split('\t')[0]!);
+  expect(renamed.toSorted()).toEqual([...tensors.keys()].toSorted());
+  const found = findPart(new Map(stored.map((one) => [one.name, one as unknown as FileTensor])), layouts)!;
+  expect(found.className).toBe('AutoencoderKLWan');
+  expect(readAutoencoderWanConfig(found.config)).toEqual(wanted);
 });
 
 it('the transformer of Qwen-Image is read by its original names', () => {

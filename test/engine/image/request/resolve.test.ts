@@ -37,6 +37,7 @@ function resolved(
       },
       sizeMultiple: 8,
       framesPerLatent: null,
+      frameImages: null,
       controls: 0,
       seesControl: false,
       takesImagePrompt: false,

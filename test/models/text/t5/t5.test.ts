@@ -1,17 +1,17 @@
-// The encoder of T5 against transformers.
+// The encoders of T5 and UMT5 against transformers.
 
 import { describe, expect, it } from 'vitest';
 import { distanceBuckets, readT5Config } from '../../../../src/models/text/t5/t5-config.ts';
 import { t5 } from '../../../../src/models/text/t5/t5.ts';
 import { describeGoldens, expectAgreement, load } from '../../image-golden.ts';
 
-describeGoldens(['t5', 't5-masked'], async (golden, device, run) => {
+describeGoldens(['t5', 't5-masked', 'umt5'], async (golden, device, run) => {
   const config = readT5Config(golden.config);
   const model = await load(device, golden, (weights) => t5(config, weights));
   const wanted = golden.outputs.get('last_hidden_state')!;
   const all = golden.inputs.get('input_ids')!.values;
   const given = all.slice(0, wanted.shape[1]);
-  const isMasked = given.length < all.length; // behind the words and one token of padding
+  const isMasked = given.length < all.length && !config.biasOfEach; // behind the words and one token of padding
   const ids = device.tensor('step', 'ids', [1, given.length], Uint32Array.from(given));
   const classes = distanceBuckets(config, given.length);
   const buckets = device.tensor('step', 'buckets', [1, classes.length], classes);

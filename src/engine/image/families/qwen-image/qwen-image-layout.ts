@@ -15,7 +15,7 @@ import {
   TRANSFORMER_PREFIXES,
 } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
-import { CAUSAL_LAYOUTS } from './causal-autoencoder-layout.ts';
+import { causalLayouts, LATENT_STATISTICS } from '../../layouts/causal-autoencoder.ts';
 
 const FIRST = 'transformer_blocks.0';
 /** Mark of models whose reference images are modulated as at time 0. */
@@ -131,18 +131,6 @@ const SCHEDULE = {
 /** The shift of the Lightning models, which were distilled with 3 for all sizes. */
 const LIGHTNING = { base_shift: Math.log(3), max_shift: Math.log(3), shift_terminal: null };
 
-/** source: diffusers' AutoencoderKLQwenImage */
-const AUTOENCODER = {
-  latents_mean: [
-    -0.7571, -0.7089, -0.9113, 0.1075, -0.1745, 0.9653, -0.1517, 1.5508, 0.4134, -0.0715, 0.5517, -0.3632,
-    -0.1922, -0.9497, 0.2503, -0.2921,
-  ],
-  latents_std: [
-    2.8184, 1.4541, 2.3275, 2.6558, 1.2196, 1.7708, 2.6052, 2.0743, 3.2687, 2.1526, 2.8652, 1.5579, 1.6382,
-    1.1253, 2.8251, 1.916,
-  ],
-};
-
 function describe(className: string): FileLayouts['describe'] {
   return async (_, { name, headers }) => ({
     className,
@@ -159,10 +147,10 @@ function hasCleanReferences(headers: FileHeaders): boolean {
 export const QWEN_IMAGE_FILES = fileLayouts({
   parts: {
     transformer: [TRANSFORMER],
-    vae: CAUSAL_LAYOUTS,
+    vae: causalLayouts('AutoencoderKLQwenImage'),
     text_encoder: [TEXT_ENCODER, NESTED_TEXT_ENCODER],
   },
-  configs: { vae: AUTOENCODER },
+  configs: { vae: LATENT_STATISTICS[16] },
   describe: describe('QwenImagePipeline'),
   repository: 'Qwen/Qwen-Image',
 });

@@ -10,12 +10,11 @@ import {
   type IPAdapterConfig,
 } from '../../../../models/image/unet/ip-adapter-config.ts';
 import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
-import { resample } from '../../../../files/image/resample.ts';
-import { CLIP_COLOURS } from '../../../../models/vision/pixel-values.ts';
 import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig, type ClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
-import { compute, computeFinite, type ComputeOptions } from '../../recording/compute.ts';
+import { compute, type ComputeOptions } from '../../recording/compute.ts';
+import { clipPatches, readClipImage } from '../../blocks/clip-image.ts';
 import { configFileOf } from '../../components/component-files.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';
@@ -73,18 +72,8 @@ export class ImagePrompts {
       (table: WeightTable) => this.#encoderPage(table),
       options,
     );
-    const ones = parts.hold(device.tensor('step', 'ones', [2], Float32Array.of(1, 1)));
-    const encode = async (values: Float32Array<ArrayBuffer>): Promise<Tensor> => {
-      const columns = 3 * config.patch ** 2;
-      using inputs = new Scope(device);
-      const patches = inputs.hold(
-        device.tensor('step', 'patches', [1, values.length / columns, columns], values),
-      );
-      const [made] = await computeFinite(device, options, 'the image encoder', (tape, notFinite) => [
-        encoder.page(tape, { patches: patches.on(tape), ones: ones.region!, notFinite }, wanted),
-      ]);
-      return parts.hold(made!);
-    };
+    const encode = async (values: Float32Array<ArrayBuffer>): Promise<Tensor> =>
+      parts.hold(await readClipImage(device, encoder.page, config, values, wanted, options));
     const values = clipPatches(image, config);
     const seen = await encode(values);
     if (batch === 1) return [seen];
@@ -139,32 +128,4 @@ function modelsOf(context: number): string {
 
 function mismatch(message: string): EngineError {
   return badCheckpoint(message, 'ipAdapterPath');
-}
-
-/**
- * Returns patches of an image as CLIP's processor in transformers makes them, [patches, 3 · patch²]: rows of patches from left to right, their
- * colours one after the other. The shorter side is scaled to that of the encoder, the middle is taken, and colours are normalized.
- */
-export function clipPatches(
-  image: Pixels,
-  { side, patch }: Pick<ClipVisionConfig, 'side' | 'patch'>,
-): Float32Array<ArrayBuffer> {
-  const shorter = Math.min(image.width, image.height);
-  const [width, height] = [image.width, image.height].map((own) => Math.trunc((side * own) / shorter));
-  const whole = resample(image, width!, height!, { filter: 'bicubic' });
-  const [left, top] = [width!, height!].map((own) => Math.floor((own - side) / 2));
-  const values = new Float32Array(3 * side ** 2);
-  const across = side / patch;
-  let at = 0;
-  for (let cell = 0; cell < across ** 2; cell++) {
-    const [row, column] = [Math.floor(cell / across), cell % across];
-    for (let channel = 0; channel < 3; channel++)
-      for (let i = 0; i < patch ** 2; i++) {
-        const y = top! + row * patch + Math.floor(i / patch);
-        const x = left! + column * patch + (i % patch);
-        const value = whole.data[3 * (y * whole.width + x) + channel]! / 255;
-        values[at++] = (value - CLIP_COLOURS.means[channel]!) / CLIP_COLOURS.spreads[channel]!;
-      }
-  }
-  return values;
 }

@@ -1,0 +1,188 @@
+// WanTransformer3DModel: the patches of all frames of a clip attend to each other, then to a text, and in some models to an image. One network
+// makes the modulation of all blocks from the time step, or from the time steps of single frames.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { addRows } from '../../kernels/add-rows.ts';
+import { addTable } from '../../kernels/add-table.ts';
+import { attend, SEGMENT_WORK, type HeadsOf } from '../../kernels/attend.ts';
+import type { Columns } from '../../kernels/columns.ts';
+import { copy } from '../../kernels/copy-rows.ts';
+import { gatedAdd } from '../../kernels/gated-add.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { patchify, unpatchify } from '../../kernels/patchify.ts';
+import { reshape } from '../../kernels/reshape.ts';
+import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
+import { rotate } from '../../kernels/rotate.ts';
+import { affine } from '../affine.ts';
+import type { WeightTable } from '../weights.ts';
+import { singleModulation } from './adaln-single.ts';
+import { numberEmbedding, perceptron } from './number-embedding.ts';
+import { projections } from './projections.ts';
+import { PATCH, type WanConfig, type WanImageStates } from './wan-config.ts';
+
+/** What tokens attend to beside each other, in the transformer's width; constant over all steps. */
+export interface WanConditions {
+  /** [1, tokens, hidden] */
+  text: Tensor;
+  /** [1, tokens, hidden]; null: the model takes none. */
+  image: Tensor | null;
+}
+
+export interface WanStep extends WanConditions {
+  /** [frames, height, width, inputs] */
+  latents: Tensor;
+  /** f32 [1, 1]: the time step, 0 … 1000, or [frames, 1]: that of each frame. */
+  time: Tensor;
+  /** [frames · height · width / 4, dims] */
+  rotations: Tensor;
+}
+
+export interface Wan {
+  /** States of the text [1, tokens, textDims] → [1, tokens, hidden] */
+  conditionText(states: Tensor): Tensor;
+  /** States of images [1, tokens, dims] → [1, tokens, hidden]; for models that take them. */
+  conditionImage(states: Tensor): Tensor;
+  /** → the velocity away from the clip, [frames, height, width, channels] */
+  forward(step: WanStep): Tensor;
+}
+
+const IMAGE_EPS = 1e-5;
+const EMBEDDER = 'condition_embedder';
+
+export function wan(config: WanConfig, weights: WeightTable): Wan {
+  const { hidden, inputs, channels, textDims, timeDims, layers, eps } = config;
+  const biased = { bias: true } as const;
+  const embed = weights.matrix('patch_embedding.weight', hidden, PATCH * PATCH * inputs, {
+    ...biased,
+    stored: [inputs, 1, PATCH, PATCH],
+  });
+  const embedTime = numberEmbedding(weights, `${EMBEDDER}.time_embedder`, hidden, { waves: timeDims });
+  const modulate = singleModulation(weights, hidden, `${EMBEDDER}.time_proj`);
+  const conditionText = perceptron(
+    weights,
+    `${EMBEDDER}.text_embedder`,
+    [hidden, textDims],
+    biased,
+    'gelu-tanh',
+  );
+  const conditionImage = config.image && imageEmbedding(weights, hidden, config.image);
+  const blocks = Array.from({ length: layers }, (_, i) => block(config, weights, `blocks.${i}`));
+  const table = weights.table('scale_shift_table', 2, hidden);
+  const out = weights.matrix('proj_out.weight', PATCH * PATCH * channels, hidden, biased);
+  weights.ignore(/\.norm_added_q\.weight$/); // queries of images are those of the text
+
+  return {
+    conditionText,
+    conditionImage(states) {
+      if (!conditionImage) throw new Error('the model takes no states of images');
+      return conditionImage(states);
+    },
+    forward({ latents, time, text, image, rotations }) {
+      const [frames, height, width] = latents.shape as [number, number, number];
+      const perFrame = (height * width) / PATCH ** 2;
+      const patches = patchify(latents, { size: PATCH, order: 'cpq' }); // [frames, patches, 4 · inputs]
+      const x = linear(reshape(patches, [1, frames * perFrame, patches.columns]), embed);
+      const embedded = embedTime(time); //                         [1 or frames, hidden]
+      const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
+      for (const run of blocks) run(x, { modulation, text, image, rotations });
+      const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
+      const y = linear(layernorm(x, null, eps, modulated(m, 0, hidden)), out);
+      const ofFrames = reshape(y, [frames, perFrame, y.columns]);
+      return unpatchify(ofFrames, { size: PATCH, order: 'pqc', height, width });
+    },
+  };
+}
+
+/** [1, tokens, dims] → [1, tokens, hidden] */
+function imageEmbedding(weights: WeightTable, hidden: number, { dims, places }: WanImageStates) {
+  const name = `${EMBEDDER}.image_embedder`;
+  const positions = places === null ? null : weights.table(`${name}.pos_embed`, places, dims);
+  const before = affine(weights, `${name}.norm1`, dims);
+  const up = weights.matrix(`${name}.ff.net.0.proj.weight`, dims, dims, { bias: true });
+  const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, dims, { bias: true });
+  const after = affine(weights, `${name}.norm2`, hidden);
+  return (states: Tensor): Tensor => {
+    const x = positions ? addRows(copy(states), positions) : states;
+    const y = linear(layernorm(x, before, IMAGE_EPS), up, { activation: 'gelu' });
+    return layernorm(linear(y, down), after, IMAGE_EPS);
+  };
+}
+
+function modulated(m: Tensor, first: number, hidden: number): Record<'shift' | 'scale', Columns> {
+  return { shift: { x: m, first }, scale: { x: m, first: first + hidden } };
+}
+
+type BlockInputs = WanConditions & Pick<WanStep, 'rotations'> & { modulation: Tensor };
+
+/** A block changes x in place. */
+function block(config: WanConfig, weights: WeightTable, name: string) {
+  const { hidden, ffn, eps, crossNorm } = config;
+  const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
+  const selfAttention = ownAttention(config, weights, `${name}.attn1`);
+  const norm = crossNorm ? affine(weights, `${name}.norm2`, hidden) : null;
+  const crossAttention = conditionAttention(config, weights, `${name}.attn2`);
+  const up = weights.matrix(`${name}.ffn.net.0.proj.weight`, ffn, hidden, { bias: true, split: 'columns' });
+  const down = weights.matrix(`${name}.ffn.net.2.weight`, hidden, ffn, { bias: true, split: 'rows' });
+  return (x: Tensor, { modulation, rotations, ...conditions }: BlockInputs): void => {
+    const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
+    const gate = (i: number): Columns => ({ x: m, first: i * hidden });
+    gatedAdd(selfAttention(layernorm(x, null, eps, modulated(m, 0, hidden)), rotations), gate(2), x);
+    crossAttention(norm ? layernorm(x, norm, eps) : x, conditions, x);
+    const y = layernorm(x, null, eps, modulated(m, 3 * hidden, hidden));
+    gatedAdd(linear(linear(y, up, { activation: 'gelu-tanh' }), down), gate(5), x);
+    x.tape!.cut();
+  };
+}
+
+/** Attention of all tokens to each other; queries and keys are normalized over all heads. x [1, tokens, hidden] → the same shape */
+function ownAttention(config: WanConfig, weights: WeightTable, name: string) {
+  const { hidden, heads, dims, eps } = config;
+  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias: true, split: 'columns' });
+  const norms = ['q', 'k'].map((part) => weights.vector(`${name}.norm_${part}.weight`, hidden));
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  return (x: Tensor, rotations: Tensor): Tensor => {
+    const y = linear(x, qkv); //                                   [1, tokens, 3 · hidden]
+    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden })) as [
+      HeadsOf,
+      HeadsOf,
+      HeadsOf,
+    ];
+    [q, k].forEach((part, i) => {
+      rmsnormColumns(y, part.first, norms[i]!, eps);
+      rotate(part, rotations, { heads, dims, layout: 'interleaved' });
+    });
+    return linear(attend(q, k, v, { heads, dims, mostWork: SEGMENT_WORK }), out);
+  };
+}
+
+/** Attention to the text and, by the same queries, to an image; the sum of both is added to `to` in place. */
+function conditionAttention(config: WanConfig, weights: WeightTable, name: string) {
+  const { hidden, heads, dims, eps } = config;
+  const options = { bias: true, split: 'columns' } as const;
+  const query = weights.matrix(`${name}.to_q.weight`, hidden, hidden, options);
+  const queryNorm = weights.vector(`${name}.norm_q.weight`, hidden);
+  const ofText = keyValues(
+    config,
+    weights,
+    ['to_k', 'to_v', 'norm_k'].map((part) => `${name}.${part}`),
+  );
+  const added = ['add_k_proj', 'add_v_proj', 'norm_added_k'].map((part) => `${name}.${part}`);
+  const ofImage = config.image && keyValues(config, weights, added);
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  return (x: Tensor, { text, image }: WanConditions, to: Tensor): void => {
+    const q = { x: rmsnormColumns(linear(x, query), 0, queryNorm, eps), first: 0 };
+    const attended = (kv: Tensor): Tensor =>
+      attend(q, { x: kv, first: 0 }, { x: kv, first: hidden }, { heads, dims, mostWork: SEGMENT_WORK });
+    const seen = attended(ofText(text));
+    linearAdd(ofImage && image ? addRows(seen, attended(ofImage(image))) : seen, out, to);
+  };
+}
+
+/** Keys, normalized over all heads, and values: x [1, tokens, hidden] → [1, tokens, 2 · hidden] */
+function keyValues({ hidden, eps }: WanConfig, weights: WeightTable, [key, value, norm]: readonly string[]) {
+  const both = [key, value].map((part) => ({ name: `${part}.weight`, rows: hidden }));
+  const keyValue = weights.stacked(both, hidden, { bias: true, split: 'columns' });
+  const keyNorm = weights.vector(`${norm}.weight`, hidden);
+  return (x: Tensor): Tensor => rmsnormColumns(linear(x, keyValue), 0, keyNorm, eps);
+}
