@@ -72,10 +72,9 @@ export class MemoryPlanner implements ImageMemory {
   /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
   async apply(resolved: Resolved): Promise<number> {
     const { components, device } = this.#opened;
-    const { batch: most = 1 } = resolved;
+    const { batch: most = 1, event } = resolved;
     // A long clip may take far more than weights.
-    const isClip = resolved.event.values.frames > 1;
-    const isSmall = components.isSmall && this.#options.asked.size === 0 && !isClip;
+    const isSmall = components.isSmall && this.#options.asked.size === 0 && !(event.values.frames > 1);
     if (isSmall && (most === 1 || this.#options.isBatchFixed)) return most;
     const { residencies, prefetch, batch } = await this.#planned(resolved);
     if (isSmall) return batch;
