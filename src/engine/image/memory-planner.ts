@@ -13,6 +13,7 @@ import type { ImageMemory, OpenedPipeline } from './opened-pipeline.ts';
 import type { Residency } from './components/residency.ts';
 import { smallerClip } from './smaller-clip.ts';
 import { ResidencySearch, type Found, type SearchOptions } from './residency-search.ts';
+import { planKey } from './plan-key.ts';
 import type { Resolved } from './stages/resolved.ts';
 
 /** The part of a search that options determine. */
@@ -58,13 +59,12 @@ export class MemoryPlanner implements ImageMemory {
   /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
   async apply(resolved: Resolved): Promise<number> {
     const { components, device } = this.#opened;
-    const { batch: most = 1 } = resolved;
-    const isSmall = components.isSmall && this.#options.asked.size === 0;
+    const { batch: most = 1, event } = resolved;
     // A long clip may take far more than weights.
-    const isClip = resolved.event.values.frames > 1;
-    if (isSmall && !isClip && (most === 1 || this.#options.isBatchFixed)) return most;
+    const isSmall = components.isSmall && this.#options.asked.size === 0 && !(event.values.frames > 1);
+    if (isSmall && (most === 1 || this.#options.isBatchFixed)) return most;
     const { residencies, prefetch, batch } = await this.#planned(resolved);
-    if (isSmall && !isClip) return batch;
+    if (isSmall) return batch;
     components.reside(residencies);
     device.prefetch = prefetch;
     return batch;
@@ -96,7 +96,7 @@ export class MemoryPlanner implements ImageMemory {
   }
 
   async #planned(resolved: Resolved): Promise<Planned> {
-    const key = keyOf(resolved, await this.#lengths(resolved));
+    const key = planKey(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
     const { device } = this.#opened;
@@ -207,19 +207,4 @@ function ifUnsupported(error: unknown): null {
 function placeOf(residency: Residency): PlacedComponent['place'] {
   if (residency.kind !== 'staged') return residency.kind;
   return residency.kept ? 'offloaded' : 'loaded';
-}
-
-/** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
-function keyOf({ event: { values }, request, call, batch, loras = [] }: Resolved, lengths: number[]): string {
-  const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
-  // Images that a denoiser sees keep sizes of their own.
-  const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
-  const sizes = seen.map(({ width, height }) => [width, height]);
-  const { controlImages = [], ipAdapterScale, controlScale, controlStart, controlEnd } = request;
-  const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
-  const { negativePrompt: _, samples, guidance, ...others } = values;
-  const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, batch, guidance];
-  // Factors of LoRAs may stand beside weights.
-  const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
-  return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }
