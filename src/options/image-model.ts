@@ -25,15 +25,6 @@ export const IMAGE_MODEL = rowsWith(
       default: 'auto',
       flag: { group: MODEL },
     },
-    batchSize: {
-      kind: { type: 'integer', min: 1, max: LIMITS.samples },
-      help: 'Images of a request that are drawn at once, in families that batch them (Stable Diffusion 1, 2 and XL); an image is the same alone and in any batch.',
-      flag: {
-        group: PERFORMANCE,
-        otherwise: 'on GPUs as many as memory allows, at most 8; on CPUs 1',
-        elsewhere: ['batch-count'],
-      },
-    },
     ditCpuOffload: {
       kind: { type: 'boolean' },
       help: 'Keep the denoiser in host memory between its stages; false keeps it on the device.',
@@ -128,6 +119,15 @@ export const IMAGE_MODEL = rowsWith(
         otherwise: 'none',
         elsewhere: ['controlnet', 'control-net', 'controlnet-model', 'control-model'],
         isInput: true,
+      },
+    },
+    batchSize: {
+      kind: { type: 'integer', min: 1, max: LIMITS.samples },
+      help: 'Images of a request that are drawn at once, in families that batch them (Stable Diffusion 1, 2 and XL); an image is the same alone and in any batch.',
+      flag: {
+        group: PERFORMANCE,
+        otherwise: 'on GPUs as many as memory allows, at most 8; on CPUs 1',
+        elsewhere: ['batch-count'],
       },
     },
     allF32: {

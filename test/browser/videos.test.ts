@@ -39,6 +39,9 @@ async function play(page: Awaited<ReturnType<typeof pages.open>>, file: Uint8Arr
         const isShown = happens('seeked');
         video.currentTime = (i + 0.5) / fps;
         await isShown;
+        // A busy machine may still be decoding the frame.
+        while (video.readyState < video.HAVE_CURRENT_DATA)
+          await new Promise((resolve) => setTimeout(resolve, 5));
         context.drawImage(await createImageBitmap(video), 0, 0);
         const colour = (at: number): number[] => {
           const x = Math.floor((((at % 4) + 0.5) * width) / 4);
