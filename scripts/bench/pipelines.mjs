@@ -10,10 +10,7 @@ import {
 } from '../../dist/models/image/autoencoders/autoencoder-kl.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoders/autoencoder-kl-config.js';
 import { readAutoencoderWanConfig } from '../../dist/models/image/autoencoders/autoencoder-wan-config.js';
-import {
-  wanDecoder,
-  wanEncoder,
-} from '../../dist/models/image/autoencoders/autoencoder-wan.js';
+import { wanDecoder, wanEncoder } from '../../dist/models/image/autoencoders/autoencoder-wan.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';
 import { flux } from '../../dist/models/image/flux.js';
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
