@@ -27,6 +27,12 @@ import {
   wanEncoder,
   type ChunkOptions,
 } from '../../../models/image/autoencoders/autoencoder-wan.ts';
+import {
+  ltxDecoder,
+  ltxEncoder,
+  type LTXDecoding,
+} from '../../../models/image/autoencoders/autoencoder-ltx.ts';
+import { readAutoencoderLTXConfig } from '../../../models/image/autoencoders/autoencoder-ltx-config.ts';
 import { readAutoencoderWanConfig } from '../../../models/image/autoencoders/autoencoder-wan-config.ts';
 import {
   autoencoderTinyDecoder,
@@ -48,11 +54,15 @@ export interface Autoencoder {
   scales: LatentScales;
   /** Frames of a clip that a latent frame after the first stands for; left out: it has images only. */
   framesPerLatent?: number;
+  /** Whether clips are decoded and encoded whole, because their frames depend on later ones; left out: in chunks. */
+  isWhole?: boolean;
+  /** Whether the decoder removes noise that is left; left out: it does not. */
+  isTimed?: boolean;
   /**
    * Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3]; of a clip [frames, …] → [frames, …], in chunks that
    * share what is carried
    */
-  decoder(weights: WeightTable): (latents: Tensor, options: ChunkOptions) => Tensor;
+  decoder(weights: WeightTable): (latents: Tensor, options: ChunkOptions & LTXDecoding) => Tensor;
   /** Images in −1 … 1, or a clip in chunks that share what is carried → encoder output, from which `sample` makes latents */
   encoder(weights: WeightTable): (image: Tensor, options: ChunkOptions) => Tensor;
   /** Whether it can work in strips. */
@@ -62,6 +72,8 @@ export interface Autoencoder {
   /** The encoder's output and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
   sample(encoded: Tensor, noise: Tensor): Tensor;
 }
+
+const UNSCALED: LatentScales = [{ scale: 1, shift: 0 }];
 
 /** The parts of an autoencoder that follow from its configuration. */
 type Declared = Omit<Autoencoder, 'component'>;
@@ -83,6 +95,24 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
   },
   AutoencoderKLQwenImage: causal,
   AutoencoderKLWan: causal,
+  /** The page itself turns its latents into the denoiser's form. */
+  AutoencoderKLLTXVideo(json, file) {
+    const config = readAutoencoderLTXConfig(json, file);
+    const { latentChannels, factor, framesPerLatent, decoder } = config;
+    return {
+      latentChannels,
+      factor,
+      framesPerLatent,
+      scales: UNSCALED,
+      isWhole: true,
+      isTimed: decoder.isTimed,
+      tiles: true,
+      samples: true,
+      decoder: (weights) => ltxDecoder(config, weights),
+      encoder: (weights) => ltxEncoder(config, weights),
+      sample: (moments, noise) => sampleLatents(moments, noise, UNSCALED),
+    };
+  },
   AutoencoderDC(json, file) {
     const config = readAutoencoderDCConfig(json, file);
     return declared(config, config.encoder.length, autoencoderDCDecoder, autoencoderDCEncoder);

@@ -218,8 +218,11 @@ export interface Prepared extends Disposable {
 export interface FrameImages {
   first: 'may' | 'must';
   last: 'never' | 'may' | 'must';
-  /** What the autoencoder encodes: a clip that is grey where no image is given, or the first image alone. */
-  encoded: 'clip' | 'image';
+  /**
+   * What the autoencoder encodes: a clip that is grey where no image is given, or the first image alone. `sample`: the same, of whose latents
+   * each result has a sample, drawn before all other noise; `extra` of a recorded step holds it.
+   */
+  encoded: 'clip' | 'image' | 'sample';
 }
 
 /** A model of a family, opened on the components of one pipeline. */
@@ -248,6 +251,8 @@ export interface FamilyModel {
   seesControl?: boolean;
   /** Returns the size in which an image is drawn before it is scaled and cut to the size that is asked for; left out, or null: that size. */
   drawnSize?(size: Size): Size | null;
+  /** Returns the noise that the decoder is to remove, which is drawn behind all other noise; left out: none. */
+  leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */

@@ -6,7 +6,7 @@ import { say } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
-import { guidance } from '../../../kernels/guidance.ts';
+import { guidance, keepSpread } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import { ConfigError } from '../../../models/config-values.ts';
@@ -250,9 +250,20 @@ export async function conditionOnce<Page>(
   return scope.hold(made!);
 }
 
-/** The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. */
-export function combineGuided(predictions: readonly Tensor[], { scalars, flag }: StepInputs): Tensor {
-  return predictions.length === 1 ? predictions[0]! : linearCombination(predictions, scalars, flag);
+/**
+ * The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. `rescale`: the share of the result
+ * that is rescaled to the deviation of the prediction.
+ */
+export function combineGuided(
+  predictions: readonly Tensor[],
+  { scalars, flag }: StepInputs,
+  rescale = 0,
+): Tensor {
+  const [prediction] = predictions;
+  if (predictions.length === 1) return prediction!;
+  const guided = linearCombination(predictions, scalars, flag);
+  if (rescale > 0) keepSpread(guided, prediction!, rescale);
+  return guided;
 }
 
 /** Scalars of `combineGuided` for a guidance scale. */

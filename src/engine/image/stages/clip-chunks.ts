@@ -55,9 +55,13 @@ export class ClipChunks implements Disposable, Iterable<Chunk> {
   readonly #isCarried: boolean;
   readonly #kept: KeptFrames;
 
-  constructor(device: Device, latents: Tensor, { framesPerLatent }: Pick<Autoencoder, 'framesPerLatent'>) {
+  constructor(
+    device: Device,
+    latents: Tensor,
+    { framesPerLatent, isWhole = false }: Pick<Autoencoder, 'framesPerLatent' | 'isWhole'>,
+  ) {
     this.#latents = latents;
-    this.#isCarried = framesPerLatent !== undefined && latents.shape[0] !== 1;
+    this.#isCarried = framesPerLatent !== undefined && !isWhole && latents.shape[0] !== 1;
     this.#kept = new KeptFrames(device);
   }
 

@@ -20,7 +20,16 @@ export interface SampleRequest {
   signal: AbortSignal | undefined;
   /** Limit on the previews of the clean latents, and the function that displays one. */
   preview: { most: number; show(estimate: Tensor, step: number): Promise<void> } | null;
+  /** Whether noise is drawn for the decoder to remove. */
+  leavesNoise: boolean;
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
+}
+
+export interface Sampled {
+  /** [frames, height, width, channels], in a buffer of their own. */
+  latents: Tensor;
+  /** Noise in their shape for the decoder to remove; null: none is drawn. */
+  left: Float32Array | null;
 }
 
 export class LatentSampler implements Disposable {
@@ -55,17 +64,17 @@ export class LatentSampler implements Disposable {
     this.#predictor = parts.predictor;
   }
 
-  /** Returns the latents of an image, [frames, height, width, channels], in a buffer of their own. Throws NotFiniteError. */
-  async sample(request: SampleRequest): Promise<Tensor> {
+  /** Throws NotFiniteError. */
+  async sample(request: SampleRequest): Promise<Sampled> {
     const { device, shape } = this.#request;
     const draw = this.#inputs.drawsFrom(request.noise);
-    await this.#inputs.write(draw);
+    await this.#inputs.write(request.noise);
     await this.#start();
     await this.#runSteps(request, draw);
     const result = allocateTensor(device, 'latents', shape);
     copy(device, this.#stepper.latents, result);
     this.#predictor.finish?.(result);
-    return result;
+    return { latents: result, left: request.leavesNoise ? draw() : null };
   }
 
   /** Adds the GPU times of the denoiser's kernels in all images to the request's profile. */

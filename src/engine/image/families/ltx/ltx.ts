@@ -1,0 +1,59 @@
+// LTX-Video, which draws clips from a text, or from a text and the image of their first frame.
+
+import type { ImageFamily } from '../../blocks/family.ts';
+import { sizeOfArea } from '../../blocks/first-frame.ts';
+import {
+  denoiser,
+  SCHEDULER,
+  T5_ENCODER,
+  T5_TOKENIZER,
+  TRANSFORMER_FAMILY,
+} from '../../blocks/shared-components.ts';
+import {
+  CLIPS,
+  MAX_LENGTH,
+  number,
+  RESCALE,
+  type CallArgument,
+  type CallArgumentTable,
+} from '../../calls/call-arguments.ts';
+import { openLTX, type LTXArguments } from './ltx-model.ts';
+
+const share = (call: keyof LTXArguments): CallArgument =>
+  number('a number from 0 to 1', (value) => value >= 0 && value <= 1, { call });
+
+const CALL_ARGUMENTS: CallArgumentTable = {
+  ...CLIPS,
+  frame_rate: number('a number above 0', (value) => value > 0, { request: 'fps' }),
+  ...RESCALE,
+  decode_timestep: share('decodeTime'),
+  decode_noise_scale: share('decodeNoise'),
+  ...MAX_LENGTH,
+};
+
+export const ltxFamily: ImageFamily = {
+  ...TRANSFORMER_FAMILY,
+  name: 'ltx-video',
+  examples: 'LTX-Video 2B 0.9.0 and 0.9.5, 13B 0.9.7',
+  modelIds: /(?:^|[^a-z])ltx[-_ ]?v/i,
+  components: {
+    text_encoder: T5_ENCODER,
+    tokenizer: T5_TOKENIZER,
+    transformer: denoiser('LTXVideoTransformer3DModel'),
+    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLLTXVideo'] },
+    scheduler: SCHEDULER,
+  },
+  latents: { patch: 1 },
+  pipelines: [
+    {
+      classes: { 'text-to-image': 'LTXPipeline', 'image-to-image': 'LTXImageToVideoPipeline' },
+      references: { most: 1, isFrames: true, sizeOf: sizeOfArea },
+      strength: 'ceil',
+      callArguments: () => CALL_ARGUMENTS,
+    },
+  ],
+  defaults: { frames: 161, fps: 25, steps: 50, guidance: 3, width: 704, height: 512 },
+  namedDefaults: [[/distilled/i, { steps: 8, guidance: 1 }]],
+  takes: [...TRANSFORMER_FAMILY.takes, 'guidanceRescale'],
+  open: openLTX,
+};
