@@ -594,6 +594,12 @@ MODULES = {
         lambda: {'pixels': normal(85, 1, 3, 30, 30)},
         clip_vision_outputs,
     ),
+    'clip-vision-plain': Case(
+        'wan-image/image_encoder',
+        'the class without a projection: the states before the last layer',
+        lambda: {'pixels': normal(86, 1, 3, 30, 30)},
+        lambda model, pixels: {'hidden_2': model(pixels, output_hidden_states=True).hidden_states[-2]},
+    ),
     'vae-16-decode': Case(
         'z-image/vae',
         '16 channels, no quant convolutions',

@@ -34,9 +34,10 @@ export async function drawOn(
     profile = false,
     compileOnly = false,
     mostSteps,
+    drawsLast = false,
     tune = false,
     report,
-  }: DrawOptions & { report: Reporter },
+  }: DrawOptions & { drawsLast?: boolean; report: Reporter },
 ): Promise<void> {
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = opened;
   const drawn = asDrawn(resolved, runner);
@@ -65,7 +66,7 @@ export async function drawOn(
     latents,
     autoencoder,
     colours,
-    plan: { ...plan, steps: plan.steps.slice(0, mostSteps) },
+    plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },
     options: {
       plain,
       compileOnly,
@@ -89,6 +90,12 @@ export async function drawOn(
   });
   if (profiler)
     emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
+}
+
+/** The first steps; `drawsLast`: the last step is among them, which another denoiser may compute. */
+function fewSteps<S>(steps: readonly S[], most: number | undefined, drawsLast: boolean): readonly S[] {
+  if (!drawsLast || most === undefined || steps.length <= most) return steps.slice(0, most);
+  return [...steps.slice(0, most - 1), steps.at(-1)!];
 }
 
 /** Listener of what concerns no single request. */

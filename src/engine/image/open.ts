@@ -8,7 +8,7 @@ import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import { aboutLora, ImageLoras } from './lora/image-loras.ts';
-import { contextWith } from './request/few-steps.ts';
+import { contextWith, shiftedBy } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
 import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
 import type { ImageFamily } from './blocks/family.ts';
@@ -161,7 +161,8 @@ function resolver(
       throw badRequest(message, 'tiling');
     }
     const { prompt, applied } = await loras.choose(request);
-    const resolved = resolveRequest({ ...request, prompt }, contextWith(applied, context));
+    const shifted = shiftedBy(applied, request, context);
+    const resolved = resolveRequest({ ...shifted, prompt }, contextWith(applied, context));
     planner.plan(resolved);
     return { ...resolved, loras: applied };
   };

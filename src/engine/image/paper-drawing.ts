@@ -17,7 +17,7 @@ export interface Measured {
   weights: ReadonlyMap<string, PageBytes>;
 }
 
-/** Steps that are drawn: schedules keep at most four earlier outputs. */
+/** Steps that are drawn, the last among them: schedules keep at most four earlier outputs. */
 const STEPS = 6;
 
 const SILENT = { kernels: () => {}, trials: () => {}, note: () => {} };
@@ -50,5 +50,5 @@ export async function drawTwice(
   emit: (event: ImageEvent) => void,
 ): Promise<void> {
   for (let image = 0; image < 2; image++)
-    await drawOn(paper, UNTUNED, resolved, emit, { report: SILENT, mostSteps: STEPS });
+    await drawOn(paper, UNTUNED, resolved, emit, { report: SILENT, mostSteps: STEPS, drawsLast: true });
 }

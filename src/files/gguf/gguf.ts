@@ -30,7 +30,7 @@ const VERSIONS = [2, 3];
 const MOST_KEYS = 2 ** 16;
 const MOST_TENSORS = 2 ** 16;
 const MOST_NAME = 2 ** 16 - 1;
-const MOST_DIMENSIONS = 4;
+const MOST_DIMENSIONS = 5;
 const DEFAULT_ALIGNMENT = 32;
 const MOST_ALIGNMENT = 2 ** 20;
 

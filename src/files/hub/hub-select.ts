@@ -78,9 +78,12 @@ export function selectFiles<F extends Named>(
       .slice(0, -1)
       .some((folder) => FOREIGN_FOLDERS.test(folder));
   const isPipeline = files.some(({ path }) => path === INDEX);
-  const native = files.filter(
-    ({ path }) => !isForeign(path) && !(isPipeline && folders.unread.has(componentOf(path))),
-  );
+  const isUnread = (name: string): boolean => {
+    const beside = folders.beside?.get(name);
+    const isRead = beside !== undefined && files.some(({ path }) => path.startsWith(`${beside}/`));
+    return folders.unread.has(name) && !isRead;
+  };
+  const native = files.filter(({ path }) => !isForeign(path) && !(isPipeline && isUnread(componentOf(path))));
   if (options.singleFiles && !native.some(({ path }) => IN_FOLDERS.test(path)))
     return [onlyFile(id, native, baseModel), ...adapterSettings(native)];
   const weights = chooseWeights(

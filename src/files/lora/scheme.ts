@@ -20,6 +20,8 @@ export interface LoraTarget {
   dotted: readonly string[];
   /** Texts before names that join their parts by underscores, as kohya's programs write them. */
   flat: readonly string[];
+  /** Matches names of files whose LoRAs are for this component alone, of several that have the same modules; left out: it takes those of others. */
+  named?: RegExp;
   /** The layer that reads the component's inputs, of which a LoRA may know the first columns only; left out: none is so. */
   input?: string;
   /** `tensors`: those of the component. */

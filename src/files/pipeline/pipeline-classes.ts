@@ -31,6 +31,8 @@ export interface ComponentClasses {
   onlyGiven?: true;
   /** Name under which it is declared, where its own has a number. */
   base?: string;
+  /** A folder that repositories have beside it, where those of other classes have a component of its name that is not read. */
+  beside?: string;
   /** What it does beside the pipeline's denoiser and autoencoder; left out: a model encodes texts. */
   role?: 'denoiser' | 'image encoder';
   /** Classes that are refused with a specific reason, which follows "which" in messages. */
@@ -98,6 +100,8 @@ export interface PipelineFolders {
   weights: ReadonlySet<string>;
   /** Those of `weights` that another model's component often replaces: a repository may have them in a format that is not read. */
   replaceable: ReadonlySet<string>;
+  /** Components of `unread` that are read all the same where a repository has such a folder beside them; left out: none. */
+  beside?: ReadonlyMap<string, string>;
   /** Components of which no file is read; the safety checker of Stable Diffusion 1 alone has 1.2 GB. */
   unread: ReadonlySet<string>;
 }

@@ -137,6 +137,39 @@ export function originalZImage(tensors: StoredTensors, prefix = 'model.diffusion
   return all;
 }
 
+const WAN: readonly [RegExp | string, string][] = [
+  ['condition_embedder.time_embedder.linear_1.', 'time_embedding.0.'],
+  ['condition_embedder.time_embedder.linear_2.', 'time_embedding.2.'],
+  ['condition_embedder.text_embedder.linear_1.', 'text_embedding.0.'],
+  ['condition_embedder.text_embedder.linear_2.', 'text_embedding.2.'],
+  ['condition_embedder.time_proj.', 'time_projection.1.'],
+  ['condition_embedder.image_embedder.norm1.', 'img_emb.proj.0.'],
+  ['condition_embedder.image_embedder.ff.net.0.proj.', 'img_emb.proj.1.'],
+  ['condition_embedder.image_embedder.ff.net.2.', 'img_emb.proj.3.'],
+  ['condition_embedder.image_embedder.norm2.', 'img_emb.proj.4.'],
+  ['condition_embedder.image_embedder.pos_embed', 'img_emb.emb_pos'],
+  [/^scale_shift_table$/, 'head.modulation'],
+  ['.scale_shift_table', '.modulation'],
+  ['proj_out.', 'head.head.'],
+  ['.norm2.', '.norm3.'],
+  ['.ffn.net.0.proj.', '.ffn.0.'],
+  ['.ffn.net.2.', '.ffn.2.'],
+  ['.add_k_proj.', '.k_img.'],
+  ['.add_v_proj.', '.v_img.'],
+  ['.norm_added_k.', '.norm_k_img.'],
+  ['.to_out.0.', '.o.'],
+  [/\.to_([qkv])\./, '.$1.'],
+  ['.attn1.', '.self_attn.'],
+  ['.attn2.', '.cross_attn.'],
+];
+
+/** Wan as its makers store it. */
+export const originalWan = (tensors: StoredTensors, prefix = 'model.diffusion_model.'): StoredTensor[] =>
+  [...tensors.values()].map((tensor) => ({
+    ...tensor,
+    name: prefix + WAN.reduce((text, [own, other]) => text.replace(own, other), tensor.name),
+  }));
+
 /** Lumina 2 as its makers store it: queries, and keys and values of fewer heads, in one tensor. */
 export function originalLumina2(tensors: StoredTensors, prefix = 'model.diffusion_model.'): StoredTensor[] {
   return [...tensors.values()].flatMap((tensor) => {

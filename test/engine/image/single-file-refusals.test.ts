@@ -90,7 +90,7 @@ describe('a single file is refused that holds', () => {
     [
       'a video model',
       ['head.modulation'],
-      /is Wan, which makes videos, which is not built in: this version runs stable-diffusion,/,
+      /is a variant of Wan, which makes videos, which is not built in: this version runs stable-diffusion,/,
     ],
     ['HiDream', ['double_stream_blocks.0.block.adaLN_modulation.1.bias'], /is HiDream/],
     [

@@ -189,9 +189,9 @@ describe('a malformed GGUF file', () => {
       /has the shape \[0, 32\]/,
     ],
     [
-      'with five dimensions',
-      writeGguf({ tensors: [{ ...q!, shape: [1, 1, 1, 3, 64] }] }),
-      /has 5 dimensions, and 1 to 4 are possible/,
+      'with six dimensions',
+      writeGguf({ tensors: [{ ...q!, shape: [1, 1, 1, 1, 3, 64] }] }),
+      /has 6 dimensions, and 1 to 5 are possible/,
     ],
     [
       'with tensors that overlap',

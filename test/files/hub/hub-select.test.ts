@@ -167,6 +167,13 @@ test('components of a pipeline are those that the families declare', () => {
     ({ path }) => path,
   );
   expect(chosen.toSorted()).toEqual(['model_index.json', 'painter/model.safetensors']);
+  const beside = { ...folders, beside: new Map([['judge', 'jury']]) };
+  const taken = (...more: string[]): boolean => {
+    const all = [...files, ...more.map((path) => ({ path }))];
+    const found = selectFiles('a/b', { files: all, baseModel: null }, { pipelines: beside });
+    return found.some(({ path }) => path === 'judge/config.json');
+  };
+  expect([taken(), taken('jury/config.json')]).toEqual([false, true]);
   const pickled = [...files, { path: 'unet/pytorch_model.bin' }, { path: 'other/pytorch_model.bin' }];
   const two = { ...folders, weights: new Set(['painter', 'other']) };
   expect(() => selectFiles('a/b', { files: pickled, baseModel: null }, { pipelines: two })).toThrow(

@@ -158,8 +158,8 @@ describe('a pipeline index is refused:', () => {
     ['an empty folder', {}, /has no model_index\.json: give a folder or hub id in the diffusers layout/],
     [
       'a video pipeline',
-      { 'model_index.json': { _class_name: 'WanPipeline' } },
-      /is a WanPipeline, which makes videos, and is not built in: this version runs Stable.*ZImagePipeline.* and their classes for other tasks/,
+      { 'model_index.json': { _class_name: 'MochiPipeline' } },
+      /is a MochiPipeline, which makes videos, and is not built in: this version runs Stable.*ZImagePipeline.* and their classes for other tasks/,
     ],
     [
       'a pipeline not built in',

@@ -96,6 +96,9 @@ export function pipelineFolders(): PipelineFolders {
       components.flatMap(([name, { kind, onlyGiven }]) => (kind === 'model' && !onlyGiven ? [name] : [])),
     ),
     replaceable: new Set(FAMILIES.map(({ autoencoder }) => autoencoder)),
+    beside: new Map(
+      components.flatMap(([name, { beside }]) => (beside === undefined ? [] : [[name, beside]])),
+    ),
     unread: new Set(UNREAD_COMPONENTS.keys()),
   };
 }

@@ -112,7 +112,7 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('HunyuanVideo, which makes videos', /(^|\.)txt_in\.individual_token_refiner\./),
   file('LTX-2, which makes videos with their sound', /(^|\.)audio_patchify_proj\./),
   file('Mochi, which makes videos', /(^|\.)blocks\.0\.attn\.qkv_x\./),
-  file('Wan, which makes videos', /(^|\.)(head\.modulation$|condition_embedder\.time_proj\.)/),
+  file('a variant of Wan, which makes videos', /(^|\.)(head\.modulation$|condition_embedder\.time_proj\.)/),
   file('Cosmos', /(^|\.)net\.x_embedder\.proj\.1\./),
   file('HiDream', /(^|\.)double_stream_blocks\.0\.block\./),
   file('Qwen-Image 2.1', /(^|\.)txt_in\.text_norm\./),

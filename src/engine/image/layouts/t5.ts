@@ -1,4 +1,4 @@
-// T5's encoder in one file, with the names of transformers or those of llama.cpp. source: llama.cpp's gguf-py, tensor_mapping.py
+// The encoders of T5 and UMT5 in one file, with the names of transformers or those of llama.cpp. source: llama.cpp's gguf-py, tensor_mapping.py
 
 import type { FileHeaders, NamedRows, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
 import { encoderPrefixes } from './part-layouts.ts';
@@ -9,10 +9,13 @@ const VOCABULARY = 'spiece_model';
 const FIRST = 'encoder.block.0';
 const BIASES = `${FIRST}.layer.0.SelfAttention.relative_attention_bias.weight`;
 
-/** Layouts of T5 as the text encoder `component`. */
-export const t5Layouts = (component: string): PartLayout[] => [
+/** A tensor of UMT5, whose layers have biases of their own. */
+const OWN_BIASES = BIASES.replace('block.0', 'block.1');
+
+/** Layouts of T5 or UMT5 as the text encoder `component`; `original`: ComfyUI's name of it. */
+export const t5Layouts = (component: string, original = 't5xxl'): PartLayout[] => [
   {
-    prefixes: encoderPrefixes(component, 't5xxl'),
+    prefixes: encoderPrefixes(component, original),
     signs: [BIASES, `${FIRST}.layer.1.DenseReluDense.wi_0.weight`],
     names: () => (name) => (name === VOCABULARY ? [] : name),
     configure: t5Config,
@@ -59,11 +62,13 @@ function t5Config(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'T5 encoder');
   const embedding = headers.has('shared.weight') ? 'shared.weight' : 'encoder.embed_tokens.weight';
   const heads = shapes.extent(BIASES, 1);
+  const isUmt5 = headers.has(OWN_BIASES);
+  const className = isUmt5 ? 'UMT5EncoderModel' : 'T5EncoderModel';
   return {
-    className: 'T5EncoderModel',
+    className,
     config: {
-      architectures: ['T5EncoderModel'],
-      model_type: 't5',
+      architectures: [className],
+      model_type: isUmt5 ? 'umt5' : 't5',
       vocab_size: shapes.extent(embedding, 0),
       d_model: shapes.extent(embedding, 1),
       d_kv: Math.max(1, Math.floor(shapes.extent(`${FIRST}.layer.0.SelfAttention.q.weight`, 0) / heads)),

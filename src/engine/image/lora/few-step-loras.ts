@@ -10,6 +10,8 @@ export interface FewSteps {
   scale?: number;
   /** Schedule of models that predict noise; left out: the model's own. Flow models keep theirs. */
   scheduler?: string;
+  /** Shift of the schedule of flow models; left out: the model's own. */
+  flowShift?: number;
 }
 
 interface FewStepKind extends FewSteps {
@@ -18,6 +20,13 @@ interface FewStepKind extends FewSteps {
 }
 
 const KINDS: readonly FewStepKind[] = [
+  { words: /\bcaus ?vid\b/i, steps: 8, guidance: 1, flowShift: 8 },
+  {
+    words: /\bwan ?2.*\blightning\b|\blight ?x2v\b|\bwan ?2.*\bstep ?distill/i,
+    steps: 4,
+    guidance: 1,
+    flowShift: 5,
+  },
   { words: /\btcd\b/i, steps: 4, guidance: 1, scheduler: 'tcd' },
   { words: /\blcm\b/i, steps: 4, guidance: 1, scheduler: 'lcm' },
   { words: /\bdmd2?\b/i, steps: 4, guidance: 1, scheduler: 'lcm' },

@@ -4,7 +4,7 @@
 import { countText } from '../../../files/count-text.ts';
 import { badRequest, unsupported } from '../../../files/error.ts';
 import { openImageLora, type ImageLora } from '../../../files/lora/image-lora.ts';
-import type { LoraSign } from '../../../files/lora/scheme.ts';
+import type { LoraScheme, LoraSign } from '../../../files/lora/scheme.ts';
 import { matchLora, signOf, type Change, type Match } from '../../../files/lora/match.ts';
 import type { Folder } from '../../../files/source.ts';
 import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
@@ -59,7 +59,7 @@ export async function openLora(
         `${file.path} is a LoRA, which models of the family ${family.name} do not take yet: merge it into the model's weights, or leave it out`,
         'loraPath',
       );
-    const parts = family.lora.parts.filter(({ component }) => components.has(component));
+    const parts = partsFor([file.name, name, given], family.lora, components);
     const match = matchLora(
       file,
       parts.map((part) => ({ ...part, tensors: components.filesOf(part.component).tensors })),
@@ -100,8 +100,18 @@ const UNBUILT_LORAS: readonly LoraSign[] = [
     module: /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._]/,
     width: 2048,
   },
-  { models: 'Wan', module: /(?:^|\.|lora_unet_)blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
 ];
+
+/** The components whose modules a LoRA with these names may change. */
+function partsFor(
+  names: readonly string[],
+  { parts }: LoraScheme,
+  components: LoraTarget['components'],
+): LoraScheme['parts'] {
+  const there = parts.filter(({ component }) => components.has(component));
+  const meant = there.filter(({ named }) => names.some((name) => named?.test(name)));
+  return meant.length > 0 ? meant : there.filter(({ named }) => named === undefined);
+}
 
 function refuseOther(
   file: ImageLora,

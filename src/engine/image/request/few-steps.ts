@@ -29,8 +29,19 @@ export function contextWith(applied: readonly AppliedLora[], context: ResolveCon
   };
 }
 
+/** Returns the request with the shift of the schedule that a LoRA implies for models that take one, where the request states none. */
+export function shiftedBy<R extends { flowShift?: number | undefined }>(
+  applied: readonly AppliedLora[],
+  request: R,
+  { pipeline: { family } }: Pick<ResolveContext, 'pipeline'>,
+): R {
+  const flowShift = fewStepsIn(applied)?.settings.flowShift;
+  const isTaken = flowShift !== undefined && family.takes.includes('flowShift');
+  return isTaken && request.flowShift === undefined ? { ...request, flowShift } : request;
+}
+
 /** A note on the values that a LoRA sets; null: it sets none. */
-export function fewStepsNote({ event: { values, sources }, loras = [] }: Resolved): Prose | null {
+export function fewStepsNote({ event: { values, sources }, request, loras = [] }: Resolved): Prose | null {
   const found = fewStepsIn(loras);
   if (!found) return null;
   const keys = (['steps', 'guidance', 'scheduler'] as const).filter(
@@ -38,8 +49,11 @@ export function fewStepsNote({ event: { values, sources }, loras = [] }: Resolve
       sources[key] === 'model' && (key !== 'scheduler' || values.scheduler === found.settings.scheduler),
   );
   const isOwnScale = found.settings.scale !== undefined && found.scale === found.settings.scale;
-  if (keys.length === 0 && !isOwnScale) return null;
+  const { flowShift } = request;
+  const isShifted = flowShift !== undefined && flowShift === found.settings.flowShift;
+  if (keys.length === 0 && !isOwnScale && !isShifted) return null;
   const set: Prose[] = keys.map((key) => say`${field(key)} ${values[key]}`);
+  if (isShifted) set.push(say`${field('flowShift')} ${flowShift}`);
   if (isOwnScale) set.push(`its own scale ${found.scale}`);
   const [first, ...others] = set;
   const all = others.reduce<Prose>((text, each) => say`${text}, ${each}`, first!);

@@ -17,6 +17,27 @@ const CLASSES = {
 };
 const XL = pipelineEntry(CLASSES['stable-diffusion-xl']);
 
+describe('defaults of Wan by its files', () => {
+  const wan = pipelineEntry('WanPipeline');
+  const large = { width: 1280, height: 720, steps: 50, guidance: 5, frames: 81, fps: 16 };
+  it.each([
+    ['Wan2.1-T2V-1.3B', { num_layers: 30 }, {}, { ...large, width: 832, height: 480, guidance: 3 }],
+    ['Wan2.1-T2V-14B', { num_layers: 40 }, {}, large],
+    ['Wan2.1-I2V-14B-480P', { in_channels: 36 }, {}, { ...large, width: 832, height: 480 }],
+    ['Wan2.2-T2V-A14B', {}, { boundary_ratio: 0.875 }, { ...large, steps: 40, guidance: 4 }],
+    ['Wan2.2-I2V-A14B', { in_channels: 36 }, { boundary_ratio: 0.9 }, { ...large, steps: 40, guidance: 3.5 }],
+    [
+      'Wan2.2-TI2V-5B',
+      { in_channels: 48, out_channels: 48, num_layers: 30 },
+      { boundary_ratio: null, expand_timesteps: true },
+      { ...large, height: 704, frames: 121, fps: 24 },
+    ],
+  ])('%s', (name, config, settings, defaults) => {
+    const components = { transformer: { className: 'WanTransformer3DModel', config } };
+    expect(defaultsOf(wan, components, name, settings).defaults).toEqual(defaults);
+  });
+});
+
 describe('defaults by the name of a model', () => {
   it.each([
     ['stabilityai/sdxl-turbo', 'stable-diffusion-xl', { steps: 1, guidance: 0, size: 512 }],

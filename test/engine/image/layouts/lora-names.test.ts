@@ -26,6 +26,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   sana: 'sana',
   pixart: 'pixart',
   lumina2: 'lumina2',
+  wan: 'wan',
 };
 
 async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedTarget[]> {
@@ -116,6 +117,22 @@ describe('the original names of', () => {
       expect(misfit).toBeNull();
       expect([...changes.get('transformer')!.keys()]).toEqual([`${name}.weight`]);
       expect(changes.get('transformer')!.get(`${name}.weight`)![0]!.delta.replaces).toBe(true);
+    }
+  });
+
+  it('Wan', async () => {
+    const [transformer] = await partsOf('wan');
+    for (const [original, name] of [
+      ['diffusion_model.blocks.0.self_attn.q', 'blocks.0.attn1.to_q'],
+      ['diffusion_model.blocks.1.cross_attn.o', 'blocks.1.attn2.to_out.0'],
+      ['lora_unet_blocks_1_ffn_0', 'blocks.1.ffn.net.0.proj'],
+      ['lora_unet_blocks_0_cross_attn_k', 'blocks.0.attn2.to_k'],
+      ['diffusion_model.time_projection.1', 'condition_embedder.time_proj'],
+      ['lora_unet_text_embedding_2', 'condition_embedder.text_embedder.linear_2'],
+      ['diffusion_model.head.head', 'proj_out'],
+    ] as const) {
+      const shape = [...transformer!.tensors.get(`${name}.weight`)!.shape];
+      expect(await found('wan', original, shape)).toEqual([[`${name}.weight`, 0]]);
     }
   });
 

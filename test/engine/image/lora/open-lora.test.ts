@@ -223,6 +223,12 @@ describe('a LoRA for few steps', () => {
     ['latent-consistency/lcm-lora-sdxl', { steps: 4, guidance: 1, scheduler: 'lcm' }],
     ['lcmLoraSdxl', { steps: 4, guidance: 1, scheduler: 'lcm' }],
     ['sdxl-turbo-lora', { ...LIGHTNING, steps: 4 }],
+    [
+      'lightx2v/Wan2.2-Lightning:Wan2.2-T2V-A14B-4steps-lora/high_noise_model.safetensors',
+      { steps: 4, guidance: 1, flowShift: 5 },
+    ],
+    ['Wan21_T2V_14B_lightx2v_cfg_step_distill_lora_rank32', { steps: 4, guidance: 1, flowShift: 5 }],
+    ['Wan21_CausVid_14B_T2V_lora_rank32', { steps: 8, guidance: 1, flowShift: 8 }],
     ['tcd_sdxl_lora', { steps: 4, guidance: 1, scheduler: 'tcd' }],
     ['hyper-realism', null],
     ['lightning-bolts', null],

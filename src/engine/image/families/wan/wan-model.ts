@@ -34,23 +34,20 @@ export interface WanArguments extends CallArguments {
   guidance2?: number;
 }
 
+/** Guidance of the transformers of Wan 2.2 that draw from a text, where a request states none. */
+export const FIRST_GUIDANCE = 4;
+const SECOND_GUIDANCE = 3;
+
 /** How the parts of a pipeline work together. */
-export interface WanFacts {
+interface WanFacts {
   config: WanConfig;
   /** The time step below which the second transformer computes; null: there is none. */
   boundary: number | null;
-  /** The second transformer's guidance where the first's is the model's own; left out: that of the first. */
-  ownGuidance2?: number;
 }
 
-export function openWan(
-  components: ComponentAccess,
-  { settings }: Pick<Pipeline, 'settings'>,
-  ownGuidance2: (facts: WanFacts) => number | undefined,
-): FamilyModel {
+export function openWan(components: ComponentAccess, { settings }: Pick<Pipeline, 'settings'>): FamilyModel {
   const config = readWanConfig(components.get(FIRST).config, `${FIRST}/config.json`);
   const facts: WanFacts = { config, boundary: boundaryOf(components, settings) };
-  const second = ownGuidance2(facts);
   const { factor, framesPerLatent = 1 } = readWanAutoencoder(components.get('vae'));
   const gridOf = ({ width, height, frames }: RunRequest['values']): ClipGrid => ({
     frames: 1 + (frames - 1) / framesPerLatent,
@@ -81,8 +78,7 @@ export function openWan(
       if (config.image) encoder.check(config.image);
     },
     encode: (request, guided) => readWanTexts(components, request, guided),
-    step: (given, scope) =>
-      recordStep(given, { ...facts, ...(second !== undefined && { ownGuidance2: second }) }, scope),
+    step: (given, scope) => recordStep(given, facts, scope),
   });
 }
 
@@ -101,7 +97,7 @@ function boundaryOf(components: ComponentAccess, settings: Pipeline['settings'])
     );
   if (!components.has(SECOND))
     throw badCheckpoint(
-      `model_index.json has "boundary_ratio": ${ratio} and no ${SECOND}, which computes the steps below it: take both from where the model was published`,
+      `model_index.json has "boundary_ratio": ${ratio} and no ${SECOND}, which computes the steps below it: give it with componentPaths, or take a whole pipeline`,
       'model_index.json',
     );
   return ratio * TRAINED_STEPS;
@@ -159,9 +155,11 @@ async function recordStep(
 /** Guidance of both transformers. */
 function guidancesOf(
   { values, sources, call }: RunRequest,
-  { ownGuidance2 }: WanFacts,
+  { config, boundary }: WanFacts,
 ): { first: number; second: number } {
   const { guidance: first } = values;
-  const { guidance2 = sources.guidance === 'model' ? ownGuidance2 : undefined }: WanArguments = call;
-  return { first, second: guidance2 ?? first };
+  const isOwn = sources.guidance === 'model' && first === FIRST_GUIDANCE && boundary !== null;
+  const own = isOwn && config.inputs === config.channels ? SECOND_GUIDANCE : first;
+  const { guidance2: second = own }: WanArguments = call;
+  return { first, second };
 }
