@@ -17,6 +17,8 @@ import {
   type CallArgument,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
+import { transformerLora, t5Lora } from '../../layouts/lora-names.ts';
+import { LTX_FILES, ORIGINAL_WORDS, originalName } from './ltx-layout.ts';
 import { openLTX, type LTXArguments } from './ltx-model.ts';
 
 const share = (call: keyof LTXArguments): CallArgument =>
@@ -30,6 +32,9 @@ const CALL_ARGUMENTS: CallArgumentTable = {
   decode_noise_scale: share('decodeNoise'),
   ...MAX_LENGTH,
 };
+
+/** Modules by which LoRAs are known, beside their width. */
+const LORA_MODULE = /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._]/;
 
 export const ltxFamily: ImageFamily = {
   ...TRANSFORMER_FAMILY,
@@ -54,6 +59,14 @@ export const ltxFamily: ImageFamily = {
   ],
   defaults: { frames: 161, fps: 25, steps: 50, guidance: 3, width: 704, height: 512 },
   namedDefaults: [[/distilled/i, { steps: 8, guidance: 1 }]],
+  files: LTX_FILES,
+  lora: {
+    parts: [transformerLora({ rename: originalName, words: ORIGINAL_WORDS }), t5Lora('text_encoder', 1)],
+    signs: [
+      { models: 'LTX-Video', module: LORA_MODULE, width: 2048 },
+      { models: 'LTX-Video', module: LORA_MODULE, width: 4096 },
+    ],
+  },
   takes: [...TRANSFORMER_FAMILY.takes, 'guidanceRescale'],
   open: openLTX,
 };
