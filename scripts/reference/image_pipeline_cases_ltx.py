@@ -34,4 +34,15 @@ LTX = {
         components=SHARED | TIMED,
         picture=True,
     ),
+    'pipeline-ltx-conditions': single(
+        'LTXConditionPipeline',
+        'ltx',
+        'the image is the first frame, drawn behind the noise, and gets fresh noise in each step; a line and a parabola of sigmas',
+        clip(5, guidance=2.0, frames=5, decode_timestep=0.05),
+        324,
+        scheduler='FlowMatchEulerDiscreteScheduler',
+        settings={'use_dynamic_shifting': False, 'shift_terminal': None},
+        components={'vae': 'autoencoder-ltx-timed'},
+        picture=True,
+    ),
 }

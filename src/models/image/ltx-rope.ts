@@ -4,8 +4,15 @@
 import type { LTXConfig } from './ltx-config.ts';
 import type { ClipGrid } from './wan-rope.ts';
 
-/** Seconds, rows and columns of pixels that a step of latents on each axis stands for. */
-export type LTXScales = readonly [seconds: number, rows: number, columns: number];
+/** How latents stand in a clip. */
+export interface LTXPlaces {
+  fps: number;
+  framesPerLatent: number;
+  /** Pixels along one side of a latent. */
+  factor: number;
+  /** Whether a latent stands at the first frame since the one before it; else at a multiple of `framesPerLatent`. */
+  isCausal: boolean;
+}
 
 const THETA = 10000;
 const EXTENTS = [20, 2048, 2048] as const;
@@ -17,29 +24,38 @@ const EXTENTS = [20, 2048, 2048] as const;
 export function ltxRotations(
   { hidden }: Pick<LTXConfig, 'hidden'>,
   { frames, rows, columns }: ClipGrid,
-  scales: LTXScales,
+  at: LTXPlaces,
 ): Float32Array<ArrayBuffer> {
   const rates = ratesOf(Math.floor(hidden / 6));
-  const [times, heights, widths] = [frames, rows, columns].map((count, axis) => {
-    const scale = Math.fround(scales[axis]!);
-    return Array.from({ length: count }, (_, i) =>
-      turnsAt(Math.fround(Math.fround(i * scale) / EXTENTS[axis]!), rates),
-    );
-  });
+  const pixels = (i: number): number => i * at.factor;
+  const [times, heights, widths] = (
+    [
+      [frames, (i) => secondsOf(i, at)],
+      [rows, pixels],
+      [columns, pixels],
+    ] as [number, (i: number) => number][]
+  ).map(([count, place], axis) =>
+    Array.from({ length: count }, (_, i) => turnsAt(Math.fround(place(i) / EXTENTS[axis]!), rates)),
+  );
   const unturned = hidden % 6;
   const values = new Float32Array(frames * rows * columns * hidden);
-  let at = 0;
+  let to = 0;
   for (const time of times!)
     for (const height of heights!)
       for (const width of widths!) {
-        for (let i = 0; i < unturned; i++) values[at++] = 1 - (i % 2);
+        for (let i = 0; i < unturned; i++) values[to++] = 1 - (i % 2);
         for (let i = 0; i < time.length; i += 2)
           for (const turn of [time, height, width]) {
-            values[at++] = turn[i]!;
-            values[at++] = turn[i + 1]!;
+            values[to++] = turn[i]!;
+            values[to++] = turn[i + 1]!;
           }
       }
   return values;
+}
+
+function secondsOf(frame: number, { fps, framesPerLatent, isCausal }: LTXPlaces): number {
+  if (!isCausal) return Math.fround(frame * Math.fround(framesPerLatent / fps));
+  return Math.fround(Math.max(0, frame * framesPerLatent + 1 - framesPerLatent) * Math.fround(1 / fps));
 }
 
 /** Angles at the end of an extent: powers of theta from 1 to itself, in quarters of a turn. */

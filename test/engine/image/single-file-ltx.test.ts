@@ -86,11 +86,7 @@ it(
 
 it('a file of LTX-2 is refused by its sound', async () => {
   const transformer = randomTensors([(table) => ltx(readLTXConfig(TRANSFORMER), table)], 72);
-  const sound = {
-    name: 'model.diffusion_model.audio_patchify_proj.weight',
-    dtype: 'F16',
-    shape: [1],
-  } as const;
+  const name = 'model.diffusion_model.audio_patchify_proj.weight';
   const model = write('ltx-2', originalLTX(transformer), [
     { name, dtype: 'F16', shape: [1], bytes: new Uint8Array(2) },
   ]);

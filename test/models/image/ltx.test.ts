@@ -6,8 +6,7 @@ import { ltxRotations } from '../../../src/models/image/ltx-rope.ts';
 import { ltx } from '../../../src/models/image/ltx.ts';
 import { describeGoldens, expectAgreement, framesLast, load } from '../image-golden.ts';
 
-/** Seconds of four frames of 25 in a second, and pixels of a latent. */
-const SCALES = [4 / 25, 16, 16] as const;
+const PLACES = { fps: 25, framesPerLatent: 4, factor: 16, isCausal: false };
 
 describeGoldens(['ltx', 'ltx-frames'], async (golden, device, run) => {
   const config = readLTXConfig(golden.config);
@@ -15,7 +14,7 @@ describeGoldens(['ltx', 'ltx-frames'], async (golden, device, run) => {
   const given = (name: string) => golden.inputs.get(name)!;
   const latents = framesLast(given('latents'));
   const [frames, rows, columns] = latents.shape as [number, number, number];
-  const turns = ltxRotations(config, { frames, rows, columns }, SCALES);
+  const turns = ltxRotations(config, { frames, rows, columns }, PLACES);
   const words = given('mask').values.filter((one) => one === 1).length;
   const { values: text } = given('text');
   const { values: times } = given('timestep');
@@ -66,7 +65,8 @@ describe('configurations of LTX-Video', () => {
   });
 
   it('the angles of the 2B model are those of f32 arithmetic, behind two columns that are not rotated', () => {
-    const turns = ltxRotations({ hidden: 2048 }, { frames: 2, rows: 1, columns: 2 }, [8 / 25, 32, 32]);
+    const places = { fps: 25, framesPerLatent: 8, factor: 32, isCausal: false };
+    const turns = ltxRotations({ hidden: 2048 }, { frames: 2, rows: 1, columns: 2 }, places);
     expect(turns.length).toBe(4 * 2048);
     const last = turns.subarray(3 * 2048);
     expect([...last.subarray(0, 2)]).toEqual([1, 0]);

@@ -220,9 +220,11 @@ export interface FrameImages {
   last: 'never' | 'may' | 'must';
   /**
    * What the autoencoder encodes: a clip that is grey where no image is given, or the first image alone. `sample`: the same, of whose latents
-   * each result has a sample, drawn before all other noise; `extra` of a recorded step holds it.
+   * each result has a sample; `extra` of a recorded step holds it.
    */
   encoded: 'clip' | 'image' | 'sample';
+  /** Whether the sample is drawn behind the noise of the latents; left out: before it. */
+  samplesLast?: boolean;
 }
 
 /** A model of a family, opened on the components of one pipeline. */

@@ -1,16 +1,15 @@
 // The image of a clip's first frame: the size that is drawn in its proportions, and its latents in place of the first of those that are denoised.
 
-import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { joinRows, takeRows } from '../../../kernels/copy-rows.ts';
 import type { Size } from '../calls/image-model.ts';
 import { roundHalfEven } from '../schedules/spacing.ts';
 
 /** Latents [frames, height, width, channels] behind those of a first frame, [1, height, width, channels], instead of their own → their shape */
-export function behindFirst(tape: Tape, first: Tensor, latents: Tensor): Tensor {
+export function behindFirst(first: Tensor, latents: Tensor): Tensor {
   const [frames, height, width] = latents.shape as [number, number, number];
-  const behind = (): Tensor => takeRows(latents.on(tape), height * width, [frames - 1, height, width]);
-  return joinRows([first.on(tape), ...(frames === 1 ? [] : [behind()])], [frames, height, width]);
+  const behind = (): Tensor => takeRows(latents, height * width, [frames - 1, height, width]);
+  return joinRows([first, ...(frames === 1 ? [] : [behind()])], [frames, height, width]);
 }
 
 /** Returns the size of about so many pixels in the proportions of an image. source: the examples of diffusers' pipeline_wan_i2v.py */

@@ -23,7 +23,7 @@ import {
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { switchExperts } from './expert-switch.ts';
-import { writeRows, type Predictor } from '../recording/stepper.ts';
+import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
@@ -95,6 +95,8 @@ export interface RecordedStep {
   record(tape: Tape, inputs: StepInputs): Tensor;
   /** Records the steps that `values` marks as `isOther`; left out: there are none. */
   recordOther?(tape: Tape, inputs: StepInputs): Tensor;
+  /** Writes inputs that fresh noise changes, before a step runs; left out: there are none. */
+  refresh?(step: Step, normals: DrawNormals): void;
   /** Latents of a clip's first frame, which take the place of what was denoised; left out: nothing does. */
   firstFrame?: Tensor;
   /** `index`: that of the step in its plan. */
@@ -190,7 +192,7 @@ async function recordPredictor<Page>(
 ): Promise<Predictor> {
   const { device, output, options } = given;
   using scope = new Scope(device);
-  const { items = 1, record, recordOther, firstFrame, values } = await step(given, scope);
+  const { items = 1, record, recordOther, refresh, firstFrame, values } = await step(given, scope);
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
@@ -202,7 +204,8 @@ async function recordPredictor<Page>(
   const usual = await recorded(record);
   const other = recordOther ? await recorded(recordOther) : usual;
   return scope.give({
-    run(planned: Step, index: number) {
+    run(planned: Step, index: number, normals: DrawNormals) {
+      refresh?.(planned, normals);
       const now = values(planned, index);
       scalars.write(now.scalars);
       writeRows(

@@ -5,7 +5,7 @@ import { fluxKontext } from './flux/flux-kontext.ts';
 import { fluxFamily } from './flux/flux.ts';
 import { flux2, flux2Klein } from './flux2/flux2.ts';
 import { lumina2Family } from './lumina2/lumina2.ts';
-import { ltxFamily } from './ltx/ltx.ts';
+import { ltxConditions, ltxFamily } from './ltx/ltx.ts';
 import { pixartFamily } from './pixart/pixart.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image/qwen-image-edit.ts';
 import { qwenImage } from './qwen-image/qwen-image.ts';
@@ -36,4 +36,5 @@ export const FAMILIES: readonly ImageFamily[] = [
   lumina2Family,
   wanFamily,
   ltxFamily,
+  ltxConditions,
 ];

@@ -14,8 +14,8 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
     needsInput: true,
   },
   {
-    classes: /^LTX(Condition|LatentUpsample|I2VLong)/,
-    purpose: 'makes videos from images or videos of any frames by a schedule of its own',
+    classes: /^LTX(LatentUpsample|I2VLong)/,
+    purpose: 'makes videos from latents of others, or in windows',
   },
   {
     classes:

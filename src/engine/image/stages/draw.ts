@@ -188,6 +188,7 @@ class Run {
       plan,
       strength: values.strength,
       encoded,
+      besideLast: runner.frameImages?.samplesLast ?? false,
       takesMeans: references.length > 0 && !samplesFrame(runner),
       options,
       predictor: (x, output, extra) => denoiser.record(x, output, extra, options),

@@ -21,6 +21,8 @@ export interface InputsRequest {
   plan: SchedulePlan;
   strength: number | null;
   encoded: Encoded | null;
+  /** Whether latents of the image beside are drawn behind the noise of those that are denoised. */
+  besideLast: boolean;
   /** Whether latents of images are means, like those of reference images: no noise is drawn for them. */
   takesMeans: boolean;
   options: ComputeOptions;
@@ -84,19 +86,25 @@ export class SampleInputs {
 
   /** Writes the inputs of an image. The order in which random numbers are drawn is that of diffusers. */
   async write(stream: NoiseStream): Promise<void> {
-    const { device, autoencoder, encoded } = this.#request;
+    const { device, autoencoder, encoded, besideLast } = this.#request;
     const { image = null, mask = null, beside = null } = encoded ?? {};
     const draw = this.drawsFrom(stream);
     // diffusers encodes the masked image for every UNet, and draws noise for it: before all other noise if there is an image beside it.
     const wastes = mask !== null && !mask.masked && autoencoder.samples;
     if (wastes && beside) draw();
-    if (beside)
-      await this.#encode(beside, this.extra!, this.drawsFrom(stream, this.extra!.shape as number[]));
+    if (!besideLast) await this.#encodeBeside(stream);
     if (image && this.image) await this.#encode(image, this.image, draw);
     if (this.noise) writeRows(device, this.noise, draw());
+    if (besideLast) await this.#encodeBeside(stream);
     if (mask?.masked) await this.#encode(mask.masked, this.#masked!, draw);
     if (wastes && !beside) draw();
     if (mask && this.#masked) await this.#joinMask(mask, this.#masked);
+  }
+
+  async #encodeBeside(stream: NoiseStream): Promise<void> {
+    const { beside = null } = this.#request.encoded ?? {};
+    const into = this.extra!;
+    if (beside) await this.#encode(beside, into, this.drawsFrom(stream, into.shape as number[]));
   }
 
   /** Writes the latents of an encoded image. */

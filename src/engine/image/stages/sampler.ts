@@ -90,7 +90,7 @@ export class LatentSampler implements Disposable {
     return this.#stepper.start(plan.fromImage, image, plan.fromImage.noise === 0 ? null : noise);
   }
 
-  async #runSteps({ signal, preview, onStep }: SampleRequest, draw: DrawNoise): Promise<void> {
+  async #runSteps({ signal, preview, onStep, noise }: SampleRequest, draw: DrawNoise): Promise<void> {
     const { device, shape, plan } = this.#request;
     const total = plan.steps.length;
     /** Previews are shown between this many parts of equal length. */
@@ -102,7 +102,7 @@ export class LatentSampler implements Disposable {
       assertWanted(signal);
       const startedAt = performance.now();
       const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
-      const predict = (): Promise<void> => this.#predictor.run(step, i);
+      const predict = (): Promise<void> => this.#predictor.run(step, i, (count) => noise.normals(count));
       await this.#stepper.step(step, predict, draw, shows ? estimate : null);
       onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
       if (shows) await preview.show(estimate!, i + 1);

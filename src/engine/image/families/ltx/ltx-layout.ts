@@ -2,7 +2,12 @@
 // loaders/single_file_utils.py
 
 import { unsupported } from '../../../../files/error.ts';
-import type { FileHeaders, OpenedFile, PartConfig } from '../../../../files/pipeline/file-layout.ts';
+import type {
+  FileHeaders,
+  FileLayouts,
+  OpenedFile,
+  PartConfig,
+} from '../../../../files/pipeline/file-layout.ts';
 import {
   bothLayouts,
   fileLayouts,
@@ -59,9 +64,6 @@ function transformerConfig(headers: FileHeaders): PartConfig {
   };
 }
 
-/** Layers of the models with 13 billion parameters. */
-const LARGE_LAYERS = 48;
-
 /** The schedule of versions up to 0.9.1 shifts by the size; that of later ones does not. */
 const DYNAMIC = {
   use_dynamic_shifting: true,
@@ -72,12 +74,26 @@ const DYNAMIC = {
   shift_terminal: 0.1,
 };
 
-function isLater({ transformer, vae }: Readonly<Record<string, PartConfig>>, { name }: OpenedFile): boolean {
-  const layers = Number(transformer!.config['num_layers']);
-  return (
-    layers >= LARGE_LAYERS || vae?.config['downsample_type'] !== undefined || /0[._]9[._][5-9]/.test(name)
+/** Columns of what the last layer of the later versions' encoder reads. */
+const LATER_COLUMNS = 2048;
+
+/** Whether a file is of a version from 0.9.5 on; the transformers of both kinds have the same shapes, but for those of 13 billion parameters. */
+function isLater({ name, headers }: OpenedFile): boolean {
+  if (/0[._]9[._][5-9]/.test(name)) return true;
+  return [...headers.values()].some(
+    ({ name: tensor, shape }) =>
+      /(^|\.)transformer_blocks\.47\.scale_shift_table$/.test(tensor) ||
+      (/(^|\.)encoder\.conv_out\.conv\.weight$/.test(tensor) && shape[1] === LATER_COLUMNS),
   );
 }
+
+const describe =
+  (className: string): FileLayouts['describe'] =>
+  async (_, file) => ({
+    className,
+    settings: {},
+    scheduler: flowSchedule({ shift: 1, ...(isLater(file) ? {} : DYNAMIC) }),
+  });
 
 export const LTX_FILES = fileLayouts({
   parts: {
@@ -90,10 +106,13 @@ export const LTX_FILES = fileLayouts({
     vae: LTX_AUTOENCODER_LAYOUTS,
     text_encoder: t5Layouts('text_encoder'),
   },
-  describe: async (parts, file) => ({
-    className: 'LTXPipeline',
-    settings: {},
-    scheduler: flowSchedule({ shift: 1, ...(isLater(parts, file) ? {} : DYNAMIC) }),
-  }),
+  describe: describe('LTXPipeline'),
   repository: 'Lightricks/LTX-Video',
 });
+
+/** Files of later versions. */
+export const LTX_CONDITION_FILES: FileLayouts = {
+  ...LTX_FILES,
+  prefers: isLater,
+  describe: describe('LTXConditionPipeline'),
+};

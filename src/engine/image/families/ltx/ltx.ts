@@ -18,11 +18,15 @@ import {
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
 import { transformerLora, t5Lora } from '../../layouts/lora-names.ts';
-import { LTX_FILES, ORIGINAL_WORDS, originalName } from './ltx-layout.ts';
+import { linearQuadraticSigmas } from '../../schedules/flow-sigmas.ts';
+import { LTX_CONDITION_FILES, LTX_FILES, ORIGINAL_WORDS, originalName } from './ltx-layout.ts';
 import { openLTX, type LTXArguments } from './ltx-model.ts';
 
 const share = (call: keyof LTXArguments): CallArgument =>
   number('a number from 0 to 1', (value) => value >= 0 && value <= 1, { call });
+
+/** Published versions whose models take conditions. */
+const LATER = /(?:^|[^a-z])ltx[-_ ]?v.*0[._]9[._][5-9]/i;
 
 const CALL_ARGUMENTS: CallArgumentTable = {
   ...CLIPS,
@@ -39,7 +43,7 @@ const LORA_MODULE = /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._
 export const ltxFamily: ImageFamily = {
   ...TRANSFORMER_FAMILY,
   name: 'ltx-video',
-  examples: 'LTX-Video 2B 0.9.0 and 0.9.5, 13B 0.9.7',
+  examples: 'LTX-Video 2B 0.9.0',
   modelIds: /(?:^|[^a-z])ltx[-_ ]?v/i,
   components: {
     text_encoder: T5_ENCODER,
@@ -68,5 +72,29 @@ export const ltxFamily: ImageFamily = {
     ],
   },
   takes: [...TRANSFORMER_FAMILY.takes, 'guidanceRescale'],
-  open: openLTX,
+  open: (components) => openLTX(components, { takesConditions: false }),
+};
+
+/** Versions from 0.9.5 on: other steps and positions, and the image of a first frame gets a little noise in each step. */
+export const ltxConditions: ImageFamily = {
+  ...ltxFamily,
+  name: 'ltx-video-conditions',
+  examples: 'LTX-Video 2B 0.9.5 and 0.9.6, 13B 0.9.7 and 0.9.8',
+  modelIds: LATER,
+  pipelines: [
+    {
+      classes: { 'text-to-image': 'LTXConditionPipeline' },
+      references: { most: 1, isFrames: true, sizeOf: sizeOfArea },
+      strength: 'ceil',
+      callArguments: () => ({
+        ...CALL_ARGUMENTS,
+        image_cond_noise_scale: number('a number of at least 0', (value) => value >= 0, {
+          call: 'imageNoise' satisfies keyof LTXArguments,
+        }),
+      }),
+    },
+  ],
+  sigmas: linearQuadraticSigmas,
+  files: LTX_CONDITION_FILES,
+  open: (components) => openLTX(components, { takesConditions: true }),
 };

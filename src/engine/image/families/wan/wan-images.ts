@@ -117,7 +117,7 @@ export async function prepareInput(
   const plain: WanInput = { on: (tape) => latents.on(tape), firstFrame: null };
   if (!encoded) return plain;
   if (inputs === channels) {
-    return { on: (tape) => behindFirst(tape, encoded, latents), firstFrame: encoded };
+    return { on: (tape) => behindFirst(encoded.on(tape), latents.on(tape)), firstFrame: encoded };
   }
   const mask = uploadMask(given, inputs - 2 * channels, scope);
   const extra = await conditionOnce(given, scope, (tape) => concat(mask.on(tape), encoded.on(tape)));
