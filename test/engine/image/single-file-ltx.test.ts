@@ -91,6 +91,6 @@ it('a file of LTX-2 is refused by its sound', async () => {
     { name, dtype: 'F16', shape: [1], bytes: new Uint8Array(2) },
   ]);
   await expect(draw({ model })).rejects.toThrow(
-    /tensor audio_patchify_proj\.weight is of LTX-2, which makes videos with their sound, .* choose a file of LTX-Video/,
+    /tensor audio_patchify_proj\.weight is of LTX-2, which makes videos and their sound, .* choose a file of LTX-Video/,
   );
 });

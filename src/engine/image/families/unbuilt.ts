@@ -10,7 +10,7 @@ import type {
 export const UNBUILT: readonly UnbuiltPipelines[] = [
   {
     classes: /^LTX2/,
-    purpose: 'makes videos with their sound, for which nothing is built',
+    purpose: 'makes videos and their sound, for which this version has no layers',
     needsInput: true,
   },
   {
@@ -110,7 +110,7 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('AuraFlow', /(^|\.)double_layers\.0\.attn\.w1q\./),
   file('Chroma Radiance, which draws pixels', /(^|\.)nerf_image_embedder\./),
   file('HunyuanVideo, which makes videos', /(^|\.)txt_in\.individual_token_refiner\./),
-  file('LTX-2, which makes videos with their sound', /(^|\.)audio_patchify_proj\./),
+  file('LTX-2, which makes videos and their sound', /(^|\.)audio_patchify_proj\./),
   file('Mochi, which makes videos', /(^|\.)blocks\.0\.attn\.qkv_x\./),
   file('a variant of Wan, which makes videos', /(^|\.)(head\.modulation$|condition_embedder\.time_proj\.)/),
   file('Cosmos', /(^|\.)net\.x_embedder\.proj\.1\./),

@@ -42,7 +42,7 @@ function transformerConfig(headers: FileHeaders): PartConfig {
   const sound = [...headers.keys()].find((name) => name.startsWith('audio_'));
   if (sound !== undefined)
     throw unsupported(
-      `tensor ${sound} is of LTX-2, which makes videos with their sound, for which nothing is built: choose a file of LTX-Video`,
+      `tensor ${sound} is of LTX-2, which makes videos and their sound, for which this version has no layers: choose a file of LTX-Video`,
       sound,
     );
   const shapes = new Shapes(headers, 'transformer');
