@@ -10,13 +10,16 @@ it('the public face exports these names and no more', () => {
     'adapters',
     'checkKernels',
     'checkMediaFormat',
+    'checkVideo',
     'configOfImage',
+    'configOfVideo',
     'coverImage',
     'decodeAlphaMask',
     'decodeImage',
     'decodeMask',
     'DEFAULTS',
     'encodeImage',
+    'encodeVideo',
     'EngineError',
     'frameOf',
     'IMAGE_FORMATS',
@@ -41,6 +44,8 @@ it('the public face exports these names and no more', () => {
     'SUPPORTED',
     'TOOL_CALL_FORMATS',
     'tuneTextModel',
+    'VIDEO_FORMATS',
+    'videoFormatOf',
   ]);
 });
 

@@ -1,6 +1,7 @@
 // The parts of an image below the public interface: the operations of each, and its kernels' times.
 
 import { compute, allocateTensor } from '../../dist/engine/image/recording/compute.js';
+import { framesOf } from '../../dist/engine/image/blocks/autoencoder.js';
 import { openComponents } from '../../dist/engine/image/components/components.js';
 import { writeRows } from '../../dist/engine/image/recording/stepper.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
@@ -106,7 +107,9 @@ async function profileDecoder(components, autoencoder, latents, options) {
   const { device } = components;
   const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
   const decoder = await components.load('vae', 'decoder', autoencoder.decoder, {});
-  await compute(device, options, (tape) => [toPixels(decoder.page(latents.on(tape), {}), flag)]);
+  await compute(device, options, (tape) =>
+    Array.from(framesOf(decoder.page(latents.on(tape), {})), (image) => toPixels(image, flag)),
+  );
   decoder[Symbol.dispose]();
 }
 

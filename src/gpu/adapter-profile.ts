@@ -93,6 +93,8 @@ export interface AdapterProfile {
   dividesSampling: boolean;
   /** Maximum rows of a step of a text model, and of an embedding model. */
   stepRows: { text: number; embedding: number };
+  /** Maximum images of a request that are drawn at once if no number is asked for. */
+  imagesAtOnce: number;
   memory: {
     /** Share of the host's free memory that a device may take by default; 0: the device has memory of its own. */
     freeShare: number;
@@ -151,6 +153,8 @@ export const CPU: AdapterProfile = {
   sampleWorkgroup: 64,
   dividesSampling: false,
   stepRows: { text: 256, embedding: 256 },
+  // One image occupies all cores, and the values of several take more than the caches hold.
+  imagesAtOnce: 1,
   memory: { freeShare: 0.6, least: 0, mayGrow: false },
 };
 
@@ -187,6 +191,7 @@ const DISCRETE: AdapterProfile = {
   sampleWorkgroup: 256,
   dividesSampling: true,
   stepRows: { text: 512, embedding: 2048 },
+  imagesAtOnce: 8,
   memory: { freeShare: 0, least: 4 * GIB, mayGrow: true },
 };
 

@@ -4,10 +4,11 @@ import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './walkers.ts';
 
-/** x [2, …], negative then positive → negative + scalars[scalar] · (positive − negative) [1, …] */
+/** x [2 · items, …], all negatives then all positives → negative + scalars[scalar] · (positive − negative) [items, …] */
 export function guidance(x: Tensor, scalars: Operand, scalar: number): Tensor {
   const tape = tapeOf(x);
-  const y = tape.tensor([1, ...x.shape.slice(1)]);
+  const [both, ...rest] = x.shape as [number, ...number[]];
+  const y = tape.tensor([both / 2, ...rest]);
   const quads = (y.rows({}) * x.stride) / 4;
   tape.dispatch('guidance.wgsl', {
     args: { quads, scalar },

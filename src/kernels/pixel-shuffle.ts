@@ -37,12 +37,12 @@ const ALONE: FrameOf = { index: 0, of: 1 };
  * [batch, factor · height, factor · width, channels]
  */
 export function pixelShuffle(x: Tensor, shuffle: Shuffle): Tensor {
-  const { factor, channels, into, time = ALONE } = shuffle;
+  const { factor, channels, into, time = ALONE, tiled = false } = shuffle;
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   const shape = [batch, factor * height, factor * width, channels];
   const share = (channels * factor ** 2 * time.of) / x.columns;
-  if (!Number.isInteger(share) || (into && into.shape.join() !== shape.join()))
+  if (!Number.isInteger(tiled ? channels / share : share) || (into && into.shape.join() !== shape.join()))
     throw new Error(`pixelShuffle: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
   const y = into ?? tape.tensor(shape);
   recordShuffle(SHUFFLE, x, y, { ...shuffle, share }, ([first, last]) => [

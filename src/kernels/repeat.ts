@@ -4,10 +4,11 @@ import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './walkers.ts';
 
-/** x [1, …] · scalars[scalar], repeated `times` times → [times, …] */
+/** x [items, …] · scalars[scalar], repeated `times` times → [times · items, …] */
 export function repeat(x: Tensor, times: number, scalars: Operand, scalar: number): Tensor {
   const tape = tapeOf(x);
-  const y = tape.tensor([times, ...x.shape.slice(1)]);
+  const [items, ...rest] = x.shape as [number, ...number[]];
+  const y = tape.tensor([times * items, ...rest]);
   const quads = (x.rows({}) * x.stride) / 4;
   tape.dispatch('repeat.wgsl', {
     args: { quads, all_quads: times * quads, scalar },

@@ -1,5 +1,6 @@
 // The settings for opening a model that only image models have.
 
+import { LIMITS } from './limits.ts';
 import { rowsWith } from './setting.ts';
 
 const MODEL = 'Model configuration';
@@ -23,6 +24,15 @@ export const IMAGE_MODEL = rowsWith(
       help: 'svc: tuned kernels; generic: plain f32 kernels, which judge the tuned ones; auto: svc, wherever it runs the pipeline.',
       default: 'auto',
       flag: { group: MODEL },
+    },
+    batchSize: {
+      kind: { type: 'integer', min: 1, max: LIMITS.samples },
+      help: 'Images of a request that are drawn at once, in families that batch them (Stable Diffusion 1, 2 and XL); an image is the same alone and in any batch.',
+      flag: {
+        group: PERFORMANCE,
+        otherwise: 'on GPUs as many as memory allows, at most 8; on CPUs 1',
+        elsewhere: ['batch-count'],
+      },
     },
     ditCpuOffload: {
       kind: { type: 'boolean' },

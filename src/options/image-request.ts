@@ -84,7 +84,7 @@ export const IMAGE_SAMPLING = rowsWith(
         group: SAMPLING,
         otherwise: '1',
         aliases: ['num-outputs-per-prompt'],
-        elsewhere: ['n', 'b', 'batch-size', 'batch-count', 'n-iter', 'num-images', 'num-images-per-prompt'],
+        elsewhere: ['n', 'b', 'n-iter', 'num-images', 'num-images-per-prompt'],
       },
     },
     /** One of the names in `info.schedulers`. */

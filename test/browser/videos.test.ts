@@ -100,3 +100,19 @@ pages.test('a page writes the MP4 file that Node writes, and no other format', a
   expect(refused).toBe('pages write videos as mp4, and not as webm: take mp4');
   expect(cancelled).toBe('the video was cancelled before it was encoded');
 });
+
+pages.test('a page whose policy forbids WebAssembly is told what to allow', async () => {
+  pages.route('/engine/video-worker.js', (_request, response) => {
+    const headers = { 'content-type': 'text/javascript', 'content-security-policy': "script-src 'self'" };
+    response.writeHead(200, headers).end("import '/engine//video-worker.js'");
+  });
+  pages.allow(/Content Security Policy|WebAssembly/i);
+  const page = await pages.open();
+  const told = await page.evaluate(async () => {
+    const clip = { width: 16, height: 16, data: new Uint8Array(3 * 16 * 16) };
+    return svc.encodeVideo(clip, { format: 'mp4' }).then(String, String);
+  });
+  expect(told).toMatch(
+    /^EngineError: videos are encoded by WebAssembly, .*: allow script-src 'wasm-unsafe-eval'/,
+  );
+});

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { batchNorm, undoBatchNorm } from '../../src/kernels/batch-norm.ts';
+import { batchNorm, batchNormLogarithms, undoBatchNorm } from '../../src/kernels/batch-norm.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random } from './compute.ts';
 import { computeImages } from './images.ts';
@@ -54,6 +54,29 @@ it.each([
 
 it('images in bindings of 256 KiB', async () => {
   await expectBoth(disguise(device, { bindingLimit: 256 << 10 }), 40, 50, 128);
+});
+
+it('channels by their deviations, back, and the logarithms of their variances', async () => {
+  const [pixels, channels] = [21, 7];
+  const random = new Random(7);
+  const x = random.floats(pixels * channels);
+  const mean = random.floats(channels);
+  const deviations = random.floats(channels).map((value) => 0.25 + value ** 2);
+  const formulas = [
+    { make: batchNorm, of: (v: number, c: number) => (v - mean[c]!) / deviations[c]! },
+    { make: undoBatchNorm, of: (v: number, c: number) => v * deviations[c]! + mean[c]! },
+    { make: batchNormLogarithms, of: (v: number, c: number) => v - 2 * Math.log(deviations[c]!) },
+  ];
+  for (const { make, of } of formulas) {
+    const y = await computeImages(device, (input) => {
+      const variance = input([channels], deviations);
+      const statistics = { mean: input([channels], mean), variance, eps: 1, areDeviations: true };
+      return make(input([1, 3, 7, channels], x), statistics);
+    });
+    y.forEach((row, i) =>
+      row.forEach((value, c) => expect(value).toBeCloseTo(of(x[i * channels + c]!, c), 4)),
+    );
+  }
 });
 
 it('statistics of more channels are refused', async () => {

@@ -45,6 +45,30 @@ it.each([
     expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
 });
 
+it('a norm without weights, also before a convolution', async () => {
+  const [shape, channels] = [[1, 5, 7, 43], 43];
+  const random = new Random(44);
+  const x = random.floats(35 * channels);
+  const ones = new Float32Array(channels).fill(1);
+  const weighted = (on: Device) => ({ weight: on.tensor('weights', 'norm', [channels], ones) });
+  for (const as of [{}, { bindingLimit: 256 << 10 }]) {
+    const on = disguise(device, as);
+    const conv = packConv(on, { format: 'f32', out: 8, channels, kernel: 3, hasBias: true }, new Random(45));
+    const [plain, wanted] = [
+      await computeImages(on, (input) => channelNorm(input(shape, x), { eps: 1e-8 })),
+      await computeImages(on, (input) => channelNorm(input(shape, x), { ...weighted(on), eps: 1e-8 })),
+    ];
+    expect(plain).toEqual(wanted);
+    const [convolved, wantedConv] = [
+      await computeImages(on, (input) => channelNormConv(input(shape, x), { eps: 1e-8 }, conv.matrix, {})),
+      await computeImages(on, (input) =>
+        channelNormConv(input(shape, x), { ...weighted(on), eps: 1e-8 }, conv.matrix, {}),
+      ),
+    ];
+    expect(convolved).toEqual(wantedConv);
+  }
+});
+
 it.each(['none', 'relu'] as const)('a norm with a bias and eps, %s, added in place', async (activation) => {
   const [shape, channels] = [[2, 5, 7, 43], 43];
   const random = new Random(43);

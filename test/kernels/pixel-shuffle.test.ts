@@ -10,7 +10,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-interface Shape extends Pick<Shuffle, 'factor' | 'order' | 'time'> {
+interface Shape extends Pick<Shuffle, 'factor' | 'order' | 'time' | 'tiled'> {
   batch: number;
   height: number;
   width: number;
@@ -27,6 +27,7 @@ const SHAPES: Shape[] = [
   { factor: 1, batch: 2, height: 3, width: 5, deep: 11, flat: 44 },
   { factor: 2, batch: 1, height: 5, width: 3, deep: 12, flat: 6, time: { index: 1, of: 2 } },
   { factor: 2, batch: 2, height: 2, width: 3, deep: 24, flat: 3, time: { index: 0, of: 2 } },
+  { factor: 2, batch: 1, height: 3, width: 5, deep: 16, flat: 8, time: { index: 1, of: 2 }, tiled: true },
   { factor: 4, batch: 1, height: 3, width: 2, deep: 48, flat: 3, order: 'columns' },
   {
     factor: 2,
@@ -41,7 +42,8 @@ const SHAPES: Shape[] = [
 ];
 
 describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
-  const { factor, batch, height, width, deep, flat, order = 'rows', time = { index: 0, of: 1 } } = of;
+  const { factor, batch, height, width, deep, flat, order = 'rows', tiled = false } = of;
+  const { time = { index: 0, of: 1 } } = of;
   const insideOf = (row: number, column: number): number =>
     order === 'rows' ? row * factor + column : column * factor + row;
   const places = factor ** 2 * time.of;
@@ -57,7 +59,7 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
     const run = (on: Device) =>
       computeImages(on, (input) =>
         pixelShuffle(input(small, x), {
-          ...{ factor, order, time },
+          ...{ factor, order, time, tiled },
           channels: flat,
           ...(adds && { into: input(large, before) }),
         }),
@@ -70,17 +72,18 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
       const column = Math.floor(i / flat) % large[2]!;
       const row = Math.floor(i / (flat * large[2]!)) % large[1]!;
       const inside = insideOf(row % factor, column % factor);
-      const place = channel * places + time.index * factor ** 2 + inside;
+      const own = tiled ? channel % (flat / share) : channel;
+      const place = own * places + time.index * factor ** 2 + inside;
       const from = [Math.floor(row / factor), Math.floor(column / factor)] as const;
       const image = Math.floor(i / (flat * large[1]! * large[2]!));
-      wanted[i]! += x[index(small, image, ...from, Math.floor(place / share))]!;
+      wanted[i]! += x[index(small, image, ...from, tiled ? place : Math.floor(place / share))]!;
     }
     expect(found.flatMap((pixel) => [...pixel])).toEqual([...wanted]);
     for (const as of [{ bindingLimit: 4 << 10 }, { maxWorkgroups: 2 }])
       expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
   });
 
-  it.runIf(Number.isInteger((flat * places) / deep)).each([false, true])(
+  it.runIf(Number.isInteger((flat * places) / deep) && !tiled).each([false, true])(
     'unshuffles, added: %s',
     async (adds) => {
       const [of, onto] = [before, x];

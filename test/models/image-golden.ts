@@ -107,6 +107,10 @@ export interface Computed {
   dispatches: number;
 }
 
+/** The values of several tensors one after the other, as of the frames of a clip. */
+export const inOne = (values: readonly Float32Array[]): Float32Array =>
+  Float32Array.from(values.flatMap((some) => [...some]));
+
 /** One item of a batch. */
 export function itemOf({ shape, values }: Values, i: number): Values {
   const size = values.length / shape[0]!;

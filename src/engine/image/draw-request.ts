@@ -23,6 +23,16 @@ function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved
   return isOwn ? [prompt, values.negativePrompt] : [prompt];
 }
 
+/** The request with the most images that may be drawn at once. */
+export function withBatch(
+  { device, runner, batchSize = device.profile.imagesAtOnce }: OpenedPipeline,
+  resolved: Resolved,
+): Resolved {
+  const { values } = resolved.event;
+  if (resolved.batch !== undefined || runner.batches?.(values) !== true) return resolved;
+  return { ...resolved, batch: Math.min(values.samples, batchSize) };
+}
+
 /** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
 export async function drawOn(
   opened: OpenedPipeline,
@@ -40,8 +50,8 @@ export async function drawOn(
   }: DrawOptions & { drawsLast?: boolean; report: Reporter },
 ): Promise<void> {
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = opened;
-  const drawn = asDrawn(resolved, runner);
-  await opened.memory?.apply(drawn);
+  const drawn = asDrawn(withBatch(opened, resolved), runner);
+  const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   if (own.colours) for (const note of colourNotes(resolved.request.prompt, own.colours)) emit(noteOf(note));
@@ -82,7 +92,7 @@ export async function drawOn(
         emit(noteOf(message));
       },
     },
-    resolved,
+    resolved: { ...resolved, ...(batch !== undefined && { batch }) },
     ...(await fitImages(resolved, opened.context)),
     signal,
     emit,

@@ -2,34 +2,25 @@
 // for their stages, and which are streamed layer by layer.
 
 import { LRUCache } from 'lru-cache';
-import { noteOf, option, say, type Prose } from '../../files/message.ts';
+import { option, say, type Prose } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
-import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
-import { layerNames } from '../weights/layers.ts';
 import { firstFitting } from '../plan/first-fitting.ts';
-import { orClose } from './components/component-files.ts';
-import type { Components } from './components/components.ts';
-import type { ImageModelOptions, ResolvedImageRequest } from './calls/image-model.ts';
+import type { ResolvedImageRequest } from './calls/image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlacedComponent } from './calls/memory-plan.ts';
-import { openPaperTwin } from '../../gpu/paper-device.ts';
-import { openOnDevice, type ImageMemory, type OpenedPipeline } from './opened-pipeline.ts';
-import {
-  askedResidencies,
-  ineffectiveOffload,
-  leavableOptions,
-  rolesOf,
-  withoutOptions,
-  type OffloadOptions,
-  type Residency,
-} from './components/residency.ts';
+import type { ImageMemory, OpenedPipeline } from './opened-pipeline.ts';
+import type { Residency } from './components/residency.ts';
 import { smallerClip } from './smaller-clip.ts';
-import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
+import { ResidencySearch, type Found, type SearchOptions } from './residency-search.ts';
+import { planKey } from './plan-key.ts';
 import type { Resolved } from './stages/resolved.ts';
 
 /** The part of a search that options determine. */
-type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;
+export type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;
+
+/** A plan, and the images that are drawn at once. */
+type Planned = Found & { batch: number };
 
 /** A change of options: its words, and what is asked for with it. */
 interface Change {
@@ -39,6 +30,8 @@ interface Change {
 }
 
 export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
+  /** Whether an option says how many images are drawn at once. */
+  isBatchFixed: boolean;
   /** Changes with which a request may fit that does not, in the order in which they are tried. */
   changes: readonly Change[];
   openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<OpenedPipeline>;
@@ -55,7 +48,7 @@ export class MemoryPlanner implements ImageMemory {
   readonly #opened: PlannedPipeline;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
-  readonly #plans = new LRUCache<string, Found>({ max: MOST_PLANS });
+  readonly #plans = new LRUCache<string, Planned>({ max: MOST_PLANS });
 
   constructor(opened: PlannedPipeline, options: MemoryPlannerOptions) {
     this.#opened = opened;
@@ -64,14 +57,17 @@ export class MemoryPlanner implements ImageMemory {
   }
 
   /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
-  async apply(resolved: Resolved): Promise<void> {
+  async apply(resolved: Resolved): Promise<number> {
     const { components, device } = this.#opened;
+    const { batch: most = 1, event } = resolved;
     // A long clip may take far more than weights.
-    const isClip = resolved.event.values.frames > 1;
-    if (components.isSmall && this.#options.asked.size === 0 && !isClip) return;
-    const { residencies, prefetch } = await this.#planned(resolved);
+    const isSmall = components.isSmall && this.#options.asked.size === 0 && !(event.values.frames > 1);
+    if (isSmall && (most === 1 || this.#options.isBatchFixed)) return most;
+    const { residencies, prefetch, batch } = await this.#planned(resolved);
+    if (isSmall) return batch;
     components.reside(residencies);
     device.prefetch = prefetch;
+    return batch;
   }
 
   /** Returns the plan of a request. Throws like `apply`. */
@@ -99,16 +95,29 @@ export class MemoryPlanner implements ImageMemory {
     };
   }
 
-  async #planned(resolved: Resolved): Promise<Found> {
-    const key = keyOf(resolved, await this.#lengths(resolved));
+  async #planned(resolved: Resolved): Promise<Planned> {
+    const key = planKey(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
     const { device } = this.#opened;
     if (device.mayGrow) await this.#grow(resolved);
-    const found = await this.#search.within(device.memoryBudget, resolved);
-    if (!found) throw await this.#refusal(resolved);
-    this.#plans.set(key, found);
-    return found;
+    const { batch: most = 1 } = resolved;
+    const first = this.#options.isBatchFixed ? most : 1;
+    const found = await this.#search.within(device.memoryBudget, { ...resolved, batch: first });
+    if (!found) throw await this.#refusal({ ...resolved, batch: first });
+    const planned = await this.#batched(resolved, { ...found, batch: first });
+    this.#plans.set(key, planned);
+    return planned;
+  }
+
+  /** The plan with as many images at once as memory takes without weights that leave the device for them. */
+  async #batched(resolved: Resolved, single: Planned): Promise<Planned> {
+    const { memoryBudget } = this.#opened.device;
+    for (let batch = resolved.batch ?? 1; batch > single.batch; batch = Math.ceil(batch / 2)) {
+      const found = await this.#search.fits(memoryBudget, { ...resolved, batch }, single);
+      if (found) return { ...found, batch };
+    }
+    return single;
   }
 
   /** Steps of tokens of the prompts for each tokenizer, and the number of windows that they begin themselves. */
@@ -189,82 +198,6 @@ export class MemoryPlanner implements ImageMemory {
   }
 }
 
-/** Opens a pipeline whose memory is planned. Errors: those of openOnDevice, and bad_request for options of offloading without effect. */
-export async function openWithMemoryPlan(...given: OpenArguments): Promise<OpenedPipeline> {
-  const opened = await openOnDevice(...given);
-  const [, , , options, onEvent] = given;
-  const note = ineffectiveOffload(options, rolesOf(opened.components, opened.context.pipeline.family));
-  if (note !== null) onEvent(noteOf(note));
-  return orClose(
-    () => opened.components.close(),
-    () => Promise.resolve({ ...opened, memory: memoryPlanner(opened, given) }),
-  );
-}
-
-type OpenArguments = Parameters<typeof openOnDevice>;
-
-function memoryPlanner(
-  opened: OpenedPipeline,
-  [, platform, pipeline, options]: OpenArguments,
-): MemoryPlanner {
-  const { device, components, context, plain } = opened;
-  const { family } = context.pipeline;
-  const roles = rolesOf(components, family);
-  const isF32 = plain || options.allF32 === true;
-  const larger = [...QUANTIZED_FORMATS].indexOf(components.quantization as QuantizedFormat);
-  const askedBy = (some: ImageModelOptions): Asked => ({
-    asked: askedResidencies(some, roles),
-    mayStream: some.ditLayerwiseOffload !== false,
-    prefetch: prefetchOf(some, components, family.denoiser),
-  });
-  const asked = askedBy(options);
-  return new MemoryPlanner(opened, {
-    roles,
-    ...asked,
-    changes: [
-      ...leavableOptions(options).map((names) => ({
-        text: leaveText(names),
-        asked: askedBy(withoutOptions(options, names)),
-        quantization: components.quantization,
-      })),
-      ...(isF32 ? [] : QUANTIZED_FORMATS.slice(larger + 1)).map((quantization) => ({
-        text: say`choose ${option('quantization')} ${quantization}`,
-        asked,
-        quantization,
-      })),
-    ],
-    // The files that are open already are read on, and their headers alone.
-    openPaper: (memoryBudget, quantization) =>
-      openOnDevice(
-        openPaperTwin(device, memoryBudget, memoryBudget < UNLIMITED ? device.host.budget : Infinity),
-        platform,
-        pipeline,
-        { ...options, quantization },
-        () => {},
-        {
-          weights: new Map(components.names.map((name) => [name, components.filesOf(name)])),
-          tokenizer: (name) => components.tokenizer(name),
-          memoryBudget: device.memoryBudget,
-        },
-      ),
-  });
-}
-
-/** Layers by which copies precede their use; a share counts those of the denoiser. */
-function prefetchOf(
-  { ditOffloadPrefetch = 1 }: ImageModelOptions,
-  components: Components,
-  denoiser: string,
-): number {
-  if (ditOffloadPrefetch >= 1) return Math.round(ditOffloadPrefetch);
-  return Math.round(ditOffloadPrefetch * layerNames(components.filesOf(denoiser).tensors.keys()).length);
-}
-
-function leaveText(names: readonly (keyof OffloadOptions)[]): Prose {
-  const [first, ...others] = names.map((name) => option(name));
-  return others.reduce<Prose>((all, name) => say`${all} and ${name}`, say`leave out ${first!}`);
-}
-
 /** Weights in codes are not quantized again. */
 function ifUnsupported(error: unknown): null {
   if (error instanceof EngineError && error.code === 'unsupported') return null;
@@ -274,19 +207,4 @@ function ifUnsupported(error: unknown): null {
 function placeOf(residency: Residency): PlacedComponent['place'] {
   if (residency.kind !== 'staged') return residency.kind;
   return residency.kept ? 'offloaded' : 'loaded';
-}
-
-/** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
-function keyOf({ event: { values }, request, call, loras = [] }: Resolved, lengths: number[]): string {
-  const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
-  // Images that a denoiser sees keep sizes of their own.
-  const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
-  const sizes = seen.map(({ width, height }) => [width, height]);
-  const { controlImages = [], ipAdapterScale, controlScale, controlStart, controlEnd } = request;
-  const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
-  const { negativePrompt: _, samples, guidance, ...others } = values;
-  const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
-  // Factors of LoRAs may stand beside weights.
-  const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
-  return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }

@@ -10,7 +10,7 @@ import { fetchModel } from '../opening/fetch-model.ts';
 import { aboutLora, ImageLoras } from './lora/image-loras.ts';
 import { contextWith, shiftedBy } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
-import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
+import { drawOn, plainRequest, type Reporter, withBatch } from './draw-request.ts';
 import type { ImageFamily } from './blocks/family.ts';
 import { imageFamilies, isKnownName, knownPipelines, pipelineEntry } from './families/registry.ts';
 import type { Opening, ReadModel, ServedDevice } from '../opening/served.ts';
@@ -19,7 +19,7 @@ import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { openWords, underOption } from './request/open-words.ts';
-import { openWithMemoryPlan } from './memory-planner.ts';
+import { openWithMemoryPlan } from './open-planned.ts';
 import { widenedBy } from './widening.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { checkImageRequest, completeRequest } from './request/request-rules.ts';
@@ -61,8 +61,10 @@ async function serve(
   if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
   const draw: Draw = (resolved, emit, given) =>
     drawIn(session, platform, resolved, emit, { ...given, report });
-  const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> =>
-    (await session.ready()).memory!.plan(resolved);
+  const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> => {
+    const opened = await session.ready();
+    return opened.memory!.plan(withBatch(opened, resolved));
+  };
   return new LocalImageModel(session.parts.info, session, { resolve, draw, plan });
 }
 

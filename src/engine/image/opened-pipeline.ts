@@ -29,8 +29,11 @@ const USUAL_LATENTS = 64;
 
 /** Plans the memory of requests. */
 export interface ImageMemory {
-  /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
-  apply(resolved: Resolved): Promise<void>;
+  /**
+   * Moves the weights to where the plan of a request has them, and returns how many images are drawn at once: at most `batch` of the request.
+   * Throws out_of_memory with the smallest change that fits.
+   */
+  apply(resolved: Resolved): Promise<number>;
   /** Returns the plan of a request. Throws like `apply`. */
   plan(resolved: Resolved): Promise<ImageMemoryPlan>;
 }
@@ -47,6 +50,8 @@ export interface OpenedPipeline {
   own: OwnSettings;
   /** Whether to use plain f32 kernels. */
   plain: boolean;
+  /** Images of a request that are drawn at once; undefined: as memory allows. */
+  batchSize: number | undefined;
   context: ResolveContext;
   info: ImageModelInfo;
   /** Left out: nothing is planned, and weights stay where they are. */
@@ -210,7 +215,11 @@ async function openedOn(
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const info = describe(pipeline, options.model, components, context, { own, runner });
-  return { device, components, autoencoder, colours, runner, latents, planner, own, plain, context, info };
+  const { batchSize } = options;
+  return {
+    ...{ device, components, autoencoder, colours, runner, latents, planner, own, plain, batchSize },
+    ...{ context, info },
+  };
 }
 
 /** Collects the hints for defaults that are stated neither by svc.json nor by the family alone. */

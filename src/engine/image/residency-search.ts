@@ -64,11 +64,20 @@ export class ResidencySearch {
 
   /** Returns the first candidate that fits; null: none does. */
   within(memoryBudget: number, resolved: Resolved): Promise<Found | null> {
-    return firstFitting(this.#candidates(memoryBudget, resolved), async ({ residencies, prefetch }) => {
-      const paper = await this.paper(memoryBudget);
-      const measured = await withinBudget(() => measure(paper, resolved, residencies, prefetch));
-      return measured && { residencies, prefetch, measured };
-    });
+    return firstFitting(this.#candidates(memoryBudget, resolved), (candidate) =>
+      this.fits(memoryBudget, resolved, candidate),
+    );
+  }
+
+  /** Measures with weights in given places; null: that does not fit. */
+  async fits(
+    memoryBudget: number,
+    resolved: Resolved,
+    { residencies, prefetch }: Candidate,
+  ): Promise<Found | null> {
+    const paper = await this.paper(memoryBudget);
+    const measured = await withinBudget(() => measure(paper, resolved, residencies, prefetch));
+    return measured && { residencies, prefetch, measured };
   }
 
   /** Measures with all that may leave the device between stages, or else with all on it. */

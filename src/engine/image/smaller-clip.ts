@@ -32,7 +32,9 @@ export async function smallerClip(
 
 /** The largest number from 1 to `most` that fits, where all below one that fits do; 0: none. */
 async function largest(most: number, fits: (count: number) => Promise<boolean>): Promise<number> {
-  let [below, above] = [0, Math.floor(most) + 1];
+  // The smallest is measured in the least time, and often tells that none fits.
+  if (most < 1 || !(await fits(1))) return 0;
+  let [below, above] = [1, Math.floor(most) + 1];
   while (above - below > 1) {
     const middle = Math.floor((below + above) / 2);
     if (await fits(middle)) below = middle;

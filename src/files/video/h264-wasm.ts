@@ -1,5 +1,6 @@
 // H.264 by minih264 as WASM (h264-mp4-encoder), which runs wherever JavaScript does. It computes without pause: a worker calls this.
 
+import { reasonOf, unsupported } from '../error.ts';
 import { concatBytes, uint16, viewOf } from '../image/file-parts.ts';
 import { type Frames, frameOf } from '../image/pixels.ts';
 import { COLOURS, even, planeBytes, toPlanes } from './colours.ts';
@@ -19,9 +20,26 @@ const KEY_SECONDS = 2;
 /** How little time the encoder takes: 0 to 10. */
 const SPEED = 5;
 
+/** The smallest module. The library would wait for its own forever where none may be compiled. */
+const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+
+function assertWasm(): void {
+  try {
+    void new WebAssembly.Module(EMPTY_MODULE);
+  } catch (cause) {
+    throw unsupported(
+      `videos are encoded by WebAssembly, which does not run here (${reasonOf(cause)}): allow script-src 'wasm-unsafe-eval' in the content security policy of video-worker.js`,
+      undefined,
+      cause,
+    );
+  }
+}
+
+/** Throws unsupported where there is no WebAssembly. */
 export async function encodeH264(clip: Frames, { fps, quantizer }: H264Options): Promise<H264Video> {
   const { width, height, frames: count = 1 } = clip;
   const stored = { width: even(width), height: even(height) };
+  assertWasm();
   const { default: library } = await import('h264-mp4-encoder');
   const encoder = await library.createH264MP4Encoder();
   try {

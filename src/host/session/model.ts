@@ -1,7 +1,6 @@
 // The members that models of every kind have in common, and the object through which callers use one.
 
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import type { Service } from '../../engine/opening/served.ts';
 
 /** `More`: options of `generate` beside its request. */
 export interface Model<Info, Request, Event, More = object> {
@@ -72,21 +71,4 @@ export function modelObject<M extends AnyModel>(
     [Symbol.asyncDispose]: close,
   };
   return object as M;
-}
-
-/** Returns the model that a service of this thread answers for, and that ends and closes with its session. */
-export function localModel<M extends AnyModel>(
-  service: Service<M>,
-  session: Pick<AnyModel, 'ended' | 'close'>,
-  calls: Calls<M>,
-): M {
-  const { info, generate } = service as unknown as Service<AnyModel>;
-  const model = {
-    info,
-    asleep: false,
-    ended: session.ended,
-    generate: generate.bind(service),
-    close: () => session.close(),
-  };
-  return modelObject(model, calls, (name, given) => callByName(service, name, given));
 }

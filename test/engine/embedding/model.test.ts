@@ -7,7 +7,7 @@ import type { LoadedEmbedding } from '../../../src/engine/embedding/runner.ts';
 import type { EmbeddingRunner } from '../../../src/engine/embedding/runner.ts';
 import { DeviceSession } from '../../../src/host/session/device-session.ts';
 import { EMBEDDING } from '../../../src/host/kinds/embedding.ts';
-import { localModel } from '../../../src/host/session/model.ts';
+import { localModel } from '../../../src/host/session/local-model.ts';
 import { Opening } from '../../../src/host/session/opening.ts';
 import type { Tokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import type { Device } from '../../../src/gpu/device.ts';

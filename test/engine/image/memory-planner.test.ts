@@ -1,6 +1,7 @@
 // Which requests have a plan in common, and how many plans are kept.
 
 import { beforeEach, expect, it, vi } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
 import { MemoryPlanner } from '../../../src/engine/image/memory-planner.ts';
 import type { OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';
 import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
@@ -16,7 +17,7 @@ beforeEach(() => {
 });
 
 /** A planner of a pipeline whose tokens are words. */
-function planner(): MemoryPlanner {
+function planner(isBatchFixed = false): MemoryPlanner {
   const tokenizer = { encode: (text: string) => text.split(' ').filter((word) => word !== '') };
   const components = {
     isSmall: false,
@@ -32,6 +33,7 @@ function planner(): MemoryPlanner {
     asked: new Map(),
     prefetch: 1,
     changes: [],
+    isBatchFixed,
     openPaper: async () => ({}) as OpenedPipeline,
   });
 }
@@ -69,4 +71,23 @@ it('memory plans of the latest requests are kept', async () => {
   expect(measure).toHaveBeenCalledTimes(300);
   await memory.apply(request(3, { width: 8 }));
   expect(measure).toHaveBeenCalledTimes(301);
+});
+
+it('a batch has as many images as memory takes beside the weights, or as are asked for', async () => {
+  const fits = (most: number) =>
+    measure.mockImplementation(async (_, { batch = 1 }: Resolved) => {
+      if (batch > most) throw new EngineError('out_of_memory', `no room for ${batch}`);
+      return { stages: new Map(), peak: batch, host: 0, weights: new Map() };
+    });
+  const ofBatch = (batch: number, words: number): Resolved => ({ ...request(words), batch });
+  fits(4);
+  expect(await planner().apply(ofBatch(8, 3))).toBe(4);
+  expect(measure.mock.calls.map(([, { batch }]) => batch as number)).toEqual([1, 8, 4]);
+  expect((await planner().plan(ofBatch(8, 3))).peak).toBe(4);
+  fits(1);
+  expect(await planner().apply(ofBatch(3, 3))).toBe(1);
+  fits(5);
+  expect(await planner().apply(ofBatch(5, 3))).toBe(5);
+  expect(await planner(true).apply(ofBatch(5, 3))).toBe(5);
+  await expect(planner(true).apply(ofBatch(6, 3))).rejects.toMatchObject({ code: 'out_of_memory' });
 });

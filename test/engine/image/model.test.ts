@@ -9,7 +9,7 @@ import type {
 import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
 import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 import { IMAGE } from '../../../src/host/kinds/image.ts';
-import { localModel } from '../../../src/host/session/model.ts';
+import { localModel } from '../../../src/host/session/local-model.ts';
 import { openPaperSession } from '../../host/paper-session.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };

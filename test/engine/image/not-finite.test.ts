@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { encodeClip } from '../../../src/engine/image/blocks/clip-text.ts';
+import { framesOf } from '../../../src/engine/image/blocks/autoencoder.ts';
 import type { Components } from '../../../src/engine/image/components/components.ts';
 import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/recording/compute.ts';
 import type { StageContext } from '../../../src/engine/image/stages/stage-context.ts';
@@ -128,7 +129,7 @@ it('an image whose decoded values are not finite is decoded again', async () => 
   const { autoencoder } = parts;
   const decoder: StageContext['autoencoder']['decoder'] = (weights) => {
     const decode = autoencoder.decoder(weights);
-    return (latents, tiling) => spoiled(decode(latents, tiling));
+    return (latents, tiling) => Array.from(framesOf(decode(latents, tiling)), (image) => spoiled(image));
   };
   const right = imagesOf(await drawOn(parts, {}));
   const { heard, options } = notes();

@@ -1,5 +1,4 @@
-// The names of latent-diffusion, generative-models and OpenCLIP for tensors of the diffusers layout, written from the side of diffusers: block by
-// block as those programs number their modules.
+// The names of latent-diffusion, generative-models and OpenCLIP for tensors of the diffusers layout, block by block as those programs number them.
 
 import type { StoredTensor, StoredTensors } from './tiny-tensors.ts';
 

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { drawOn } from '../../../src/engine/image/draw-request.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openWithMemoryPlan } from '../../../src/engine/image/memory-planner.ts';
+import { openWithMemoryPlan } from '../../../src/engine/image/open-planned.ts';
 import type { ImageMemoryPlan, MemoryRole } from '../../../src/engine/image/calls/memory-plan.ts';
 import { measure } from '../../../src/engine/image/paper-drawing.ts';
 import { openOnDevice, type OpenedPipeline } from '../../../src/engine/image/opened-pipeline.ts';

@@ -15,6 +15,12 @@ import {
   autoencoderKLEncoder,
 } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import {
+  ltxDecoder,
+  ltxEncoder,
+  type LTXDecoding,
+} from '../../../models/image/autoencoders/autoencoder-ltx.ts';
+import { readAutoencoderLTXConfig } from '../../../models/image/autoencoders/autoencoder-ltx-config.ts';
+import {
   readAutoencoderKLConfig,
   readAutoencoderKLFlux2Config,
 } from '../../../models/image/autoencoders/autoencoder-kl-config.ts';
@@ -27,12 +33,6 @@ import {
   wanEncoder,
   type ChunkOptions,
 } from '../../../models/image/autoencoders/autoencoder-wan.ts';
-import {
-  ltxDecoder,
-  ltxEncoder,
-  type LTXDecoding,
-} from '../../../models/image/autoencoders/autoencoder-ltx.ts';
-import { readAutoencoderLTXConfig } from '../../../models/image/autoencoders/autoencoder-ltx-config.ts';
 import { readAutoencoderWanConfig } from '../../../models/image/autoencoders/autoencoder-wan-config.ts';
 import {
   autoencoderTinyDecoder,
@@ -42,7 +42,16 @@ import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/au
 import type { Json } from '../../../models/config-values.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import type { Frames, Pixels } from '../calls/image-model.ts';
+import type { Pixels } from '../calls/image-model.ts';
+
+export type DecodeOptions = ChunkOptions & LTXDecoding;
+
+/** An image, or the frames of a clip, each of which is recorded when it is asked for. */
+export type Decoded = Tensor | Iterable<Tensor>;
+
+/** The frames of what was decoded; of an image itself. */
+export const framesOf = (decoded: Decoded): Iterable<Tensor> =>
+  Symbol.iterator in decoded ? decoded : [decoded];
 
 /** The parts of an autoencoder of any class that a pipeline uses. */
 export interface Autoencoder {
@@ -54,15 +63,15 @@ export interface Autoencoder {
   scales: LatentScales;
   /** Frames of a clip that a latent frame after the first stands for; left out: it has images only. */
   framesPerLatent?: number;
-  /** Whether clips are decoded and encoded whole, because their frames depend on later ones; left out: in chunks. */
-  isWhole?: boolean;
-  /** Whether the decoder removes noise that is left; left out: it does not. */
-  isTimed?: boolean;
+  /** Whether it computes clips whole, on a tape that holds few of their frames at a time; left out: in chunks that share what is carried. */
+  streams?: true;
+  /** Whether its decoder removes noise that is left in latents, and is told how much. */
+  removesNoise?: boolean;
   /**
-   * Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3]; of a clip [frames, …] → [frames, …], in chunks that
-   * share what is carried
+   * Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3]; of a clip [frames, …] → frames, one by one, in
+   * chunks that share what is carried
    */
-  decoder(weights: WeightTable): (latents: Tensor, options: ChunkOptions & LTXDecoding) => Tensor;
+  decoder(weights: WeightTable): (latents: Tensor, options: DecodeOptions) => Decoded;
   /** Images in −1 … 1, or a clip in chunks that share what is carried → encoder output, from which `sample` makes latents */
   encoder(weights: WeightTable): (image: Tensor, options: ChunkOptions) => Tensor;
   /** Whether it can work in strips. */
@@ -73,10 +82,11 @@ export interface Autoencoder {
   sample(encoded: Tensor, noise: Tensor): Tensor;
 }
 
-const UNSCALED: LatentScales = [{ scale: 1, shift: 0 }];
-
 /** The parts of an autoencoder that follow from its configuration. */
 type Declared = Omit<Autoencoder, 'component'>;
+
+/** The scales of pages that turn their latents into the denoiser's form themselves. */
+const AS_THEY_ARE: LatentScales = [{ scale: 1, shift: 0 }];
 
 /** Autoencoders by their classes. Each throws bad_checkpoint and unsupported. */
 const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolean) => Declared>> = {
@@ -95,22 +105,21 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
   },
   AutoencoderKLQwenImage: causal,
   AutoencoderKLWan: causal,
-  /** The page itself turns its latents into the denoiser's form. */
   AutoencoderKLLTXVideo(json, file) {
     const config = readAutoencoderLTXConfig(json, file);
-    const { latentChannels, factor, framesPerLatent, decoder } = config;
+    const { latentChannels, factor, framesPerLatent } = config;
     return {
       latentChannels,
       factor,
+      scales: AS_THEY_ARE,
       framesPerLatent,
-      scales: UNSCALED,
-      isWhole: true,
-      isTimed: decoder.isTimed,
+      streams: true,
+      removesNoise: config.decoder.isTimed,
       tiles: true,
       samples: true,
       decoder: (weights) => ltxDecoder(config, weights),
       encoder: (weights) => ltxEncoder(config, weights),
-      sample: (moments, noise) => sampleLatents(moments, noise, UNSCALED),
+      sample: (moments, noise) => sampleLatents(moments, noise, AS_THEY_ARE),
     };
   },
   AutoencoderDC(json, file) {
@@ -199,21 +208,18 @@ export function pixelWords({ width, height, data }: Pixels): Uint32Array<ArrayBu
   return words;
 }
 
-/** Reads packed pixels [frames, height, width] back from the device. */
-export async function readFrames(device: Device, bytes: Tensor): Promise<Frames> {
+/** Reads packed pixels [frames, height, width] back from the device, into colours from `at` on. */
+export async function readPixels(device: Device, bytes: Tensor, data: Uint8Array, at: number): Promise<void> {
   const [frames, height, width] = bytes.shape as [number, number, number];
   const words = new Uint32Array(await device.read(bytes.region!));
-  const data = new Uint8Array(3 * frames * width * height);
   for (let y = 0; y < frames * height; y++) {
     for (let x = 0; x < width; x++) {
       const word = words[y * bytes.stride + x]!;
-      const at = 3 * (y * width + x);
-      data[at] = word & 255;
-      data[at + 1] = (word >> 8) & 255;
-      data[at + 2] = (word >> 16) & 255;
+      data[at++] = word & 255;
+      data[at++] = (word >> 8) & 255;
+      data[at++] = (word >> 16) & 255;
     }
   }
-  return { width, height, ...(frames > 1 && { frames }), data };
 }
 
 /** Values in torch's order [channels, frames, height, width] → [frames, height, width, channels]. */

@@ -257,6 +257,8 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
+  /** Whether `record` takes the latents of several images of a request at once; left out: never. */
+  batches?(values: ResolvedImageRequest): boolean;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */
   notesOn?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): Prose[];
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */

@@ -44,6 +44,9 @@ export interface Keeping {
   noise: Tensor;
 }
 
+/** The part of one image in the latents that a denoiser reads, and in its output. */
+export type BatchedLatents = Readonly<Record<'latents' | 'output', Tensor>>;
+
 /** Number of coefficients of one update, and of the blend of inpainting. */
 const MOST_SCALARS = 16;
 
@@ -61,12 +64,15 @@ export class Stepper {
   readonly #scalars: Scalars;
   readonly #flag: Region;
 
-  /** Scope that owns all allocations of the denoiser. */
+  /** `scope` owns all allocations of the denoiser. `batched`: latents and output of an image of a batch; left out: they are allocated. */
   constructor(
     device: Device,
     scope: Scope,
-    shape: readonly number[],
-    keeping: Keeping | null,
+    {
+      shape,
+      keeping,
+      batched,
+    }: { shape: readonly number[]; keeping: Keeping | null; batched?: BatchedLatents },
     options: ComputeOptions,
   ) {
     this.#device = device;
@@ -74,6 +80,7 @@ export class Stepper {
     this.#shape = shape;
     this.#keeping = keeping;
     this.#options = options;
+    for (const name of ['latents', 'output'] as const) if (batched) this.#tensors.set(name, batched[name]);
     this.latents = this.#tensorOf('latents');
     this.output = this.#tensorOf('output');
     this.#scalars = scope.use(createScalars(device, 'coefficients', MOST_SCALARS));

@@ -15,10 +15,20 @@ export class KeptFrames implements Disposable {
   readonly #device: Device;
   readonly #owner: Scope;
   readonly #kept = new Map<number, readonly Tensor[]>();
+  /** For planning: tensors by their shapes, which all layers share because nothing is computed. */
+  readonly #shared: Map<string, readonly Tensor[]> | null;
+  #sharedBytes = 0;
 
-  constructor(device: Device) {
+  /** `isPlan`: layers share tensors. */
+  constructor(device: Device, { isPlan = false } = {}) {
     this.#device = device;
     this.#owner = new Scope(device);
+    this.#shared = isPlan ? new Map() : null;
+  }
+
+  /** For planning: bytes that layers would have without sharing, beyond those on the device. */
+  get sharedBytes(): number {
+    return this.#sharedBytes;
   }
 
   /** What a chunk reads and writes; `continues`: whether one came before. */
@@ -27,10 +37,18 @@ export class KeptFrames implements Disposable {
   }
 
   #last(layer: number, frames: number, like: Tensor): Tensor[] {
-    const kept =
-      this.#kept.get(layer) ?? Array.from({ length: frames }, () => this.#zeros(like.shape as number[]));
+    const kept = this.#kept.get(layer) ?? this.#framesOf(like.shape as number[], frames);
     this.#kept.set(layer, kept);
     return kept.map((frame) => frame.on(like.tape!));
+  }
+
+  #framesOf(shape: readonly number[], count: number): readonly Tensor[] {
+    const key = [count, ...shape].join();
+    const shared = this.#shared?.get(key);
+    for (const { region } of shared ?? []) this.#sharedBytes += region!.size;
+    const frames = shared ?? Array.from({ length: count }, () => this.#zeros(shape));
+    this.#shared?.set(key, frames);
+    return frames;
   }
 
   #zeros(shape: readonly number[]): Tensor {
@@ -55,14 +73,22 @@ export class ClipChunks implements Disposable, Iterable<Chunk> {
   readonly #isCarried: boolean;
   readonly #kept: KeptFrames;
 
+  /** `isPlan`: nothing is computed. */
   constructor(
     device: Device,
     latents: Tensor,
-    { framesPerLatent, isWhole = false }: Pick<Autoencoder, 'framesPerLatent' | 'isWhole'>,
+    autoencoder: Pick<Autoencoder, 'framesPerLatent' | 'streams'>,
+    { isPlan = false } = {},
   ) {
+    const { framesPerLatent, streams = false } = autoencoder;
     this.#latents = latents;
-    this.#isCarried = framesPerLatent !== undefined && !isWhole && latents.shape[0] !== 1;
-    this.#kept = new KeptFrames(device);
+    this.#isCarried = framesPerLatent !== undefined && !streams && latents.shape[0] !== 1;
+    this.#kept = new KeptFrames(device, { isPlan });
+  }
+
+  /** For planning: bytes of carried frames that are not on the device. */
+  get sharedBytes(): number {
+    return this.#kept.sharedBytes;
   }
 
   *[Symbol.iterator](): Generator<Chunk> {

@@ -1,10 +1,10 @@
 // Encodes clips to latents chunk by chunk, one frame and then as many as a latent frame stands for: what is on the device at a time does not
-// grow with the clip.
+// grow with the clip. Autoencoders that stream frames take a clip whole.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { joinRows } from '../../../kernels/copy-rows.ts';
+import { joinRows, takeRows } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { uploadImage, type Autoencoder } from '../blocks/autoencoder.ts';
@@ -17,27 +17,27 @@ import { KeptFrames, zeroTensor } from './clip-chunks.ts';
 export interface GivenClip extends Size {
   /** One frame alone, or several: the first, then multiples of `framesPerLatent`. null: a frame of zeros, which is a middle grey. */
   frames: readonly (Pixels | null)[];
+  /** Noise by which latents are drawn, in their shape; left out: latents are the means of what the encoder gives. */
+  noise?: Tensor;
 }
 
 export interface ClipEncoder {
   device: Device;
-  autoencoder: Pick<Autoencoder, 'factor' | 'framesPerLatent' | 'latentChannels' | 'sample'>;
+  autoencoder: Pick<Autoencoder, 'factor' | 'framesPerLatent' | 'streams' | 'latentChannels' | 'sample'>;
   page: ReturnType<Autoencoder['encoder']>;
   tiling: Tiling;
   options: ComputeOptions;
 }
 
-/**
- * Returns latents of the denoiser, [latent frames, height, width, channels], the means of what the encoder gives: no noise is drawn. The caller
- * frees the tensor. Throws cancelled and out_of_memory.
- */
+/** Returns latents of the denoiser, [latent frames, height, width, channels]; the caller frees the tensor. Throws cancelled and out_of_memory. */
 export async function encodeClip(encoder: ClipEncoder, clip: GivenClip): Promise<Tensor> {
   const { device, autoencoder, options } = encoder;
   using inputs = new Scope(device);
   const { width, height, frames } = clip;
-  const { factor, latentChannels, framesPerLatent = 1 } = autoencoder;
-  const shape = [1, height / factor, width / factor, latentChannels];
-  const noise = inputs.hold(zeroTensor(device, 'no noise', shape));
+  const { factor, latentChannels, framesPerLatent = 1, streams = false } = autoencoder;
+  const count = 1 + (frames.length - 1) / framesPerLatent;
+  const size = [height / factor, width / factor] as const;
+  const noise = clip.noise ?? inputs.hold(zeroTensor(device, 'no noise', [count, ...size, latentChannels]));
   const grey = inputs.hold(zeroTensor(device, 'grey frame', [1, height, width, 3]));
   const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
   return await finitely(
@@ -48,17 +48,21 @@ export async function encodeClip(encoder: ClipEncoder, clip: GivenClip): Promise
       using made = new Scope(device);
       using kept = new KeptFrames(device);
       const latents: Tensor[] = [];
-      for (let first = 0; first < frames.length; first += first === 0 ? 1 : framesPerLatent) {
-        const chunk = frames.slice(first, first === 0 ? 1 : first + framesPerLatent);
-        const carried = frames.length > 1 ? kept.carried(first > 0) : null;
+      const most = streams ? count : 1;
+      for (let first = 0; first < count; first += most) {
+        const place = (latent: number): number => (latent === 0 ? 0 : 1 + (latent - 1) * framesPerLatent);
+        const chunk = frames.slice(place(first), place(first + most));
+        const carried = most < count ? kept.carried(first > 0) : null;
+        const noiseOn = (tape: Tape): Tensor =>
+          takeRows(noise.on(tape), first * size[0] * size[1], [most, ...size]);
         latents.push(
-          made.hold(await encodeChunk({ ...encoder, options: way }, { chunk, carried, grey, noise })),
+          made.hold(await encodeChunk({ ...encoder, options: way }, { chunk, carried, grey, noiseOn })),
         );
       }
       const joined = (tape: Tape): Tensor =>
         joinRows(
           latents.map((x) => x.on(tape)),
-          [latents.length, ...shape.slice(1, -1)],
+          [count, ...size],
         );
       const [all] = await compute(device, way, (tape) => [
         linearCombination([joined(tape)], one.region!, notFinite),
@@ -72,15 +76,15 @@ export async function encodeClip(encoder: ClipEncoder, clip: GivenClip): Promise
 interface ClipChunk {
   chunk: GivenClip['frames'];
   carried: ReturnType<KeptFrames['carried']> | null;
-  /** Tensors of zeros: a frame, and the noise of a latent frame. */
+  /** A frame of zeros. */
   grey: Tensor;
-  noise: Tensor;
+  noiseOn(tape: Tape): Tensor;
 }
 
-/** Encodes the frames of one latent frame, which are on the device until it is done. */
+/** Encodes a chunk of frames, which are on the device until it is done. */
 async function encodeChunk(
   { device, autoencoder, page, tiling, options }: ClipEncoder,
-  { chunk, carried, grey, noise }: ClipChunk,
+  { chunk, carried, grey, noiseOn }: ClipChunk,
 ): Promise<Tensor> {
   using uploads = new Scope(device);
   const frames = chunk.map((frame) => {
@@ -95,7 +99,7 @@ async function encodeChunk(
       images.length === 1
         ? images[0]!
         : joinRows(images, [images.length, ...(grey.shape.slice(1, -1) as number[])]);
-    return [autoencoder.sample(page(x, { ...tiling, carried }), noise.on(tape))];
+    return [autoencoder.sample(page(x, { ...tiling, carried }), noiseOn(tape))];
   });
   return latents!;
 }

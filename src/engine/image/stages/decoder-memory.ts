@@ -15,7 +15,7 @@ import type { StageContext } from './stage-context.ts';
 import { shapeOfLatents } from './latent-shape.ts';
 import { ClipChunks } from './clip-chunks.ts';
 import { Scope } from '../recording/scope.ts';
-import type { Autoencoder } from '../blocks/autoencoder.ts';
+import { framesOf, type Autoencoder } from '../blocks/autoencoder.ts';
 
 /** Rows of pixels in one strip. */
 const STRIPS: Tiling = { stripRows: 32 };
@@ -48,10 +48,17 @@ export async function tilingFor(
   const latents = scope.hold(allocateTensor(device, STAND_IN_LATENTS, shapeOfLatents(shape, values)));
   const notFinite = scope.hold(allocateTensor(device, 'finite check', [1]));
   // The last chunk of a clip takes as much as any: layers keep frames of the chunks before it.
-  const last = [...scope.use(new ClipChunks(device, latents, autoencoder))].at(-1)!;
+  const chunks = scope.use(new ClipChunks(device, latents, autoencoder, { isPlan: true }));
+  const last = [...chunks].at(-1)!;
   const room = (strips: Tiling): Promise<Room> =>
-    roomFor(device, options, (tape) =>
-      tape.keep(toPixels(decoder(last.on(tape), { ...strips, carried: last.carried }), notFinite.region!)),
+    roomFor(
+      device,
+      options,
+      (tape) =>
+        Array.from(framesOf(decoder(last.on(tape), { ...strips, carried: last.carried })), (image) =>
+          tape.keep(toPixels(image, notFinite.region!)),
+        ),
+      () => chunks.sharedBytes,
     );
   const first = await room(asked);
   if (first.fits) return asked;
@@ -67,18 +74,20 @@ interface Room {
   largest: number;
 }
 
-/** Measures the memory of a tape, which is recorded and discarded. */
+/** Measures the memory of a tape, which is recorded and discarded; `carriedBytes`: those of a clip's frames beyond the device's. */
 async function roomFor(
   device: Device,
   { plain }: ComputeOptions,
-  record: (tape: Tape) => Tensor,
+  record: (tape: Tape) => readonly Tensor[],
+  carriedBytes: () => number,
 ): Promise<Room> {
   const tape = new Tape(device, {}, { plain });
   try {
-    const result = record(tape);
+    const results = record(tape);
     tape.finish();
     const { largest } = device.arena;
-    const bytes = device.memoryUsed + device.arena.growth() + result.heldBytes({}); // the result is copied out of the arena
+    const held = results.reduce((sum, one) => sum + one.heldBytes({}), 0); // results are copied out of the arena
+    const bytes = device.memoryUsed + device.arena.growth() + held + carriedBytes();
     const fits = largest <= device.capabilities.maxBufferSize && (await device.reserve(bytes));
     return { fits, bytes, largest };
   } finally {

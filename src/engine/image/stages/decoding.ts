@@ -9,7 +9,7 @@ import { scaleAndCut } from '../../../kernels/scale-and-cut.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import type { LeftNoise } from '../../../models/image/autoencoders/autoencoder-ltx.ts';
-import { readFrames, type Autoencoder } from '../blocks/autoencoder.ts';
+import { framesOf, readPixels, type Autoencoder } from '../blocks/autoencoder.ts';
 import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { StageContext } from './stage-context.ts';
 import type { ColourMap } from './latent-colours.ts';
@@ -43,15 +43,15 @@ export async function openDecoder(
       using inputs = new Scope(device);
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
       using chunks = new ClipChunks(device, latents, autoencoder);
-      const made: Frames[] = [];
+      const { framesPerLatent = 1 } = autoencoder;
+      const result = new PixelsRead(device, 1 + ((latents.shape[0] as number) - 1) * framesPerLatent);
       for (const { on, carried } of chunks)
-        made.push(
-          await computePixels(device, way, (tape) => {
-            const image = page(on(tape), { ...tiling, carried, left: noise && noise(tape) });
-            return toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite);
-          }),
+        await result.compute(way, (tape) =>
+          Array.from(framesOf(page(on(tape), { ...tiling, carried, left: noise && noise(tape) })), (image) =>
+            toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
+          ),
         );
-      return joined(made);
+      return result.frames;
     });
   return scope.give({ decode });
 }
@@ -74,27 +74,42 @@ function uploadNoise(
   return (tape) => ({ time: time.on(tape), noise: noise.on(tape), share: settings.share });
 }
 
-function joined(chunks: readonly Frames[]): Frames {
-  const [first, ...others] = chunks as [Frames, ...Frames[]];
-  if (others.length === 0) return first;
-  const frames = chunks.reduce((sum, chunk) => sum + (chunk.frames ?? 1), 0);
-  const data = new Uint8Array(3 * frames * first.width * first.height);
-  let at = 0;
-  for (const chunk of chunks) {
-    data.set(chunk.data, at);
-    at += chunk.data.length;
-  }
-  return { width: first.width, height: first.height, frames, data };
-}
+/** Pixels of frames that are computed in several runs, each read to its place. */
+class PixelsRead {
+  readonly #device: Device;
+  readonly #count: number;
+  #size: { width: number; height: number } | null = null;
+  #data = new Uint8Array(0);
+  #at = 0;
 
-/** Runs a recording that ends in packed pixels and reads these back. */
-export async function computePixels(
-  device: Device,
-  options: ComputeOptions,
-  record: (tape: Tape) => Tensor,
-): Promise<Frames> {
-  const made = await compute(device, options, (tape) => [record(tape)]);
-  return readFrames(device, made[0]!).finally(() => freeTensors(device, made));
+  constructor(device: Device, count: number) {
+    this.#device = device;
+    this.#count = count;
+  }
+
+  /** Runs a recording that ends in packed pixels of frames, and reads these back. */
+  async compute(options: ComputeOptions, record: (tape: Tape) => Tensor[]): Promise<void> {
+    const made = await compute(this.#device, options, record);
+    try {
+      for (const bytes of made) await this.#read(bytes);
+    } finally {
+      freeTensors(this.#device, made);
+    }
+  }
+
+  async #read(bytes: Tensor): Promise<void> {
+    const [frames, height, width] = bytes.shape as [number, number, number];
+    if (this.#size === null) this.#data = new Uint8Array(3 * this.#count * width * height);
+    this.#size = { width, height };
+    await readPixels(this.#device, bytes, this.#data, this.#at);
+    this.#at += 3 * frames * width * height;
+  }
+
+  get frames(): Frames {
+    if (this.#size === null || this.#at !== this.#data.length)
+      throw new Error(`${this.#at} of ${this.#data.length} bytes of ${this.#count} frames were computed`);
+    return { ...this.#size, ...(this.#count > 1 && { frames: this.#count }), data: this.#data };
+  }
 }
 
 /** Displays the clean latents of a step. */
@@ -128,7 +143,10 @@ async function renderColours(
   using scope = new Scope(device);
   const table = scope.hold(device.tensor('step', 'colours', [factors.length], factors));
   const unread = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-  return await computePixels(device, options, (tape) =>
+  const count = estimate.shape[0] as number;
+  const result = new PixelsRead(device, count);
+  await result.compute(options, (tape) => [
     toPixels(latentColours(estimate.on(tape), table.region!, side), unread.region!),
-  );
+  ]);
+  return result.frames;
 }

@@ -23,7 +23,7 @@ import type { StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise } from './noise-cpu.ts';
 import { cudaNoise } from './noise-cuda.ts';
-import { LatentSampler, type Sampled } from './sampler.ts';
+import { isDivisible, LatentSampler, type Sampled, type SampleRequest } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
 
 /** Codes of errors after which weights are loaded again. */
@@ -65,8 +65,8 @@ class Run {
       using references = await this.#encodeReferences();
       this.#assertDone();
       const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
-      // Small models decode each image as soon as it is denoised; large ones load the decoder once for all images.
-      for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
+      // Small models decode images as soon as they are denoised; large ones load the decoder once for all images.
+      for (const group of components.resident ? groupsOf(samples, this.#batch(encoded)) : [samples]) {
         using owner = new Scope(components.device);
         const sampled = await this.#denoise(prepared, { encoded, references }, group, owner);
         await this.#decode(sampled, group);
@@ -162,12 +162,19 @@ class Run {
     encoded: Encoded | null,
     { samples, options, done }: Sampling,
   ): Promise<number[]> {
-    using sampler = await this.#openSampler(denoiser, encoded, options);
+    // Images that are drawn again in plain f32 are few.
+    const images =
+      options.plain && !this.#context.options.plain ? 1 : Math.min(this.#batch(encoded), samples.length);
+    using sampler = await this.#openSampler(denoiser, encoded, images, options);
     const failed: number[] = [];
-    for (const sample of samples) {
-      const made = await this.#sample(sampler, sample).catch(ifNotFinite);
-      if (made) done(sample, made);
-      else failed.push(sample);
+    for (let first = 0; first < samples.length; first += images) {
+      const batch = samples.slice(first, first + images);
+      const made = await sampler.sample(batch.map((sample) => this.#sampleRequest(sample)));
+      for (const [i, sample] of batch.entries()) {
+        const latents = made[i];
+        if (latents) done(sample, latents);
+        else failed.push(sample);
+      }
     }
     await sampler.profile();
     return failed;
@@ -177,6 +184,7 @@ class Run {
   #openSampler(
     denoiser: DenoiserPage,
     encoded: Encoded | null,
+    images: number,
     options: ComputeOptions,
   ): Promise<LatentSampler> {
     const { autoencoder, components, latents, resolved, plan, references = [], runner } = this.#context;
@@ -186,6 +194,7 @@ class Run {
       autoencoder,
       shape: shapeOfLatents(latents, values),
       plan,
+      images,
       strength: values.strength,
       encoded,
       besideLast: runner.frameImages?.samplesLast ?? false,
@@ -195,18 +204,27 @@ class Run {
     });
   }
 
-  #sample(sampler: LatentSampler, sample: number): Promise<Sampled> {
+  /** Number of images that the denoiser takes at once. */
+  #batch(encoded: Encoded | null): number {
+    const { runner, resolved, latents } = this.#context;
+    const { batch = 1, event } = resolved;
+    const hasExtra = encoded !== null && (encoded.beside !== null || (encoded.mask?.masked ?? null) !== null);
+    const takes = runner.batches?.(event.values) === true && !hasExtra;
+    return takes && isDivisible(shapeOfLatents(latents, event.values)) ? batch : 1;
+  }
+
+  #sampleRequest(sample: number): SampleRequest {
     const { resolved, signal, emit, runner } = this.#context;
     const { previews = 0, seed } = resolved.request;
     const show = previews > 0 ? previewer(this.#context, sample, this.#tiling) : null;
     const noise = resolved.event.values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise;
-    return sampler.sample({
+    return {
       noise: noise(seed + sample),
       signal,
       preview: show && { most: previews, show },
       leavesNoise: runner.leftNoise !== undefined,
       onStep: (step) => emit({ type: 'step', sample, ...step }),
-    });
+    };
   }
 
   async #decode(sampled: readonly Sampled[], samples: readonly number[]): Promise<void> {
@@ -223,10 +241,8 @@ class Run {
   }
 }
 
-function ifNotFinite(error: unknown): null {
-  if (error instanceof NotFiniteError) return null;
-  throw error;
-}
+const groupsOf = (samples: readonly number[], size: number): number[][] =>
+  Array.from({ length: Math.ceil(samples.length / size) }, (_, i) => samples.slice(i * size, (i + 1) * size));
 
 /**
  * Rewords the error of a tensor that exceeds the adapter's binding limit, by the part of the request that needs it; returns other

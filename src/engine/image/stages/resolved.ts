@@ -52,6 +52,8 @@ export interface Resolved {
   event: Extract<ImageEvent, { type: 'resolved' }>;
   request: CompleteImageRequest;
   call: CallArguments;
+  /** Images that are drawn at once, by families that batch them; left out: 1. */
+  batch?: number;
   /** LoRA that changes the weights; left out: none. */
   loras?: readonly AppliedLora[];
 }

@@ -1,16 +1,24 @@
 // Computes the latents of the images of a request: each starts from noise, or from an image and noise, and runs the steps of the
-// schedule. The denoiser is recorded once; images differ in their noise alone.
+// schedule. The denoiser is recorded once for a batch of images, which take each step together; images differ in their noise alone.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
-import { allocateTensor, assertWanted } from '../recording/compute.ts';
-import { Stepper, type DrawNoise, type Predictor } from '../recording/stepper.ts';
+import { Tensor } from '../../../gpu/tensor.ts';
+import { allocateTensor, assertWanted, NotFiniteError } from '../recording/compute.ts';
+import {
+  Stepper,
+  type BatchedLatents,
+  type DrawNoise,
+  type DrawNormals,
+  type Predictor,
+} from '../recording/stepper.ts';
 import type { ImageEvent } from '../calls/image-model.ts';
 import type { NoiseStream } from './noise-cpu.ts';
 import { SampleInputs, type InputsRequest } from './sample-inputs.ts';
 import { Scope } from '../recording/scope.ts';
 
 export interface SamplerRequest extends InputsRequest {
+  /** Images of a batch. */
+  images: number;
   /** Records the denoiser on these tensors. */
   predictor(latents: Tensor, output: Tensor, extra: Tensor | null): Promise<Predictor>;
 }
@@ -32,49 +40,76 @@ export interface Sampled {
   left: Float32Array | null;
 }
 
+/** An image of the batch. */
+interface BatchItem {
+  inputs: SampleInputs;
+  stepper: Stepper;
+}
+
 export class LatentSampler implements Disposable {
   readonly #request: SamplerRequest;
   readonly #owner: Scope;
-  readonly #inputs: SampleInputs;
-  readonly #stepper: Stepper;
+  readonly #items: readonly BatchItem[];
   readonly #predictor: Predictor;
 
   /** Records the denoiser. */
   static async open(request: SamplerRequest): Promise<LatentSampler> {
-    const { device, shape, options } = request;
+    const { device, shape, options, images } = request;
     using scope = new Scope(device);
-    const inputs = new SampleInputs(request, scope);
     // What the denoiser allocates as it runs belongs to a scope that is moved with the others.
     const own = scope.use(new Scope(device));
-    const stepper = new Stepper(device, own, shape, inputs.keeping, options);
-    const { latents, output } = stepper;
+    const batch = images > 1 ? batchOf(device, own, shape, images) : null;
+    const items = Array.from({ length: images }, (_, i): BatchItem => {
+      const inputs = new SampleInputs(request, scope);
+      const batched = batch && {
+        latents: partOf(batch.latents, i, shape),
+        output: partOf(batch.output, i, shape),
+      };
+      const { keeping } = inputs;
+      return {
+        inputs,
+        stepper: new Stepper(device, own, { shape, keeping, ...(batched && { batched }) }, options),
+      };
+    });
+    const [{ inputs, stepper }] = items as [BatchItem];
+    const { latents, output } = batch ?? stepper;
     const predictor = scope.use(await request.predictor(latents, output, inputs.extra));
-    return new LatentSampler(request, scope.move(), { inputs, stepper, predictor });
+    return new LatentSampler(request, scope.move(), { items, predictor });
   }
 
   private constructor(
     request: SamplerRequest,
     owner: Scope,
-    parts: { inputs: SampleInputs; stepper: Stepper; predictor: Predictor },
+    parts: { items: readonly BatchItem[]; predictor: Predictor },
   ) {
     this.#request = request;
     this.#owner = owner;
-    this.#inputs = parts.inputs;
-    this.#stepper = parts.stepper;
+    this.#items = parts.items;
     this.#predictor = parts.predictor;
   }
 
-  /** Throws NotFiniteError. */
-  async sample(request: SampleRequest): Promise<Sampled> {
+  /**
+   * Returns the latents of each image of the batch, [frames, height, width, channels], in buffers of their own; null for an image with
+   * a step that is not finite.
+   */
+  async sample(requests: readonly SampleRequest[]): Promise<(Sampled | null)[]> {
     const { device, shape } = this.#request;
-    const draw = this.#inputs.drawsFrom(request.noise);
-    await this.#inputs.write(request.noise);
-    await this.#start();
-    await this.#runSteps(request, draw);
-    const result = allocateTensor(device, 'latents', shape);
-    copy(device, this.#stepper.latents, result);
-    this.#predictor.finish?.(result);
-    return { latents: result, left: request.leavesNoise ? draw() : null };
+    const runs = requests.map((request, i) => {
+      const { inputs, stepper } = this.#items[i]!;
+      return { request, inputs, stepper, draw: inputs.drawsFrom(request.noise), isFinite: true };
+    });
+    for (const { request, inputs, stepper } of runs) {
+      await inputs.write(request.noise);
+      await this.#start(inputs, stepper);
+    }
+    await this.#runSteps(runs);
+    return runs.map(({ request, stepper, draw, isFinite }) => {
+      if (!isFinite) return null;
+      const result = allocateTensor(device, 'latents', shape);
+      copy(device, stepper.latents, result);
+      this.#predictor.finish?.(result);
+      return { latents: result, left: request.leavesNoise ? draw() : null };
+    });
   }
 
   /** Adds the GPU times of the denoiser's kernels in all images to the request's profile. */
@@ -83,29 +118,38 @@ export class LatentSampler implements Disposable {
   }
 
   /** Sets the first latents. */
-  #start(): Promise<void> {
+  #start({ image, noise, startsAnew }: SampleInputs, stepper: Stepper): Promise<void> {
     const { plan } = this.#request;
-    const { image, noise, startsAnew } = this.#inputs;
-    if (!image || startsAnew) return this.#stepper.start({ image: 0, noise: plan.fromNoise }, null, noise);
-    return this.#stepper.start(plan.fromImage, image, plan.fromImage.noise === 0 ? null : noise);
+    if (!image || startsAnew) return stepper.start({ image: 0, noise: plan.fromNoise }, null, noise);
+    return stepper.start(plan.fromImage, image, plan.fromImage.noise === 0 ? null : noise);
   }
 
-  async #runSteps({ signal, preview, onStep, noise }: SampleRequest, draw: DrawNoise): Promise<void> {
+  async #runSteps(runs: readonly SampleRun[]): Promise<void> {
     const { device, shape, plan } = this.#request;
     const total = plan.steps.length;
-    /** Previews are shown between this many parts of equal length. */
-    const parts = Math.min(preview?.most ?? 0, total - 1) + 1;
-    const partOf = (taken: number): number => Math.floor((taken * parts) / total);
     using scope = new Scope(device);
-    const estimate = preview ? scope.hold(allocateTensor(device, 'preview', shape)) : null;
+    const isShown = runs.some(({ request }) => request.preview !== null);
+    const estimate = isShown ? scope.hold(allocateTensor(device, 'preview', shape)) : null;
+    // Models that read noise in their steps take one image at once.
+    const normals: DrawNormals = (count) => runs[0]!.request.noise.normals(count);
     for (const [i, step] of plan.steps.entries()) {
-      assertWanted(signal);
-      const startedAt = performance.now();
-      const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
-      const predict = (): Promise<void> => this.#predictor.run(step, i, (count) => noise.normals(count));
-      await this.#stepper.step(step, predict, draw, shows ? estimate : null);
-      onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
-      if (shows) await preview.show(estimate!, i + 1);
+      let predict = (): Promise<void> => this.#predictor.run(step, i, normals);
+      let startedAt = performance.now();
+      for (const run of runs.filter(({ isFinite }) => isFinite)) {
+        const { signal, preview, onStep } = run.request;
+        assertWanted(signal);
+        const shows = preview && isShownAfter(i, total, preview.most);
+        await run.stepper.step(step, predict, run.draw, shows ? estimate : null).catch((error: unknown) => {
+          if (!(error instanceof NotFiniteError)) throw error;
+          run.isFinite = false;
+        });
+        // One pass predicts for the whole batch.
+        predict = async () => {};
+        if (!run.isFinite) continue;
+        onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
+        if (shows) await preview.show(estimate!, i + 1);
+        startedAt = performance.now();
+      }
     }
   }
 
@@ -114,8 +158,47 @@ export class LatentSampler implements Disposable {
   }
 }
 
+interface SampleRun extends BatchItem {
+  request: SampleRequest;
+  draw: DrawNoise;
+  isFinite: boolean;
+}
+
+/** Whether a preview is shown after a step: between parts of equal length. */
+function isShownAfter(step: number, total: number, most: number): boolean {
+  const parts = Math.min(most, total - 1) + 1;
+  const partAt = (taken: number): number => Math.floor((taken * parts) / total);
+  return partAt(step + 1) > partAt(step) && step + 1 < total;
+}
+
+/** Whether parts of a batch lie at places that can be bound. */
+export const isDivisible = (shape: readonly number[]): boolean => bytesOf(shape) % BINDING === 0;
+
+/** Places of bindings are multiples of so many bytes. */
+const BINDING = 256;
+
+const bytesOf = (shape: readonly number[]): number => new Tensor(shape, 'f32').bytes({});
+
+/** The latents of a batch, which a denoiser reads in one piece, and its output. */
+function batchOf(
+  device: Device,
+  scope: Scope,
+  [frames = 1, ...rest]: readonly number[],
+  images: number,
+): BatchedLatents {
+  const tensor = (label: string): Tensor =>
+    scope.hold(allocateTensor(device, label, [images * frames, ...rest]));
+  return { latents: tensor('latents of a batch'), output: tensor('output of a batch') };
+}
+
+function partOf({ region }: Tensor, image: number, shape: readonly number[]): Tensor {
+  const size = bytesOf(shape);
+  return new Tensor(shape, 'f32', { region: { buffer: region!.buffer, offset: image * size, size } });
+}
+
 function copy(device: Device, x: Tensor, y: Tensor): void {
   const encoder = device.gpu.createCommandEncoder();
-  encoder.copyBufferToBuffer(x.region!.buffer, 0, y.region!.buffer, 0, y.region!.size);
+  const { buffer, offset } = x.region!;
+  encoder.copyBufferToBuffer(buffer, offset, y.region!.buffer, 0, x.bytes({}));
   device.gpu.queue.submit([encoder.finish()]);
 }

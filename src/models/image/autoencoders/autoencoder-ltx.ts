@@ -46,8 +46,8 @@ export type LTXDecoding = Tiling & { left?: LeftNoise | null | undefined };
 const TIME_SCALE = 1000;
 
 /**
- * Latents of the denoiser [frames, height, width, latentChannels] → a clip in −1 … 1, [1 + framesPerLatent · (frames − 1), factor · height,
- * factor · width, imageChannels]
+ * Latents of the denoiser [frames, height, width, latentChannels] → 1 + framesPerLatent · (frames − 1) frames of a clip in −1 … 1, [1, factor ·
+ * height, factor · width, imageChannels] each, which are recorded when they are asked for
  */
 export function ltxDecoder(config: AutoencoderLTXConfig, weights: WeightTable) {
   const { latentChannels, imageChannels, patch, eps } = config;
@@ -67,7 +67,7 @@ export function ltxDecoder(config: AutoencoderLTXConfig, weights: WeightTable) {
   const statistics = readStatistics(weights, latentChannels);
   weights.ignore(/^(encoder\.|decoder\.timestep_scale_multiplier$)/);
 
-  return (x: Tensor, { stripRows, left = null }: LTXDecoding = {}): Tensor => {
+  return (x: Tensor, { stripRows, left = null }: LTXDecoding = {}): FrameStream => {
     const latents = withNoise(undoBatchNorm(x, statistics), left);
     const time = isTimed ? scaleShift(left?.time ?? zeroOf(latents), TIME_SCALE, 0) : null;
     const way: Way = { stripRows, time };
@@ -75,8 +75,8 @@ export function ltxDecoder(config: AutoencoderLTXConfig, weights: WeightTable) {
     for (const block of blocks) frames = block(frames, way);
     const [norm = {}] = embed && modulate && time ? modulate(embed(time)) : [];
     frames = convolveStream(convOut, frames, normedProduct(norm, stripRows));
-    return joined(
-      eachFrame(frames, (y) => pixelShuffle(y, { factor: patch, channels: imageChannels, order: 'columns' })),
+    return eachFrame(frames, (y) =>
+      pixelShuffle(y, { factor: patch, channels: imageChannels, order: 'columns' }),
     );
   };
 }

@@ -13,7 +13,13 @@ import { pixelShuffle } from '../../../kernels/pixel-shuffle.ts';
 import { pixelUnshuffle } from '../../../kernels/pixel-unshuffle.ts';
 import { resizeHeads } from '../../../kernels/resize-heads.ts';
 import type { WeightTable } from '../../weights.ts';
-import { causalConv, convolveFrames, type CarriedFrames, type Frames } from './causal-frames.ts';
+import {
+  causalConv,
+  convolveEach,
+  convolveFrames,
+  type CarriedFrames,
+  type Frames,
+} from './causal-frames.ts';
 
 interface Way {
   stripRows?: number | undefined;
@@ -33,7 +39,7 @@ export function pointwise(weights: WeightTable, name: string, to: number, from: 
   return weights.convOverTime(`${name}.weight`, to, from, [1, 1])[0]!;
 }
 
-/** RMSNorm over the channels, SiLU, a convolution of 3 × 3 × 3. */
+/** RMSNorm over the channels, SiLU, a convolution of 3 × 3 × 3; each frame is recorded when it is asked for. */
 export function normedConv(
   { weights, isClip }: Source,
   norm: string,
@@ -43,8 +49,8 @@ export function normedConv(
 ) {
   const weight = weights.vector(`${norm}.gamma`, from);
   const causal = causalConv(weights, conv, [to, from], [3, 3], isClip);
-  return (frames: Frames, { stripRows, carried }: Way, sums?: Frames): Frames =>
-    convolveFrames(causal, frames, {
+  return (frames: Frames, { stripRows, carried }: Way, sums?: Frames): Iterable<Tensor> =>
+    convolveEach(causal, frames, {
       carried,
       ...(sums && { sums }),
       product: (frame, tap, sum) =>
@@ -62,8 +68,8 @@ export function residual(source: Source, name: string, from: number, to: number)
   const second = normedConv(source, `${name}.norm2`, `${name}.conv2`, to, to);
   const shortcut = from === to ? null : pointwise(source.weights, `${name}.conv_shortcut`, to, from);
   return (frames, way) => {
-    const y = first(frames, way);
-    const z = second(y, way, shortcut ? frames.map((frame) => linear(frame, shortcut)) : frames);
+    const y = [...first(frames, way)];
+    const z = [...second(y, way, shortcut ? frames.map((frame) => linear(frame, shortcut)) : frames)];
     z[0]!.tape!.cut();
     return z;
   };

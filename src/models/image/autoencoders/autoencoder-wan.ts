@@ -29,7 +29,7 @@ export type ChunkOptions = Tiling & { carried?: CarriedFrames | null | undefined
 
 /**
  * Latents [batch, height, width, latentChannels] → images in −1 … 1, [batch, patch · 2ⁿ · height, patch · 2ⁿ · width, imageChannels]. With
- * `isClip` the first extent counts the frames of a clip instead, of which the result has more.
+ * `isClip` the first extent counts the frames of a clip instead, and results are more frames, each of which is recorded when it is asked for.
  */
 export function wanDecoder(config: AutoencoderWanConfig, weights: WeightTable, { isClip = false } = {}) {
   const { latentChannels, decoderChannels, layers, hasShortcuts, imageChannels, patch } = config;
@@ -57,14 +57,18 @@ export function wanDecoder(config: AutoencoderWanConfig, weights: WeightTable, {
   weights.ignore(/^(encoder|quant_conv)\./);
   if (!isClip) weights.ignore(/\.time_conv\./);
 
-  return (latents: Tensor, { stripRows, carried = null }: ChunkOptions = {}): Tensor => {
+  return function* (
+    latents: Tensor,
+    { stripRows, carried = null }: ChunkOptions = {},
+  ): Generator<Tensor, void, void> {
     const way = { stripRows, carried };
     let x = framesOf(source, linear(latents, post)); //          [batch, height, width, latentChannels] each
     x = convolveFrames(convIn, x, way);
     x = mid(x, way);
     for (const block of blocks) x = block(x, way);
-    const y = joined(head(x, way)); //                           [batch, 2ⁿ · height, 2ⁿ · width, out]
-    return patch === 1 ? y : pixelShuffle(y, { factor: patch, channels: imageChannels, order: 'columns' });
+    for (const y of head(x, way))
+      //                             [batch, 2ⁿ · height, 2ⁿ · width, out]
+      yield patch === 1 ? y : pixelShuffle(y, { factor: patch, channels: imageChannels, order: 'columns' });
   };
 }
 
@@ -106,7 +110,7 @@ export function wanEncoder(config: AutoencoderWanConfig, weights: WeightTable, {
       patch === 1 ? image : pixelUnshuffle(image, { factor: patch, channels: inputs, order: 'columns' });
     let x = convolveFrames(convIn, framesOf(source, patches), way); // [batch, height, width, channels₀] each
     for (const block of blocks) x = block(x, way);
-    return linear(joined(head(mid(x, way), way)), quant);
+    return linear(joined([...head(mid(x, way), way)]), quant);
   };
 }
 

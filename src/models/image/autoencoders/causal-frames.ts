@@ -54,25 +54,29 @@ interface Convolved {
 const plainProduct = (frame: Tensor, tap: Matrix, sum: Tensor | undefined): Tensor =>
   conv2d(frame, tap, sum ? { residual: sum, inPlace: true } : {});
 
-/** Convolves the frames of a chunk with those before them, also with those of the chunk before. */
-export function convolveFrames({ layer, taps }: CausalConv, frames: Frames, options: Convolved): Frames {
-  const { product = plainProduct, sums, wants = () => true, carried } = options;
+/** Convolves the frames of a chunk with those before them, also with those of the chunk before; each is recorded when it is asked for. */
+export function* convolveEach(
+  { layer, taps }: CausalConv,
+  frames: Frames,
+  { product = plainProduct, sums, wants = () => true, carried }: Convolved,
+): Generator<Tensor, void, void> {
   const isOverTime = taps.length > 1;
   const before = isOverTime && carried?.continues ? carried.last(layer, REACH, frames[0]!) : [];
   const seen = [...before, ...frames];
-  const made = frames.flatMap((_, i) =>
-    wants(i)
-      ? [
-          taps.reduce<Tensor | undefined>((sum, tap, back) => {
-            const frame = seen[before.length + i - back];
-            return frame ? product(frame, tap, sum) : sum;
-          }, sums?.[i])!,
-        ]
-      : [],
-  );
+  for (const i of frames.keys()) {
+    if (!wants(i)) continue;
+    yield taps.reduce<Tensor | undefined>((sum, tap, back) => {
+      const frame = seen[before.length + i - back];
+      return frame ? product(frame, tap, sum) : sum;
+    }, sums?.[i])!;
+  }
   if (isOverTime && carried) keep(carried.last(layer, REACH, frames[0]!), seen);
-  return made;
 }
+
+/** Convolves all frames of a chunk. */
+export const convolveFrames = (conv: CausalConv, frames: Frames, options: Convolved): Frames => [
+  ...convolveEach(conv, frames, options),
+];
 
 /** Copies the last frames that were seen; what is kept may be among them. */
 function keep(kept: Frames, seen: Frames): void {

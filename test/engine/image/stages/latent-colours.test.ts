@@ -3,7 +3,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ownColourMap } from '../../../../src/engine/image/stages/latent-colours.ts';
+import { LATENT_STATISTICS } from '../../../../src/engine/image/layouts/causal-autoencoder.ts';
+import { colourMap, ownColourMap } from '../../../../src/engine/image/stages/latent-colours.ts';
 import { safetensorsHead } from '../../../../src/files/tensors/safetensors.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { temporaryFolders } from '../../../files/folders.ts';
@@ -50,4 +51,26 @@ it('the colour map of a checkpoint is refused where a value is NaN or infinite',
     code: 'bad_checkpoint',
     message: expect.stringContaining('patches of previews.safetensors has 2 values that are NaN or infinite'),
   });
+});
+
+const scalesOf = ({ latents_mean, latents_std }: (typeof LATENT_STATISTICS)[16 | 48]) =>
+  Array.from(latents_mean, (shift, i) => ({ scale: 1 / latents_std[i]!, shift }));
+
+it.each([
+  { channels: 16 as const, first: [-0.1299, -0.1692, 0.2932], offset: [-0.1835, -0.0868, -0.336] },
+  { channels: 48 as const, first: [0.0119, 0.0103, 0.0046], offset: [0.0317, -0.0878, -0.1388] },
+])("Wan's latents of $channels channels have colours", ({ channels, first, offset }) => {
+  const scales = scalesOf(LATENT_STATISTICS[channels]);
+  const { side, factors } = colourMap(channels, scales)!;
+  expect([side, factors.length]).toEqual([1, 4 * (channels + 1)]);
+  expect([...factors.slice(0, 3)]).toEqual(first.map(Math.fround));
+  expect([...factors.slice(-4, -1)]).toEqual(offset.map(Math.fround));
+  // Other latents of as many channels have other colours, or none.
+  expect(colourMap(channels, scales.slice(0, 1))).toBeNull();
+  expect(colourMap(channels, scales.toReversed())).toBeNull();
+});
+
+it('the latents of FLUX.1 have colours of their own', () => {
+  const { factors } = colourMap(16, [{ scale: 0.3611, shift: 0.1159 }])!;
+  expect([...factors.slice(0, 3)]).toEqual([-0.0346, 0.0244, 0.0681].map(Math.fround));
 });

@@ -55,15 +55,15 @@ export function openLTX(
   { takesConditions }: { takesConditions: boolean },
 ): FamilyModel {
   const config = readLTXConfig(components.get('transformer').config, 'transformer/config.json');
-  const { factor, framesPerLatent = 1, isTimed = false } = readAutoencoder(components.get('vae'));
+  const { factor, framesPerLatent = 1, removesNoise = false } = readAutoencoder(components.get('vae'));
   const most = takesConditions ? CONDITION_TOKENS : TOKENS;
   return openTransformer<LTX>(components, {
     page: (table) => ltx(config, table),
     latentChannels: config.channels,
     frameImages: { first: 'may', last: 'never', encoded: 'sample', samplesLast: takesConditions },
-    ...(isTimed && { leftNoise }),
+    ...(removesNoise && { leftNoise }),
     guides: (guidance) => guidance > 1,
-    checkRequest: ({ call }) => void (isTimed || refuseDecoding(call)),
+    checkRequest: ({ call }) => void (removesNoise || refuseDecoding(call)),
     async checkTexts() {
       requireWidth('caption_channels', config.textDims, 'text_encoder', await checkT5(components, T5));
     },

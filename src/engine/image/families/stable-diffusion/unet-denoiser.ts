@@ -24,6 +24,7 @@ import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
 import type { Step } from '../../schedules/schedule.ts';
 import {
   computeConditions,
+  mapConditions,
   onTape,
   tensorsOf,
   type ConditionRequest,
@@ -57,14 +58,21 @@ export async function unetPredictor(
   request: UNetRequest,
   options: ComputeOptions,
 ): Promise<Predictor> {
-  const { text, controls, calls } = request;
-  const batch = text.states.shape[0] as number;
+  const { text, controls, calls, latents } = request;
+  const images = latents.shape[0] as number;
+  const passes = text.states.shape[0] as number;
+  const batch = passes * images;
   using scope = new Scope(device);
-  const conditions = await computeConditions(device, config, unet, request, options);
-  for (const tensor of tensorsOf(conditions)) scope.hold(tensor);
+  const ofOne = await computeConditions(device, config, unet, request, options);
+  for (const tensor of tensorsOf(ofOne)) scope.hold(tensor);
+  const forAll = (x: Tensor): Tensor => (images === 1 ? x : scope.hold(spread(device, x, passes, images)));
+  const conditions = mapConditions(ofOne, forAll);
+  const { imagePrompt } = request;
+  const keyValues = imagePrompt?.keyValues.map(forAll);
+  const given = { ...request, imagePrompt: imagePrompt && keyValues ? { ...imagePrompt, keyValues } : null };
   const scalars = scope.use(createScalars(device, 'scalars of a step', 3));
   const time = scope.hold(allocateTensor(device, 'time step', [batch, 1]));
-  const step: RecordedStep = { unet, request, conditions, scalars, time };
+  const step: RecordedStep = { unet, request: given, conditions, passes, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);
   const recordings = new Map<string, Recording>();
@@ -88,6 +96,8 @@ interface RecordedStep {
   unet: UNet;
   request: UNetRequest;
   conditions: Conditions;
+  /** Passes of a step, of which the first has the negative prompt if there are two; they are items of one batch. */
+  passes: number;
   scalars: Scalars;
   time: Tensor;
 }
@@ -95,20 +105,19 @@ interface RecordedStep {
 /** Records a step in which some of the ControlNets take part; `scope` takes over what the recording reads. */
 async function recordStep(
   device: Device,
-  { unet, request, conditions, scalars, time }: RecordedStep,
+  { unet, request, conditions, passes, scalars, time }: RecordedStep,
   active: readonly number[],
   scope: Scope,
   options: ComputeOptions,
 ): Promise<Recording> {
   const { latents, output, extra, controls } = request;
-  const batch = time.shape[0] as number;
   const scales = scope.use(createScalars(device, 'scales of ControlNets', 1 + active.length));
   scales.write([1, ...active.map((i) => controls[i]!.rule.scale)]);
   const notFinite = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const prompt = request.imagePrompt;
   const imageScales = scope.use(createScalars(device, 'scale of an image', 2));
   imageScales.write([1, prompt?.scale ?? 0]);
-  const batched = (x: Tensor): Tensor => (batch === 1 ? x : repeat(x, batch, scalars.region, ONE));
+  const batched = (x: Tensor): Tensor => (passes === 1 ? x : repeat(x, passes, scalars.region, ONE));
   const record = (tape: Tape): readonly Tensor[] => {
     const { unet: conditioning, controls: controlled } = onTape(conditions, tape);
     const scaled = repeat(latents.on(tape), 1, scalars.region, INPUT_SCALE);
@@ -131,10 +140,25 @@ async function recordStep(
     };
     const input = extra ? batched(concat(scaled, extra.on(tape))) : x;
     const predicted = unet.forward(input, time.on(tape), conditioning, { control, image });
-    if (batch === 1) return [predicted];
+    if (passes === 1) return [predicted];
     const guided = guidance(predicted, scalars.region, GUIDANCE);
     if (request.guidanceRescale > 0) keepSpread(guided, predicted, request.guidanceRescale);
     return [guided];
   };
   return await recordTape(device, options, record, [output]);
+}
+
+/** Repeats each item of x for every image of a batch: [passes · rows, …] → [passes · images · rows, …] */
+function spread(device: Device, x: Tensor, passes: number, images: number): Tensor {
+  const [rows, ...rest] = x.shape as [number, ...number[]];
+  const y = allocateTensor(device, 'conditions of a batch', [images * rows, ...rest]);
+  const bytes = x.bytes({}) / passes;
+  const [from, to] = [x.region!, y.region!];
+  const encoder = device.gpu.createCommandEncoder();
+  for (let item = 0; item < passes * images; item++) {
+    const source = from.offset + Math.floor(item / images) * bytes;
+    encoder.copyBufferToBuffer(from.buffer, source, to.buffer, item * bytes, bytes);
+  }
+  device.gpu.queue.submit([encoder.finish()]);
+  return y;
 }

@@ -62,6 +62,8 @@ export function openUNetModel(
       controls.check();
       imagePrompts.check();
     },
+    // Rescaled guidance takes the spread of one image.
+    batches: ({ guidanceRescale }) => guidanceRescale === 0,
     prepare: (request) =>
       prepare({ components, config, page, controls, imagePrompts, xl, zerosNegative }, request, guides),
   };

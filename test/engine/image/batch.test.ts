@@ -1,0 +1,59 @@
+// Images of a request that are drawn at once are those that are drawn one after the other, to the bit.
+
+import { afterEach, expect, it, vi } from 'vitest';
+import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../src/index.ts';
+import { open, REQUEST } from './open-model.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+
+/** Shaders compile slowly on a busy machine with an empty cache. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const models: ImageModel[] = [];
+afterEach(() => Promise.all(models.splice(0).map((model) => model.close())));
+
+async function drawn(options: Partial<ImageModelOptions>, request: Partial<ImageRequest>) {
+  const { model } = await open(options);
+  models.push(model);
+  const events: ImageEvent[] = [];
+  for await (const event of model.generate({ ...REQUEST, samples: 3, ...request })) events.push(event);
+  const of = <T extends ImageEvent['type']>(type: T) =>
+    events.filter((event): event is Extract<ImageEvent, { type: T }> => event.type === type);
+  return {
+    images: of('image').map(({ sample, image }) => [sample, image.data]),
+    previews: of('preview').map(({ sample, step, image }) => [sample, step, image.data]),
+    steps: of('step').map(({ sample, step }) => [sample, step]),
+  };
+}
+
+const blank = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24).fill(90) };
+const mask = {
+  width: 40,
+  height: 24,
+  data: new Uint8Array(3 * 40 * 24).map((_, i) => (i % 120 < 60 ? 255 : 0)),
+};
+
+it.each<[string, Partial<ImageModelOptions>, Partial<ImageRequest>]>([
+  ['tuned, with fresh noise in each step', {}, { scheduler: 'euler-a', steps: 3, previews: 1 }],
+  ['by plain kernels', { backend: 'generic' }, { scheduler: 'DDIMScheduler' }],
+  [
+    'from an image under a mask, without guidance',
+    {},
+    { image: blank, mask, guidance: 0, scheduler: 'euler', strength: 0.9, steps: 3 },
+  ],
+  ['of Stable Diffusion XL', { model: tinyPipeline('sdxl') }, { scheduler: 'euler' }],
+])('images drawn two at once are those drawn alone, %s', async (_, options, request) => {
+  const alone = await drawn({ ...options, batchSize: 1 }, request);
+  const batched = await drawn({ ...options, batchSize: 2 }, request);
+  expect(alone.images).toHaveLength(3);
+  expect(new Set(alone.images.map(([, data]) => String(data))).size).toBe(3);
+  expect(batched.images).toEqual(alone.images);
+  for (const preview of alone.previews) expect(batched.previews).toContainEqual(preview);
+  expect(batched.previews).toHaveLength(alone.previews.length);
+  // The first two take each step together.
+  const [first, second] = batched.steps;
+  expect([first, second]).toEqual([
+    [0, 1],
+    [1, 1],
+  ]);
+  expect(batched.steps).toHaveLength(alone.steps.length);
+});
