@@ -3,8 +3,8 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readLTXConfig } from '../../../src/models/image/ltx-config.ts';
-import { ltx } from '../../../src/models/image/ltx.ts';
+import { readLTXConfig } from '../../../src/models/image/clips/ltx-config.ts';
+import { ltx } from '../../../src/models/image/clips/ltx.ts';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
 import { ggufOf } from './coded-tensors.ts';
 import { originalLTX, originalLTXAutoencoder } from './original-names.ts';

@@ -20,8 +20,8 @@ import {
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
 import { ltxDecoder, ltxEncoder } from '../../../../src/models/image/autoencoders/autoencoder-ltx.ts';
 import { readAutoencoderLTXConfig } from '../../../../src/models/image/autoencoders/autoencoder-ltx-config.ts';
-import { ltx } from '../../../../src/models/image/ltx.ts';
-import { readLTXConfig } from '../../../../src/models/image/ltx-config.ts';
+import { ltx } from '../../../../src/models/image/clips/ltx.ts';
+import { readLTXConfig } from '../../../../src/models/image/clips/ltx-config.ts';
 import { unet } from '../../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet/unet-config.ts';
 import { wanDecoder, wanEncoder } from '../../../../src/models/image/autoencoders/autoencoder-wan.ts';

@@ -1,10 +1,10 @@
 // The transformer of LTX-Video against diffusers: one time for a clip, and one for each of its frames.
 
 import { describe, expect, it } from 'vitest';
-import { readLTXConfig } from '../../../src/models/image/ltx-config.ts';
-import { ltxRotations } from '../../../src/models/image/ltx-rope.ts';
-import { ltx } from '../../../src/models/image/ltx.ts';
-import { describeGoldens, expectAgreement, framesLast, load } from '../image-golden.ts';
+import { readLTXConfig } from '../../../../src/models/image/clips/ltx-config.ts';
+import { ltxRotations } from '../../../../src/models/image/clips/ltx-rope.ts';
+import { ltx } from '../../../../src/models/image/clips/ltx.ts';
+import { describeGoldens, expectAgreement, framesLast, load } from '../../image-golden.ts';
 
 const PLACES = { fps: 25, framesPerLatent: 4, factor: 16, isCausal: false };
 

@@ -1,14 +1,14 @@
 // Attention of the tokens of clips to each other and to conditions, whose queries and keys are normalized over all heads.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { addRows } from '../../kernels/add-rows.ts';
-import { attend, SEGMENT_WORK, type HeadsOf } from '../../kernels/attend.ts';
-import { linear, linearAdd } from '../../kernels/matmul.ts';
-import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
-import { rotate } from '../../kernels/rotate.ts';
-import type { WeightTable } from '../weights.ts';
-import { projections } from './projections.ts';
-import type { Heads } from './transformer-config.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { addRows } from '../../../kernels/add-rows.ts';
+import { attend, SEGMENT_WORK, type HeadsOf } from '../../../kernels/attend.ts';
+import { linear, linearAdd } from '../../../kernels/matmul.ts';
+import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
+import { rotate } from '../../../kernels/rotate.ts';
+import type { WeightTable } from '../../weights.ts';
+import { projections } from '../projections.ts';
+import type { Heads } from '../transformer-config.ts';
 
 export interface NormedHeads extends Heads {
   /** Whether queries, keys and values have biases, and the results of attention. */

@@ -1,7 +1,7 @@
 // Converts config.json of a LTXVideoTransformer3DModel to the configuration of ltx.ts. Only this file knows its key names.
 
-import { readConfig, type Json } from '../config-values.ts';
-import { readHeads, requireHidden, type Heads } from './transformer-config.ts';
+import { readConfig, type Json } from '../../config-values.ts';
+import { readHeads, requireHidden, type Heads } from '../transformer-config.ts';
 
 export interface LTXConfig extends Heads {
   /** Channels of latents. */

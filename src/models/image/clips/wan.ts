@@ -1,21 +1,21 @@
 // WanTransformer3DModel: the patches of all frames of a clip attend to each other, then to a text, and in some models to an image. One network
 // makes the modulation of all blocks from the time step, or from the time steps of single frames.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { addRows } from '../../kernels/add-rows.ts';
-import { addTable } from '../../kernels/add-table.ts';
-import type { Columns } from '../../kernels/columns.ts';
-import { copy } from '../../kernels/copy-rows.ts';
-import { gatedAdd } from '../../kernels/gated-add.ts';
-import { layernorm } from '../../kernels/layernorm.ts';
-import { linear } from '../../kernels/matmul.ts';
-import { patchify, unpatchify } from '../../kernels/patchify.ts';
-import { reshape } from '../../kernels/reshape.ts';
-import { affine } from '../affine.ts';
-import type { WeightTable } from '../weights.ts';
-import { modulated, singleModulation } from './adaln-single.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { addRows } from '../../../kernels/add-rows.ts';
+import { addTable } from '../../../kernels/add-table.ts';
+import type { Columns } from '../../../kernels/columns.ts';
+import { copy } from '../../../kernels/copy-rows.ts';
+import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { patchify, unpatchify } from '../../../kernels/patchify.ts';
+import { reshape } from '../../../kernels/reshape.ts';
+import { affine } from '../../affine.ts';
+import type { WeightTable } from '../../weights.ts';
+import { modulated, singleModulation } from '../adaln-single.ts';
 import { conditionAttention, ownAttention } from './normed-attention.ts';
-import { numberEmbedding, perceptron } from './number-embedding.ts';
+import { numberEmbedding, perceptron } from '../number-embedding.ts';
 import { PATCH, type WanConfig, type WanImageStates } from './wan-config.ts';
 
 /** What tokens attend to beside each other, in the transformer's width; constant over all steps. */

@@ -1,19 +1,19 @@
 // LTXVideoTransformer3DModel: the latents of all frames of a clip attend to each other, then to a text. One network makes the modulation of all
 // blocks from the time step, or from the time steps of single frames.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { addTable } from '../../kernels/add-table.ts';
-import type { Columns } from '../../kernels/columns.ts';
-import { gatedAdd } from '../../kernels/gated-add.ts';
-import { layernorm } from '../../kernels/layernorm.ts';
-import { linear } from '../../kernels/matmul.ts';
-import { reshape } from '../../kernels/reshape.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import type { WeightTable } from '../weights.ts';
-import { modulated, singleModulation } from './adaln-single.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { addTable } from '../../../kernels/add-table.ts';
+import type { Columns } from '../../../kernels/columns.ts';
+import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { reshape } from '../../../kernels/reshape.ts';
+import { rmsnorm } from '../../../kernels/rmsnorm.ts';
+import type { WeightTable } from '../../weights.ts';
+import { modulated, singleModulation } from '../adaln-single.ts';
 import type { LTXConfig } from './ltx-config.ts';
 import { conditionAttention, ownAttention } from './normed-attention.ts';
-import { numberEmbedding, perceptron } from './number-embedding.ts';
+import { numberEmbedding, perceptron } from '../number-embedding.ts';
 
 export interface LTXStep {
   /** [frames, height, width, channels] */

@@ -1,10 +1,10 @@
 // The transformer of Wan against diffusers: one time for a clip, one for each of its frames, and images beside the text.
 
 import { describe, expect, it } from 'vitest';
-import { PATCH, readWanConfig } from '../../../src/models/image/wan-config.ts';
-import { wanRotations } from '../../../src/models/image/wan-rope.ts';
-import { wan } from '../../../src/models/image/wan.ts';
-import { describeGoldens, expectAgreement, framesLast, load } from '../image-golden.ts';
+import { PATCH, readWanConfig } from '../../../../src/models/image/clips/wan-config.ts';
+import { wanRotations } from '../../../../src/models/image/clips/wan-rope.ts';
+import { wan } from '../../../../src/models/image/clips/wan.ts';
+import { describeGoldens, expectAgreement, framesLast, load } from '../../image-golden.ts';
 
 describeGoldens(['wan', 'wan-frames', 'wan-image'], async (golden, device, run) => {
   const config = readWanConfig(golden.config);
