@@ -33,9 +33,6 @@ import { writeRows, type DrawNormals } from '../../recording/stepper.ts';
 import type { Step } from '../../schedules/schedule.ts';
 
 const T5 = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
-/** Default limits on the tokens of a prompt that are read. */
-const TOKENS = 128;
-const CONDITION_TOKENS = 256;
 /** Default scale of the noise that is added to the image of a first frame. */
 const IMAGE_NOISE = 0.15;
 const TRAINED_STEPS = 1000;
@@ -49,14 +46,15 @@ export interface LTXArguments extends CallArguments {
   imageNoise?: number;
 }
 
-/** `takesConditions`: as LTXConditionPipeline draws. */
+/** `takesConditions`: as LTXConditionPipeline draws. Each class has a limit of its own on the tokens of a prompt. */
 export function openLTX(
   components: ComponentAccess,
   { takesConditions }: { takesConditions: boolean },
 ): FamilyModel {
   const config = readLTXConfig(components.get('transformer').config, 'transformer/config.json');
   const { factor, framesPerLatent = 1, removesNoise = false } = readAutoencoder(components.get('vae'));
-  const most = takesConditions ? CONDITION_TOKENS : TOKENS;
+  // The earlier class lets T5 see padding, of which the transformer sees nothing.
+  const [most, padding] = takesConditions ? ([256, 'none'] as const) : ([128, 'seen'] as const);
   return openTransformer<LTX>(components, {
     page: (table) => ltx(config, table),
     latentChannels: config.channels,
@@ -69,7 +67,7 @@ export function openLTX(
     },
     encode(request, guided) {
       const { maxSequenceLength: count = most, options } = request;
-      return readT5(components, T5, promptsOf(request, guided), { count, padding: 'seen', options });
+      return readT5(components, T5, promptsOf(request, guided), { count, padding, options });
     },
     step(given, scope) {
       const { values, call } = given.request;
