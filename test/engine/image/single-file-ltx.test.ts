@@ -58,7 +58,7 @@ it(
       prefixed(t5, 'text_encoders.t5xxl.transformer.'),
     );
     await expect(draw({ model: whole }, request)).rejects.toThrow(
-      /holds the transformer, .* and no tokenizer: give .* such as Lightricks\/LTX-Video/,
+      /holds the transformer and no tokenizer: give it with `componentPaths`.* such as Lightricks\/LTX-Video/,
     );
     await expectSame(pipeline, { model: whole, componentPaths: { tokenizer } }, request);
 
