@@ -7,7 +7,7 @@ import { readLTXConfig } from '../../../src/models/image/clips/ltx-config.ts';
 import { ltx } from '../../../src/models/image/clips/ltx.ts';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
 import { ggufOf } from './coded-tensors.ts';
-import { originalLTX, originalLTXAutoencoder } from './original-names.ts';
+import { originalLTX, originalLTXAutoencoder } from './original-ltx.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { newFolder, scratch } from './tiny-pipelines.ts';
 import { randomTensors, readTensors, writeComponent } from './tiny-tensors.ts';

@@ -34,11 +34,10 @@ import { zImage } from '../../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../../src/models/image/z-image-config.ts';
 import { clip } from '../../../../src/models/text/clip/clip.ts';
 import { readClipConfig } from '../../../../src/models/text/clip/clip-config.ts';
+import { originalLTX, originalLTXAutoencoder } from '../original-ltx.ts';
 import {
   originalAutoencoder,
   originalCausal,
-  originalLTX,
-  originalLTXAutoencoder,
   originalLumina2,
   originalOpenClip,
   originalResidualCausal,
