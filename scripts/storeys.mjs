@@ -62,6 +62,7 @@ export const FOLDERS = {
   'models/text/blocks': 'what language models share: decoder, attention, experts, rotations',
   'models/image': 'denoisers: their configurations, their pages',
   'models/image/autoencoders': 'autoencoders: their configurations, their pages',
+  'models/image/clips': 'denoisers of clips: their configurations, their pages',
   'models/image/unet': 'the UNet, what steers it: ControlNet, IP-Adapter',
   'models/vision': 'vision towers: their configurations, what they are given of an image, their pages',
   'models/vision/qwen': "Qwen's towers of images and videos",

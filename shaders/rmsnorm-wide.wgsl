@@ -2,9 +2,8 @@
 #import "lib/norm-args.wgsl"
 #import "lib/pick.$PICK.wgsl"
 #import "lib/modulate.$MODULATE.wgsl"
+#import "lib/affine.$AFFINE.wgsl"
 #import "lib/wide-squares.wgsl"
-
-@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
@@ -22,7 +21,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     for (var j = 0u; j < HELD; j++) {
       let i = near_quad(first, j, local);
-      row.held[j] = modulate(row.held[j] * rate * weight[i], args.first_row + workgroup.x, i);
+      row.held[j] = modulate(affine(row.held[j] * rate, i), args.first_row + workgroup.x, i);
     }
     for (var j = 0u; j < HELD; j++) {
       let i = quad_at(first, j, local);

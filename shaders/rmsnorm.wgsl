@@ -3,9 +3,9 @@
 #import "lib/norm-args.wgsl"
 #import "lib/pick.$PICK.wgsl"
 #import "lib/modulate.$MODULATE.wgsl"
+#import "lib/affine.$AFFINE.wgsl"
 
 const WORKGROUP = 32u;
-@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
 
 var<workgroup> partial: array<f32, WORKGROUP>;
 
@@ -30,6 +30,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   let rate = inverseSqrt(sum / f32(args.columns) + args.eps);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    y[y0 + i] = modulate(x[x0 + i] * rate * weight[i], args.first_row + workgroup.x, i);
+    y[y0 + i] = modulate(affine(x[x0 + i] * rate, i), args.first_row + workgroup.x, i);
   }
 }

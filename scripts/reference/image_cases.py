@@ -302,6 +302,32 @@ def wan_outputs(model, latents, text, timestep, images=None):
     return {'sample': model(latents, times, text, images, return_dict=False)[0]}
 
 
+def ltx_inputs(seed, channels, frames, height, width, tokens, words, perFrame=False):
+    """Latents of a clip and states of a text with padding behind its words; a time for each frame of latents, the first of which is clean."""
+
+    def make():
+        times = torch.full((frames,), 640.0)
+        times[0] = 0.0
+        return {
+            'latents': normal(seed, 1, channels, frames, height, width),
+            'text': normal(seed + 1, 1, tokens, 48, deviation=2),
+            'mask': (torch.arange(tokens) < words).long()[None],
+            'timestep': times if perFrame else torch.tensor([640.0]),
+        }
+
+    return make
+
+
+def ltx_outputs(model, latents, text, mask, timestep):
+    """Seconds and pixels of a step of latents: 4 frames of 25 in a second, 16 pixels."""
+    frames, height, width = latents.shape[2:]
+    times = timestep.repeat_interleave(height * width)[None] if len(timestep) > 1 else timestep
+    tokens = latents.flatten(2).transpose(1, 2)
+    sides = {'num_frames': frames, 'height': height, 'width': width, 'rope_interpolation_scale': (4 / 25, 16, 16)}
+    out = model(tokens, text, times, mask, **sides, return_dict=False)[0]
+    return {'sample': out.transpose(1, 2).unflatten(2, (frames, height, width))}
+
+
 def pixart_inputs(seed, height, width, counts, columns=48):
     """Latents of two images at two times, each with states of a text of its own length; both of one size in pixels."""
 
@@ -795,6 +821,13 @@ MODULES = {
         'an image in further channels, and two of which tokens see states with positions beside 512 text rows',
         wan_inputs(307, 10, 2, 4, 6, 512, images=2),
         wan_outputs,
+    ),
+    'ltx': Case('ltx/transformer', 'three frames of 3 × 5 latents, a text of 9 words and padding; 60 columns of all heads', ltx_inputs(321, 6, 3, 3, 5, 13, 9), ltx_outputs),
+    'ltx-frames': Case(
+        'ltx-plain/transformer',
+        'a time for each frame; no biases in attention; 40 columns of all heads, of which four are not rotated',
+        ltx_inputs(324, 6, 3, 4, 2, 13, 13, perFrame=True),
+        ltx_outputs,
     ),
     'flux2': Case(
         'flux2-klein/transformer',

@@ -9,6 +9,7 @@ from image_configs_control import CONTROL
 from image_configs_flux import FLUX
 from image_configs_flux2 import FLUX2
 from image_configs_lumina2 import LUMINA2
+from image_configs_ltx import LTX
 from image_configs_pixart import PIXART
 from image_configs_qwen import QWEN_IMAGE
 from image_configs_sana import SANA
@@ -229,4 +230,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | VIDEO | WAN  # fmt: skip
+} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | VIDEO | WAN | LTX  # fmt: skip

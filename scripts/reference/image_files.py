@@ -2,7 +2,7 @@
 
 test/golden/image-files.json has, for each part of published models, the number of its tensors and the SHA-256 of the sorted lines
 "diffusers' name<TAB>original name" (with #row for a part of a fused tensor), as diffusers' own converters rename them. The original names
-are listed here as latent-diffusion, generative-models, OpenCLIP, Z-Image and FLUX.1 number their modules. Those of T5 in GGUF are llama.cpp's, from
+are listed here as latent-diffusion, generative-models, OpenCLIP, Z-Image, LTX-Video and FLUX.1 number their modules. Those of T5 in GGUF are llama.cpp's, from
 its own map of names.
 """
 
@@ -173,6 +173,56 @@ def chroma(doubles, singles, layers):
     return keys + [f'{network}.norms.{i}.scale' for i in range(layers)]
 
 
+def ltx(layers):
+    modules = ('patchify_proj', 'proj_out', 'adaln_single.linear', 'caption_projection.linear_1', 'caption_projection.linear_2')
+    modules += tuple(f'adaln_single.emb.timestep_embedder.linear_{i}' for i in (1, 2))
+    keys = ['scale_shift_table'] + [key for name in modules for key in both(name)]
+    for block in (f'transformer_blocks.{i}' for i in range(layers)):
+        keys += [f'{block}.scale_shift_table'] + both(f'{block}.ff.net.0.proj') + both(f'{block}.ff.net.2')
+        for attention in (f'{block}.attn1', f'{block}.attn2'):
+            keys += [key for part in ('to_q', 'to_k', 'to_v', 'to_out.0') for key in both(f'{attention}.{part}')]
+            keys += [f'{attention}.q_norm.weight', f'{attention}.k_norm.weight']
+    return keys
+
+
+def ltx_autoencoder(encoder, decoder, timed=False):
+    """Blocks in their order: a number of residual ones, 'wider', 'convolved' or 'moved'."""
+
+    def residual(name):
+        return both(f'{name}.conv1.conv') + both(f'{name}.conv2.conv')
+
+    keys = [f'per_channel_statistics.{name}' for name in ('mean-of-means', 'std-of-means', 'mean-of-stds', 'channel')]
+    for side, along, blocks in (('encoder', 'down', encoder), ('decoder', 'up', decoder)):
+        keys += both(f'{side}.conv_in.conv') + both(f'{side}.conv_out.conv')
+        embeds = timed and side == 'decoder'
+        for i, kind in enumerate(blocks):
+            name = f'{side}.{along}_blocks.{i}'
+            if kind == 'wider':
+                keys += residual(name) + both(f'{name}.conv_shortcut') + both(f'{name}.norm3.norm')
+            elif kind in ('convolved', 'moved'):
+                keys += both(f'{name}.conv' if kind == 'convolved' else f'{name}.conv.conv')
+            else:
+                keys += [key for j in range(kind) for key in residual(f'{name}.res_blocks.{j}')]
+                keys += [f'{name}.res_blocks.{j}.scale_shift_table' for j in range(kind * embeds)]
+                keys += [key for j in (1, 2) * embeds for key in both(f'{name}.time_embedder.timestep_embedder.linear_{j}')]
+    last = [key for i in (1, 2) for key in both(f'decoder.last_time_embedder.timestep_embedder.linear_{i}')]
+    return keys + ['decoder.last_scale_shift_table', *last] * timed
+
+
+def judged_ltx_autoencoder(keys, columns):
+    def convert(stored):
+        stored['vae.encoder.conv_out.conv.weight'] = stored['vae.encoder.conv_out.conv.weight'].expand(1, columns, 1, 1)
+        return files.convert_ltx_vae_checkpoint_to_diffusers(stored)
+
+    return judged(keys, 'vae.', convert)
+
+
+LTX_ENCODER = [4, 'convolved', 'wider', 3, 'convolved', 'wider', 3, 'convolved', 3, 4]
+LTX_DECODER = [4, 3, 'moved', 3, 'wider', 'moved', 3, 'wider', 'moved', 4]
+LTX_LATER = [4, 'moved', 6, 'moved', 6, 'moved', 2, 'moved', 2]
+LTX_TIMED = [5, 'moved', 5, 'moved', 5, 'moved', 5]
+
+
 def converted_flux(stored):
     found = files.convert_flux_transformer_checkpoint_to_diffusers(stored)
     for kind in ('weight', 'bias'):  # diffusers lays the scale before the shift
@@ -246,6 +296,9 @@ OUT.write_text(
             'chroma': judged(chroma(19, 38, 5), 'model.diffusion_model.', files.convert_chroma_transformer_checkpoint_to_diffusers, (7 * 3072, 1)),
             't5': judged_t5(24),
             'z-image': judged(z_image(30, 2), 'model.diffusion_model.', files.convert_z_image_transformer_checkpoint_to_diffusers, (3, 1)),
+            'ltx': judged(ltx(28), 'model.diffusion_model.', files.convert_ltx_transformer_checkpoint_to_diffusers),
+            'ltx-vae': judged_ltx_autoencoder(ltx_autoencoder(LTX_ENCODER, LTX_DECODER), 512),
+            'ltx-vae-timed': judged_ltx_autoencoder(ltx_autoencoder(LTX_LATER, LTX_TIMED, timed=True), 2048),
             'lumina2': judged(z_image(26, 2, (), 'adaLN_modulation.1'), '', files.convert_lumina2_to_diffusers, (3840, 1)),
         },
         indent=2,

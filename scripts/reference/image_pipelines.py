@@ -75,7 +75,7 @@ def last_picture():
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
-        return (AutoTokenizer if source.startswith(('qwen', 'wan')) or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
+        return (AutoTokenizer if source.startswith(('qwen', 'wan', 'ltx')) or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
     if name == 'processor':
         tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'qwen-image' / 'tokenizer')
         images = Qwen2VLImageProcessorPil(**json.loads((folder / 'preprocessor_config.json').read_text()))
@@ -131,7 +131,7 @@ def unmended_texts(model):
 
 
 def draws_clips(case):
-    return case.model.startswith('Wan')
+    return case.model.startswith(('Wan', 'LTX'))
 
 
 def shifted_decoding(pipe):
@@ -232,6 +232,10 @@ def unpacked(pipe, case, latents):
     """Latents as [pictures, channels, height, width], of clips [pictures, channels, frames, height, width]; some pipelines keep them in patches."""
     if latents.dim() >= 4:
         return latents
+    if case.model.startswith('LTX'):
+        sides = (case.arguments[side] // pipe.vae_spatial_compression_ratio for side in ('height', 'width'))
+        frames = (case.arguments['num_frames'] - 1) // pipe.vae_temporal_compression_ratio + 1
+        return pipe._unpack_latents(latents, frames, *sides)
     height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), case.size or picture().shape))
     if hasattr(pipe, '_unpack_latents_with_ids'):
         side = 2 * pipe.vae_scale_factor
@@ -243,7 +247,7 @@ def unpacked(pipe, case, latents):
 def run(case):
     pipe = opened(case)
     kept, timesteps = {}, []
-    given_frame = watch_first_frame(pipe) if draws_clips(case) and pipe.config.expand_timesteps else []
+    given_frame = watch_first_frame(pipe) if draws_clips(case) and getattr(pipe.config, 'expand_timesteps', False) else []
     watch(pipe.transformer if hasattr(pipe, 'transformer') else pipe.unet, len(case.seeds), kept)
 
     def after(_, step, timestep, tensors):
@@ -271,13 +275,14 @@ def run(case):
     texts = embeddings(pipe, case.emphasis) if case.emphasis else {}
     others = {key: value for key, value in case.arguments.items() if key not in case.emphasis}
     generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
+    one = generators[0] if case.model.startswith('LTX') else generators  # those classes take no lists everywhere
     count = {'num_videos_per_prompt' if draws_clips(case) else 'num_images_per_prompt': len(generators)}
     # Only pictures are laid back into the one they were cut out of.
     kind = 'pil' if 'padding_mask_crop' in case.arguments else 'np'
     watching = {'callback_on_step_end': after}
     if 'PixArt' in case.model:  # has the callback of older pipelines
         watching = {'callback': lambda step, timestep, latents: after(pipe, step, timestep, {'latents': latents})}
-    out = pipe(**others, **texts, **given, **count, **watching, generator=generators, output_type=kind)
+    out = pipe(**others, **texts, **given, **count, **watching, generator=one, output_type=kind)
     made = out.frames if draws_clips(case) else out.images
     images = np.stack([np.asarray(one) / 255.0 for one in made]) if kind == 'pil' else made
     kept['image'] = torch.from_numpy(images).movedim(-1, 1)

@@ -8,10 +8,10 @@ import { rowKernel } from './wide-row.ts';
 
 const KERNELS = { narrow: 'rmsnorm.wgsl', wide: 'rmsnorm-wide.wgsl' };
 
-/** x / sqrt(mean(x²) + eps) · weight, then · (1 + scale) + shift; x [rows, columns], weight [columns] → [rows, columns] */
+/** x / sqrt(mean(x²) + eps) · weight, then · (1 + scale) + shift; x [rows, columns], weight [columns], or null: 1 → [rows, columns] */
 export function rmsnorm(
   x: Tensor,
-  weight: Tensor,
+  weight: Tensor | null,
   eps: number,
   modulation: Modulation | null = null,
 ): Tensor {
@@ -21,9 +21,9 @@ export function rmsnorm(
   const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch(kernel.shader, {
-      params: { ...kernel.params, PICK: 'all', MODULATE: variant },
+      params: { ...kernel.params, PICK: 'all', AFFINE: weight ? 'weight' : 'none', MODULATE: variant },
       args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args, ...ALL_ROWS },
-      bind: { x: strip.of(x), y: strip.of(y), weight, ...bind },
+      bind: { x: strip.of(x), y: strip.of(y), ...(weight && { weight }), ...bind },
       groups: (sizes) => [strip.count(sizes)],
     });
   }
@@ -50,7 +50,7 @@ export function rmsnormRows(
   const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const part of pickedRows(tape, x, y)) {
     tape.dispatch(kernel.shader, {
-      params: { ...kernel.params, ...part.params, MODULATE: variant },
+      params: { ...kernel.params, ...part.params, AFFINE: 'weight', MODULATE: variant },
       args: { ...all, ...part.args },
       bind: { x: part.x, weight, index, y: part.y },
       groups: (sizes) => [part.count(sizes)],

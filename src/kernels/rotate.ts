@@ -16,13 +16,17 @@ export interface Rotation {
   norm?: { weight: Tensor; eps: number } | undefined;
 }
 
-/** x [items, tokens, …], table [tokens, dims]: cos and sin of each pair alternating, or null; the heads are changed in place */
+/**
+ * x [items, tokens, …], table [tokens, dims], or [tokens, heads · dims] where each head is rotated by angles of its own: cos and sin of each pair
+ * alternating, or null; the heads are changed in place
+ */
 export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Rotation): void {
   const { heads, dims, layout, norm } = rotation;
   const tape = tapeOf(x);
   if (!table && !norm) return;
   const tokens = table?.rows({}) ?? 1;
-  if (table && (table.columns !== dims || x.rows({}) % tokens !== 0))
+  const hasOwn = table !== null && table.columns === heads * dims;
+  if (table && ((table.columns !== dims && !hasOwn) || x.rows({}) % tokens !== 0))
     throw new Error(`rotate: a table of [${table.shape.join()}] for [${x.shape.join()}] in heads of ${dims}`);
   // A table with a row for each of x is divided like x; one for several items is bound whole.
   const isAlike = table !== null && x.rows({}) === tokens;
@@ -41,6 +45,7 @@ export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Ro
         x_stride: x.stride,
         x_first: first,
         table_stride: table?.stride ?? 0,
+        table_head: hasOwn && heads > 1 ? dims / 2 : 0,
         eps: norm?.eps ?? 0,
       },
       bind: {

@@ -44,6 +44,15 @@ for (const [profile, columns] of WIDTHS) {
       expectNear(row, reference(values.subarray(i * columns, (i + 1) * columns), weight)),
     );
 
+    const ones = new Float32Array(columns).fill(1);
+    const plain = await compute({
+      device: on,
+      capacity: {},
+      sizes: {},
+      record: (_, input) => rmsnorm(input([1, columns], values.slice(0, columns)), null, EPS),
+    });
+    expectNear(plain[0]!, reference(values.subarray(0, columns), ones));
+
     // Each chosen row equals the same row computed among all.
     const chosen = [4, 0, 4];
     const index = upload(on, Uint32Array.from(chosen));

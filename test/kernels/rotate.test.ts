@@ -24,14 +24,25 @@ async function expectRotated(
     dims,
     interleaved,
     normed,
-  }: { items: number; tokens: number; heads: number; dims: number; interleaved: boolean; normed: boolean },
+    apart = false,
+  }: {
+    items: number;
+    tokens: number;
+    heads: number;
+    dims: number;
+    interleaved: boolean;
+    normed: boolean;
+    /** Whether each head has angles of its own. */
+    apart?: boolean;
+  },
 ) {
   const random = new Random(tokens * 100 + dims);
   const columns = FIRST + heads * dims + BEHIND;
   const values = random.floats(items * tokens * columns);
-  const angles = Array.from({ length: (tokens * dims) / 2 }, () => 6 * random.next());
+  const width = apart ? heads * dims : dims; // of the table
+  const angles = Array.from({ length: (tokens * width) / 2 }, () => 6 * random.next());
   const cosSin = Float32Array.from(angles.flatMap((angle) => [Math.cos(angle), Math.sin(angle)]));
-  const table = on.tensor('step', 'table', [tokens, dims], cosSin);
+  const table = on.tensor('step', 'table', [tokens, width], cosSin);
   const gains = random.floats(dims);
   const weight = on.tensor('weights', 'weight', [dims], gains);
   const y = await compute({
@@ -60,7 +71,7 @@ async function expectRotated(
       }
       for (let i = 0; i < dims / 2; i++) {
         const [a, b] = interleaved ? [2 * i, 2 * i + 1] : [i, i + dims / 2];
-        const angle = angles[((r % tokens) * dims) / 2 + i]!;
+        const angle = angles[((r % tokens) * width + (apart ? head * dims : 0)) / 2 + i]!;
         right[x0 + a] = x[a]! * Math.cos(angle) - x[b]! * Math.sin(angle);
         right[x0 + b] = x[b]! * Math.cos(angle) + x[a]! * Math.sin(angle);
       }
@@ -75,6 +86,12 @@ describe.each([true, false])('rotated pairs are neighbours: %s', (interleaved) =
       await expectRotated(device, { items: 2, tokens: 3, heads: 3, dims, interleaved, normed });
     await expectRotated(device, { items: 1, tokens: 1, heads: 37, dims: 4, interleaved, normed });
   });
+});
+
+it('each head is rotated by angles of its own where the table has them', async () => {
+  const of = { items: 2, tokens: 3, heads: 3, dims: 20, normed: false, apart: true };
+  await expectRotated(device, { ...of, interleaved: true });
+  await expectRotated(device, { ...of, interleaved: false });
 });
 
 it.each([32, 128])('heads of %i columns are normed alone where there is no table', async (dims) => {

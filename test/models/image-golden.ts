@@ -93,6 +93,14 @@ export function channelsLast({ shape, values }: Values): Values {
   return { shape: [batch, height, width, channels], values: y };
 }
 
+/** [1, channels, frames, height, width] → [frames, height, width, channels] */
+export function framesLast({ shape, values }: Values): Values {
+  const [, channels, frames, height, width] = shape as [number, number, number, number, number];
+  const pixels = frames * height * width;
+  const y = Float32Array.from(values, (_, i) => values[(i % channels) * pixels + Math.floor(i / channels)]!);
+  return { shape: [frames, height, width, channels], values: y };
+}
+
 export interface Computed {
   /** Rows of each recorded tensor without their padding. */
   values: Float32Array[];

@@ -1,8 +1,9 @@
 // AdaLN-single: one network makes the modulation of all blocks of a transformer from the time step, and each block adds a table of its own
-// (PixArt, Sana).
+// (PixArt, Sana, Wan, LTX-Video).
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
+import type { Columns } from '../../kernels/columns.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { WeightTable } from '../weights.ts';
 import { numberEmbedding } from './number-embedding.ts';
@@ -18,6 +19,11 @@ export interface SingleModulation {
 export function singleModulation(weights: WeightTable, hidden: number, name: string) {
   const modulate = weights.matrix(`${name}.weight`, 6 * hidden, hidden, { bias: true });
   return (embedded: Tensor): Tensor => linear(silu(embedded), modulate);
+}
+
+/** Shift and scale of a norm, `hidden` columns each from `first` on. */
+export function modulated(m: Tensor, first: number, hidden: number): Record<'shift' | 'scale', Columns> {
+  return { shift: { x: m, first }, scale: { x: m, first: first + hidden } };
 }
 
 /** `embedders`: names of the networks that embed a number each, such as the time step; numbers are f32 [items, 1]. */

@@ -12,7 +12,7 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import type { WeightTable } from '../weights.ts';
-import { singleModulation } from './adaln-single.ts';
+import { modulated, singleModulation } from './adaln-single.ts';
 import { numberEmbedding } from './number-embedding.ts';
 import { PATCH, type PixArtConfig } from './pixart-config.ts';
 import { projections } from './projections.ts';
@@ -90,10 +90,6 @@ function sizeEmbedding(weights: WeightTable, hidden: number) {
   const embedRatio = numberEmbedding(weights, 'adaln_single.emb.aspect_ratio_embedder', third);
   return ({ sides, ratio }: SizeInputs): Tensor =>
     concat(reshape(embedSide(sides), [1, 2 * third]), embedRatio(ratio));
-}
-
-function modulated(m: Tensor, first: number, hidden: number): Record<'shift' | 'scale', Columns> {
-  return { shift: { x: m, first }, scale: { x: m, first: first + hidden } };
 }
 
 /** A block changes x in place. */

@@ -38,8 +38,8 @@ beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 /**
- * Returns the autoencoder, and a function for the latents of the first image that its decoder receives: [channels][height][width],
- * or of the last clip, whose frames of latents it receives one by one: [channels][frames][height][width], as in torch.
+ * Returns the autoencoder, and a function for the latents of the first image, or clip as a whole, that its decoder receives, or of the last clip
+ * whose frames of latents it receives one by one: [channels][frames][height][width], as in torch.
  */
 function overheard(
   autoencoder: Autoencoder,
@@ -69,7 +69,7 @@ function overheard(
     async latents(count) {
       const { columns, stride, shape } = frames[0] ?? first!.x;
       const [, height, width] = shape as [number, number, number];
-      const pixels = height * width;
+      const pixels = height * width * (first ? (shape[0] as number) : 1);
       // The memory of decoding is measured before, on frames that are never computed.
       const heard = count / (columns * pixels);
       const all = first
@@ -149,7 +149,7 @@ const named = (names: string): string[] => names.split(' ').map((name) => `pipel
 
 /** One pipeline of each kind of denoiser, with many kinds of input, is drawn with a small binding limit too; the images within its autoencoder exceed it. */
 const IN_PIECES = named(
-  'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart lumina2 wan',
+  'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart lumina2 wan ltx',
 );
 
 describe('pipelines in bindings of 256 KiB', { timeout: PATIENCE }, () => {

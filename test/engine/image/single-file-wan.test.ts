@@ -4,8 +4,8 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readWanConfig } from '../../../src/models/image/wan-config.ts';
-import { wan } from '../../../src/models/image/wan.ts';
+import { readWanConfig } from '../../../src/models/image/clips/wan-config.ts';
+import { wan } from '../../../src/models/image/clips/wan.ts';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
 import { ggufOf } from './coded-tensors.ts';
 import { originalWan } from './original-names.ts';

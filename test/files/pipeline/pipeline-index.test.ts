@@ -162,6 +162,11 @@ describe('a pipeline index is refused:', () => {
       /is a MochiPipeline, which makes videos, and is not built in: this version runs Stable.*ZImagePipeline.* and their classes for other tasks/,
     ],
     [
+      'a pipeline of videos with sound',
+      { 'model_index.json': { _class_name: 'LTX2Pipeline' } },
+      /is a LTX2Pipeline, which makes videos and their sound, for which this version has no layers, and is not built in: this version runs .*LTXPipeline/,
+    ],
+    [
       'a pipeline not built in',
       { 'model_index.json': { _class_name: 'KolorsPipeline' } },
       /is a KolorsPipeline, which is not built in: this version runs .*ZImagePipeline/,

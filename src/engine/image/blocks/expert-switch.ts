@@ -35,9 +35,9 @@ export function switchExperts<Page>(
     return predictor;
   };
   return {
-    async run(step, index) {
+    async run(step, index, normals) {
       const predictor = await enter(expertOf(step));
-      await predictor.run(step, index);
+      await predictor.run(step, index, normals);
     },
     finish: (latents) => active?.predictor.finish?.(latents),
     times: async () => (await active?.predictor.times()) ?? [],

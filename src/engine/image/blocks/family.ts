@@ -218,8 +218,13 @@ export interface Prepared extends Disposable {
 export interface FrameImages {
   first: 'may' | 'must';
   last: 'never' | 'may' | 'must';
-  /** What the autoencoder encodes: a clip that is grey where no image is given, or the first image alone. */
-  encoded: 'clip' | 'image';
+  /**
+   * What the autoencoder encodes: a clip that is grey where no image is given, or the first image alone. `sample`: the same, of whose latents
+   * each result has a sample; `extra` of a recorded step holds it.
+   */
+  encoded: 'clip' | 'image' | 'sample';
+  /** Whether the sample is drawn behind the noise of the latents; left out: before it. */
+  samplesLast?: boolean;
 }
 
 /** A model of a family, opened on the components of one pipeline. */
@@ -248,6 +253,8 @@ export interface FamilyModel {
   seesControl?: boolean;
   /** Returns the size in which an image is drawn before it is scaled and cut to the size that is asked for; left out, or null: that size. */
   drawnSize?(size: Size): Size | null;
+  /** Returns the noise that the decoder is to remove, which is drawn behind all other noise; left out: none. */
+  leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Whether `record` takes the latents of several images of a request at once; left out: never. */

@@ -2,6 +2,7 @@
 
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
+import { takeRows } from '../../../kernels/copy-rows.ts';
 import { t5 } from '../../../models/text/t5/t5.ts';
 import { distanceBuckets, readT5Config, type T5Config } from '../../../models/text/t5/t5-config.ts';
 import type { WeightTable } from '../../../models/weights.ts';
@@ -20,10 +21,10 @@ export interface T5Reading {
   /** Limit on the tokens of a text, its end included; padding fills shorter texts up to it. */
   count: number;
   /**
-   * `all`: padding takes part like any other token. `one`: no token sees padding, and only the first token of padding is kept, which sees
+   * `all`: padding takes part like any other token. `seen`: the same, and none of it is kept. `one`: no token sees padding, and only the first token of padding is kept, which sees
    * the text. `none`: no token sees padding, and none of it is kept.
    */
-  padding: 'all' | 'one' | 'none';
+  padding: 'all' | 'seen' | 'one' | 'none';
   options: ComputeOptions;
 }
 
@@ -60,15 +61,17 @@ export async function readT5(
     const held = (label: string, values: Uint32Array): Tensor =>
       inputs.hold(device.tensor('step', label, [1, values.length], values));
     const words = tokensOf(tokenizer, text, count);
-    const tokens = padding === 'all' ? count : Math.min(words.length + (padding === 'one' ? 1 : 0), count);
+    const isFull = padding === 'all' || padding === 'seen';
+    const tokens = isFull ? count : Math.min(words.length + (padding === 'one' ? 1 : 0), count);
     const padded = new Uint32Array(tokens).fill(paddingId(tokenizer));
     padded.set(words);
     const ids = held('token ids', padded);
     const buckets = held('classes of distances', distanceBuckets(config, tokens));
     const keys = padding !== 'one' ? null : held('number of words', Uint32Array.of(words.length));
-    const [found] = await computeFinite(device, options, 'the T5 encoder', (tape) => [
-      weights.page(tape, { ids, buckets, ...(keys && { keys }) }),
-    ]);
+    const [found] = await computeFinite(device, options, 'the T5 encoder', (tape) => {
+      const read = weights.page(tape, { ids, buckets, ...(keys && { keys }) });
+      return [padding === 'seen' ? takeRows(read, 0, [1, words.length]) : read];
+    });
     states.push({ states: results.hold(found!) }); // [1, tokens, columns]
   }
   results.release();

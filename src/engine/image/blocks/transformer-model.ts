@@ -6,7 +6,7 @@ import { say } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
-import { guidance } from '../../../kernels/guidance.ts';
+import { guidance, keepSpread } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import { ConfigError } from '../../../models/config-values.ts';
@@ -23,7 +23,7 @@ import {
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { switchExperts } from './expert-switch.ts';
-import { writeRows, type Predictor } from '../recording/stepper.ts';
+import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
@@ -95,6 +95,8 @@ export interface RecordedStep {
   record(tape: Tape, inputs: StepInputs): Tensor;
   /** Records the steps that `values` marks as `isOther`; left out: there are none. */
   recordOther?(tape: Tape, inputs: StepInputs): Tensor;
+  /** Writes inputs that fresh noise changes, before a step runs; left out: there are none. */
+  refresh?(step: Step, normals: DrawNormals): void;
   /** Latents of a clip's first frame, which take the place of what was denoised; left out: nothing does. */
   firstFrame?: Tensor;
   /** `index`: that of the step in its plan. */
@@ -190,7 +192,7 @@ async function recordPredictor<Page>(
 ): Promise<Predictor> {
   const { device, output, options } = given;
   using scope = new Scope(device);
-  const { items = 1, record, recordOther, firstFrame, values } = await step(given, scope);
+  const { items = 1, record, recordOther, refresh, firstFrame, values } = await step(given, scope);
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
@@ -202,7 +204,8 @@ async function recordPredictor<Page>(
   const usual = await recorded(record);
   const other = recordOther ? await recorded(recordOther) : usual;
   return scope.give({
-    run(planned: Step, index: number) {
+    run(planned: Step, index: number, normals: DrawNormals) {
+      refresh?.(planned, normals);
       const now = values(planned, index);
       scalars.write(now.scalars);
       writeRows(
@@ -250,9 +253,20 @@ export async function conditionOnce<Page>(
   return scope.hold(made!);
 }
 
-/** The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. */
-export function combineGuided(predictions: readonly Tensor[], { scalars, flag }: StepInputs): Tensor {
-  return predictions.length === 1 ? predictions[0]! : linearCombination(predictions, scalars, flag);
+/**
+ * The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. `rescale`: the share of the result
+ * that is rescaled to the deviation of the prediction.
+ */
+export function combineGuided(
+  predictions: readonly Tensor[],
+  { scalars, flag }: StepInputs,
+  rescale = 0,
+): Tensor {
+  const [prediction] = predictions;
+  if (predictions.length === 1) return prediction!;
+  const guided = linearCombination(predictions, scalars, flag);
+  if (rescale > 0) keepSpread(guided, prediction!, rescale);
+  return guided;
 }
 
 /** Scalars of `combineGuided` for a guidance scale. */

@@ -119,6 +119,20 @@ export const SIZE: CallArgumentTable = {
   width: integer(1, { request: 'width' }),
 };
 export const NEGATIVE: CallArgumentTable = { negative_prompt: text({ request: 'negativePrompt' }) };
+const { num_images_per_prompt: samples, ...SHARED } = COMMON;
+/** Arguments of pipelines that draw clips. */
+export const CLIPS: CallArgumentTable = {
+  ...SHARED,
+  ...SIZE,
+  num_frames: integer(1, { request: 'frames' }),
+  num_videos_per_prompt: samples!,
+  ...NEGATIVE,
+};
+export const RESCALE: CallArgumentTable = {
+  guidance_rescale: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, {
+    request: 'guidanceRescale',
+  }),
+};
 export const STRENGTH: CallArgumentTable = {
   strength: number('a number above 0 and at most 1', (value) => value > 0 && value <= 1, {
     request: 'strength',

@@ -5,6 +5,7 @@ import { fluxKontext } from './flux/flux-kontext.ts';
 import { fluxFamily } from './flux/flux.ts';
 import { flux2, flux2Klein } from './flux2/flux2.ts';
 import { lumina2Family } from './lumina2/lumina2.ts';
+import { ltxConditions, ltxFamily } from './ltx/ltx.ts';
 import { pixartFamily } from './pixart/pixart.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image/qwen-image-edit.ts';
 import { qwenImage } from './qwen-image/qwen-image.ts';
@@ -34,4 +35,6 @@ export const FAMILIES: readonly ImageFamily[] = [
   pixartFamily,
   lumina2Family,
   wanFamily,
+  ltxFamily,
+  ltxConditions,
 ];

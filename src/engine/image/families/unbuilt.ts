@@ -9,8 +9,17 @@ import type {
 
 export const UNBUILT: readonly UnbuiltPipelines[] = [
   {
+    classes: /^LTX2/,
+    purpose: 'makes videos and their sound, for which this version has no layers',
+    needsInput: true,
+  },
+  {
+    classes: /^LTX(LatentUpsample|I2VLong)/,
+    purpose: 'makes videos from latents of others, or in windows',
+  },
+  {
     classes:
-      /video|^(Wan|LTX|CogVideoX|Mochi|Latte|Allegro|AnimateDiff|I2VGenXL|Cosmos|SkyReels|StepVideo|Magi|Helios|MOVA|ConsisID|EasyAnimate|HotshotXL|Kandinsky5[TI]2V|MiniMaxH3)/i,
+      /video|^(Wan|CogVideoX|Mochi|Latte|Allegro|AnimateDiff|I2VGenXL|Cosmos|SkyReels|StepVideo|Magi|Helios|MOVA|ConsisID|EasyAnimate|HotshotXL|Kandinsky5[TI]2V|MiniMaxH3)/i,
     purpose: 'makes videos',
     needsInput: true,
   },
@@ -101,7 +110,7 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('AuraFlow', /(^|\.)double_layers\.0\.attn\.w1q\./),
   file('Chroma Radiance, which draws pixels', /(^|\.)nerf_image_embedder\./),
   file('HunyuanVideo, which makes videos', /(^|\.)txt_in\.individual_token_refiner\./),
-  file('LTX-Video, which makes videos', /(^|\.)patchify_proj\./),
+  file('LTX-2, which makes videos and their sound', /(^|\.)audio_patchify_proj\./),
   file('Mochi, which makes videos', /(^|\.)blocks\.0\.attn\.qkv_x\./),
   file('a variant of Wan, which makes videos', /(^|\.)(head\.modulation$|condition_embedder\.time_proj\.)/),
   file('Cosmos', /(^|\.)net\.x_embedder\.proj\.1\./),

@@ -95,11 +95,6 @@ const UNBUILT_LORAS: readonly LoraSign[] = [
     last: [19, 19],
   },
   { models: 'AuraFlow', module: /joint_transformer_blocks[._]\d+[._]/ },
-  {
-    models: 'LTX-Video',
-    module: /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._]/,
-    width: 2048,
-  },
 ];
 
 /** The components whose modules a LoRA with these names may change. */

@@ -21,10 +21,13 @@ import { createScalars, type Scalars } from './scope.ts';
 import type { Scope } from './scope.ts';
 import type { Limit, Mix, Operand, Step, Term } from '../schedules/schedule.ts';
 
+/** Returns the next standard normal values of a result's stream. */
+export type DrawNormals = (count: number) => Float32Array;
+
 /** The recorded model: reads the latents, writes its guided output. */
 export interface Predictor extends Disposable {
-  /** `index`: that of the step in its plan. Resolves when all is submitted. */
-  run(step: Step, index: number): Promise<void>;
+  /** `index`: that of the step in its plan; `normals`: noise of models that read some. Resolves when all is submitted. */
+  run(step: Step, index: number, normals: DrawNormals): Promise<void>;
   /** Changes the latents after the last step; left out: they stay. */
   finish?(latents: Tensor): void;
   /** GPU times of the kernels in all runs so far. */

@@ -53,6 +53,21 @@ export function plainSigmas(steps: number): number[] {
   return linspace(1, 1 / steps, steps);
 }
 
+/** Share of the noise that the first half of the steps removes in a line, before the others remove the rest by a parabola. */
+const LINEAR_SHARE = 0.025;
+
+/** The sigmas of LTX-Video's later versions. source: linear_quadratic_schedule in diffusers' pipeline_ltx_condition.py */
+export function linearQuadraticSigmas(steps: number): number[] {
+  if (steps < 2) return [1];
+  const [linear, quadratic] = [Math.floor(steps / 2), steps - Math.floor(steps / 2)];
+  const rest = linear - LINEAR_SHARE * steps;
+  const square = rest / (linear * quadratic ** 2);
+  const slope = LINEAR_SHARE / linear - (2 * rest) / quadratic ** 2;
+  return Array.from({ length: steps }, (_, i) =>
+    i < linear ? 1 - (i * LINEAR_SHARE) / linear : 1 - (square * i ** 2 + slope * i + square * linear ** 2),
+  );
+}
+
 /** Lines through μ at 10 and at 200 steps, which were fitted for FLUX.2. */
 const AT_10 = { slope: 8.73809524e-5, base: 1.89833333 };
 const AT_200 = { slope: 0.00016927, base: 0.45666666 };

@@ -8,18 +8,21 @@ import { latentColours } from '../../../kernels/latent-colours.ts';
 import { scaleAndCut } from '../../../kernels/scale-and-cut.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
+import type { LeftNoise } from '../../../models/image/autoencoders/autoencoder-ltx.ts';
 import { framesOf, readPixels, type Autoencoder } from '../blocks/autoencoder.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
+import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { StageContext } from './stage-context.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { Frames } from '../calls/image-model.ts';
 import { ClipChunks } from './clip-chunks.ts';
 import { Scope } from '../recording/scope.ts';
+import { writeRows } from '../recording/stepper.ts';
+import type { Sampled } from './sampler.ts';
 
 export type DecoderPage = ReturnType<Autoencoder['decoder']>;
 
 export interface Decoder extends Disposable {
-  decode(latents: Tensor): Promise<Frames>;
+  decode(sampled: Sampled): Promise<Frames>;
 }
 
 /** `tilingOf` is called when the decoder's weights are on the device. */
@@ -27,27 +30,48 @@ export async function openDecoder(
   context: StageContext,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
 ): Promise<Decoder> {
-  const { components, autoencoder, options, cutTo } = context;
+  const { components, autoencoder, options, cutTo, runner, resolved } = context;
   const { device } = components;
+  const settings = runner.leftNoise?.(resolved.call) ?? null;
   using scope = new Scope(device);
   const { page } = scope.use(
     await components.load(autoencoder.component, 'decoder', autoencoder.decoder, options),
   );
   const tiling = await tilingOf(page);
-  const decode = (latents: Tensor): Promise<Frames> =>
+  const decode = ({ latents, left }: Sampled): Promise<Frames> =>
     finitely(device, options, 'the decoder', async (way, notFinite) => {
+      using inputs = new Scope(device);
+      const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
       using chunks = new ClipChunks(device, latents, autoencoder);
       const { framesPerLatent = 1 } = autoencoder;
       const result = new PixelsRead(device, 1 + ((latents.shape[0] as number) - 1) * framesPerLatent);
       for (const { on, carried } of chunks)
         await result.compute(way, (tape) =>
-          Array.from(framesOf(page(on(tape), { ...tiling, carried })), (image) =>
+          Array.from(framesOf(page(on(tape), { ...tiling, carried, left: noise && noise(tape) })), (image) =>
             toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
           ),
         );
       return result.frames;
     });
   return scope.give({ decode });
+}
+
+interface NoiseLeft {
+  settings: { time: number; share: number };
+  left: Float32Array;
+  like: Tensor;
+}
+
+/** Uploads noise for the decoder to remove; `scope` owns it. */
+function uploadNoise(
+  device: Device,
+  scope: Scope,
+  { settings, left, like }: NoiseLeft,
+): (tape: Tape) => LeftNoise {
+  const time = scope.hold(device.tensor('step', 'time of decoding', [1, 1], Float32Array.of(settings.time)));
+  const noise = scope.hold(allocateTensor(device, 'noise that is left', like.shape as number[]));
+  writeRows(device, noise, left);
+  return (tape) => ({ time: time.on(tape), noise: noise.on(tape), share: settings.share });
 }
 
 /** Pixels of frames that are computed in several runs, each read to its place. */
@@ -108,7 +132,7 @@ export function previewer(context: StageContext, sample: number, tiling: Tiling)
 
 async function renderDecoded(context: StageContext, tiling: Tiling, estimate: Tensor): Promise<Frames> {
   using decoder = await openDecoder(context, async () => tiling);
-  return await decoder.decode(estimate);
+  return await decoder.decode({ latents: estimate, left: null });
 }
 
 async function renderColours(

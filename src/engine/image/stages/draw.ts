@@ -5,7 +5,6 @@
 import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { BindingError } from '../../../gpu/gpu-error.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { assertWanted, NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
@@ -15,6 +14,7 @@ import {
   encodeGiven,
   encodeReferences,
   encodesImages,
+  samplesFrame,
   type Encoded,
   type EncodedReferences,
 } from './encoding.ts';
@@ -23,7 +23,7 @@ import type { StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise } from './noise-cpu.ts';
 import { cudaNoise } from './noise-cuda.ts';
-import { isDivisible, LatentSampler, type SampleRequest } from './sampler.ts';
+import { isDivisible, LatentSampler, type Sampled, type SampleRequest } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
 
 /** Codes of errors after which weights are loaded again. */
@@ -36,7 +36,7 @@ export async function draw(context: StageContext): Promise<void> {
 interface Sampling {
   samples: readonly number[];
   options: ComputeOptions;
-  done(sample: number, latents: Tensor): void;
+  done(sample: number, made: Sampled): void;
 }
 
 class Run {
@@ -68,8 +68,8 @@ class Run {
       // Small models decode images as soon as they are denoised; large ones load the decoder once for all images.
       for (const group of components.resident ? groupsOf(samples, this.#batch(encoded)) : [samples]) {
         using owner = new Scope(components.device);
-        const latents = await this.#denoise(prepared, { encoded, references }, group, owner);
-        await this.#decode(latents, group);
+        const sampled = await this.#denoise(prepared, { encoded, references }, group, owner);
+        await this.#decode(sampled, group);
       }
     } catch (error) {
       const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;
@@ -121,8 +121,8 @@ class Run {
   }
 
   async #encodeReferences(): Promise<EncodedReferences> {
-    const { references = [] } = this.#context;
-    if (references.length === 0) return { latents: [], [Symbol.dispose]: () => {} };
+    const { references = [], runner } = this.#context;
+    if (references.length === 0 || samplesFrame(runner)) return { latents: [], [Symbol.dispose]: () => {} };
     using _ = this.#enter('image-encoding');
     return await encodeReferences(this.#context, references, this.#tiling);
   }
@@ -136,12 +136,15 @@ class Run {
     { encoded, references }: { encoded: Encoded | null; references: EncodedReferences },
     samples: readonly number[],
     owner: Scope,
-  ): Promise<Tensor[]> {
+  ): Promise<Sampled[]> {
     using _ = this.#enter('denoising');
     using denoiser = await prepared.load(references.latents);
     const { options, emit } = this.#context;
-    const latents = new Map<number, Tensor>();
-    const done = (sample: number, made: Tensor): void => void latents.set(sample, owner.hold(made));
+    const drawn = new Map<number, Sampled>();
+    const done = (sample: number, made: Sampled): void => {
+      owner.hold(made.latents);
+      drawn.set(sample, made);
+    };
     let failed = await this.#sampleAll(denoiser, encoded, { samples, options, done });
     if (failed.length > 0 && !options.plain) {
       const message = 'a step gave values that are not finite numbers; the image is drawn again in plain f32';
@@ -150,7 +153,7 @@ class Run {
       failed = await this.#sampleAll(denoiser, encoded, { samples: failed, options: plain, done });
     }
     if (failed.length > 0) throw new NotFiniteError();
-    return samples.map((sample) => latents.get(sample)!);
+    return samples.map((sample) => drawn.get(sample)!);
   }
 
   /** Passes the latents of each sample on, and returns the samples with a step that is not finite. */
@@ -184,7 +187,7 @@ class Run {
     images: number,
     options: ComputeOptions,
   ): Promise<LatentSampler> {
-    const { autoencoder, components, latents, resolved, plan, references = [] } = this.#context;
+    const { autoencoder, components, latents, resolved, plan, references = [], runner } = this.#context;
     const { values } = resolved.event;
     return LatentSampler.open({
       device: components.device,
@@ -194,7 +197,8 @@ class Run {
       images,
       strength: values.strength,
       encoded,
-      takesMeans: references.length > 0,
+      besideLast: runner.frameImages?.samplesLast ?? false,
+      takesMeans: references.length > 0 && !samplesFrame(runner),
       options,
       predictor: (x, output, extra) => denoiser.record(x, output, extra, options),
     });
@@ -204,14 +208,13 @@ class Run {
   #batch(encoded: Encoded | null): number {
     const { runner, resolved, latents } = this.#context;
     const { batch = 1, event } = resolved;
-    const hasExtra =
-      encoded !== null && (encoded.control !== null || (encoded.mask?.masked ?? null) !== null);
+    const hasExtra = encoded !== null && (encoded.beside !== null || (encoded.mask?.masked ?? null) !== null);
     const takes = runner.batches?.(event.values) === true && !hasExtra;
     return takes && isDivisible(shapeOfLatents(latents, event.values)) ? batch : 1;
   }
 
   #sampleRequest(sample: number): SampleRequest {
-    const { resolved, signal, emit } = this.#context;
+    const { resolved, signal, emit, runner } = this.#context;
     const { previews = 0, seed } = resolved.request;
     const show = previews > 0 ? previewer(this.#context, sample, this.#tiling) : null;
     const noise = resolved.event.values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise;
@@ -219,17 +222,18 @@ class Run {
       noise: noise(seed + sample),
       signal,
       preview: show && { most: previews, show },
+      leavesNoise: runner.leftNoise !== undefined,
       onStep: (step) => emit({ type: 'step', sample, ...step }),
     };
   }
 
-  async #decode(latents: readonly Tensor[], samples: readonly number[]): Promise<void> {
+  async #decode(sampled: readonly Sampled[], samples: readonly number[]): Promise<void> {
     const context = this.#context;
     using _ = this.#enter('decoding');
     using decoder = await openDecoder(context, (page) => tilingFor(context, page));
     for (const [i, sample] of samples.entries()) {
       assertWanted(context.signal);
-      const drawn = await decoder.decode(latents[i]!);
+      const drawn = await decoder.decode(sampled[i]!);
       this.#assertDone();
       const image = context.finish?.(drawn) ?? drawn;
       context.emit({ type: 'image', sample, seed: context.resolved.request.seed + sample, image });

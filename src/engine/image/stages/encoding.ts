@@ -1,4 +1,4 @@
-// Encodes the source image of a run, the control image, and for inpainting the mask and the masked image.
+// Encodes the source image of a run, an image that is seen beside the latents, and for inpainting the mask and the masked image.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -13,12 +13,12 @@ import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from '../calls/image-model.ts';
 import { Scope } from '../recording/scope.ts';
 
-/** The encoded source image and control image, which all samples share. */
+/** The encoded source image and the one beside it, which all samples share. */
 export interface Encoded extends Disposable {
   /** Null: denoising starts from noise. */
   image: Tensor | null;
-  /** The control image of models that take its latents beside those that are denoised; null: the model is none. */
-  control: Tensor | null;
+  /** The image of models that see latents of it beside those that are denoised; null: there is none. */
+  beside: Tensor | null;
   /** Inputs of inpainting; null without a mask. */
   mask: {
     /** 1 where a latent is redrawn, [1, height, width, 1]; folded: 1 where a pixel is redrawn, [1, height, width, pixels of a latent]. */
@@ -29,23 +29,28 @@ export interface Encoded extends Disposable {
   } | null;
 }
 
-/** The control image of a request; null: none. */
-function controlOf({ runner, controls = [] }: StageContext): Pixels | null {
+/** The control image of a request, or that of its first frame; null: none. */
+function besideOf({ runner, controls = [], references = [] }: StageContext): Pixels | null {
+  if (samplesFrame(runner)) return references[0]?.fitted ?? null;
   return (runner.seesControl === true && controls[0]) || null;
 }
 
+/** Whether each result has a sample of the latents of a clip's first frame. */
+export const samplesFrame = ({ frameImages }: Pick<StageContext['runner'], 'frameImages'>): boolean =>
+  frameImages?.encoded === 'sample';
+
 /** Whether a request has images to encode. */
 export function encodesImages(context: StageContext): boolean {
-  return context.image !== null || controlOf(context) !== null;
+  return context.image !== null || besideOf(context) !== null;
 }
 
-/** Encodes the source image and the control image. The encoder's weights are on the device until the function returns. */
+/** Encodes the source image and the one beside it. The encoder's weights are on the device until the function returns. */
 export async function encodeGiven(context: StageContext, tiling: Tiling): Promise<Encoded> {
   const { components, autoencoder, latents, options, runner, image, mask } = context;
   const { device } = components;
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using inputs = new Scope(device);
-  const [own, control] = [image, controlOf(context)].map((given) => {
+  const [own, beside] = [image, besideOf(context)].map((given) => {
     const upload = given && uploadImage(device, given);
     if (upload) inputs.hold(upload.bytes);
     return upload;
@@ -55,7 +60,7 @@ export async function encodeGiven(context: StageContext, tiling: Tiling): Promis
   using results = new Scope(device);
   const made = await computeFinite(device, options, 'the encoder', (tape) => {
     const x = own?.on(tape);
-    const images = [x, x && kept && scaleRows(x, kept.region!), control?.on(tape)].filter((given) => !!given);
+    const images = [x, x && kept && scaleRows(x, kept.region!), beside?.on(tape)].filter((given) => !!given);
     return images.map((given) => encoder.page(given, tiling));
   });
   made.forEach((tensor) => results.hold(tensor));
@@ -68,7 +73,7 @@ export async function encodeGiven(context: StageContext, tiling: Tiling): Promis
     masked,
     input,
   };
-  return results.give({ image: moments, control: next(control !== null), mask: regions });
+  return results.give({ image: moments, beside: next(beside !== null), mask: regions });
 }
 
 /** Latents of reference images, each [1, height, width, channels], or of a clip, [frames, height, width, channels]. */

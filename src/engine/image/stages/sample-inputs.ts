@@ -21,6 +21,8 @@ export interface InputsRequest {
   plan: SchedulePlan;
   strength: number | null;
   encoded: Encoded | null;
+  /** Whether latents of the image beside are drawn behind the noise of those that are denoised. */
+  besideLast: boolean;
   /** Whether latents of images are means, like those of reference images: no noise is drawn for them. */
   takesMeans: boolean;
   options: ComputeOptions;
@@ -31,7 +33,7 @@ export class SampleInputs {
   readonly image: Tensor | null;
   /** Noise of the first latents; null: the source image has it already. */
   readonly noise: Tensor | null;
-  /** Further channels of the denoiser's input: the mask and the masked image, or the control image; null: it takes none. */
+  /** Further inputs of the denoiser: the mask and the masked image, or the image that it sees beside the latents; null: it takes none. */
   readonly extra: Tensor | null;
   /** Whether the first latents are noise alone, although there is a source image. */
   readonly startsAnew: boolean;
@@ -42,8 +44,9 @@ export class SampleInputs {
   /** `scope` owns the tensors. */
   constructor(request: InputsRequest, scope: Scope) {
     const { device, autoencoder, shape, plan, strength, encoded, takesMeans } = request;
-    const { image = null, mask = null, control = null } = encoded ?? {};
-    const tensor = (label: string): Tensor => scope.hold(allocateTensor(device, label, shape));
+    const { image = null, mask = null, beside = null } = encoded ?? {};
+    const tensor = (label: string, of = shape): Tensor => scope.hold(allocateTensor(device, label, of));
+    const frame = [1, ...shape.slice(1)];
     // A partly denoised image is taken for the first latents as it is.
     const continues = image !== null && plan.fromImage.noise === 0;
     this.#request = request;
@@ -53,17 +56,20 @@ export class SampleInputs {
       image && !(this.startsAnew && mask?.input === 'coarse') ? tensor('latents of the image') : null;
     this.noise = continues && !mask ? null : tensor('noise');
     this.#masked = mask?.masked ? tensor('latents of the masked image') : null;
-    this.extra = control && tensor('latents of the control image');
+    this.extra = beside && tensor('latents of the image beside', frame);
     if (mask?.masked) {
       const channels = shape.at(-1)! + mask.latents.columns;
       const wide = [...shape.slice(0, -1), channels];
       this.extra = scope.hold(allocateTensor(device, 'mask and masked image', wide));
     }
-    const encodes = [this.image, this.#masked, control].some((one) => one !== null);
+    const encodes = [this.image, this.#masked, beside].some((one) => one !== null);
+    const isFrame = !this.image && !this.#masked;
     this.#encoderNoise =
-      encodes && (takesMeans || autoencoder.samples) ? tensor('noise of the encoder') : null;
+      encodes && (takesMeans || autoencoder.samples)
+        ? tensor('noise of the encoder', isFrame ? frame : shape)
+        : null;
     if (this.#encoderNoise && takesMeans)
-      writeRows(device, this.#encoderNoise, new Float32Array(sizeOf(shape)));
+      writeRows(device, this.#encoderNoise, new Float32Array(sizeOf(this.#encoderNoise.shape as number[])));
   }
 
   /** What denoisers that are not made for inpainting keep of the image under a mask; null: nothing. */
@@ -73,25 +79,32 @@ export class SampleInputs {
     return mask && image && noise && !this.#masked ? { mask: mask.latents, image, noise } : null;
   }
 
-  /** Returns the function that draws noise from a stream in the latents' order, [height, width, channels]. */
-  drawsFrom(stream: NoiseStream): DrawNoise {
-    const { shape } = this.#request;
+  /** Returns the function that draws noise from a stream in the latents' order, [frames, height, width, channels]. */
+  drawsFrom(stream: NoiseStream, shape: readonly number[] = this.#request.shape): DrawNoise {
     return () => channelsLast(stream.normals(sizeOf(shape)), shape.at(-1)!);
   }
 
   /** Writes the inputs of an image. The order in which random numbers are drawn is that of diffusers. */
-  async write(draw: DrawNoise): Promise<void> {
-    const { device, autoencoder, encoded } = this.#request;
-    const { image = null, mask = null, control = null } = encoded ?? {};
-    // diffusers encodes the masked image for every UNet, and draws noise for it: before all other noise if there is a control image.
+  async write(stream: NoiseStream): Promise<void> {
+    const { device, autoencoder, encoded, besideLast } = this.#request;
+    const { image = null, mask = null, beside = null } = encoded ?? {};
+    const draw = this.drawsFrom(stream);
+    // diffusers encodes the masked image for every UNet, and draws noise for it: before all other noise if there is an image beside it.
     const wastes = mask !== null && !mask.masked && autoencoder.samples;
-    if (wastes && control) draw();
-    if (control) await this.#encode(control, this.extra!, draw);
+    if (wastes && beside) draw();
+    if (!besideLast) await this.#encodeBeside(stream);
     if (image && this.image) await this.#encode(image, this.image, draw);
     if (this.noise) writeRows(device, this.noise, draw());
+    if (besideLast) await this.#encodeBeside(stream);
     if (mask?.masked) await this.#encode(mask.masked, this.#masked!, draw);
-    if (wastes && !control) draw();
+    if (wastes && !beside) draw();
     if (mask && this.#masked) await this.#joinMask(mask, this.#masked);
+  }
+
+  async #encodeBeside(stream: NoiseStream): Promise<void> {
+    const { beside = null } = this.#request.encoded ?? {};
+    const into = this.extra!;
+    if (beside) await this.#encode(beside, into, this.drawsFrom(stream, into.shape as number[]));
   }
 
   /** Writes the latents of an encoded image. */

@@ -4,7 +4,13 @@
 import type { Device } from '../../../gpu/device.ts';
 import { Tensor } from '../../../gpu/tensor.ts';
 import { allocateTensor, assertWanted, NotFiniteError } from '../recording/compute.ts';
-import { Stepper, type BatchedLatents, type DrawNoise, type Predictor } from '../recording/stepper.ts';
+import {
+  Stepper,
+  type BatchedLatents,
+  type DrawNoise,
+  type DrawNormals,
+  type Predictor,
+} from '../recording/stepper.ts';
 import type { ImageEvent } from '../calls/image-model.ts';
 import type { NoiseStream } from './noise-cpu.ts';
 import { SampleInputs, type InputsRequest } from './sample-inputs.ts';
@@ -22,7 +28,16 @@ export interface SampleRequest {
   signal: AbortSignal | undefined;
   /** Limit on the previews of the clean latents, and the function that displays one. */
   preview: { most: number; show(estimate: Tensor, step: number): Promise<void> } | null;
+  /** Whether noise is drawn for the decoder to remove. */
+  leavesNoise: boolean;
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
+}
+
+export interface Sampled {
+  /** [frames, height, width, channels], in a buffer of their own. */
+  latents: Tensor;
+  /** Noise in their shape for the decoder to remove; null: none is drawn. */
+  left: Float32Array | null;
 }
 
 /** An image of the batch. */
@@ -77,23 +92,23 @@ export class LatentSampler implements Disposable {
    * Returns the latents of each image of the batch, [frames, height, width, channels], in buffers of their own; null for an image with
    * a step that is not finite.
    */
-  async sample(requests: readonly SampleRequest[]): Promise<(Tensor | null)[]> {
+  async sample(requests: readonly SampleRequest[]): Promise<(Sampled | null)[]> {
     const { device, shape } = this.#request;
     const runs = requests.map((request, i) => {
       const { inputs, stepper } = this.#items[i]!;
       return { request, inputs, stepper, draw: inputs.drawsFrom(request.noise), isFinite: true };
     });
-    for (const { inputs, stepper, draw } of runs) {
-      await inputs.write(draw);
+    for (const { request, inputs, stepper } of runs) {
+      await inputs.write(request.noise);
       await this.#start(inputs, stepper);
     }
     await this.#runSteps(runs);
-    return runs.map(({ stepper, isFinite }) => {
+    return runs.map(({ request, stepper, draw, isFinite }) => {
       if (!isFinite) return null;
       const result = allocateTensor(device, 'latents', shape);
       copy(device, stepper.latents, result);
       this.#predictor.finish?.(result);
-      return result;
+      return { latents: result, left: request.leavesNoise ? draw() : null };
     });
   }
 
@@ -115,8 +130,10 @@ export class LatentSampler implements Disposable {
     using scope = new Scope(device);
     const isShown = runs.some(({ request }) => request.preview !== null);
     const estimate = isShown ? scope.hold(allocateTensor(device, 'preview', shape)) : null;
+    // Models that read noise in their steps take one image at once.
+    const normals: DrawNormals = (count) => runs[0]!.request.noise.normals(count);
     for (const [i, step] of plan.steps.entries()) {
-      let predict = (): Promise<void> => this.#predictor.run(step, i);
+      let predict = (): Promise<void> => this.#predictor.run(step, i, normals);
       let startedAt = performance.now();
       for (const run of runs.filter(({ isFinite }) => isFinite)) {
         const { signal, preview, onStep } = run.request;

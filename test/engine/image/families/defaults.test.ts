@@ -2,7 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { defaultsOf } from '../../../../src/engine/image/families/defaults.ts';
-import { isKnownName, pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
+import {
+  isKnownName,
+  knownPipelines,
+  pipelineEntry,
+} from '../../../../src/engine/image/families/registry.ts';
 import { textOf } from '../../../../src/files/message.ts';
 
 const CLASSES = {
@@ -35,6 +39,19 @@ describe('defaults of Wan by its files', () => {
   ])('%s', (name, config, settings, defaults) => {
     const components = { transformer: { className: 'WanTransformer3DModel', config } };
     expect(defaultsOf(wan, components, name, settings).defaults).toEqual(defaults);
+  });
+});
+
+describe('defaults of LTX-Video by its name', () => {
+  const usual = { width: 704, height: 512, frames: 161, fps: 25, steps: 50, guidance: 3 };
+  it.each([
+    ['Lightricks/LTX-Video', 'LTXPipeline', usual],
+    ['ltx-video-2b-v0.9', 'LTXPipeline', usual],
+    ['Lightricks/LTX-Video-0.9.5', 'LTXConditionPipeline', usual],
+    ['ltxv-13b-0.9.7-distilled', 'LTXConditionPipeline', { ...usual, steps: 8, guidance: 1 }],
+  ])('%s', (name, className, defaults) => {
+    expect(knownPipelines().classOfModelId(name)).toBe(className);
+    expect(defaultsOf(pipelineEntry(className), {}, name).defaults).toEqual(defaults);
   });
 });
 

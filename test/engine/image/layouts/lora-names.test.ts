@@ -27,6 +27,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   pixart: 'pixart',
   lumina2: 'lumina2',
   wan: 'wan',
+  'ltx-video': 'ltx',
 };
 
 async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedTarget[]> {
@@ -133,6 +134,19 @@ describe('the original names of', () => {
     ] as const) {
       const shape = [...transformer!.tensors.get(`${name}.weight`)!.shape];
       expect(await found('wan', original, shape)).toEqual([[`${name}.weight`, 0]]);
+    }
+  });
+
+  it('LTX-Video', async () => {
+    const [transformer] = await partsOf('ltx-video');
+    for (const [original, name] of [
+      ['diffusion_model.patchify_proj', 'proj_in'],
+      ['diffusion_model.transformer_blocks.1.attn1.to_out.0', 'transformer_blocks.1.attn1.to_out.0'],
+      ['lora_unet_adaln_single_emb_timestep_embedder_linear_2', 'time_embed.emb.timestep_embedder.linear_2'],
+      ['lora_unet_transformer_blocks_0_attn2_to_k', 'transformer_blocks.0.attn2.to_k'],
+    ] as const) {
+      const shape = [...transformer!.tensors.get(`${name}.weight`)!.shape];
+      expect(await found('ltx-video', original, shape)).toEqual([[`${name}.weight`, 0]]);
     }
   });
 

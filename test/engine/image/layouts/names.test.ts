@@ -8,6 +8,8 @@ import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/families/qwen-ima
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
 import { UNET_LAYOUTS } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
 import { LUMINA2_FILES } from '../../../../src/engine/image/families/lumina2/lumina2-layout.ts';
+import { LTX_AUTOENCODER_LAYOUTS } from '../../../../src/engine/image/families/ltx/autoencoder-ltx-layout.ts';
+import { LTX_FILES } from '../../../../src/engine/image/families/ltx/ltx-layout.ts';
 import { Z_IMAGE_FILES } from '../../../../src/engine/image/families/z-image/z-image-layout.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
@@ -16,6 +18,10 @@ import {
   autoencoderKLEncoder,
 } from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
+import { ltxDecoder, ltxEncoder } from '../../../../src/models/image/autoencoders/autoencoder-ltx.ts';
+import { readAutoencoderLTXConfig } from '../../../../src/models/image/autoencoders/autoencoder-ltx-config.ts';
+import { ltx } from '../../../../src/models/image/clips/ltx.ts';
+import { readLTXConfig } from '../../../../src/models/image/clips/ltx-config.ts';
 import { unet } from '../../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet/unet-config.ts';
 import { wanDecoder, wanEncoder } from '../../../../src/models/image/autoencoders/autoencoder-wan.ts';
@@ -28,6 +34,7 @@ import { zImage } from '../../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../../src/models/image/z-image-config.ts';
 import { clip } from '../../../../src/models/text/clip/clip.ts';
 import { readClipConfig } from '../../../../src/models/text/clip/clip-config.ts';
+import { originalLTX, originalLTXAutoencoder } from '../original-ltx.ts';
 import {
   originalAutoencoder,
   originalCausal,
@@ -248,4 +255,44 @@ it('Lumina 2', () => {
   const layout = LUMINA2_FILES.parts['transformer']![0]!;
   const found = expectGolden('lumina2', layout, [...stored, unused], '');
   expect(readLumina2Config(found)).toEqual(wanted);
+});
+
+describe('LTX-Video', () => {
+  it('the transformer', () => {
+    const wanted = readLTXConfig({});
+    const stored = originalLTX(headersOf((table) => ltx(wanted, table)));
+    const layout = LTX_FILES.parts['transformer']![0]!;
+    expect(readLTXConfig(expectGolden('ltx', layout, stored, 'model.diffusion_model.'))).toEqual(wanted);
+  });
+
+  /** The configuration of LTX-Video 0.9.5, by its own repository. */
+  const later = {
+    block_out_channels: [128, 256, 512, 1024, 2048],
+    decoder_block_out_channels: [256, 512, 1024],
+    layers_per_block: [4, 6, 6, 2, 2],
+    decoder_layers_per_block: [5, 5, 5, 5],
+    spatio_temporal_scaling: [true, true, true, true],
+    decoder_spatio_temporal_scaling: [true, true, true],
+    down_block_types: Array.from({ length: 4 }, () => 'LTXVideo095DownBlock3D'),
+    downsample_type: ['spatial', 'temporal', 'spatiotemporal', 'spatiotemporal'],
+    upsample_residual: [true, true, true],
+    upsample_factor: [2, 2, 2],
+    timestep_conditioning: true,
+  };
+
+  it.each<[string, Json]>([
+    ['ltx-vae', {}],
+    ['ltx-vae-timed', later],
+  ])('the autoencoder, %s', (golden, config) => {
+    const wanted = readAutoencoderLTXConfig(config);
+    const stored = originalLTXAutoencoder(
+      headersOf(
+        (table) => ltxDecoder(wanted, table),
+        (table) => ltxEncoder(wanted, table),
+      ),
+    );
+    const unused = { ...stored[0]!, name: 'vae.per_channel_statistics.channel' };
+    const found = expectGolden(golden, LTX_AUTOENCODER_LAYOUTS[0]!, [...stored, unused], 'vae.');
+    expect(readAutoencoderLTXConfig(found)).toEqual(wanted);
+  });
 });

@@ -11,6 +11,7 @@ import {
   number,
   oneOrList,
   pair,
+  RESCALE,
   SIZE,
   STRENGTH,
   text,
@@ -46,9 +47,6 @@ const CLIP: CallArgumentTable = {
   ...COMMON,
   clip_skip: integer(0, { request: 'clipSkip' }),
   ...TIMESTEPS,
-};
-const RESCALE: CallArgumentTable = {
-  guidance_rescale: number('a number from 0 to 1', isShare, { request: 'guidanceRescale' }),
 };
 const SD: CallArgumentTable = {
   ...CLIP,

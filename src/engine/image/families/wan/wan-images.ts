@@ -5,14 +5,15 @@ import { badCheckpoint, unsupported } from '../../../../files/error.ts';
 import type { Tape } from '../../../../gpu/tape.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { concat } from '../../../../kernels/concat.ts';
-import { joinRows, takeRows } from '../../../../kernels/copy-rows.ts';
-import type { WanConfig } from '../../../../models/image/wan-config.ts';
-import type { Wan } from '../../../../models/image/wan.ts';
+import { joinRows } from '../../../../kernels/copy-rows.ts';
+import type { WanConfig } from '../../../../models/image/clips/wan-config.ts';
+import type { Wan } from '../../../../models/image/clips/wan.ts';
 import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { clipPatches, readClipImage } from '../../blocks/clip-image.ts';
 import type { FrameImages, RunRequest } from '../../blocks/family.ts';
+import { behindFirst } from '../../blocks/first-frame.ts';
 import { conditionOnce, type TransformerRequest } from '../../blocks/transformer-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { compute } from '../../recording/compute.ts';
@@ -115,12 +116,8 @@ export async function prepareInput(
   const [encoded] = references;
   const plain: WanInput = { on: (tape) => latents.on(tape), firstFrame: null };
   if (!encoded) return plain;
-  const [frames, height, width] = latents.shape as [number, number, number];
   if (inputs === channels) {
-    const behind = (tape: Tape): Tensor[] =>
-      frames === 1 ? [] : [takeRows(latents.on(tape), height * width, [frames - 1, height, width])];
-    const on = (tape: Tape): Tensor => joinRows([encoded.on(tape), ...behind(tape)], [frames, height, width]);
-    return { on, firstFrame: encoded };
+    return { on: (tape) => behindFirst(encoded.on(tape), latents.on(tape)), firstFrame: encoded };
   }
   const mask = uploadMask(given, inputs - 2 * channels, scope);
   const extra = await conditionOnce(given, scope, (tape) => concat(mask.on(tape), encoded.on(tape)));

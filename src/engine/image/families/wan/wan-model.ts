@@ -4,9 +4,9 @@
 import { badCheckpoint } from '../../../../files/error.ts';
 import type { Pipeline } from '../../../../files/pipeline/pipeline-index.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
-import { PATCH, readWanConfig, type WanConfig } from '../../../../models/image/wan-config.ts';
-import { checkWanClip, wanRotations, type ClipGrid } from '../../../../models/image/wan-rope.ts';
-import { wan, type Wan } from '../../../../models/image/wan.ts';
+import { PATCH, readWanConfig, type WanConfig } from '../../../../models/image/clips/wan-config.ts';
+import { checkWanClip, wanRotations, type ClipGrid } from '../../../../models/image/clips/wan-rope.ts';
+import { wan, type Wan } from '../../../../models/image/clips/wan.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import type { FamilyModel, RunRequest } from '../../blocks/family.ts';
 import { checkT5 } from '../../blocks/t5-texts.ts';

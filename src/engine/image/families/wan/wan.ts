@@ -1,6 +1,7 @@
 // Wan 2.1 and 2.2, which draw clips from a text, or from a text and the images of their first and last frame.
 
 import type { ComponentFiles, ImageFamily, ImpliedDefaults } from '../../blocks/family.ts';
+import { sizeOfArea } from '../../blocks/first-frame.ts';
 import {
   denoiser,
   SCHEDULER,
@@ -8,31 +9,15 @@ import {
   textEncoder,
   TRANSFORMER_FAMILY,
 } from '../../blocks/shared-components.ts';
-import {
-  COMMON,
-  integer,
-  MAX_LENGTH,
-  NEGATIVE,
-  number,
-  SIZE,
-  type CallArgumentTable,
-} from '../../calls/call-arguments.ts';
-import type { Size } from '../../calls/image-model.ts';
-import { roundHalfEven } from '../../schedules/spacing.ts';
+import { CLIPS, MAX_LENGTH, number, type CallArgumentTable } from '../../calls/call-arguments.ts';
 import { transformerLora } from '../../layouts/lora-names.ts';
 import { ORIGINAL_WORDS, originalName, WAN_FILES } from './wan-layout.ts';
 import { FIRST_GUIDANCE, openWan, readWanAutoencoder, type WanArguments } from './wan-model.ts';
 
-const { num_images_per_prompt: samples, ...SHARED } = COMMON;
-
 /** `boundary`: the setting of model_index.json. */
 function callArguments(boundary: unknown): CallArgumentTable {
   return {
-    ...SHARED,
-    ...SIZE,
-    num_frames: integer(1, { request: 'frames' }),
-    num_videos_per_prompt: samples!,
-    ...NEGATIVE,
+    ...CLIPS,
     guidance_scale_2: {
       ...number('a number of at least 0', (value) => value >= 0, {
         call: 'guidance2' satisfies keyof WanArguments,
@@ -43,13 +28,6 @@ function callArguments(boundary: unknown): CallArgumentTable {
     },
     ...MAX_LENGTH,
   };
-}
-
-/** Returns the size of about so many pixels in the proportions of an image. source: the examples of diffusers' pipeline_wan_i2v.py */
-function sizeOfArea(image: Size, pixels: number, multiple: number): Size {
-  const ratio = image.width / image.height;
-  const whole = (side: number): number => Math.max(1, Math.floor(roundHalfEven(side) / multiple)) * multiple;
-  return { width: whole(Math.sqrt(pixels * ratio)), height: whole(Math.sqrt(pixels / ratio)) };
 }
 
 const SMALL = { width: 832, height: 480 };

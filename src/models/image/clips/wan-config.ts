@@ -1,7 +1,7 @@
 // Converts config.json of a WanTransformer3DModel to the configuration of wan.ts. Only this file knows its key names.
 
-import { readConfig, type ConfigReader, type Json } from '../config-values.ts';
-import { readHeads, type Heads } from './transformer-config.ts';
+import { readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { readHeads, type Heads } from '../transformer-config.ts';
 
 export interface WanConfig extends Heads {
   /** Channels of the input: those of latents, and where an image is given in the input also those of its latents and of a mask. */

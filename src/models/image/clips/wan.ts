@@ -1,24 +1,21 @@
 // WanTransformer3DModel: the patches of all frames of a clip attend to each other, then to a text, and in some models to an image. One network
 // makes the modulation of all blocks from the time step, or from the time steps of single frames.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { addRows } from '../../kernels/add-rows.ts';
-import { addTable } from '../../kernels/add-table.ts';
-import { attend, SEGMENT_WORK, type HeadsOf } from '../../kernels/attend.ts';
-import type { Columns } from '../../kernels/columns.ts';
-import { copy } from '../../kernels/copy-rows.ts';
-import { gatedAdd } from '../../kernels/gated-add.ts';
-import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearAdd } from '../../kernels/matmul.ts';
-import { patchify, unpatchify } from '../../kernels/patchify.ts';
-import { reshape } from '../../kernels/reshape.ts';
-import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
-import { rotate } from '../../kernels/rotate.ts';
-import { affine } from '../affine.ts';
-import type { WeightTable } from '../weights.ts';
-import { singleModulation } from './adaln-single.ts';
-import { numberEmbedding, perceptron } from './number-embedding.ts';
-import { projections } from './projections.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { addRows } from '../../../kernels/add-rows.ts';
+import { addTable } from '../../../kernels/add-table.ts';
+import type { Columns } from '../../../kernels/columns.ts';
+import { copy } from '../../../kernels/copy-rows.ts';
+import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { patchify, unpatchify } from '../../../kernels/patchify.ts';
+import { reshape } from '../../../kernels/reshape.ts';
+import { affine } from '../../affine.ts';
+import type { WeightTable } from '../../weights.ts';
+import { modulated, singleModulation } from '../adaln-single.ts';
+import { conditionAttention, ownAttention } from './normed-attention.ts';
+import { numberEmbedding, perceptron } from '../number-embedding.ts';
 import { PATCH, type WanConfig, type WanImageStates } from './wan-config.ts';
 
 /** What tokens attend to beside each other, in the transformer's width; constant over all steps. */
@@ -109,80 +106,28 @@ function imageEmbedding(weights: WeightTable, hidden: number, { dims, places }: 
   };
 }
 
-function modulated(m: Tensor, first: number, hidden: number): Record<'shift' | 'scale', Columns> {
-  return { shift: { x: m, first }, scale: { x: m, first: first + hidden } };
-}
-
 type BlockInputs = WanConditions & Pick<WanStep, 'rotations'> & { modulation: Tensor };
 
 /** A block changes x in place. */
 function block(config: WanConfig, weights: WeightTable, name: string) {
   const { hidden, ffn, eps, crossNorm } = config;
   const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
-  const selfAttention = ownAttention(config, weights, `${name}.attn1`);
+  const attention = { ...config, biased: true, outBiased: true };
+  const selfAttention = ownAttention(attention, weights, `${name}.attn1`);
   const norm = crossNorm ? affine(weights, `${name}.norm2`, hidden) : null;
-  const crossAttention = conditionAttention(config, weights, `${name}.attn2`);
+  const crossAttention = conditionAttention(attention, weights, `${name}.attn2`, [
+    ['to_k', 'to_v', 'norm_k'],
+    ...(config.image ? [['add_k_proj', 'add_v_proj', 'norm_added_k'] as const] : []),
+  ]);
   const up = weights.matrix(`${name}.ffn.net.0.proj.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const down = weights.matrix(`${name}.ffn.net.2.weight`, hidden, ffn, { bias: true, split: 'rows' });
-  return (x: Tensor, { modulation, rotations, ...conditions }: BlockInputs): void => {
+  return (x: Tensor, { modulation, rotations, text, image }: BlockInputs): void => {
     const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
     gatedAdd(selfAttention(layernorm(x, null, eps, modulated(m, 0, hidden)), rotations), gate(2), x);
-    crossAttention(norm ? layernorm(x, norm, eps) : x, conditions, x);
+    crossAttention(norm ? layernorm(x, norm, eps) : x, image ? [text, image] : [text], x);
     const y = layernorm(x, null, eps, modulated(m, 3 * hidden, hidden));
     gatedAdd(linear(linear(y, up, { activation: 'gelu-tanh' }), down), gate(5), x);
     x.tape!.cut();
   };
-}
-
-/** Attention of all tokens to each other; queries and keys are normalized over all heads. x [1, tokens, hidden] → the same shape */
-function ownAttention(config: WanConfig, weights: WeightTable, name: string) {
-  const { hidden, heads, dims, eps } = config;
-  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias: true, split: 'columns' });
-  const norms = ['q', 'k'].map((part) => weights.vector(`${name}.norm_${part}.weight`, hidden));
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
-  return (x: Tensor, rotations: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                   [1, tokens, 3 · hidden]
-    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden })) as [
-      HeadsOf,
-      HeadsOf,
-      HeadsOf,
-    ];
-    [q, k].forEach((part, i) => {
-      rmsnormColumns(y, part.first, norms[i]!, eps);
-      rotate(part, rotations, { heads, dims, layout: 'interleaved' });
-    });
-    return linear(attend(q, k, v, { heads, dims, mostWork: SEGMENT_WORK }), out);
-  };
-}
-
-/** Attention to the text and, by the same queries, to an image; the sum of both is added to `to` in place. */
-function conditionAttention(config: WanConfig, weights: WeightTable, name: string) {
-  const { hidden, heads, dims, eps } = config;
-  const options = { bias: true, split: 'columns' } as const;
-  const query = weights.matrix(`${name}.to_q.weight`, hidden, hidden, options);
-  const queryNorm = weights.vector(`${name}.norm_q.weight`, hidden);
-  const ofText = keyValues(
-    config,
-    weights,
-    ['to_k', 'to_v', 'norm_k'].map((part) => `${name}.${part}`),
-  );
-  const added = ['add_k_proj', 'add_v_proj', 'norm_added_k'].map((part) => `${name}.${part}`);
-  const ofImage = config.image && keyValues(config, weights, added);
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
-  return (x: Tensor, { text, image }: WanConditions, to: Tensor): void => {
-    const q = { x: rmsnormColumns(linear(x, query), 0, queryNorm, eps), first: 0 };
-    const attended = (kv: Tensor): Tensor =>
-      attend(q, { x: kv, first: 0 }, { x: kv, first: hidden }, { heads, dims, mostWork: SEGMENT_WORK });
-    const seen = attended(ofText(text));
-    linearAdd(ofImage && image ? addRows(seen, attended(ofImage(image))) : seen, out, to);
-  };
-}
-
-/** Keys, normalized over all heads, and values: x [1, tokens, hidden] → [1, tokens, 2 · hidden] */
-function keyValues({ hidden, eps }: WanConfig, weights: WeightTable, [key, value, norm]: readonly string[]) {
-  const both = [key, value].map((part) => ({ name: `${part}.weight`, rows: hidden }));
-  const keyValue = weights.stacked(both, hidden, { bias: true, split: 'columns' });
-  const keyNorm = weights.vector(`${norm}.weight`, hidden);
-  return (x: Tensor): Tensor => rmsnormColumns(linear(x, keyValue), 0, keyNorm, eps);
 }

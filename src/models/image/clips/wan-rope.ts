@@ -1,8 +1,8 @@
 // Positions of the tokens of a Wan clip, (frame, row, column), and the rotation of each pair of a head's dimensions there.
 
-import { badRequest } from '../../files/error.ts';
-import { rotationsAt } from './flux-rope.ts';
-import { checkPatches, type PatchGrid } from './patch-grid.ts';
+import { badRequest } from '../../../files/error.ts';
+import { rotationsAt } from '../flux-rope.ts';
+import { checkPatches, type PatchGrid } from '../patch-grid.ts';
 import type { WanConfig } from './wan-config.ts';
 
 const THETA = 10000;

@@ -1,24 +1,16 @@
 // The transformer of Wan against diffusers: one time for a clip, one for each of its frames, and images beside the text.
 
 import { describe, expect, it } from 'vitest';
-import { PATCH, readWanConfig } from '../../../src/models/image/wan-config.ts';
-import { wanRotations } from '../../../src/models/image/wan-rope.ts';
-import { wan } from '../../../src/models/image/wan.ts';
-import { describeGoldens, expectAgreement, load, type Values } from '../image-golden.ts';
-
-/** [1, channels, frames, height, width] → [frames, height, width, channels] */
-function framesOf({ shape, values }: Values): Values {
-  const [, channels, frames, height, width] = shape as [number, number, number, number, number];
-  const pixels = frames * height * width;
-  const y = Float32Array.from(values, (_, i) => values[(i % channels) * pixels + Math.floor(i / channels)]!);
-  return { shape: [frames, height, width, channels], values: y };
-}
+import { PATCH, readWanConfig } from '../../../../src/models/image/clips/wan-config.ts';
+import { wanRotations } from '../../../../src/models/image/clips/wan-rope.ts';
+import { wan } from '../../../../src/models/image/clips/wan.ts';
+import { describeGoldens, expectAgreement, framesLast, load } from '../../image-golden.ts';
 
 describeGoldens(['wan', 'wan-frames', 'wan-image'], async (golden, device, run) => {
   const config = readWanConfig(golden.config);
   const model = await load(device, golden, (weights) => wan(config, weights));
   const given = (name: string) => golden.inputs.get(name)!;
-  const latents = framesOf(given('latents'));
+  const latents = framesLast(given('latents'));
   const [frames, height, width] = latents.shape as [number, number, number];
   const turns = wanRotations(config, { frames, rows: height / PATCH, columns: width / PATCH });
   const { values } = await run((_, input) => {
@@ -36,7 +28,7 @@ describeGoldens(['wan', 'wan-frames', 'wan-image'], async (golden, device, run) 
       }),
     ];
   });
-  expectAgreement(values[0]!, framesOf(golden.outputs.get('sample')!));
+  expectAgreement(values[0]!, framesLast(golden.outputs.get('sample')!));
 });
 
 describe('configurations of Wan', () => {

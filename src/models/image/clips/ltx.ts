@@ -1,0 +1,93 @@
+// LTXVideoTransformer3DModel: the latents of all frames of a clip attend to each other, then to a text. One network makes the modulation of all
+// blocks from the time step, or from the time steps of single frames.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { addTable } from '../../../kernels/add-table.ts';
+import type { Columns } from '../../../kernels/columns.ts';
+import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { reshape } from '../../../kernels/reshape.ts';
+import { rmsnorm } from '../../../kernels/rmsnorm.ts';
+import type { WeightTable } from '../../weights.ts';
+import { modulated, singleModulation } from '../adaln-single.ts';
+import type { LTXConfig } from './ltx-config.ts';
+import { conditionAttention, ownAttention } from './normed-attention.ts';
+import { numberEmbedding, perceptron } from '../number-embedding.ts';
+
+export interface LTXStep {
+  /** [frames, height, width, channels] */
+  latents: Tensor;
+  /** f32 [1, 1]: the time step, 0 … 1000, or [frames, 1]: that of each frame. */
+  time: Tensor;
+  /** The conditioned text, [1, tokens, hidden]. */
+  text: Tensor;
+  /** [frames · height · width, hidden] */
+  rotations: Tensor;
+}
+
+export interface LTX {
+  /** States of a text [1, tokens, textDims] → [1, tokens, hidden]; constant over all steps. */
+  condition(text: Tensor): Tensor;
+  /** → the velocity away from the clip, in the shape of the latents */
+  forward(step: LTXStep): Tensor;
+}
+
+/** Of the norms of queries and keys. */
+const HEAD_EPS = 1e-5;
+const END_EPS = 1e-6;
+/** Factor on the width of the feed-forward part. */
+const WIDER = 4;
+
+export function ltx(config: LTXConfig, weights: WeightTable): LTX {
+  const { hidden, channels, textDims, layers } = config;
+  const biased = { bias: true } as const;
+  const embed = weights.matrix('proj_in.weight', hidden, channels, biased);
+  const embedTime = numberEmbedding(weights, 'time_embed.emb.timestep_embedder', hidden);
+  const modulate = singleModulation(weights, hidden, 'time_embed.linear');
+  const condition = perceptron(weights, 'caption_projection', [hidden, textDims], biased, 'gelu-tanh');
+  const blocks = Array.from({ length: layers }, (_, i) => block(config, weights, `transformer_blocks.${i}`));
+  const table = weights.table('scale_shift_table', 2, hidden);
+  const out = weights.matrix('proj_out.weight', channels, hidden, biased);
+
+  return {
+    condition: (text) => condition(text),
+    forward({ latents, time, text, rotations }) {
+      const shape = latents.shape as number[];
+      const tokens = shape.slice(0, -1).reduce((product, side) => product * side);
+      const x = linear(reshape(latents, [1, tokens, channels]), embed);
+      const embedded = embedTime(time); //                         [1 or frames, hidden]
+      const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
+      for (const run of blocks) run(x, modulation, text, rotations);
+      const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
+      const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
+      return reshape(y, shape);
+    },
+  };
+}
+
+/** A block changes x in place. */
+type Block = (x: Tensor, modulation: Tensor, text: Tensor, rotations: Tensor) => void;
+
+function block(config: LTXConfig, weights: WeightTable, name: string): Block {
+  const { hidden, eps } = config;
+  const biased = { bias: true } as const;
+  const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
+  const attention = { ...config, eps: HEAD_EPS };
+  const selfAttention = ownAttention(attention, weights, `${name}.attn1`);
+  const crossAttention = conditionAttention(attention, weights, `${name}.attn2`, [
+    ['to_k', 'to_v', 'norm_k'],
+  ]);
+  const ffn = WIDER * hidden;
+  const up = weights.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
+  const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
+  return (x, modulation, text, rotations) => {
+    const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
+    const gate = (i: number): Columns => ({ x: m, first: i * hidden });
+    gatedAdd(selfAttention(rmsnorm(x, null, eps, modulated(m, 0, hidden)), rotations), gate(2), x);
+    crossAttention(x, [text], x);
+    const y = rmsnorm(x, null, eps, modulated(m, 3 * hidden, hidden));
+    gatedAdd(linear(linear(y, up, { activation: 'gelu-tanh' }), down), gate(5), x);
+    x.tape!.cut();
+  };
+}
