@@ -16,8 +16,10 @@ declare global {
 const pages = usePages();
 
 const TOKENS = 40;
-/** Tokens of a reply that is still running when the crash of a process has reached the page. */
-const MANY_TOKENS = 200;
+/** Tokens of a reply that mostly still runs when the crash of a process reaches the page. */
+const MANY_TOKENS = 80;
+/** The page learns of the crash within this time, on a busy machine. */
+const SOON = { timeout: 30_000 };
 
 async function openChat(): Promise<Page> {
   const page = await pages.open();
@@ -114,7 +116,13 @@ pages.test(
     const browser = await page.context().browser()!.newBrowserCDPSession();
     await browser.send('Browser.crashGpuProcess').catch(() => {}); // the answer may be lost with the process
     expect(await ended(page)).toBe(whole);
-    expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(1);
+    // On a busy machine the reply may be over before the process has ended; the next one finds the device gone.
+    const restartsAfterReply = async (): Promise<number> => {
+      await begin(page, 1);
+      await ended(page);
+      return page.evaluate(async () => (await model.metrics()).deviceRestarts);
+    };
+    await expect.poll(restartsAfterReply, SOON).toBe(1);
   },
   120_000,
 );
