@@ -8,6 +8,7 @@
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
 //                    constrained: decoding under a grammar beside free decoding;
 //                    "images, …": synthetic SD1 with a narrow UNet, SD1.5; Z-Image, Qwen-Image, FLUX.1 and SD3.5 medium of fewer layers
+//                    "videos, …": Wan 2.1 of fewer layers
 //   --profile        also the time of each kernel: in a decoding step at 2,048 tokens; in a step and in decoding an image
 //   --json           everything that was measured, for machines
 // Each case runs in a process of its own, first with an empty shader cache. On a software adapter, where other programs share the

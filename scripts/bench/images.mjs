@@ -1,7 +1,7 @@
 // The image cases of npm run bench: shipped models, and synthetic checkpoints in the shapes of well-known ones.
 
 import { pipelineFolder, stableDiffusion } from './pipelines.mjs';
-import { fluxOf, qwenImageOf, sd3Of, zImageOf } from './transformer-pipelines.mjs';
+import { fluxOf, qwenImageOf, sd3Of, wanOf, zImageOf } from './transformer-pipelines.mjs';
 
 const PROMPT = 'a red balloon over snowy mountains at sunset';
 const SEED = 1;
@@ -13,6 +13,8 @@ const DOUBLE_LAYERS = 1;
 /** Of FLUX.1's 19 layers of two streams and 38 of one. */
 const FLUX_LAYERS = 1;
 const FLUX_SINGLES = 2;
+/** Of Wan 1.3B's 30 layers. */
+const WAN_LAYERS = 2;
 /** Of Stable Diffusion 3.5 medium's 24 layers, the first 13 of which have two attentions. */
 const SD3_LAYERS = 4;
 const SD3_DUALS = 2;
@@ -72,6 +74,13 @@ export function imageCases(shipped) {
       request: request({ width: 512, height: 512, steps: 2, guidance: 1 }),
       pictures: 2,
       measured: ['step'],
+    },
+    {
+      name: `videos, Wan 2.1 of ${WAN_LAYERS} layers (not 30) and 17 frames, 256²`,
+      folder: () => pipelineFolder('wan', wanOf({ layers: WAN_LAYERS })),
+      request: request({ width: 256, height: 256, frames: 17, steps: 2, guidance: 1 }),
+      pictures: 1,
+      measured: ['step', 'decode'],
     },
   ];
 }

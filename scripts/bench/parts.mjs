@@ -3,6 +3,8 @@
 import { compute, allocateTensor } from '../../dist/engine/image/recording/compute.js';
 import { framesOf } from '../../dist/engine/image/blocks/autoencoder.js';
 import { openComponents } from '../../dist/engine/image/components/components.js';
+import { ClipChunks } from '../../dist/engine/image/stages/clip-chunks.js';
+import { shapeOfLatents } from '../../dist/engine/image/stages/latent-shape.js';
 import { writeRows } from '../../dist/engine/image/recording/stepper.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
@@ -10,27 +12,42 @@ import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights
 import { openDiskFolder } from '../../dist/files/disk/source-disk.js';
 import { toPixels } from '../../dist/kernels/to-pixels.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoders/autoencoder-kl-config.js';
+import { readAutoencoderWanConfig } from '../../dist/models/image/autoencoders/autoencoder-wan-config.js';
+import { readWanConfig } from '../../dist/models/image/clips/wan-config.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';
 import { readSD3Config } from '../../dist/models/image/sd3-config.js';
 import { readUNetConfig } from '../../dist/models/image/unet/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
+import { wanDecoderFlops, wanFlops } from './clip-flops.mjs';
 import { decoderFlops, unetFlops } from './flops.mjs';
 import { fluxFlops, qwenImageFlops, sd3Flops, zImageFlops } from './transformer-flops.mjs';
 
-/** Tokens of one CLIP window, and those that T5 reads of FLUX.1's and Stable Diffusion 3's prompts, however short they are. */
+/** Tokens of one CLIP window, and those that T5 reads of FLUX.1's, Wan's and Stable Diffusion 3's prompts, however short they are. */
 const CLIP_TOKENS = 77;
 const FLUX_TOKENS = 512;
+const WAN_TOKENS = 512;
 const SD3_TOKENS = CLIP_TOKENS + 256;
 
-/** Operations of one pass of a denoiser, by its class; `tokens`: length of the prompt, if the denoiser reads no fixed number. */
+/** Operations of one pass of a denoiser over latents, by its class; `tokens`: length of the prompt, if the denoiser reads no fixed number. */
 const DENOISERS = {
-  ZImageTransformer2DModel: (config, size, tokens) => zImageFlops(readZImageConfig(config), ...size, tokens),
-  QwenImageTransformer2DModel: (config, size, tokens) =>
-    qwenImageFlops(readQwenImageConfig(config), ...size, tokens),
-  FluxTransformer2DModel: (config, size) => fluxFlops(readFluxConfig(config), ...size, FLUX_TOKENS),
-  SD3Transformer2DModel: (config, size) => sd3Flops(readSD3Config(config), ...size, SD3_TOKENS),
-  UNet2DConditionModel: (config, size) => unetFlops(readUNetConfig(config), ...size, CLIP_TOKENS),
+  ZImageTransformer2DModel: (config, { height, width }, tokens) =>
+    zImageFlops(readZImageConfig(config), height, width, tokens),
+  QwenImageTransformer2DModel: (config, { height, width }, tokens) =>
+    qwenImageFlops(readQwenImageConfig(config), height, width, tokens),
+  FluxTransformer2DModel: (config, { height, width }) =>
+    fluxFlops(readFluxConfig(config), height, width, FLUX_TOKENS),
+  SD3Transformer2DModel: (config, { height, width }) =>
+    sd3Flops(readSD3Config(config), height, width, SD3_TOKENS),
+  UNet2DConditionModel: (config, { height, width }) =>
+    unetFlops(readUNetConfig(config), height, width, CLIP_TOKENS),
+  WanTransformer3DModel: (config, size) => wanFlops(readWanConfig(config), size, WAN_TOKENS),
+};
+
+/** Operations of a decoder of latents, by the class of the autoencoder. */
+const DECODERS = {
+  AutoencoderKL: (config, { height, width }) => decoderFlops(readAutoencoderKLConfig(config), height, width),
+  AutoencoderKLWan: (config, size) => wanDecoderFlops(readAutoencoderWanConfig(config), size),
 };
 
 /**
@@ -39,13 +56,10 @@ const DENOISERS = {
  */
 export async function countParts(folder, values, tokens) {
   const { components, family } = await openParts(folder);
-  const autoencoder = family.readAutoencoder(components.vae);
-  const size = latentSize(autoencoder, values);
+  const [frames, height, width] = latentShape(family.readAutoencoder(components.vae), values);
+  const size = { frames, height, width };
   const { className, config } = components[family.denoiser];
-  const decode =
-    components.vae.className === 'AutoencoderKL'
-      ? decoderFlops(readAutoencoderKLConfig(components.vae.config), ...size)
-      : null;
+  const decode = DECODERS[components.vae.className]?.(components.vae.config, size) ?? null;
   const forwards = forwardsOf(className, config, values);
   const { step, attention } = DENOISERS[className](config, size, tokens);
   return { forwards, step: forwards * step, attention: forwards * attention, decode };
@@ -76,7 +90,7 @@ export async function profileParts(device, folder, values, prompt, measured = ['
   );
   const runner = family.open(components, pipeline);
   const autoencoder = family.readAutoencoder(components.get('vae'));
-  const shape = [1, ...latentSize(autoencoder, values), autoencoder.latentChannels];
+  const shape = latentShape(autoencoder, values);
   const latents = allocateTensor(device, 'latents', shape);
   const output = allocateTensor(device, 'output', shape);
   const noise = Float32Array.from({ length: shape.reduce((a, b) => a * b) }, () => 4 * Math.random() - 2);
@@ -107,10 +121,12 @@ async function profileDecoder(components, autoencoder, latents, options) {
   const { device } = components;
   const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
   const decoder = await components.load('vae', 'decoder', autoencoder.decoder, {});
-  await compute(device, options, (tape) =>
-    Array.from(framesOf(decoder.page(latents.on(tape), {})), (image) => toPixels(image, flag)),
-  );
-  decoder[Symbol.dispose]();
+  const chunks = new ClipChunks(device, latents, autoencoder);
+  for (const { on, carried } of chunks)
+    await compute(device, options, (tape) =>
+      Array.from(framesOf(decoder.page(on(tape), { carried })), (image) => toPixels(image, flag)),
+    );
+  for (const one of [chunks, decoder]) one[Symbol.dispose]();
 }
 
 async function openParts(folder) {
@@ -118,8 +134,8 @@ async function openParts(folder) {
   return { ...pipeline, family: pipelineEntry(pipeline.className).family };
 }
 
-function latentSize({ factor }, { height, width }) {
-  return [height / factor, width / factor];
+function latentShape({ factor, latentChannels, framesPerLatent }, values) {
+  return shapeOfLatents({ channels: latentChannels, factor, framesPerLatent }, values);
 }
 
 function byKernel(times) {

@@ -11,6 +11,8 @@ import {
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoders/autoencoder-kl-config.js';
 import { readAutoencoderWanConfig } from '../../dist/models/image/autoencoders/autoencoder-wan-config.js';
 import { wanDecoder, wanEncoder } from '../../dist/models/image/autoencoders/autoencoder-wan.js';
+import { wan } from '../../dist/models/image/clips/wan.js';
+import { readWanConfig } from '../../dist/models/image/clips/wan-config.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';
 import { flux } from '../../dist/models/image/flux.js';
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
@@ -148,6 +150,7 @@ const PAGES = {
   CLIPTextModelWithProjection: (config, weights) =>
     clip(readClipConfig(config, 'CLIPTextModelWithProjection'), weights),
   T5EncoderModel: (config, weights) => t5(readT5Config(config), weights),
+  UMT5EncoderModel: (config, weights) => t5(readT5Config(config), weights),
   Qwen3Model(json, weights) {
     const { states, layers } = readText(json, 'Qwen3Model');
     return states(weights, [layers.length - 1]);
@@ -163,10 +166,16 @@ const PAGES = {
     sd3(readSD3Config(config), weights),
     sd3Places(readSD3Config(config), weights),
   ],
+  WanTransformer3DModel: (config, weights) => wan(readWanConfig(config), weights),
   QwenImageTransformer2DModel: (config, weights) => qwenImage(readQwenImageConfig(config), weights),
   AutoencoderKLQwenImage(json, weights) {
     const config = readAutoencoderWanConfig(json);
     return [wanEncoder(config, weights), wanDecoder(config, weights)];
+  },
+  AutoencoderKLWan(json, weights) {
+    const config = readAutoencoderWanConfig(json);
+    const options = { isClip: true };
+    return [wanEncoder(config, weights, options), wanDecoder(config, weights, options)];
   },
   AutoencoderKL(json, weights) {
     const config = readAutoencoderKLConfig(json);
@@ -186,8 +195,9 @@ const WRITERS = {
 function writeModel(folder, { class: className, config }) {
   const weights = new WeightTable({ has: () => false });
   PAGES[className](config, weights);
-  const shapes = weights.requests.flatMap(tensorsOf).map(({ name, shape }) => [name, shape]);
-  writeTensors(join(folder, 'model.safetensors'), shapes);
+  // Several requests may read parts of one tensor.
+  const shapes = new Map(weights.requests.flatMap(tensorsOf).map(({ name, shape }) => [name, shape]));
+  writeTensors(join(folder, 'model.safetensors'), [...shapes]);
   writeJson(join(folder, 'config.json'), { _class_name: className, ...config });
 }
 

@@ -106,10 +106,42 @@ export function sd3Of({ layers, duals, transformer = {}, textDims = 4096, clipDi
   };
 }
 
+/** Wan 2.1 T2V 1.3B with `layers` (the real one: 30), and its whole autoencoder, or one of `decoderChannels` at its widest resolution (96). */
+export function wanOf({ layers, transformer = {}, textDims = 4096, decoderChannels = 96 }) {
+  return {
+    index: { _class_name: 'WanPipeline' },
+    parts: {
+      scheduler: { class: 'UniPCMultistepScheduler', config: WAN_FLOW },
+      tokenizer: { class: 'T5TokenizerFast', vocabulary: WORDS },
+      text_encoder: { class: 'UMT5EncoderModel', config: { ...T5, d_model: textDims, model_type: 'umt5' } },
+      transformer: {
+        class: 'WanTransformer3DModel',
+        config: {
+          num_attention_heads: 12,
+          ffn_dim: 8960,
+          text_dim: textDims,
+          num_layers: layers,
+          ...transformer,
+        },
+      },
+      vae: {
+        class: 'AutoencoderKLWan',
+        config: {
+          base_dim: decoderChannels,
+          latents_mean: Array(16).fill(0),
+          latents_std: Array(16).fill(1),
+        },
+      },
+    },
+  };
+}
+
 /** Words of the vocabularies, 256 of them bytes. */
 const WORDS = 512;
 
 const FLOW = 'FlowMatchEulerDiscreteScheduler';
+/** As Wan is published. */
+const WAN_FLOW = { prediction_type: 'flow_prediction', use_flow_sigmas: true, flow_shift: 3 };
 /** As Qwen-Image is published. */
 const QWEN_FLOW = {
   use_dynamic_shifting: true,

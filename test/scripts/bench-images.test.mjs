@@ -11,13 +11,16 @@ import { readUNetConfig } from '../../dist/models/image/unet/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';
 import { readSD3Config } from '../../dist/models/image/sd3-config.js';
+import { readAutoencoderWanConfig } from '../../dist/models/image/autoencoders/autoencoder-wan-config.js';
+import { readWanConfig } from '../../dist/models/image/clips/wan-config.js';
+import { wanDecoderFlops, wanFlops } from '../../scripts/bench/clip-flops.mjs';
 import { attention, conv, decoderFlops, linear, unetFlops } from '../../scripts/bench/flops.mjs';
 import { imageKernels, imageLines } from '../../scripts/bench/image-table.mjs';
 import { countParts, profileParts } from '../../scripts/bench/parts.mjs';
 import { drawTimed, fastest, openCounted } from '../../scripts/bench/picture.mjs';
 import { stableDiffusion, writePipeline } from '../../scripts/bench/pipelines.mjs';
 import { fluxFlops, qwenImageFlops, sd3Flops, zImageFlops } from '../../scripts/bench/transformer-flops.mjs';
-import { fluxOf, qwenImageOf, sd3Of, zImageOf } from '../../scripts/bench/transformer-pipelines.mjs';
+import { fluxOf, qwenImageOf, sd3Of, wanOf, zImageOf } from '../../scripts/bench/transformer-pipelines.mjs';
 
 const PATIENCE = 600_000;
 const PROMPT = 'a red balloon over snowy mountains at sunset';
@@ -75,6 +78,19 @@ describe('counted operations', () => {
     const { step, prompt } = sd3Flops(config, 12, 20, 43);
     expect(step + prompt + attention(43, 60 + 43, 96)).toBe(82_564_224);
   });
+
+  it('of Wan as PyTorch counts them, but for what its decoder multiplies by zeros before the first frame', () => {
+    const { transformer, vae } = tinyWan().parts;
+    const { step, prompt } = wanFlops(
+      readWanConfig(transformer.config),
+      { frames: 3, height: 12, width: 20 },
+      43,
+    );
+    expect(step + prompt).toBe(106_275_840);
+    const config = readAutoencoderWanConfig(vae.config);
+    const zeros = 435_879_936;
+    expect(wanDecoderFlops(config, { frames: 3, height: 4, width: 6 }) + zeros).toBe(3_374_764_032);
+  });
 });
 
 const folders = [];
@@ -116,6 +132,11 @@ function tinySD3() {
     pos_embed_max_size: 24,
   };
   return sd3Of({ layers: 3, duals: 1, textDims: 128, clipDims: [64, 64], transformer });
+}
+
+function tinyWan() {
+  const transformer = { num_attention_heads: 2, attention_head_dim: 48, ffn_dim: 192, rope_max_seq_len: 64 };
+  return wanOf({ layers: 2, textDims: 64, decoderChannels: 16, transformer });
 }
 
 function tinyZImage() {
@@ -197,6 +218,18 @@ it('bench measures an SD3.5 medium in the memory of its plan', { timeout: PATIEN
     2 * (2 * attention(333 + 16, 333 + 16, 96) + attention(16, 333 + 16, 96) + attention(16, 16, 96)),
   );
   expectPlanned({ best: fastest(pictures), planned });
+});
+
+it('bench measures a Wan: its step over all frames, and its decoder', { timeout: PATIENCE }, async () => {
+  const folder = written(tinyWan());
+  const request = { ...SMALL, width: 32, height: 32, frames: 5, steps: 2, guidance: 1 };
+  const { result, text } = await measured(folder, request, ['step', 'decode']);
+  expect(result.work.attention).toBe(2 * (attention(8, 8, 96) + attention(8, 512, 96)));
+  expect(text.map(({ name }) => name)).toContain('decoding');
+  expect(imageKernels(result, ['step', 'decode'])[1].kernels.map(({ name }) => name)).toContain(
+    'conv2d.wgsl',
+  );
+  expectPlanned(result);
 });
 
 function dispatches(result, kernel) {
