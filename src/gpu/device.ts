@@ -35,6 +35,8 @@ export interface DeviceSettings {
   memoryBudget: number;
   /** Bytes of host memory for weights that are not on the device; left out: without a limit. */
   hostBudget?: number;
+  /** Bytes of host memory that were free where the adapter shares them; left out: its memory is its own, or not known. */
+  sharedMemory?: number;
   /** The budget is a cautious estimate that `reserve` may raise by trying to allocate. */
   mayGrow?: boolean;
   /** Remedies in errors of memory; default: PLAIN_REMEDIES. */
@@ -54,6 +56,8 @@ export class Device {
   readonly probed: ProbedAdapter | null;
   readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
+  /** Bytes of host memory that the device shares, and that were free as it was opened; null: it shares none, or they are not known. */
+  readonly sharedMemory: number | null;
   readonly arena: Arena;
   /** Weights in host memory and in files. */
   readonly host: HostBuffers;
@@ -81,6 +85,7 @@ export class Device {
     this.probed = settings.probed ?? null;
     this.profile = settings.profile ?? profileOf(settings.summary);
     this.tuning = settings.tuning ?? new Tuning();
+    this.sharedMemory = settings.sharedMemory ?? null;
     this.#shaders = settings.shaders;
     this.#languageFeatures = settings.languageFeatures;
     this.capabilities = readCapabilities(gpu, this.profile, settings);

@@ -5,8 +5,6 @@ import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { badCheckpoint, codeOf, type EngineError, modelNotFound, unsupported } from '../error.ts';
-import { say } from '../message.ts';
-import { FETCHING } from '../openers.ts';
 import { refusePickle } from '../pickle.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { malformed } from '../gguf/header-cursor.ts';
@@ -20,9 +18,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
     throw unreadableError(root, cause);
   });
   if (info === null) {
-    throw modelNotFound(
-      say`there is no folder ${root}: check the path, or, for a model of the hub, ${FETCHING}`,
-    );
+    throw modelNotFound(`there is no folder ${root}: check the path`);
   }
   if (!info.isDirectory()) {
     return isSafetensors(root) ? fileFolder(root) : openGgufFolder(root);
