@@ -95,13 +95,14 @@ function choiceRow({
   quantization,
   weights,
   scratch,
+  cache,
   contextLength,
   opens,
 }: ModelPlan['choices'][number]): Row {
   const tokens = contextLength === null ? '' : ` with ${contextLength} tokens of context`;
   return [
     quantization === 'none' ? 'as stored' : quantization,
-    `${bytesText(weights)} of weights, ${bytesText(scratch)} beside: ${opens ? `opens${tokens}` : 'does not fit'}`,
+    `${bytesText(weights)} of weights, ${bytesText(scratch)} beside${cache > 0 ? `, ${bytesText(cache)} of cache` : ''}: ${opens ? `opens${tokens}` : 'does not fit'}`,
   ];
 }
 

@@ -48,7 +48,12 @@ it.each([
     const { contextLength, modelContextLength, memory, media } = opened.info;
     await opened.close();
     const choice = plan.choices.find((one) => one.quantization === quantization);
-    expect(choice).toMatchObject({ contextLength, weights: memory.weights, scratch: memory.arena });
+    expect(choice).toMatchObject({
+      contextLength,
+      weights: memory.weights,
+      scratch: memory.arena,
+      cache: memory.kv,
+    });
     expect(plan.media).toEqual(media);
     expect(plan.fits).toBe(contextLength === modelContextLength);
   }
