@@ -56,8 +56,7 @@ export class Device {
   readonly probed: ProbedAdapter | null;
   readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
-  /** Bytes of host memory that the device shares, and that were free as it was opened; null: it shares none, or they are not known. */
-  readonly sharedMemory: number | null;
+  readonly sharedMemory: DeviceSettings['sharedMemory'];
   readonly arena: Arena;
   /** Weights in host memory and in files. */
   readonly host: HostBuffers;
@@ -85,8 +84,7 @@ export class Device {
     this.probed = settings.probed ?? null;
     this.profile = settings.profile ?? profileOf(settings.summary);
     this.tuning = settings.tuning ?? new Tuning();
-    this.sharedMemory = settings.sharedMemory ?? null;
-    this.#shaders = settings.shaders;
+    ({ sharedMemory: this.sharedMemory, shaders: this.#shaders } = settings);
     this.#languageFeatures = settings.languageFeatures;
     this.capabilities = readCapabilities(gpu, this.profile, settings);
     this.#memory = new DeviceMemory(gpu, {

@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { openingCancelled } from '../../engine/async/cancelled.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { DeviceSource, OnDevice, ServedDevice } from '../../engine/opening/served.ts';
-import { budgetNote } from '../memory-remedies.ts';
+import { budgetNote } from './budget-note.ts';
 import type { Opening } from './opening.ts';
 import { Session, type SessionState } from './session.ts';
 
