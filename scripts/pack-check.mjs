@@ -99,7 +99,14 @@ function pack() {
   if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
   const [{ filename, files }] = JSON.parse(stdout);
   const paths = files.map(({ path }) => path);
-  const wanted = ['package.json', 'README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts'];
+  const wanted = [
+    'package.json',
+    'README.md',
+    'LICENSE',
+    'dist/index.js',
+    'dist/index.d.ts',
+    'dist/browser/NOTICES.txt',
+  ];
   const missing = wanted.filter((path) => !paths.includes(path));
   const isOurs = (path) =>
     /^(dist|shaders|models|scripts\/examples)\//.test(path) || path.endsWith('README.md');

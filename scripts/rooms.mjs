@@ -1,6 +1,6 @@
 // The rooms of src/: what each does and what it may import. scripts/check-imports.mjs enforces it.
 
-const OPEN_NAMES = ['error', 'message', 'bytes-text', 'count-text', 'media/media-nouns'];
+const OPEN_NAMES = ['error', 'message', 'openers', 'bytes-text', 'count-text', 'media/media-nouns'];
 export const OPEN = new Set(OPEN_NAMES.map((name) => `files/${name}.ts`));
 
 const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-${codec}`);

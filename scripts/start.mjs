@@ -17,7 +17,7 @@ const key = option('--api-key') ?? process.env.SVC_API_KEY;
 const HELP = `npm start [-- options]: sets up what is missing, serves the models that ship, asks three questions, has a\npicture drawn and described, and prints the address.
   --once      leave after the answers; exit code 1 where one of them failed
   --help      this page
-  others      go to \`svc serve\`, as --port 8080 or --model-path Qwen/Qwen3-0.6B; \`npx svc serve --help\` lists them`;
+  others      go to \`svc serve\`, as --port 8080 or --model-path Qwen/Qwen3-0.6B; \`npx svc-engine serve --help\` lists them`;
 
 try {
   process.exitCode = passed.some((arg) => arg === '--help' || arg === '-h') ? help() : await start();

@@ -39,7 +39,7 @@ export { checkVideo, VIDEO_FORMATS, videoFormatOf } from './files/video/formats.
 export { configOfVideo } from './files/video/video-metadata.ts';
 export { encodeVideo } from './host/node/video.ts';
 export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';
-export { formatOf as checkMediaFormat, mediaFormat, mediaKind } from './files/media/format.ts';
+export { formatOf as checkMediaFormat, mediaFormat, mediaKind, READ_FORMATS } from './files/media/format.ts';
 export { configOfImage } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';

@@ -37,6 +37,7 @@ function isFresh() {
     ...filesIn(src),
     ...filesIn(join(root, 'shaders')),
     join(root, 'scripts/setup/bundle.mjs'),
+    join(root, 'scripts/setup/notices.mjs'),
     join(root, 'tsconfig.json'),
     join(root, 'scripts/tsconfig.build.json'),
     join(root, 'package-lock.json'),

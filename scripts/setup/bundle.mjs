@@ -1,9 +1,10 @@
 // The engine for pages, as files without imports of packages: one for the page, one for each worker, and those that they share. Shaders
 // are in it as text.
 
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { build } from 'esbuild';
+import { noticesOf } from './notices.mjs';
 import { root } from './packages.mjs';
 
 const shaders = join(root, 'shaders');
@@ -49,7 +50,7 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     external: ['electron'],
     plugins: [WITHOUT_ENGINE],
   });
-  return build({
+  const built = await build({
     ...settings,
     entryPoints: pointsOf({ ...ENTRIES, ...extra }),
     plugins: [SHADERS, WITHOUT_NODE, ...plugins],
@@ -58,6 +59,8 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     metafile: true,
     chunkNames: 'shared-[hash]',
   });
+  writeFileSync(join(outdir, 'NOTICES.txt'), noticesOf(Object.keys(built.metafile.inputs)));
+  return built;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Commands } from './run.ts';
 export const COMMANDS: Commands = {
   serve: {
     summary: 'Serve models over HTTP, for OpenAI-style clients.',
+    elsewhere: ['server', 'start'],
     load: async () => {
       const { openTextModel, openImageModel, openEmbeddingModel } = await import('../index.ts');
       const openers = { text: openTextModel, image: openImageModel, embedding: openEmbeddingModel };
@@ -13,6 +14,7 @@ export const COMMANDS: Commands = {
   },
   chat: {
     summary: 'Talk to a model in the terminal.',
+    elsewhere: ['run'],
     load: async () =>
       (await import('./chat/chat.ts')).createChat((await import('../index.ts')).openTextModel),
   },
@@ -23,18 +25,22 @@ export const COMMANDS: Commands = {
   },
   plan: {
     summary: 'Show what a model would take, before it is downloaded.',
+    elsewhere: ['show', 'info'],
     load: async () => (await import('./plan.ts')).plan,
   },
   pull: {
     summary: 'Download a model from the hub.',
+    elsewhere: ['download', 'install', 'get'],
     load: async () => (await import('./pull.ts')).pull,
   },
   list: {
     summary: 'List the models on this machine.',
+    elsewhere: ['ls', 'ps'],
     load: async () => (await import('./list.ts')).list,
   },
   rm: {
     summary: 'Remove a downloaded model.',
+    elsewhere: ['delete', 'uninstall'],
     load: async () => (await import('./rm.ts')).rm,
   },
   doctor: {

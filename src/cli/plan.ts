@@ -19,7 +19,7 @@ export const plan = createCommand({
   positionals: [
     {
       name: 'model',
-      help: 'a folder, a GGUF file, or an id on the hub as owner/name or owner/name:Q4_K_M',
+      help: 'a folder, a .gguf file, an image model in one .safetensors file, or an id on the hub as owner/name or owner/name:Q4_K_M',
       required: true,
       elsewhere: MODEL_OPTIONS,
     },
@@ -29,15 +29,16 @@ export const plan = createCommand({
     json: { kind: 'boolean', group: 'Output', help: 'As JSON, in bytes.' },
   },
   notes: `Exit code ${EXIT.ok} where the model opens, ${EXIT.refused} where it is refused, ${EXIT.outOfMemory} where the budget is too small for it. Counted is what \`svc serve\` takes by default; \`svc chat\`, which has one request at a time, takes a little less.`,
-  async run({ options, positionals: [model = ''] }) {
+  async run({ options, typed, positionals: [model = ''] }) {
     const { planModel } = await import('../index.ts');
     const planned = await planModel({ model, ...settingsGiven(PLANNING, options) }).catch(
       (error: unknown) => {
         throw asTyped(error);
       },
     );
-    const isGiven = options['memory-budget'] !== undefined;
-    writeLine(options.json ? JSON.stringify(planned, null, 2) : describePlan(planned, isGiven));
+    writeLine(
+      options.json ? JSON.stringify(planned, null, 2) : describePlan(planned, typed, options.quantization),
+    );
     return planned.opens ? EXIT.ok : EXIT.outOfMemory;
   },
 });
@@ -50,13 +51,13 @@ function asTyped(error: unknown): unknown {
 
 type Row = [name: string, text: string];
 
-/** A plan as lines of text. `isGiven`: the budget was asked for. */
-function describePlan(plan: ModelPlan, isGiven: boolean): string {
+/** A plan as lines of text. `typed`: the options that were given. */
+function describePlan(plan: ModelPlan, typed: ReadonlySet<string>, quantization: string): string {
   const { parameters, stored, ignored, contextLength, cache } = plan;
   const rows: Row[] = [
     ['model', `${plan.model} (${kindText(plan)})`],
     ['class', classText(plan)],
-    ['weights', `${(parameters / 1e6).toFixed(1)} M numbers as ${stored.join(', ')}`],
+    ['weights', `${(parameters / 1e6).toFixed(1)} M parameters as ${stored.join(', ')}`],
     ...(contextLength === null ? [] : [['context', `${contextLength} tokens`] satisfies Row]),
     ...(cache === null ? [] : [['KV cache', cacheText(cache)] satisfies Row]),
     ...plan.components.map(componentRow),
@@ -66,10 +67,10 @@ function describePlan(plan: ModelPlan, isGiven: boolean): string {
     ...plan.notes.map((note): Row => ['note', noteText(note)]),
     [
       'budget',
-      `${bytesText(plan.budget)}${isGiven ? '' : ', with which this machine would begin to open the model'}`,
+      `${bytesText(plan.budget)}${typed.has('memory-budget') ? '' : ', which this machine has for a model now, unless --memory-budget says otherwise'}`,
     ],
     ...plan.choices.map(choiceRow),
-    ['result', verdict(plan)],
+    ['result', verdict(plan, typed.has('quantization') ? quantization : null)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join('\n');
@@ -87,20 +88,21 @@ function classText({ architecture, wrapper }: ModelPlan): string {
 
 function componentRow({ name, className, parameters, weights }: ModelPlan['components'][number]): Row {
   const sizes = Object.entries(weights).map(([choice, bytes]) => `${choice} ${bytesText(bytes)}`);
-  return [name, `${className}, ${(parameters / 1e6).toFixed(1)} M numbers: ${sizes.join(', ')}`];
+  return [name, `${className}, ${(parameters / 1e6).toFixed(1)} M parameters: ${sizes.join(', ')}`];
 }
 
 function choiceRow({
   quantization,
   weights,
   scratch,
+  cache,
   contextLength,
   opens,
 }: ModelPlan['choices'][number]): Row {
   const tokens = contextLength === null ? '' : ` with ${contextLength} tokens of context`;
   return [
     quantization === 'none' ? 'as stored' : quantization,
-    `${bytesText(weights)} of weights, ${bytesText(scratch)} beside: ${opens ? `opens${tokens}` : 'does not fit'}`,
+    `${bytesText(weights)} of weights, ${bytesText(scratch)} beside${cache > 0 ? `, ${bytesText(cache)} of cache` : ''}: ${opens ? `opens${tokens}` : 'does not fit'}`,
   ];
 }
 
@@ -109,8 +111,9 @@ function cacheText({ tokenBytes, lengths }: NonNullable<ModelPlan['cache']>): st
   return `${bytesText(tokenBytes)} a token: ${listed.join(', ')}`;
 }
 
-function verdict({ fits, opens, change }: ModelPlan): string {
-  if (fits) return 'fits';
+function verdict({ fits, opens, change, choices }: ModelPlan, asked: string | null): string {
+  const isListed = choices.some(({ quantization }) => quantization === asked);
+  if (fits) return isListed ? `fits, ${asked === 'none' ? 'as stored' : `as ${asked}`}` : 'fits';
   if (change === null) return 'does not fit';
   const flags = [
     ...(change.quantization === undefined ? [] : [`--quantization ${change.quantization}`]),

@@ -11,6 +11,8 @@ import { createLog, endsWithReader, writeLine } from './process/terminal.ts';
 
 interface CommandEntry {
   summary: string;
+  /** Names of such a command in other programs: a user who types one is told this one. */
+  elsewhere?: readonly string[];
   /** Loads the command's modules; the list of commands and errors in command names do not load the engine. */
   load: () => Promise<CommandDef>;
 }
@@ -41,7 +43,8 @@ async function dispatch([name, ...args]: string[], commands: Commands): Promise<
   } else {
     const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!entry) {
-      const near = nearestName(name, Object.keys(commands));
+      const known = Object.keys(commands).find((one) => commands[one]?.elsewhere?.includes(name));
+      const near = known ?? nearestName(name, Object.keys(commands));
       throw new UsageError(`there is no command "${name}"${near === null ? '' : `; did you mean ${near}?`}`);
     }
     await runCommand(await entry.load(), { rawArgs: args });

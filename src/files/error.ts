@@ -32,15 +32,19 @@ export class EngineError extends Error {
   readonly code: ErrorCode;
   /** The request field or file that caused the error, if any. */
   readonly param: string | null;
-  /** The message in pieces, in which names of options and fields are separate. */
-  readonly parts: readonly MessagePart[];
+  readonly #parts: readonly MessagePart[];
 
   constructor(code: ErrorCode, message: Prose, options: { param?: string; cause?: unknown } = {}) {
     super(brief(textOf(message)), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EngineError';
     this.code = code;
     this.param = options.param ?? null;
-    this.parts = partsOf(message, this.param);
+    this.#parts = partsOf(message, this.param);
+  }
+
+  /** The message in pieces, in which names of options and fields are separate. Consoles do not print it, as the message says the same. */
+  get parts(): readonly MessagePart[] {
+    return this.#parts;
   }
 
   /** Returns the message with the names of an interface. */

@@ -6,7 +6,9 @@ export type MessagePart =
   /** An option that models are opened with. */
   | { readonly option: string }
   /** A field of a request, or a path into one. `subject`: the message is about it. */
-  | { readonly field: string; readonly subject?: true };
+  | { readonly field: string; readonly subject?: true }
+  /** What to do, as one says it of a program and of a command line. */
+  | { readonly program: string; readonly command: string };
 
 export interface Message {
   readonly parts: readonly MessagePart[];
@@ -19,6 +21,8 @@ export type Prose = string | Message;
 export interface Names {
   option?(name: string): string | undefined;
   field?(path: string): string | undefined;
+  /** The user types commands. */
+  isCommandLine?: true;
 }
 
 export const option = (name: string): MessagePart => ({ option: name });
@@ -26,6 +30,8 @@ export const option = (name: string): MessagePart => ({ option: name });
 export const field = (path: string): MessagePart => ({ field: path });
 
 export const subject = (path: string): MessagePart => ({ field: path, subject: true });
+
+export const way = (program: string, command: string): MessagePart => ({ program, command });
 
 /** say`raise ${option('memoryBudget')}`: a message, of texts, numbers, names and other messages. */
 export function say(
@@ -54,6 +60,7 @@ export function textOf(message: Prose, names: Names = {}): string {
   return partsOf(message)
     .map((part) => {
       if (typeof part === 'string') return part;
+      if ('program' in part) return names.isCommandLine ? part.command : part.program;
       if ('option' in part) return names.option?.(part.option) ?? `\`${part.option}\``;
       return names.field?.(part.field) ?? (part.subject ? part.field : `\`${part.field}\``);
     })

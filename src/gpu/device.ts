@@ -35,6 +35,8 @@ export interface DeviceSettings {
   memoryBudget: number;
   /** Bytes of host memory for weights that are not on the device; left out: without a limit. */
   hostBudget?: number;
+  /** Bytes of host memory that were free where the adapter shares them; left out: its memory is its own, or not known. */
+  sharedMemory?: number;
   /** The budget is a cautious estimate that `reserve` may raise by trying to allocate. */
   mayGrow?: boolean;
   /** Remedies in errors of memory; default: PLAIN_REMEDIES. */
@@ -54,6 +56,7 @@ export class Device {
   readonly probed: ProbedAdapter | null;
   readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
+  readonly sharedMemory: DeviceSettings['sharedMemory'];
   readonly arena: Arena;
   /** Weights in host memory and in files. */
   readonly host: HostBuffers;
@@ -81,7 +84,7 @@ export class Device {
     this.probed = settings.probed ?? null;
     this.profile = settings.profile ?? profileOf(settings.summary);
     this.tuning = settings.tuning ?? new Tuning();
-    this.#shaders = settings.shaders;
+    ({ sharedMemory: this.sharedMemory, shaders: this.#shaders } = settings);
     this.#languageFeatures = settings.languageFeatures;
     this.capabilities = readCapabilities(gpu, this.profile, settings);
     this.#memory = new DeviceMemory(gpu, {

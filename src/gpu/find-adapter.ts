@@ -86,7 +86,7 @@ export function chooseAdapter(found: readonly FoundAdapter[], wanted: string | u
   if (wanted === undefined) return found[0]!;
   const text = wanted.toLowerCase();
   const match = found.find(({ summary }) =>
-    /^\d+$/.test(text)
+    /^-?\d+$/.test(text)
       ? summary.index === Number(text)
       : [summary.vendor, summary.architecture, summary.device, summary.description]
           .join(' ')

@@ -40,11 +40,13 @@ export async function startDevice(
     return { summary, probed: await probeAdapter(gpu, shaders, summary) };
   });
   const profile = chosenProfile(summary, options);
-  const memoryBudget = options.memoryBudget ?? firstBudget(profile, freeBytes());
+  const free = freeBytes();
+  const memoryBudget = options.memoryBudget ?? firstBudget(profile, free);
   const device = new Device(gpu, {
     ...options,
     ...{ profile, memoryBudget, shaders, languageFeatures, summary, probed },
-    hostBudget: hostBudget(profile, freeBytes(), memoryBudget),
+    hostBudget: hostBudget(profile, free, memoryBudget),
+    ...(profile.memory.freeShare > 0 && { sharedMemory: free }),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
   });
   opened.add(device);

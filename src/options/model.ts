@@ -49,7 +49,7 @@ export const LOADING = rowsWith(
     },
     samplingDefaults: {
       kind: { type: 'choice', choices: ['model', 'contract'] },
-      help: 'Where temperature and the like come from: generation_config.json first, or never.',
+      help: 'Where temperature and the like come from: from generation_config.json where it has them (model), or from the defaults of the interface alone (contract).',
       default: 'model',
       flag: { group: 'Model' },
     },

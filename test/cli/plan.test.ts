@@ -24,9 +24,9 @@ describe('svc plan', () => {
     const { out, code } = await run(shippedModelPath(), '--memory-budget', '1GiB');
     expect(code).toBe(0);
     for (const line of [
-      /^model +.*svc-chat-mini \(text and images and videos\)$/m,
+      /^model +.*svc-chat-mini \(text and images\)$/m,
       /^class +InternVLForConditionalGeneration, whose text model is Qwen3ForCausalLM$/m,
-      /^weights +6\.6 M numbers as BF16$/m,
+      /^weights +6\.6 M parameters as BF16$/m,
       /^KV cache +3 KiB a token: 4096 tokens 12 MiB$/m,
       /^budget +1 GiB$/m,
       /^int4 .* opens with 4096 tokens of context$/m,
@@ -45,7 +45,7 @@ describe('svc plan', () => {
 
   it('lists the components of a pipeline, and prints JSON', async () => {
     const { out } = await run(shippedImageModelPath());
-    expect(out).toMatch(/^unet +UNet2DConditionModel, 4\.0 M numbers: none [\d.]+ MiB, int8/m);
+    expect(out).toMatch(/^unet +UNet2DConditionModel, 4\.0 M parameters: none [\d.]+ MiB, int8/m);
     expect(out).toMatch(/^note +unless they are quantized, convolutions are kept in Winograd's form/m);
     const { out: json } = await run(shippedImageModelPath(), '--json', '--memory-budget', '1GiB');
     expect(JSON.parse(json)).toMatchObject({ kind: 'image', budget: 2 ** 30, fits: true, cache: null });

@@ -1,5 +1,6 @@
 // Renames an error's parameter for interfaces that use another name.
 
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
 
@@ -16,6 +17,11 @@ it.each([
     param: '--clip-skip',
     cause,
   });
+});
+
+it('a console prints the message of an error once', () => {
+  const error = new EngineError('bad_request', 'topK is 0', { param: 'topK' });
+  expect(inspect(error).split('topK is 0')).toHaveLength(2);
 });
 
 it('a long value in a message is cut, and the words around it stay', () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
 import { field, noteOf, option, partsOf, say, subject, textOf, withPaths } from '../../src/files/message.ts';
 import { IMAGE_FLAGS, MODEL_FLAGS, modelOption } from '../../src/options/names.ts';
+import { drawsWith } from '../../src/files/openers.ts';
 import type { TextRequest } from '../../src/engine/text/calls/text-request.ts';
 import { fromWire, toWire } from '../../src/engine/platform/wire-error.ts';
 
@@ -21,6 +22,14 @@ describe('a message that names options', () => {
   it('has the names of an interface, where that has some', () => {
     const names = { option: modelOption, field: (path: string) => (path === 'topP' ? 'top_p' : undefined) };
     expect(textOf(message, names)).toBe('top_p is 3: raise --memory-budget, or lower `steps`');
+  });
+
+  it('says what to do as a program does it, or a command line', () => {
+    const remedy = say`another kind: ${drawsWith('m')}`;
+    expect(textOf(remedy)).toBe('another kind: `openImageModel` draws with it');
+    expect(textOf(remedy, { isCommandLine: true })).toBe(
+      'another kind: `npx svc-engine generate --model-path m --prompt …` draws with it',
+    );
   });
 
   it('leaves what a value says as it is', () => {

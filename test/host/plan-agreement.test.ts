@@ -45,10 +45,16 @@ it.each([
     outcomes.add(opened !== null);
     expect(plan.opens).toBe(opened !== null);
     if (opened === null) continue;
-    const { contextLength, modelContextLength, memory } = opened.info;
+    const { contextLength, modelContextLength, memory, media } = opened.info;
     await opened.close();
     const choice = plan.choices.find((one) => one.quantization === quantization);
-    expect(choice).toMatchObject({ contextLength, weights: memory.weights, scratch: memory.arena });
+    expect(choice).toMatchObject({
+      contextLength,
+      weights: memory.weights,
+      scratch: memory.arena,
+      cache: memory.kv,
+    });
+    expect(plan.media).toEqual(media);
     expect(plan.fits).toBe(contextLength === modelContextLength);
   }
   expect(outcomes).toEqual(new Set([false, true]));

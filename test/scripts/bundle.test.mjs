@@ -36,6 +36,16 @@ test('the bundle holds the text of every shader', () => {
   expect(shaders.filter((name) => !code.includes(name.replaceAll('\\', '/')))).toEqual([]);
 });
 
+test('the bundle has the licences of the packages in it', () => {
+  const notices = readFileSync(join(folder, 'NOTICES.txt'), 'utf8');
+  for (const words of [
+    /^lru-cache [\d.]+ \(BlueOak-1\.0\.0\)$/m,
+    /^h264-mp4-encoder .*$/m,
+    /Mozilla Public License/,
+  ])
+    expect(notices).toMatch(words);
+});
+
 /** Sources of a file of the bundle and of all files that it imports when it is loaded. */
 function sourcesOf(name) {
   const names = Object.keys(metafile.outputs);

@@ -5,7 +5,13 @@ import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ContentPart, mediaFormat, type MediaKind, type TextModelInfo } from '../../index.ts';
+import {
+  type ContentPart,
+  mediaFormat,
+  type MediaKind,
+  READ_FORMATS,
+  type TextModelInfo,
+} from '../../index.ts';
 import { type EngineError, unsupported } from '../../files/error.ts';
 import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { MOST_IMAGE_BYTES, readBounded } from '../process/bounded-file.ts';
@@ -44,7 +50,9 @@ export async function readAttached(options: Values<typeof MEDIA_OPTIONS>): Promi
       const name = `--${kind} ${path}`;
       const read = await readFile(path, name, [kind]);
       if (!read)
-        throw new UsageError(`${name} is not ${MEDIA_NOUNS[kind].one} that is read: give another file`);
+        throw new UsageError(
+          `${name} is not ${MEDIA_NOUNS[kind].one} that is read: give ${READ_FORMATS[kind]}`,
+        );
       attached.push(read);
     }
   }

@@ -154,7 +154,14 @@ async function converse(model: TextModel, options: ChatOptions, given: readonly 
         confirm(media);
         const content = contentWith(said.text, media);
         const request = toRequest([...history, { role: 'user', content }], options);
-        const answer = await ask(model, request, media, answering.signal);
+        const answer = await stream(model, request, answering.signal).catch((error: unknown) => {
+          if (!(error instanceof EngineError)) throw error;
+          const mayReset = (isTerminal || linewise) && answers > 0;
+          createLog().error(
+            `${errorText(underFileName(error, media))}${remedyOf(error, model, { options, mayReset })}`,
+          );
+          return { refused: refusedMedium(error, media) };
+        });
         answering = null;
         if (typeof answer === 'string') {
           answers += 1;
@@ -214,21 +221,16 @@ function startHistory(system: string | undefined): ChatMessage[] {
   return system ? [{ role: 'system', content: system }] : [];
 }
 
-/** Shows the answer to a question and returns it; of a failed question, the medium that was refused, if one was. */
-async function ask(
-  model: TextModel,
-  request: TextRequest,
-  media: readonly Attached[],
-  signal: AbortSignal,
-): Promise<string | { refused: number | null }> {
-  try {
-    return await stream(model, request, signal);
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    const remedy = error.code === 'context_length_exceeded' ? '; /reset starts a new conversation' : '';
-    createLog().error(`${errorText(underFileName(error, media))}${remedy}`);
-    return { refused: refusedMedium(error, media) };
-  }
+/** What to do about an error, beside what its message says. */
+function remedyOf(
+  { code }: EngineError,
+  { info: { contextLength, modelContextLength } }: TextModel,
+  { options, mayReset }: { options: ChatOptions; mayReset: boolean },
+): string {
+  if (code !== 'context_length_exceeded') return '';
+  const isShort = options['context-length'] !== undefined && contextLength < modelContextLength;
+  const raise = isShort ? `; --context-length may be up to ${modelContextLength}` : '';
+  return `${raise}${mayReset ? '; /reset starts a new conversation' : ''}`;
 }
 
 function toRequest(messages: ChatMessage[], options: ChatOptions): TextRequest {
@@ -242,16 +244,21 @@ function toRequest(messages: ChatMessage[], options: ChatOptions): TextRequest {
 
 async function stream(model: TextModel, request: TextRequest, signal: AbortSignal): Promise<string> {
   let answer = '';
-  let finish = '';
+  let cut: string | null = null;
   for await (const event of model.generate(request, { signal })) {
     if (event.type === 'delta') {
       answer += event.text;
       process.stdout.write(event.text);
     } else if (event.type === 'done') {
-      finish = event.finishReason;
+      if (event.finishReason === 'length') cut = limitText(request, event.completionTokens);
     }
   }
   process.stdout.write('\n');
-  if (process.stdin.isTTY && finish === 'length') process.stderr.write('(cut off: no tokens left)\n');
+  if (cut !== null) process.stderr.write(`(cut off: ${cut})\n`);
   return answer;
+}
+
+/** Why an answer of some tokens ended before the model ended it. */
+function limitText({ maxTokens = Infinity }: TextRequest, tokens: number): string {
+  return tokens < maxTokens ? 'the context is full' : `--max-tokens is ${maxTokens}`;
 }

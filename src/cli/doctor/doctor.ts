@@ -91,7 +91,10 @@ export function describeSupported(supported: Supported): string {
     ['quantized by', supported.quantizedBy],
     ['quantized to', supported.quantizations],
   ];
-  return ['Models', ...rows.flatMap(([kind, names]) => groupLines(kind, names))].join('\n');
+  return [
+    'Classes of models, as config.json and model_index.json name them, and formats',
+    ...rows.flatMap(([kind, names]) => groupLines(kind, names)),
+  ].join('\n');
 }
 
 /** The names of a group, in lines of at most WIDTH columns beside its label. */

@@ -17,7 +17,7 @@ export const REQUEST_FIELDS = {
   'generic-kwargs': 'kwargs',
 } as Readonly<Partial<Record<keyof GenerateOptions, keyof ImageRequest>>>;
 
-const TYPED: Names = { option: modelOption, field: imageOption };
+const TYPED: Names = { option: modelOption, field: imageOption, isCommandLine: true };
 
 /** A note of the engine with option names in place of field names. */
 export function noteTyped(note: Extract<ImageEvent, { type: 'note' }>): string {
@@ -47,6 +47,7 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
   const said = named.textWith({
     option: (one) => givenName(MODEL_FLAGS.get(one), { origin, nameOf }),
     field: (one) => (one === subjectName ? one : givenName(IMAGE_FLAGS.get(one), { origin, nameOf })),
+    isCommandLine: true,
   });
   return new EngineError(
     code,

@@ -171,7 +171,7 @@ const OUTPUT_OPTIONS = {
     kind: 'string',
     group: OUTPUT,
     value: 'file',
-    help: 'JSON file for times, memory, seeds and resolved options.',
+    help: 'JSON file for times, memory, seeds and resolved options; its folder is made where there is none.',
   },
   json: toggle(OUTPUT, 'One JSON event a line on standard output, in place of the paths.'),
   quiet: toggle(OUTPUT, 'Nothing on standard error but warnings and errors.'),

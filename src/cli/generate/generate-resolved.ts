@@ -73,7 +73,8 @@ export function resolvedText(options: Record<string, ResolvedValue>): string {
   return shown
     .map(([name, { value, source, by }]) => {
       const text = typeof value === 'string' ? value || '""' : JSON.stringify(value);
-      return `${name} ${text} (${source}${by === undefined ? '' : `, by ${by}`})`;
+      const from = source === 'contract' ? 'default' : source;
+      return `${name} ${text} (${from}${by === undefined ? '' : `, by ${by}`})`;
     })
     .join(', ');
 }

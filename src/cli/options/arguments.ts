@@ -56,6 +56,8 @@ export function readArguments<T extends OptionTable>(
 
   const values: Record<string, unknown> = {};
   const given: string[] = [];
+  /** Names of the switches after which positionals stand, by their indices. */
+  const switches = new Map<number, string>();
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
@@ -71,9 +73,9 @@ export function readArguments<T extends OptionTable>(
     if (next?.kind === 'positional' && Object.hasOwn(words, next.value)) {
       values[name] = words[next.value];
       tokens.splice(at + 1, 1);
-    }
+    } else if (isSwitch && next?.kind === 'positional') switches.set(given.length, name);
   }
-  checkPositionals(given, positionals);
+  checkPositionals(given, positionals, { table, values, switches });
   const typed = new Set(Object.keys(values));
   for (const [name, option] of Object.entries(table)) {
     if ('default' in option && values[name] === undefined) values[name] = option.default;
@@ -159,16 +161,34 @@ function emptyValue({ kind }: Option): unknown {
   return kind === 'string' ? '' : kind === 'list' ? [] : {};
 }
 
-function checkPositionals(given: string[], positionals: Positional[]): void {
+interface Surrounding {
+  table: OptionTable;
+  values: Readonly<Record<string, unknown>>;
+  switches: ReadonlyMap<number, string>;
+}
+
+function checkPositionals(given: string[], positionals: Positional[], surrounding: Surrounding): void {
   const extra = given[positionals.length];
-  if (extra !== undefined) {
-    const remedy = /\s/.test(extra)
-      ? 'values stand after the options they are for'
-      : 'a value of several words needs quotes';
-    throw new UsageError(`"${extra}" is one argument too many; ${remedy}`);
-  }
+  if (extra !== undefined) throw surplus(extra, positionals.length, surrounding);
   const missing = positionals[given.length];
   if (missing?.required) throw new UsageError(`the ${missing.name} is missing: give ${missing.help}`);
+}
+
+/** The error for an argument that no positional takes: it may be a model, or the value of the switch before it. */
+function surplus(extra: string, at: number, { table, values, switches }: Surrounding): UsageError {
+  const after = switches.get(at);
+  const option = after === undefined ? undefined : table[after];
+  if (option?.kind === 'boolean') {
+    const words = Object.keys(wordsOf(option)).join(', ');
+    return new UsageError(`--${after} is on or off: it takes one of ${words}, and not "${extra}"`);
+  }
+  const isModel = !/\s/.test(extra) && /[/\\]|\.(safetensors|gguf)$/.test(extra);
+  if (isModel && table['model-path'] !== undefined && values['model-path'] === undefined)
+    return new UsageError(`a model is given with its option here: write --model-path ${extra}`);
+  const remedy = /\s/.test(extra)
+    ? 'values stand after the options they are for'
+    : 'a value of several words needs quotes';
+  return new UsageError(`"${extra}" is one argument too many; ${remedy}`);
 }
 
 /** The option that `typed` probably stands for, by its own name or that of another program; null where no name is similar. */

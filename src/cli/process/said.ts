@@ -6,7 +6,7 @@ import type { OpenEvent } from '../../index.ts';
 import { modelOption, textOption } from '../../options/names.ts';
 
 /** Names of model options and of text request fields as command-line options. */
-const TYPED: Names = { option: modelOption, field: textOption };
+const TYPED: Names = { option: modelOption, field: textOption, isCommandLine: true };
 
 export function errorText(error: unknown, names: Names = TYPED): string {
   if (error instanceof EngineError) return error.textWith(names);

@@ -1,5 +1,6 @@
 // svc serve: serves models at one HTTP address. The port answers from the start, with 503 until the models are ready.
 
+import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandDef } from 'citty';
 import {
@@ -10,7 +11,7 @@ import {
   startServer,
   untilSignal,
 } from '../../server/entry.ts';
-import { type AnyKind, MODEL_KINDS } from '../../index.ts';
+import { type AnyKind, MODEL_KINDS, resolveModel } from '../../index.ts';
 import { LOADING, SHARING } from '../../options/model.ts';
 import { flagName, type ModelKind, type Setting } from '../../options/setting.ts';
 import type { Arguments } from '../options/arguments.ts';
@@ -56,6 +57,8 @@ async function serve(
   checkOptions(models, typed);
   checkOrigins(options['cors-origins']);
   checkModelOptions(models, options);
+  checkLoraFolders(options);
+  await checkNames(models);
   const signal = untilSignal();
   const server = await startServer(toServerOptions(options), log);
   log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);
@@ -112,6 +115,27 @@ function lastWords(running: number): string {
   if (running === 0) return 'nothing runs; leaving.';
   const seconds = DRAIN_TIME / 1000;
   return `waiting up to ${seconds} s for ${countText(running, 'request')}; a second signal stops at once.`;
+}
+
+/** Throws UsageError for a folder of LoRAs that is not there. */
+function checkLoraFolders({
+  'lora-dir': folder,
+  'lora-paths': named = [],
+}: Pick<ServeOptions, 'lora-dir' | 'lora-paths'>): void {
+  const isFolder = (path: string): boolean =>
+    statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (folder !== undefined && !isFolder(folder))
+    throw new UsageError(
+      `--lora-dir ${folder} is not a folder that is there: give one with LoRAs in it, each in a folder of its own`,
+    );
+  const absent = named.find((one) => !isFolder(one.slice(one.indexOf('=') + 1)));
+  if (absent !== undefined)
+    throw new UsageError(`--lora-paths ${absent} is not the folder of a LoRA that is there: check the path`);
+}
+
+/** Throws model_not_found for names of models that are neither there nor written as ids of the hub are. */
+async function checkNames(models: readonly PlannedModel[]): Promise<void> {
+  for (const { path } of models) if (!/^[^/\\]+\/[^/\\]+$/.test(path)) await resolveModel(path);
 }
 
 function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {

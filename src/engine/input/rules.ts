@@ -94,6 +94,16 @@ export function objectOf(rules: Rules, { required = [], open = false }: Members 
   };
 }
 
+function noObject(given: unknown, what: string, required: readonly string[]): EngineError {
+  const param = what.replace(/^an? /, '');
+  if (param !== what || required.length === 0) return bad(param, `is ${shown(given)}, it must be an object`);
+  const members = required.map((name) => `${name}: …`).join(', ');
+  return badRequest(
+    `${what} takes an object such as { ${members} }, and was given ${shown(given)}`,
+    required[0],
+  );
+}
+
 interface Members {
   required?: readonly string[];
   open?: boolean | undefined;
@@ -107,7 +117,7 @@ export function checkOptions(
   required: readonly string[],
   otherNames: OtherNames = new Map(),
 ): void {
-  if (!isObject(given)) return refuse(given, what.replace(/^an? /, ''), 'an object');
+  if (!isObject(given)) throw noObject(given, what, required);
   checkMembers(given, rules, (member) => member, { name: what, required, otherNames });
 }
 

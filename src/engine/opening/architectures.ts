@@ -2,7 +2,7 @@
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
 import { fusedExperts, ggufClasses, textClasses } from '../../models/text/registry.ts';
-import { GGUF_TOWERS, mediaHalf } from '../../models/towers/media-families.ts';
+import { GGUF_TOWERS, mediaClasses, mediaHalf } from '../../models/towers/media-families.ts';
 import { CODE_ONLY } from '../../models/text/wrappers.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
@@ -64,6 +64,9 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   },
   get modelTypes() {
     return modelTypes();
+  },
+  get otherwise() {
+    return [...generators(), ...mediaClasses()];
   },
   gguf: ggufClasses,
   fusedExperts,

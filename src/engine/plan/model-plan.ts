@@ -24,6 +24,8 @@ export interface PlannedChoice {
   weights: number;
   /** Bytes beside weights and KV cache; of an image pipeline, in the stage that takes most memory. */
   scratch: number;
+  /** Bytes of KV cache that the budget leaves room for, at most what all requests at once need; 0: there is none, or the model does not open. */
+  cache: number;
   /** Tokens of context that the budget leaves room for, at most the model's; null: the model has none. */
   contextLength: number | null;
   /** Whether the model opens. */

@@ -55,7 +55,8 @@ export class Openings {
     const opened = await this.#openWithin(this.#budget, settings);
     const { weights, scratch, contextLength } = opened ?? (await this.#unlimited(settings));
     const tokens = opened === null && settings.contextLength !== null ? 0 : contextLength;
-    return { quantization, weights, scratch, contextLength: tokens, opens: opened !== null };
+    const cache = opened === null || contextLength === null ? 0 : opened.bytes - weights - scratch;
+    return { quantization, weights, scratch, cache, contextLength: tokens, opens: opened !== null };
   }
 
   /**

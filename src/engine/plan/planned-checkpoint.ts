@@ -5,6 +5,7 @@ import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../fil
 import { splitName } from '../../files/checkpoint/fused-experts.ts';
 import { textTensors } from '../../files/checkpoint/text-half.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
+import { openChatTemplate, type ChatTemplate } from '../../files/template/template.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
@@ -21,6 +22,8 @@ export interface PlannedCheckpoint extends Pick<
   /** Left out: nothing but the names of the towers' tensors is known. */
   beside?: Checkpoint['beside'];
   towerNote?: Checkpoint['towerNote'];
+  /** The chat template; left out where nothing but configurations is known. */
+  template?: () => Promise<ChatTemplate>;
 }
 
 /** The page of a declaration that a kind of model is opened with. */
@@ -45,11 +48,24 @@ export async function readPlannedCheckpoint(
     const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
     const most = place.isRemote ? COMPARED : Infinity;
     const declaration = await untieStoredHead(stated, checkpoint.tensors, onNote, most);
-    return { ...checkpoint, declaration };
+    return { ...checkpoint, declaration, template: () => plannedTemplate(checkpoint) };
   } finally {
     await checkpoint.close();
   }
 }
+
+/** A template is opened without the texts of special tokens, since tokenizers are large; a tokenizer that brings the template itself is read. */
+async function plannedTemplate({
+  chatTemplate,
+  tokenizer,
+}: Pick<Checkpoint, 'chatTemplate' | 'tokenizer'>): Promise<ChatTemplate> {
+  if (chatTemplate !== null) return openChatTemplate(chatTemplate, NAMELESS);
+  const { specials, chat } = await tokenizer();
+  return openChatTemplate(null, specials, chat);
+}
+
+/** Special tokens that some templates join to other texts. */
+const NAMELESS = { bos_token: '', eos_token: '' };
 
 /** A checkpoint whose tensors are those that its page asks for, or those of its index with the page's shapes. */
 async function configuredCheckpoint(

@@ -18,6 +18,7 @@ import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { activationsNote } from './step/activations.ts';
 import { stateCopies } from './kv/kv-pages.ts';
 import { copiesBytes } from './kv/state-mover.ts';
+import { printedKinds } from './media/library.ts';
 import { configuredEndTokens, contextNotes } from './request/defaults.ts';
 import { runnerSizes } from './load.ts';
 import type { RunnerCheckpoint } from './step/runner-options.ts';
@@ -40,6 +41,7 @@ export const openTextOnPaper: OpenOnPaper = async (path, options, place, note) =
   const declaration = withMedia(checkpoint.declaration, media);
   if (checkpoint.towerNote) note(checkpoint.towerNote);
   if (wrapper && !media) note(towerNote(architecture, wrapper, checkpoint));
+  const kinds = media && checkpoint.template ? printedKinds(media.model, await checkpoint.template()) : [];
   const page = plannedPage('', tensors, pageOf(declaration), configSource);
   const device = place.openDevice(options.memoryBudget);
   const bytesIn = weightBytesIn(device, tensors, pageOf(declaration));
@@ -59,7 +61,7 @@ export const openTextOnPaper: OpenOnPaper = async (path, options, place, note) =
         kind: 'text',
         architecture: declaration.architecture,
         wrapper: wrapper?.architecture ?? null,
-        media: MEDIA_KINDS.filter((kind) => media?.model.readers[kind]),
+        media: kinds,
         ...weightsOf([
           ...(wrapper && !media ? [leftPage(wrapper)] : []),
           page,
@@ -71,8 +73,6 @@ export const openTextOnPaper: OpenOnPaper = async (path, options, place, note) =
     },
   };
 };
-
-const MEDIA_KINDS = ['image', 'video', 'audio'] as const;
 
 /** Tells that only the text model is counted: because nothing else is read, or because headers are not known. */
 function towerNote(opened: string, wrapper: Wrapper, { beside }: PlannedCheckpoint): string {

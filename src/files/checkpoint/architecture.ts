@@ -5,6 +5,8 @@ import { badCheckpoint, unsupported } from '../error.ts';
 import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
 import type { GgufTower } from '../gguf/tower.ts';
+import { say } from '../message.ts';
+import { listsClasses, talksWith } from '../openers.ts';
 import { isRecord } from '../source.ts';
 import { MODULES } from './embedding-folder.ts';
 
@@ -15,6 +17,8 @@ export interface KnownClasses {
   modelTypes: ReadonlyMap<string, string>;
   /** Classes with which another kind of model is opened: embeddings. */
   embeddings?: readonly string[];
+  /** Classes with which language models are opened that are not of this kind. */
+  otherwise?: readonly string[];
   /** GGUF files that are read, by their general.architecture; left out: none. */
   gguf?: () => ReadonlyMap<string, GgufClass>;
   /** Towers in files beside those; left out: none is opened. */
@@ -72,9 +76,14 @@ export function refuseUnknownClass(
   path: string,
   config: Json,
   architecture: string | null,
-  { names, purpose }: KnownClasses,
+  { names, purpose, otherwise = [] }: KnownClasses,
 ): void {
   if (architecture !== null && names.includes(architecture)) return;
+  if (architecture !== null && otherwise.includes(architecture))
+    throw unsupported(
+      say`${path} is a language model (${architecture}), which does not ${purpose}: ${talksWith(path)}`,
+      FILE,
+    );
   const type = config['model_type'];
   const stated =
     architecture === null
@@ -82,10 +91,7 @@ export function refuseUnknownClass(
       : `the architecture is ${architecture}, which is not built`;
   const { module } = codeOf(config, (key) => key.startsWith('AutoModel')) ?? {};
   const code = module === undefined ? '' : `, and Python code of its repository (${module}.py) is never run`;
-  throw unsupported(
-    `${path}: ${stated}${code}; choose another model: \`npx svc-engine doctor\` lists the classes that ${purpose}`,
-    FILE,
-  );
+  throw unsupported(say`${path}: ${stated}${code}; choose another model: ${listsClasses(purpose)}`, FILE);
 }
 
 interface Code {

@@ -2,6 +2,7 @@
 // says what to fetch or run instead.
 
 import { option, say } from '../message.ts';
+import { drawsWith, embedsWith } from '../openers.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
@@ -13,14 +14,14 @@ import type { Folder } from '../source.ts';
 export function refuseForeignFolder(path: string, names: readonly string[]): void {
   if (names.includes('model_index.json')) {
     throw unsupported(
-      `${path} is a diffusion pipeline (model_index.json), not a language model: \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
+      say`${path} is a diffusion pipeline (model_index.json), not a language model: ${drawsWith(path)}`,
       'model_index.json',
     );
   }
   if (names.includes('config.json')) return;
   if (names.length === 1 && weightsFileOf(names)?.endsWith('.safetensors') === true) {
     throw unsupported(
-      `${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
+      say`${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, ${drawsWith(path)}`,
       'model_index.json',
     );
   }
@@ -90,7 +91,7 @@ export function refuseEmbeddingFolder(
   if (!hasModules && !classes.includes(architecture ?? '')) return;
   const sign = hasModules ? MODULES : `architecture ${architecture}`;
   throw unsupported(
-    `${path} makes embeddings (by its ${sign}), it is not a language model: \`npx svc-engine serve --model-path ${path}\` answers /v1/embeddings with it`,
+    say`${path} makes embeddings (by its ${sign}), it is not a language model: ${embedsWith(path)}`,
     hasModules ? MODULES : 'architectures',
   );
 }

@@ -5,6 +5,8 @@ import type { KnownClasses } from './architecture.ts';
 import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { type EngineError, unsupported } from '../error.ts';
+import { say } from '../message.ts';
+import { drawsWith } from '../openers.ts';
 import { closeAll, keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -115,7 +117,7 @@ function noLanguageModel(keys: GgufKeys, tensor: string): EngineError {
   const stated = keys.get('general.architecture');
   const architecture = typeof stated === 'string' ? ` (general.architecture ${stated})` : '';
   return unsupported(
-    `${keys.file} holds no language model${architecture}: its tensors have names such as ${tensor}; if they are those of an image model, \`npx svc-engine generate\` draws with it`,
+    say`${keys.file} holds no language model${architecture}: its tensors have names such as ${tensor}; if they are those of an image model, ${drawsWith()}`,
     'general.architecture',
   );
 }

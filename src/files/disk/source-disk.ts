@@ -18,9 +18,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
     throw unreadableError(root, cause);
   });
   if (info === null) {
-    throw modelNotFound(
-      `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
-    );
+    throw modelNotFound(`there is no folder ${root}: check the path`);
   }
   if (!info.isDirectory()) {
     return isSafetensors(root) ? fileFolder(root) : openGgufFolder(root);

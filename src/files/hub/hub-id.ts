@@ -23,7 +23,7 @@ export async function checkId(id: string, cache: ModelCache): Promise<void> {
   const isPath = isFile || /^[./~]|[\\:]|\/.*\//.test(id);
   if (isPath) throw modelNotFound(`there is no file or folder '${id}'${hint || '; check the path'}`, 'model');
   throw modelNotFound(
-    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B or stabilityai/sd-turbo${hint}`,
+    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B or stabilityai/sd-turbo${hint || '; huggingface.co/models lists them'}`,
     'model',
   );
 }

@@ -2,6 +2,7 @@
 import { readdir, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { badRequest, modelNotFound } from '../error.ts';
+import { shippedFolder } from '../shipped.ts';
 import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { checkCached, describeModels } from './cached-models.ts';
@@ -35,6 +36,11 @@ export async function removeModel(
 ): Promise<RemovedModel> {
   const { id, tag } = splitRemoved(model);
   const cache = new DiskCache(await openHub(options.env ?? process.env));
+  if (shippedFolder(id) !== null)
+    throw modelNotFound(
+      `'${id}' ships with the package and is not in the cache ${cache.place}: it is removed with the package`,
+      'model',
+    );
   await checkCached(id, cache, 'cached');
   const repo = cache.repo(id);
   await refuseIfBusy(repo, id);

@@ -64,7 +64,7 @@ const UNREAD: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What is read of each kind. */
-const READ: Readonly<Record<MediaKind, string>> = {
+export const READ_FORMATS: Readonly<Record<MediaKind, string>> = {
   image: 'PNG, JPEG, WebP, GIF, TIFF, BMP or AVIF',
   video: 'GIF, animated WebP, MP4, WebM, QuickTime or MPEG-TS',
   audio: 'WAV, MP3, FLAC, Ogg, Opus, AAC, M4A or WebM',
@@ -118,12 +118,14 @@ export function formatOf(bytes: Uint8Array, kind: MediaKind, name: string): stri
   if (format?.kinds.includes(kind)) return format.name;
   const { one } = MEDIA_NOUNS[kind];
   const refuse = (text: string): EngineError => badRequest(`${name} ${text}`, name);
-  if (bytes.length === 0) throw refuse(`is empty; give ${one} as ${READ[kind]}`);
+  if (bytes.length === 0) throw refuse(`is empty; give ${one} as ${READ_FORMATS[kind]}`);
   if (!format) {
     const start = latin1Text(bytes, 0, 1000);
     const unread = UNREAD.find(([pattern]) => pattern.test(start))?.[1];
-    throw refuse(`cannot be read as ${one} (${unread ?? 'no known format'}); give ${READ[kind]}`);
+    throw refuse(`cannot be read as ${one} (${unread ?? 'no known format'}); give ${READ_FORMATS[kind]}`);
   }
   const [own = kind] = format.kinds;
-  throw refuse(`is ${fileText(format.name)}, ${MEDIA_NOUNS[own].one} and not ${one}; give ${READ[kind]}`);
+  throw refuse(
+    `is ${fileText(format.name)}, ${MEDIA_NOUNS[own].one} and not ${one}; give ${READ_FORMATS[kind]}`,
+  );
 }

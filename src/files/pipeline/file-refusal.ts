@@ -2,6 +2,7 @@
 // components without a denoiser.
 
 import { option, say, type Prose } from '../message.ts';
+import { talksWith } from '../openers.ts';
 import { unsupported } from '../error.ts';
 import { findPart } from './file-parts.ts';
 import type { FileTensor } from './float8-tensors.ts';
@@ -35,9 +36,9 @@ function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known
   const names = [...tensors.keys()];
   if (names.length === 0) return 'holds no tensors: fetch it again';
   if (names.some((name) => LANGUAGE_MODEL.test(name)))
-    return say`holds a language model or a part of one, which draws nothing: \`npx svc-engine serve --model-path ${path}\` serves it, and a text encoder of an image model is given with ${option('componentPaths')}`;
+    return say`holds a language model or a part of one, which draws nothing: ${talksWith(path)}, and a text encoder of an image model is given with ${option('componentPaths')}`;
   if (names.some((name) => TRANSFORMERS_MODEL.test(name)))
-    return say`holds weights of a language model, which is opened by its folder: give ${folderText(path)} with its config.json and tokenizer to \`npx svc-engine serve --model-path\`, or the text encoder of an image model to ${option('componentPaths')}`;
+    return say`holds weights of a language model, which is opened by its folder, with its config.json and tokenizer: ${talksWith(folderText(path))}, or give the text encoder of an image model to ${option('componentPaths')}`;
   const unbuilt = known.unbuiltFiles.find(({ signs }) =>
     signs.every((sign) => names.some((name) => sign.test(name))),
   );

@@ -1,6 +1,7 @@
 // Refusals of folders and files that are not image models which can be opened: recognized by their files, with what to use instead.
 
 import { type Message, type Prose, field, option, say } from '../message.ts';
+import { talksWith } from '../openers.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { ggufSets, setsText } from '../gguf/file-names.ts';
 import { isPickle } from '../pickle.ts';
@@ -34,10 +35,7 @@ export function refuseFolder(
   if (architecture !== undefined || config?.['model_type'] !== undefined) {
     const name = String(architecture ?? config?.['model_type']);
     if (/^(CLIP|T5|UMT5)/.test(name)) throw refusal(path, componentOf(name));
-    throw refusal(
-      path,
-      `is a language model (${name}), which draws nothing: \`npx svc-engine serve --model-path ${path}\` serves it`,
-    );
+    throw refusal(path, say`is a language model (${name}), which draws nothing: ${talksWith(path)}`);
   }
   if (typeof config?.['_class_name'] === 'string') throw refusal(path, componentOf(config['_class_name']));
   if (has(/^(pytorch_lora_weights\.safetensors|adapter_config\.json)$/) !== undefined) {

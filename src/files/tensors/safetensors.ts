@@ -4,6 +4,8 @@
 
 import type { CodedDtype, CodedTensors } from './coded-tensor.ts';
 import { badCheckpoint, type EngineError, reasonOf } from '../error.ts';
+import { say } from '../message.ts';
+import { FETCHING } from '../openers.ts';
 import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
 import type { GgufTypeName } from './tensor-types.ts';
@@ -88,7 +90,7 @@ async function readHeader(source: ByteSource): Promise<{ text: string; dataStart
   const length = new DataView(start.buffer).getBigUint64(0, true);
   if (source.size < MOST_POINTER_BYTES && new TextDecoder().decode(start) === 'version ') {
     throw badCheckpoint(
-      `${source.name} is a Git LFS pointer and not the weights that it stands for: run \`git lfs pull\` in the clone, or fetch the model with \`npx svc-engine pull owner/name\``,
+      say`${source.name} is a Git LFS pointer and not the weights that it stands for: run \`git lfs pull\` in the clone, or, for a model of the hub, ${FETCHING}`,
       source.name,
     );
   }

@@ -38,10 +38,10 @@ export const TEXT: ModelKind<TextModelOptions, TextModel> = {
   summary(info) {
     const { architecture, contextLength, modelContextLength, memory, adapter } = info;
     const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
-    const sampling = mapSampling(
-      (name, setting) =>
-        `${fieldName(name, setting, 'chat')} ${info.sampling[name]} (${info.samplingSource[name]})`,
-    );
+    const sampling = mapSampling((name, setting) => {
+      const source = info.samplingSource[name];
+      return `${fieldName(name, setting, 'chat')} ${info.sampling[name]} (${source === 'contract' ? 'default' : source})`;
+    });
     const used = memory.weights + memory.kv + memory.arena;
     return [
       `Model: ${architecture}, ${parametersText(info)}, weights ${formatsText(info)}, context ${contextLength}${shortened}`,

@@ -16,6 +16,7 @@ import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
 import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
 import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
+import { budgetNote } from '../session/budget-note.ts';
 import type { PlanPlace } from '../../engine/plan/paper-model.ts';
 
 const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
@@ -55,7 +56,10 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
   const { planFolder } = await import('../plan.ts');
   const plan = await planFolder(path, { ...options, memoryBudget }, place);
   const grows = options.memoryBudget === undefined && profile.memory.mayGrow && !plan.fits;
-  return grows ? { ...plan, notes: [...plan.notes, noteOf(GROWS)] } : plan;
+  const shared =
+    options.memoryBudget !== undefined && profile.memory.freeShare > 0 ? freeHostMemory() : undefined;
+  const told = grows ? GROWS : budgetNote(memoryBudget, shared);
+  return told === null ? plan : { ...plan, notes: [...plan.notes, noteOf(told)] };
 }
 
 const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;

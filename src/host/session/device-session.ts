@@ -5,6 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { openingCancelled } from '../../engine/async/cancelled.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { DeviceSource, OnDevice, ServedDevice } from '../../engine/opening/served.ts';
+import { budgetNote } from './budget-note.ts';
 import type { Opening } from './opening.ts';
 import { Session, type SessionState } from './session.ts';
 
@@ -94,6 +95,8 @@ export class DeviceSession<P extends OnDevice> implements ServedDevice<P> {
       this.#opening.onEvent(event);
     };
     const device = await this.#source.openDevice(before);
+    const note = budgetNote(device.memoryBudget, device.sharedMemory);
+    if (note !== null && before === null) this.#opening.note(note);
     try {
       return await this.#source.load(device, before, onEvent);
     } catch (error) {

@@ -1,6 +1,8 @@
 // The text architectures that are built in. A new family is one line here.
 
 import { unsupported } from '../../files/error.ts';
+import { say } from '../../files/message.ts';
+import { listsClasses } from '../../files/openers.ts';
 import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
@@ -74,7 +76,7 @@ export function readText(
   const architecture = architectures.find(({ classes }) => classes.some((one) => one.name === className));
   if (!architecture) {
     throw unsupported(
-      `${name}: the class ${className} is not built; choose another model: \`npx svc-engine doctor\` lists the classes that are`,
+      say`${name}: the class ${className} is not built; choose another model: ${listsClasses('are')}`,
       'architectures',
     );
   }

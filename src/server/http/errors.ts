@@ -146,7 +146,7 @@ const clientCode = (code: RequestErrorCode | ErrorCode): string =>
   code === 'bad_request' ? 'invalid_value' : code;
 
 /** By this point fields have the client's own names; options are the flags of the command line that started the server. */
-const FOR_CLIENTS: Names = { option: modelOption, field: (path) => path };
+const FOR_CLIENTS: Names = { option: modelOption, field: (path) => path, isCommandLine: true };
 
 /** Converts an error to a reply. The text of an unexpected error goes to the log only, not to the client. */
 export function toErrorReply(error: unknown): ErrorReply {

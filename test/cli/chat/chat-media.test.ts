@@ -40,7 +40,7 @@ describe('media options', () => {
 
   it.each([
     ['missing.png', 'is not there: give a file that is there'],
-    ['notes.txt', 'is not an image that is read'],
+    ['notes.txt', 'is not an image that is read: give PNG, JPEG, WebP, '],
     ['sound.wav', 'is not an image that is read'],
   ])('refuse %s', async (name, message) => {
     await expect(readAttached({ image: [path(name)] })).rejects.toThrow(`--image ${path(name)} ${message}`);

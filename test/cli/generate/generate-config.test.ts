@@ -35,7 +35,7 @@ describe('a value comes from', () => {
       'model-path m (config file)',
       'width 32 (model)',
       'num-inference-steps 7 (config file)',
-      'guidance-scale 7.5 (contract)',
+      'guidance-scale 7.5 (default)',
       'seed 9 (command line)',
     ]) {
       expect(err).toContain(text);

@@ -49,6 +49,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
       ['--model-path', 'm', '--prompt', 'a', 'house'],
       '"house" is one argument too many; a value of several words needs quotes',
     ],
+    [['models/m'], 'a model is given with its option here: write --model-path models/m'],
     [['a house'], '"a house" is one argument too many; values stand after the options they are for'],
     [['--model-path', 'm', '--prompt-path', 'none.txt'], 'the file none.txt of --prompt-path is not there'],
   ])('%j', refused);

@@ -76,6 +76,7 @@ describe('options of the command line', () => {
     ['--strict=maybe', 'takes no value'],
     ['--memory-budget 6XB', 'a size such as 6GB'],
     ['--memory-budget 0', 'a size such as 6GB'],
+    ['one --strict maybe', '--strict is on or off: it takes one of true, false, and not "maybe"'],
     ['one two', '"two" is one argument too many; a value of several words needs quotes'],
   ])('%s is a usage error: %s', (line, message) => {
     expect(() => read(line)).toThrow(UsageError);

@@ -198,6 +198,11 @@ describe('embedding models of other layouts', () => {
       'unsupported',
       /architecture is T5EncoderModel/,
     ],
+    [
+      { 'config.json': { architectures: ['InternVLForConditionalGeneration'] } },
+      'unsupported',
+      /is a language model \(InternVLFor.*\), which does not make embeddings: `openTextModel` opens it$/,
+    ],
   ] as [Record<string, unknown>, string, RegExp][])('are refused with %j', async (files, code, message) => {
     const path = changed('bert', files);
     await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toMatchObject({

@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const readme = readFileSync(inRoot('README.md'), 'utf8');
 const [, path = '', prompt = '', seed] =
-  /npx svc generate --model-path (\S+scenes\S+) --prompt "([^"]+)" --seed (\d+)/.exec(readme) ?? [];
+  /npx svc-engine generate --model-path (\S+scenes\S+) --prompt "([^"]+)" --seed (\d+)/.exec(readme) ?? [];
 const shown = new RegExp(`!\\[${prompt}\\]\\(([^)]+)\\)`).exec(readme)?.[1] ?? '';
 
 let model: ImageModel;

@@ -68,7 +68,7 @@ describe('code in the repository of a model', () => {
     const error = await refusal(withMap('o/r--modeling_x.XForCausalLM', other));
     expect(error).toMatchObject({ code: 'unsupported' });
     expect(error.message).toBe(
-      '/m: the architecture is XForCausalLM, which is not built, and Python code of its repository (modeling_x.py) is never run; choose another model: `npx svc-engine doctor` lists the classes that run',
+      '/m: the architecture is XForCausalLM, which is not built, and Python code of its repository (modeling_x.py) is never run; choose another model: `SUPPORTED` lists the classes that run',
     );
     const unnamed = await refusal(
       withMap('modeling_x.XForCausalLM', { architectures: undefined, model_type: 'x' }),

@@ -127,7 +127,7 @@ describe('other kinds of folder', () => {
       'diffusers',
       files('model_index.json'),
       'unsupported',
-      /^\/m is a diffusion pipeline .* `npx svc-engine generate --model-path \/m --prompt …` draws/,
+      /^\/m is a diffusion pipeline .* `openImageModel` draws/,
     ],
     ['a LoRA', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is a LoRA/],
     [
@@ -147,7 +147,7 @@ describe('other kinds of folder', () => {
       'one file of weights',
       files('model.safetensors'),
       'unsupported',
-      /^\/m is weights without config\.json: give the folder of a language model, .*; if this is an image model in one file, `npx svc-engine generate/,
+      /^\/m is weights without config\.json: give the folder of a language model, .*; if this is an image model in one file, `openImageModel`/,
     ],
     ['no weights', files('config.json'), 'bad_checkpoint', /no safetensors file/],
     [

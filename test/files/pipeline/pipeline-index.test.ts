@@ -126,7 +126,7 @@ describe('a pipeline index is refused:', () => {
     [
       'a language model',
       LANGUAGE,
-      /is a language model \(Qwen3ForCausalLM\), which draws nothing: `npx svc-engine serve --model-path .*folder-\d+` serves it$/,
+      /is a language model \(Qwen3ForCausalLM\), which draws nothing: `openTextModel` opens it$/,
     ],
     ['a language model by type', { 'config.json': { model_type: 'llama' } }, /is a language model \(llama\)/],
     [

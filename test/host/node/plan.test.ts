@@ -13,7 +13,7 @@ const model = shippedModelPath();
 const folders = temporaryFolders();
 
 it.each([
-  [undefined, 'planModel', /must be an object/],
+  [undefined, 'model', /^planModel takes an object such as { model: … }, and was given undefined$/],
   [{}, 'model', /^model is missing: planModel cannot do without it/],
   [
     { model, quantization: 'int3' },

@@ -33,40 +33,16 @@ export class MediaLibrary {
   /** Kinds that conversations with the model may hold: the towers read them, and the chat template prints them. */
   readonly kinds: readonly MediaKind[];
 
-  constructor(
-    model: MediaModel,
-    template: Pick<ChatTemplate, 'problem' | 'render'>,
-    decoders: MediaDecoders,
-    bounds: MediaBounds,
-  ) {
+  constructor(model: MediaModel, template: PrintingTemplate, decoders: MediaDecoders, bounds: MediaBounds) {
     this.model = model;
     this.#bounds = bounds;
     this.#reader = new MediumReader(model.readers, decoders, bounds);
-    this.kinds = KINDS.filter((kind) => model.readers[kind] && this.#isPrinted(kind, template));
+    this.kinds = printedKinds(model, template);
   }
 
   /** How templates show media. */
-  get shown(): Pick<ChatRendering, 'media' | 'mediaFirst'> {
-    const { readers, mediaFirst = false } = this.model;
-    const media = KINDS.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
-    return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst };
-  }
-
-  /** Whether the template prints the placeholder of a medium that a message shows. */
-  #isPrinted(kind: MediaKind, template: Pick<ChatTemplate, 'problem' | 'render'>): boolean {
-    if (template.problem !== null) return false;
-    const content: ContentPart[] = [placeholderOf(kind), { type: 'text', text: 'a' }];
-    const { readers } = this.model;
-    const { placeholder, otherPlaceholders = [] } = readers[kind]!;
-    try {
-      const text = template.render({
-        messages: withoutBytes([{ role: 'user', content }], readers),
-        ...this.shown,
-      });
-      return [placeholder, ...otherPlaceholders].some((one) => text.includes(one));
-    } catch {
-      return false;
-    }
+  get shown(): ShownMedia {
+    return shownMedia(this.model);
   }
 
   /** Returns the room for the media of a request, which are counted among those of all requests until `ended` aborts. */
@@ -127,6 +103,33 @@ export class MediaLibrary {
       const param = cause instanceof EngineError ? tileParam(cause, part, path) : null;
       throw named(cause, `${path}.${kind}`, param);
     }
+  }
+}
+
+type ShownMedia = Pick<ChatRendering, 'media' | 'mediaFirst'>;
+type PrintingTemplate = Pick<ChatTemplate, 'problem' | 'render'>;
+
+function shownMedia({ readers, mediaFirst = false }: MediaModel): ShownMedia {
+  const media = KINDS.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
+  return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst };
+}
+
+/** Kinds of media that the towers read and the chat template prints. */
+export function printedKinds(model: MediaModel, template: PrintingTemplate): MediaKind[] {
+  return KINDS.filter((kind) => model.readers[kind] && isPrinted(kind, model, template));
+}
+
+/** Whether the template prints the placeholder of a medium that a message shows. */
+function isPrinted(kind: MediaKind, model: MediaModel, template: PrintingTemplate): boolean {
+  if (template.problem !== null) return false;
+  const content: ContentPart[] = [placeholderOf(kind), { type: 'text', text: 'a' }];
+  const { placeholder, otherPlaceholders = [] } = model.readers[kind]!;
+  try {
+    const messages = withoutBytes([{ role: 'user', content }], model.readers);
+    const text = template.render({ messages, ...shownMedia(model) });
+    return [placeholder, ...otherPlaceholders].some((one) => text.includes(one));
+  } catch {
+    return false;
   }
 }
 
