@@ -44,6 +44,7 @@ const fakeInfo: ImageModelInfo = {
   words: null,
   supports: { imageToImage: true, inpainting: true, negativePrompt: true, edits: 0 },
   memory: { budget: 2 ** 30, weights: 18_000_000 },
+  upscaler: { path: 'fake-upscaler.safetensors', scale: 4 },
   adapter: fakeAdapter,
 };
 
@@ -85,8 +86,10 @@ function resolve(
     clipSkip: from('clipSkip', 0, 'contract'),
     samples: from('samples', 1, 'contract'),
     generatorDevice: from<'cpu' | 'cuda'>('generatorDevice', 'cpu', 'contract'),
+    upscalingScale: request.enableUpscaling ? (request.upscalingScale ?? 4) : null,
     backend: 'svc',
   };
+  sources.upscalingScale = request.upscalingScale === undefined ? 'model' : 'request';
   for (const key of ['width', 'height'] as const) {
     if (values[key] > 16384) {
       throw new EngineError('bad_request', `${key} is ${values[key]}; at most 16384`, { param: key });
