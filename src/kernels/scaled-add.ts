@@ -6,9 +6,7 @@ import { dispatchQuads } from './row-strips.ts';
 /** x = factor · x + residual, in place; x and residual of equal shapes → x */
 export function scaledAdd(x: Tensor, factor: number, residual: Tensor): Tensor {
   if (x.shape.join() !== residual.shape.join())
-    throw new Error(
-      `scaledAdd: [${x.shape.join()}] to [${residual.shape.join()}]: equal shapes are wanted`,
-    );
+    throw new Error(`scaledAdd: [${x.shape.join()}] to [${residual.shape.join()}]: equal shapes are wanted`);
   const quads = x.stride / 4;
   dispatchQuads('scaled-add.wgsl', {
     strips: { residual, x },

@@ -25,11 +25,6 @@ export function checkUpscaling(
       say`${field('upscalingScale')} is ${scale}, and ${field('enableUpscaling')} is off: give both, or leave it out`,
       'upscalingScale',
     );
-  if (scale !== undefined && !(scale >= 1 && scale <= LIMITS.upscaling))
-    throw badRequest(
-      say`${field('upscalingScale')} is ${scale}; it is a number from 1 to ${LIMITS.upscaling}`,
-      'upscalingScale',
-    );
   return enableUpscaling;
 }
 
