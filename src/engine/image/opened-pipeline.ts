@@ -197,18 +197,7 @@ async function openedOn(
   const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
-  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
-  const defaults: ModelDefaults = {
-    width: ownWidth ?? size ?? width * autoencoder.factor,
-    height: ownHeight ?? size ?? height * autoencoder.factor,
-    frames,
-    fps,
-    steps,
-    guidance,
-    ...own.defaults,
-    defaultsFrom: reasonsOf(implied, own.defaults),
-  };
+  const defaults = modelDefaults(implied, own.defaults, { factor, sampleSize: runner.sampleSize });
   const context: ResolveContext = {
     pipeline: entry,
     model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
@@ -248,6 +237,26 @@ async function openedOn(
       batchSize,
     },
     ...{ context, info },
+  };
+}
+
+/** `factor`: pixels along a side of a latent. */
+function modelDefaults(
+  implied: OwnDefaults,
+  own: Partial<ModelDefaults>,
+  { factor, sampleSize }: { factor: number; sampleSize: FamilyModel['sampleSize'] },
+): ModelDefaults {
+  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
+  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = sampleSize ?? {};
+  return {
+    width: ownWidth ?? size ?? width * factor,
+    height: ownHeight ?? size ?? height * factor,
+    frames,
+    fps,
+    steps,
+    guidance,
+    ...own,
+    defaultsFrom: reasonsOf(implied, own),
   };
 }
 
