@@ -63,6 +63,7 @@ export const FOLDERS = {
   'models/image': 'denoisers: their configurations, their pages',
   'models/image/autoencoders': 'autoencoders: their configurations, their pages',
   'models/image/clips': 'denoisers of clips: their configurations, their pages',
+  'models/image/upscalers': 'networks that enlarge images: their configurations, their pages',
   'models/image/unet': 'the UNet, what steers it: ControlNet, IP-Adapter',
   'models/vision': 'vision towers: their configurations, what they are given of an image, their pages',
   'models/vision/qwen': "Qwen's towers of images and videos",

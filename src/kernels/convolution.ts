@@ -29,7 +29,7 @@ export interface Conv2dOptions {
   activation?: keyof typeof ACTIVATIONS | undefined;
 }
 
-const ACTIVATIONS = { silu: 1, relu: 2 };
+const ACTIVATIONS = { silu: 1, relu: 2, 'leaky-relu': 3 };
 
 /** A convolution whose strips have not been recorded yet. */
 export interface Convolution {

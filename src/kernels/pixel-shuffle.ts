@@ -8,7 +8,7 @@ import { walkers } from './walkers.ts';
 
 export interface Shuffle {
   /** Pixels of the result along a side of a pixel of x. */
-  factor: 1 | 2 | 4;
+  factor: 1 | 2 | 3 | 4;
   /** Channels of the result; those of x are repeated so that there are factor² times as many. */
   channels: number;
   /** Tensor that the result is added to, in place. */

@@ -121,6 +121,16 @@ export const IMAGE_MODEL = rowsWith(
         isInput: true,
       },
     },
+    upscalingModelPath: {
+      kind: { type: 'text' },
+      help: 'Network that enlarges results where that is enabled, an RRDBNet (ESRGAN, Real-ESRGAN) or an SRVGGNetCompact: a .safetensors file, its folder, or owner/name:file on the hub.',
+      flag: {
+        group: 'Enlarging results',
+        value: 'path',
+        elsewhere: ['upscale-model', 'upscaler', 'realesrgan-model'],
+        isInput: true,
+      },
+    },
     batchSize: {
       kind: { type: 'integer', min: 1, max: LIMITS.samples },
       help: 'Images of a request that are drawn at once, in families that batch them (Stable Diffusion 1, 2 and XL); an image is the same alone and in any batch.',

@@ -6,6 +6,7 @@ import { rowsWith } from './setting.ts';
 const SAMPLING = 'Sampling';
 const INPUT = 'Starting from an image';
 const CONTROL = 'Steering by an image';
+const UPSCALING = 'Enlarging results';
 
 export const IMAGE_SAMPLING = rowsWith(
   { in: ['images'] },
@@ -178,6 +179,17 @@ export const IMAGE_SAMPLING = rowsWith(
       default: [1],
       field: 'control_guidance_end',
       flag: { group: CONTROL, value: 'x,...', otherwise: '1' },
+    },
+    enableUpscaling: {
+      kind: { type: 'boolean' },
+      help: 'Enlarge images, and the frames of clips, by the network of --upscaling-model-path once they are decoded.',
+      default: false,
+      flag: { group: UPSCALING, otherwise: 'false', elsewhere: ['upscale', 'hires-fix'] },
+    },
+    upscalingScale: {
+      kind: { type: 'number', min: 1, max: LIMITS.upscaling },
+      help: "How many times as wide and as high results are; where the network's own scale is another, its result is resampled (Lanczos).",
+      flag: { group: UPSCALING, otherwise: "the network's own", elsewhere: ['upscale-factor', 'outscale'] },
     },
     tiling: {
       kind: { type: 'boolean' },

@@ -31,6 +31,8 @@ export const LIMITS = {
   /** Far above useful guidance values, and far below the overflow of f32. */
   guidance: 1000,
   samples: 1000,
+  /** How many times as wide results may be made by a network. */
+  upscaling: 8,
   /** Frames of a clip: a minute at 16 a second. */
   frames: 961,
   /** Frames in a second of a clip. */

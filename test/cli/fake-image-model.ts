@@ -20,6 +20,7 @@ import {
 } from '../../src/index.ts';
 import { field, noteOf, say } from '../../src/files/message.ts';
 import type { CompleteImageRequest } from '../../src/engine/image/calls/image-model.ts';
+import { upscaledSize } from '../../src/options/upscaled-size.ts';
 import { sizeFrom } from '../../src/engine/image/request/size.ts';
 import type { OpenImageModel } from '../../src/cli/generate/generate.ts';
 import { fakeAdapter } from '../server/fake-model.ts';
@@ -44,6 +45,7 @@ const fakeInfo: ImageModelInfo = {
   words: null,
   supports: { imageToImage: true, inpainting: true, negativePrompt: true, edits: 0 },
   memory: { budget: 2 ** 30, weights: 18_000_000 },
+  upscaler: { path: 'fake-upscaler.safetensors', scale: 4 },
   adapter: fakeAdapter,
 };
 
@@ -85,8 +87,10 @@ function resolve(
     clipSkip: from('clipSkip', 0, 'contract'),
     samples: from('samples', 1, 'contract'),
     generatorDevice: from<'cpu' | 'cuda'>('generatorDevice', 'cpu', 'contract'),
+    upscalingScale: request.enableUpscaling ? (request.upscalingScale ?? 4) : null,
     backend: 'svc',
   };
+  sources.upscalingScale = request.upscalingScale === undefined ? 'model' : 'request';
   for (const key of ['width', 'height'] as const) {
     if (values[key] > 16384) {
       throw new EngineError('bad_request', `${key} is ${values[key]}; at most 16384`, { param: key });
@@ -118,13 +122,14 @@ async function* draw(
   const { width, height, frames, steps } = values;
   const each = (width * height) / 64;
   yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
-  const image = (seed: number, shrunk = 1) => ({
-    width: width / shrunk,
-    height: height / shrunk,
+  const large = upscaledSize(values);
+  const image = (seed: number, shrunk = 1, of = { width, height }) => ({
+    width: of.width / shrunk,
+    height: of.height / shrunk,
     ...(frames > 1 && { frames }),
     // Frames of one colour that are equal would be one in a file.
-    data: new Uint8Array((3 * frames * width * height) / shrunk ** 2).map(
-      (_, i) => seed + 60 * Math.floor((i * shrunk ** 2) / (3 * width * height)),
+    data: new Uint8Array((3 * frames * of.width * of.height) / shrunk ** 2).map(
+      (_, i) => seed + 60 * Math.floor((i * shrunk ** 2) / (3 * of.width * of.height)),
     ),
   });
   for (let sample = 0; sample < values.samples; sample += 1) {
@@ -142,7 +147,7 @@ async function* draw(
   yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20 };
   for (let sample = 0; sample < values.samples; sample += 1) {
     const seed = request.seed + sample;
-    yield { type: 'image', sample, seed, image: image(seed) };
+    yield { type: 'image', sample, seed, image: image(seed, 1, large) };
   }
   yield { type: 'kernels', milliseconds: { conv2d: 3, matmul: 1.5 }, spent: 0 };
   yield { type: 'done', milliseconds: 300 };

@@ -204,6 +204,14 @@ describe('svc serve with several models', () => {
     const idle = await run(FAKE, ['serve', '--model-path', pipeline, '--context-length', '99']);
     expect(idle.code).toBe(2);
     expect(idle.err).toContain('--context-length is for language models');
+    const embedder = join(home, 'embedder');
+    mkdirSync(embedder);
+    writeFileSync(join(embedder, 'modules.json'), '[]');
+    const spare = await run(FAKE, ['serve', '--model-path', embedder, '--upscaling-model-path', 'x']);
+    expect([spare.code, spare.err]).toEqual([
+      2,
+      expect.stringContaining('--upscaling-model-path is for image models'),
+    ]);
     const revision = await run(FAKE, ['serve', ...models, '--revision', 'main']);
     expect(revision.code).toBe(2);
     expect(revision.err).toContain('--revision is for one model');

@@ -28,11 +28,11 @@ export interface Case {
   residual?: boolean;
   inPlace?: boolean;
   winograd?: boolean;
-  activation?: 'silu' | 'relu';
+  activation?: 'silu' | 'relu' | 'leaky-relu';
 }
 
 export interface Problem extends Required<Omit<Case, 'activation'>> {
-  activation: 'silu' | 'relu' | undefined;
+  activation: 'silu' | 'relu' | 'leaky-relu' | undefined;
   weights: ConvWeights;
   x: Float32Array;
   added: Float32Array;
@@ -155,6 +155,7 @@ function outputOf(of: Problem, pixel: number, column: number): { value: number; 
   const sum = terms.reduce((a, b) => a + b, 0);
   const sizes = terms.reduce((a, b) => a + Math.abs(b), 0);
   if (of.activation === 'relu') return { value: Math.max(sum, 0), size: sizes };
+  if (of.activation === 'leaky-relu') return { value: Math.max(sum, 0.2 * sum), size: sizes };
   // SiLU's slope is at most 1.1; exp is off by up to 3 + 2 |x| ulp.
   return of.activation === 'silu'
     ? { value: sum / (1 + Math.exp(-sum)), size: 2 * sizes }

@@ -63,6 +63,7 @@ describe('the adapter as it is', () => {
     { hasBias: false, residual: true },
     { activation: 'silu' },
     { activation: 'relu' },
+    { activation: 'leaky-relu' },
     { perImage: true, residual: true, activation: 'silu' },
     { residual: true, inPlace: true },
   ];

@@ -96,6 +96,10 @@ function checkTogether({ options, nameOf }: Given): void {
   needs('mask-path', 'image-path');
   needs('last-image-path', 'image-path');
   needs('ip-adapter-scale', 'ip-adapter-image');
+  if (options['component-paths']?.['upscaler'] === undefined && options['enable-upscaling'])
+    needs('enable-upscaling', 'upscaling-model-path');
+  needs('upscaling-model-path', 'enable-upscaling');
+  needs('upscaling-scale', 'enable-upscaling');
   for (const name of ['control-scale', 'control-start', 'control-end'] as const) needs(name, 'control-image');
   checkInputs({ options, nameOf });
   if (options['warmup-steps'] !== 1 && !options.warmup) {

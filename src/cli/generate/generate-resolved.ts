@@ -99,6 +99,8 @@ const KEPT = [
   'control-scale',
   'control-start',
   'control-end',
+  'enable-upscaling',
+  'upscaling-model-path',
   'transformer-weights-path',
   'max-sequence-length',
   'flow-shift',

@@ -16,6 +16,7 @@ import {
   type ResolvedImageRequest,
   type VideoFormat,
 } from '../../index.ts';
+import { upscaledSize } from '../../options/upscaled-size.ts';
 import { UsageError } from '../process/exit.ts';
 import { USUAL_QUALITY } from './generate-options.ts';
 import { type DrawPlan, PREVIEWS } from './generate-request.ts';
@@ -35,10 +36,8 @@ const WITHOUT_QUALITY: readonly Format[] = ['png', 'frames', 'gif'];
  * Throws UsageError if what is drawn cannot be saved as the options ask, and what encoding one frame of it throws: a format may lack its
  * package, or not take the size or the rate.
  */
-export async function checkOutput(
-  { names, given }: DrawPlan,
-  { width, height, frames, fps }: ResolvedImageRequest,
-): Promise<void> {
+export async function checkOutput({ names, given }: DrawPlan, values: ResolvedImageRequest): Promise<void> {
+  const { frames, fps } = values;
   const { format } = patternFor(names, frames);
   const { options, nameOf } = given;
   if ((options['output-quality'] ?? USUAL_QUALITY) !== USUAL_QUALITY && WITHOUT_QUALITY.includes(format)) {
@@ -49,6 +48,7 @@ export async function checkOutput(
     throw new UsageError(`${nameOf('output-quality')} ${remedy}`);
   }
   if (frames === 1 || format === 'frames') return;
+  const { width, height } = upscaledSize(values);
   const blank = { width, height, data: new Uint8Array(3 * width * height) };
   await encodeVideo(blank, { format: format as VideoFormat, ...(fps !== null && { fps }) });
 }
@@ -122,10 +122,12 @@ const CLIP_PREVIEW_SIDE = 256;
 /** Saves a preview: of an image at the size of the final one. Returns false, after a warning, if it cannot be saved; the run continues. */
 export async function savePreview(
   { plan, report }: Run,
-  { width, height, fps }: ResolvedEvent['values'],
+  values: ResolvedEvent['values'],
   { image, sample, step }: Extract<ImageEvent, { type: 'preview' }>,
 ): Promise<boolean> {
   const { frames = 1 } = image;
+  const { fps } = values;
+  const { width, height } = upscaledSize(values);
   const path = join(plan.given.options['output-path'], frames > 1 ? PREVIEWS.clip : PREVIEWS.image);
   try {
     const shrunk = frames > 1 ? Math.max(1, Math.max(width, height) / CLIP_PREVIEW_SIDE) : 1;
@@ -152,12 +154,12 @@ async function scaledFrames(clip: Frames, width: number, height: number): Promis
 
 function nameValues(
   { name: model }: ImageModelInfo,
-  { values: { width, height, steps } }: ResolvedEvent,
+  { values }: ResolvedEvent,
   image: { prompt: string; seed: number; sample: number },
 ) {
   const now = new Date();
   const two = (value: number) => String(value).padStart(2, '0');
   const date = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
   const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
-  return { ...image, model, width, height, steps, date, time };
+  return { ...image, model, ...upscaledSize(values), steps: values.steps, date, time };
 }

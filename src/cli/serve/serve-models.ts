@@ -12,8 +12,14 @@ import {
 import { internalError } from '../../files/error.ts';
 import { errorText } from '../process/said.ts';
 import type { RunningServer, ServableModel, ServedModel } from '../../server/entry.ts';
+import { forModels, type ModelKind } from '../../options/setting.ts';
 import { type EngineOptions, toModelOptions } from '../options/engine-options.ts';
+import type { Values } from '../options/option.ts';
+import { settingsGiven } from '../options/setting-options.ts';
 import type { PlannedModel } from './serve-plan.ts';
+import { type SERVED_OPTIONS, SERVED_SETTINGS } from './server-options.ts';
+
+type ServedOptions = EngineOptions & Values<typeof SERVED_OPTIONS>;
 
 /** `signal` cancels the opening. */
 type Open<Options, Model> = (
@@ -30,7 +36,7 @@ export type Openers = Readonly<Record<string, Open<never, ServableModel>>>;
 export interface Keeping {
   server: RunningServer;
   open: Openers;
-  options: EngineOptions;
+  options: ServedOptions;
   /** Aborted when the command ends; no model is opened afterwards. */
   leaving: AbortSignal;
   onEvent(event: OpenEvent): void;
@@ -40,11 +46,15 @@ export interface Keeping {
 }
 
 /** Options with which the server opens a model of a kind. */
-const servedOptions = (kind: AnyKind, path: string, options: EngineOptions): never =>
-  ({ ...(toModelOptions(kind, path, options) as object), ...kind.served }) as never;
+const servedOptions = (kind: AnyKind, path: string, options: ServedOptions): never =>
+  ({
+    ...(toModelOptions(kind, path, options) as object),
+    ...settingsGiven(forModels(SERVED_SETTINGS, kind.name as ModelKind), options),
+    ...kind.served,
+  }) as never;
 
 /** Throws bad_request for options that a model would refuse when it is opened. */
-export function checkModelOptions(models: readonly PlannedModel[], options: EngineOptions): void {
+export function checkModelOptions(models: readonly PlannedModel[], options: ServedOptions): void {
   for (const { path, kind, optional } of models) {
     const as: AnyKind = kind ?? MODEL_KINDS.text;
     if (!optional) as.check(servedOptions(as, path, options));

@@ -1,9 +1,15 @@
 // The command-line options of the HTTP server, among them the models to serve.
 
+import { IMAGE_MODEL } from '../../options/image-model.ts';
 import { DEFAULTS, LIMITS } from '../../options/limits.ts';
 import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from '../options/option.ts';
+import { optionsOf } from '../options/setting-options.ts';
 import { LOG_LEVELS } from '../process/terminal.ts';
+
+/** Settings of models that the server has options for, beside those that all commands have. */
+export const SERVED_SETTINGS = { upscalingModelPath: IMAGE_MODEL.upscalingModelPath };
+export const SERVED_OPTIONS = optionsOf(SERVED_SETTINGS, 'Model');
 
 export const SERVER_OPTIONS = {
   'model-path': {
@@ -14,6 +20,7 @@ export const SERVER_OPTIONS = {
     help: 'Folder or GGUF file of a language model, folder of a diffusers pipeline, image model in one .safetensors file, or an id on the hub, as owner/name, owner/name:Q4_K_M or owner/name:file.safetensors; repeat it to serve several.',
     otherwise: 'the models that ship',
   },
+  ...SERVED_OPTIONS,
   'served-model-name': {
     kind: 'list',
     elsewhere: ['alias', 'a'],

@@ -49,7 +49,7 @@ export async function drawOn(
     report,
   }: DrawOptions & { drawsLast?: boolean; report: Reporter },
 ): Promise<void> {
-  const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = opened;
+  const { device, components, runner, latents, autoencoder, colours, planner, own, plain, upscaler } = opened;
   const drawn = asDrawn(withBatch(opened, resolved), runner);
   const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
@@ -76,6 +76,8 @@ export async function drawOn(
     latents,
     autoencoder,
     colours,
+    upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
+    ...(mostSteps !== undefined && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },
     options: {
       plain,

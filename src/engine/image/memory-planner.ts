@@ -2,7 +2,7 @@
 // for their stages, and which are streamed layer by layer.
 
 import { LRUCache } from 'lru-cache';
-import { option, say, type Prose } from '../../files/message.ts';
+import { field, option, say, type Prose } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
@@ -60,8 +60,9 @@ export class MemoryPlanner implements ImageMemory {
   async apply(resolved: Resolved): Promise<number> {
     const { components, device } = this.#opened;
     const { batch: most = 1, event } = resolved;
-    // A long clip may take far more than weights.
-    const isSmall = components.isSmall && this.#options.asked.size === 0 && !(event.values.frames > 1);
+    // A long clip and a large result may take far more than weights.
+    const isSpacious = event.values.frames > 1 || event.values.upscalingScale !== null;
+    const isSmall = components.isSmall && this.#options.asked.size === 0 && !isSpacious;
     if (isSmall && (most === 1 || this.#options.isBatchFixed)) return most;
     const { residencies, prefetch, batch } = await this.#planned(resolved);
     if (isSmall) return batch;
@@ -152,6 +153,7 @@ export class MemoryPlanner implements ImageMemory {
       ? say`close other programs`
       : say`raise ${option('memoryBudget')} to ${Math.ceil(least / 2 ** 20)}MiB`;
     const changes = [
+      await this.#withoutUpscaling(resolved),
       frames > 1 ? await this.#smallerClip(resolved) : null,
       await this.#smallerChange(resolved),
     ].flatMap((change) => change ?? []);
@@ -164,6 +166,14 @@ export class MemoryPlanner implements ImageMemory {
       say`${frames > 1 ? `a clip of ${frames} frames` : 'an image'} of ${width} × ${height} pixels ${needs}: ${remedy}`,
       isHost ? {} : { param: 'memoryBudget' },
     );
+  }
+
+  /** Returns the change that a result which fits is not enlarged; null: it is not, or does not fit. */
+  async #withoutUpscaling(resolved: Resolved): Promise<Prose | null> {
+    if (resolved.event.values.upscalingScale === null) return null;
+    const event = { ...resolved.event, values: { ...resolved.event.values, upscalingScale: null } };
+    const found = await this.#search.within(this.#opened.device.memoryBudget, { ...resolved, event });
+    return found && say`leave out ${field('enableUpscaling')}`;
   }
 
   /** Returns the longest clip of the size that fits the budget, or else the largest of the length; null: none does. */

@@ -19,6 +19,7 @@ import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { openWords, underOption } from './request/open-words.ts';
+import { UPSCALER } from './layouts/upscaler.ts';
 import { openWithMemoryPlan } from './open-planned.ts';
 import { widenedBy } from './widening.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
@@ -196,17 +197,19 @@ async function drawIn(
 const CONTROLNET = 'controlnet';
 const IP_ADAPTER = 'ip_adapter';
 
-/** Paths of components, with those of ControlNets and of an IP-Adapter. */
+/** Paths of components, with those of ControlNets, of an IP-Adapter, and of a network that enlarges results. */
 function componentPathsOf({
   componentPaths = {},
   controlnetPath = [],
   ipAdapterPath,
+  upscalingModelPath,
 }: ImageModelOptions): Record<string, string> {
   const nets = controlnetPath.map((path, i) => [numberedName(CONTROLNET, i), path]);
   return {
     ...componentPaths,
     ...(Object.fromEntries(nets) as Record<string, string>),
     ...(ipAdapterPath !== undefined && { [IP_ADAPTER]: ipAdapterPath }),
+    ...(upscalingModelPath !== undefined && { [UPSCALER]: upscalingModelPath }),
   };
 }
 

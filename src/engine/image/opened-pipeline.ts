@@ -6,9 +6,10 @@ import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
 import { ConfigError } from '../../models/config-values.ts';
-import { DEFAULTS } from '../../options/limits.ts';
+import { readUpscaler, type Upscaler } from '../../models/image/upscalers/upscaler.ts';
 import type { Platform } from '../platform/platform.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
+import { describe, nameOf } from './model-info.ts';
 import { openComponents, type ComponentAccess, type Components } from './components/components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel, ImageFamily } from './blocks/family.ts';
@@ -17,6 +18,7 @@ import type { OpenEvent } from '../opening/open-event.ts';
 import type { ImageModelInfo, ImageModelOptions } from './calls/image-model.ts';
 import { colourMap, ownColourMap, type ColourMap } from './stages/latent-colours.ts';
 import type { LatentShape } from './stages/latent-shape.ts';
+import { UPSCALER } from './layouts/upscaler.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { ownSettings, type OwnSettings } from './request/own-settings.ts';
 import type { Autoencoder } from './blocks/autoencoder.ts';
@@ -46,6 +48,8 @@ export interface OpenedPipeline {
   colours: ColourMap | null;
   runner: FamilyModel;
   latents: LatentShape;
+  /** Network that enlarges what is decoded; null: none was given. */
+  upscaler: Upscaler | null;
   planner: StepPlanner;
   own: OwnSettings;
   /** Whether to use plain f32 kernels. */
@@ -124,7 +128,7 @@ export async function openFamily(
   family: ImageFamily,
   components: ComponentAccess,
   pipeline: Pipeline,
-): Promise<{ autoencoder: Autoencoder; runner: FamilyModel }> {
+): Promise<{ autoencoder: Autoencoder; runner: FamilyModel; upscaler: Upscaler | null }> {
   const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
   const runner = family.open(components, pipeline);
   if (runner.latentChannels !== autoencoder.latentChannels) {
@@ -135,7 +139,15 @@ export async function openFamily(
   }
   await runner.checkFiles();
   for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
-  return { autoencoder, runner };
+  const upscaler = upscalerOf(components);
+  if (upscaler) components.check(UPSCALER, upscaler.build);
+  return { autoencoder, runner, upscaler };
+}
+
+function upscalerOf(components: ComponentAccess): Upscaler | null {
+  if (!components.has(UPSCALER)) return null;
+  const { className, config } = components.get(UPSCALER);
+  return readUpscaler(className, config, `${UPSCALER}/config.json`);
 }
 
 /** Errors in a configuration that follows from a file name that file in place of a config.json that is not there. */
@@ -156,9 +168,11 @@ async function openedOn(
   { components, entry, own: implied, plain }: Opened,
 ): Promise<OpenedPipeline> {
   const { family, set, task } = entry;
-  const { autoencoder, runner } = await openFamily(family, components, pipeline).catch((error: unknown) => {
-    throw underImplying(pipeline, error);
-  });
+  const { autoencoder, runner, upscaler } = await openFamily(family, components, pipeline).catch(
+    (error: unknown) => {
+      throw underImplying(pipeline, error);
+    },
+  );
   const { factor, framesPerLatent } = autoencoder;
   const latents: LatentShape = {
     ...family.latents,
@@ -183,18 +197,7 @@ async function openedOn(
   const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
-  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
-  const defaults: ModelDefaults = {
-    width: ownWidth ?? size ?? width * autoencoder.factor,
-    height: ownHeight ?? size ?? height * autoencoder.factor,
-    frames,
-    fps,
-    steps,
-    guidance,
-    ...own.defaults,
-    defaultsFrom: reasonsOf(implied, own.defaults),
-  };
+  const defaults = modelDefaults(implied, own.defaults, { factor, sampleSize: runner.sampleSize });
   const context: ResolveContext = {
     pipeline: entry,
     model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
@@ -212,13 +215,48 @@ async function openedOn(
     takesImagePrompt: runner.takesImagePrompt ?? false,
     words: components.words.map(({ word }) => word),
     seesControl: runner.seesControl === true,
+    upscaling: upscaler?.scale ?? null,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
-  const info = describe(pipeline, options.model, components, context, { own, runner });
+  const { upscalingModelPath: path = options.componentPaths?.[UPSCALER] ?? UPSCALER } = options;
+  const enlarges = upscaler && { path, scale: upscaler.scale };
+  const info = describe(pipeline, options.model, components, context, { own, runner, enlarges });
   const { batchSize } = options;
   return {
-    ...{ device, components, autoencoder, colours, runner, latents, planner, own, plain, batchSize },
+    ...{
+      device,
+      components,
+      autoencoder,
+      colours,
+      runner,
+      latents,
+      upscaler,
+      planner,
+      own,
+      plain,
+      batchSize,
+    },
     ...{ context, info },
+  };
+}
+
+/** `factor`: pixels along a side of a latent. */
+function modelDefaults(
+  implied: OwnDefaults,
+  own: Partial<ModelDefaults>,
+  { factor, sampleSize }: { factor: number; sampleSize: FamilyModel['sampleSize'] },
+): ModelDefaults {
+  const { frames, fps, steps, guidance, size, width: ownWidth, height: ownHeight } = implied.defaults;
+  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = sampleSize ?? {};
+  return {
+    width: ownWidth ?? size ?? width * factor,
+    height: ownHeight ?? size ?? height * factor,
+    frames,
+    fps,
+    steps,
+    guidance,
+    ...own,
+    defaultsFrom: reasonsOf(implied, own),
   };
 }
 
@@ -231,66 +269,4 @@ function reasonsOf(
   const { size, ...others } = defaults;
   const keys = [...Object.keys(others), ...(size === undefined ? [] : ['width', 'height'])];
   return Object.fromEntries(keys.filter((key) => !(key in own)).map((key) => [key, defaultsFrom]));
-}
-
-function describe(
-  pipeline: Pipeline,
-  model: string,
-  components: Components,
-  {
-    pipeline: { family, set },
-    model: called,
-    sizeMultiple,
-    framesPerLatent,
-    defaults,
-    backend,
-    schedulers,
-  }: ResolveContext,
-  { own, runner }: { own: OwnSettings; runner: FamilyModel },
-): ImageModelInfo {
-  const { device, parameters, quantization, storedBytes } = components;
-  const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
-  return {
-    kind: 'image',
-    path: pipeline.path,
-    name: nameOf(model),
-    pipeline: pipeline.className,
-    denoiser: components.get(family.denoiser).className,
-    parameters,
-    quantization,
-    backend,
-    sizeMultiple,
-    frameMultiple: framesPerLatent,
-    unreadClipLayers: runner.unreadClipLayers,
-    defaults: {
-      width: defaults.width,
-      height: defaults.height,
-      ...(framesPerLatent !== null && {
-        frames: defaults.frames ?? 1,
-        fps: defaults.fps ?? DEFAULTS.frameRate,
-      }),
-      steps: defaults.steps ?? DEFAULTS.steps,
-      guidance: defaults.guidance ?? DEFAULTS.guidance,
-      negativePrompt: defaults.negativePrompt ?? '',
-    },
-    schedulers: [...schedulers],
-    components: Object.fromEntries(classes) as Record<string, string>,
-    words: own.words?.size ?? null,
-    supports: {
-      imageToImage:
-        runner.fillsMasks === false && (framesPerLatent === null || runner.frameImages !== undefined),
-      inpainting: set.references === undefined || set.classes.inpainting !== undefined,
-      negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
-      edits: set.references && !set.references.isFrames ? set.references.most : 0,
-    },
-    memory: { budget: device.memoryBudget, weights: storedBytes },
-    adapter: device.summary,
-  };
-}
-
-/** Returns the last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
-function nameOf(model: string): string {
-  const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
-  const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;
-  return repository ?? segments.at(-1) ?? model;
 }

@@ -35,6 +35,8 @@ const STREAMED: readonly (readonly [StageName, MemoryRole])[] = [
   ['text-encoding', 'text encoder'],
   ['denoising', 'denoiser'],
 ];
+/** Stages that compute in strips what they cannot compute whole. */
+const IN_STRIPS: ReadonlySet<StageName> = new Set(['decoding', 'upscaling']);
 /** The budget of devices on which everything is measured that does not fit others. */
 export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** Share by which the part of a streamed component that stays is lowered, and the number of attempts. */
@@ -89,9 +91,9 @@ export class ResidencySearch {
   async least(resolved: Resolved): Promise<number> {
     const stages = await this.leastStages(resolved);
     const peaks = [...stages.values()];
-    const undecoded = [...stages].filter(([name]) => name !== 'decoding').map(([, bytes]) => bytes);
-    // Decoding in strips may fit where decoding whole does not.
-    const tiled = Math.max(...undecoded);
+    // Strips may fit where whole images do not.
+    const others = [...stages].filter(([name]) => !IN_STRIPS.has(name)).map(([, bytes]) => bytes);
+    const tiled = Math.max(...others);
     return (await this.within(tiled, resolved)) ? tiled : Math.max(...peaks);
   }
 
@@ -109,8 +111,10 @@ export class ResidencySearch {
   /** Ever more components leave the device between stages; last those of the stages that do not fit are streamed, as much of them as fits. */
   async *#candidates(memoryBudget: number, resolved: Resolved): AsyncGenerator<Candidate> {
     const { prefetch: asked } = this.#options;
-    for (let count = 0; count <= ROLES.length; count++)
-      yield { residencies: this.#leaving(ROLES.slice(0, count)), prefetch: asked };
+    const own = new Set(this.#options.roles.values());
+    const roles = ROLES.filter((role) => own.has(role));
+    for (let count = 0; count <= roles.length; count++)
+      yield { residencies: this.#leaving(roles.slice(0, count)), prefetch: asked };
     const { stages } = await this.unlimited(resolved, ROLES);
     const exceeding = STREAMED.filter(([stage, role]) => {
       return (stages.get(stage) ?? 0) > memoryBudget && this.#isFree(role);

@@ -47,6 +47,7 @@ export function classWith(className: string, given: readonly string[], { classes
 export const OPTIONS_OF_COMPONENTS: Readonly<Record<string, string>> = {
   controlnet: 'controlnetPath',
   ip_adapter: 'ipAdapterPath',
+  upscaler: 'upscalingModelPath',
 };
 
 /** The error of a given component that a pipeline does not have. `names`: those that it has. */

@@ -111,4 +111,8 @@ export const ImageModelInfo = z.strictObject({
     edits: count,
   }),
   memory: z.strictObject(counts('budget', 'weights')),
+  upscaler: z
+    .strictObject({ path: z.string(), scale: z.number() })
+    .nullable()
+    .describe('The network that enlarges results, and its own scale.'),
 }) satisfies z.ZodType<engine.ImageModelInfo>;

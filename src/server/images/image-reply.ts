@@ -9,6 +9,7 @@ import {
   type Pixels,
   type ResolvedImageRequest,
 } from '../../index.ts';
+import { upscaledSize } from '../../options/upscaled-size.ts';
 import type { Images } from './image-reply-schema.ts';
 import { type ImageBody, qualityIn } from './image-schema.ts';
 import type { ImageStore } from './image-store.ts';
@@ -40,9 +41,10 @@ type ImageEntry = Images['data'][number];
 
 export function startImageReply(
   body: ImageBody & { prompt: string },
-  { width, height }: ResolvedImageRequest,
+  values: ResolvedImageRequest,
   kept: { store: ImageStore; origin: string },
 ): ImageReply {
+  const { width, height } = upscaledSize(values);
   return {
     id: `img-${randomUUID()}`,
     created: Math.floor(Date.now() / 1000),

@@ -10,7 +10,7 @@ import {
   EngineError,
   type ResolvedImageRequest,
 } from '../../index.ts';
-import { RequestError } from '../http/errors.ts';
+import { fieldError, RequestError } from '../http/errors.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import { withoutMissing } from '../body/fields.ts';
@@ -64,6 +64,19 @@ export async function fitSources(
     ...(mask && { mask: await coverImage(mask, width, height) }),
   };
   return requests.map((request) => ({ ...request, ...fitted }));
+}
+
+/** Refuses a network that enlarges results in place of the one that the server was started with: a client names no files to read. */
+export function checkUpscaler(
+  { upscaling_model_path: path }: Pick<ImageBody, 'upscaling_model_path'>,
+  { upscaler }: Pick<ImageModelInfo, 'upscaler'>,
+): void {
+  if (path === undefined || path === upscaler?.path) return;
+  const own = upscaler ? `was started with ${upscaler.path}` : 'was started without a network';
+  throw fieldError(
+    'upscaling_model_path',
+    `is ${path}, and this server ${own}; leave it out, or start the server with --upscaling-model-path ${path}`,
+  );
 }
 
 /** Refuses more images than a request may draw, and clips, which these routes do not answer with. */

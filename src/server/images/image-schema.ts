@@ -81,6 +81,10 @@ export const IMAGE_FIELDS = {
     sentImage,
     'PNG, JPEG, WebP or BMP for the IP-Adapter of the model: a data: URL, or a file of a form.',
   ),
+  upscaling_model_path: honoured(
+    z.string(),
+    'The network that the server was started with (--upscaling-model-path), which enlarges results; no other is read.',
+  ),
   diffusers_kwargs: honoured(
     kwargs,
     'Call arguments of the diffusers pipeline, under its names; the fields here come first.',
@@ -104,9 +108,6 @@ export const IMAGE_FIELDS = {
   background: neutralOnly('Transparent or opaque; images are opaque.', 'auto', 'opaque'),
   true_cfg_scale: neutralOnly('A second guidance scale, of models with distilled guidance.'),
   enable_teacache: neutralOnly('Skip steps that change little.', false),
-  enable_upscaling: neutralOnly('Enlarge the image afterwards.', false),
-  upscaling_model_path: neutralOnly('Model that enlarges it.'),
-  upscaling_scale: neutralOnly('How much larger.'),
   perf_dump_path: neutralOnly('File on the server for times; svc generate has it.'),
 
   quality: noEffect(

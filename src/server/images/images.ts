@@ -8,7 +8,7 @@ import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { QueuedImages } from './image-drawing.ts';
-import { checkCount, toImageRequests, underFieldName } from './image-request.ts';
+import { checkCount, checkUpscaler, toImageRequests, underFieldName } from './image-request.ts';
 import { ALL_FIELDS, IMAGE_FIELDS, type Operation, validateImage } from './image-schema.ts';
 import { decodeImages, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
@@ -95,6 +95,7 @@ async function answer(
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
   const { model } = findModel(service, MODEL_KINDS.image, body.model ?? 'default');
   listIgnored(event, ignored);
+  checkUpscaler(body, model.info);
   const abort = abortWithClient(event);
   const asked = {
     requests: toImageRequests(body),

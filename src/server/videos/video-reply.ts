@@ -3,13 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { type ResolvedImageRequest, VIDEO_FORMATS } from '../../index.ts';
+import { upscaledSize } from '../../options/upscaled-size.ts';
 import type { Video as VideoReply, VideoRecord } from './video-reply-schema.ts';
 import type { VideoBody } from './video-schema.ts';
 import type { Video, VideoStore } from './video-store.ts';
 
 /** The record of a video that waits for its turn. */
 export function startRecord(body: VideoBody, values: ResolvedImageRequest): VideoRecord {
-  const { width, height, frames, samples } = values;
+  const { frames, samples } = values;
+  const { width, height } = upscaledSize(values);
   const fps = values.fps ?? 1;
   return {
     id: `video_${randomUUID()}`,

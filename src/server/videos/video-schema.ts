@@ -18,7 +18,6 @@ const seconds = z.union([
   }),
 ]);
 const INTERPOLATED = 'Frames between those that are drawn.';
-const UPSCALED = 'Enlarge the frames afterwards.';
 const SOURCE_VIDEO = 'Video to start from; an image is sent as input_reference.';
 const PROFILE = 'Trace on the server; svc generate has --perf-dump-path.';
 
@@ -54,6 +53,9 @@ export const VIDEO_FIELDS = {
       'lora_path',
       'lora_scale',
       'vae_tiling',
+      'enable_upscaling',
+      'upscaling_scale',
+      'upscaling_model_path',
       'diffusers_kwargs',
     ] as const),
   ),
@@ -79,9 +81,6 @@ export const VIDEO_FIELDS = {
   frame_interpolation_exp: neutralOnly(INTERPOLATED, 1),
   frame_interpolation_scale: neutralOnly(INTERPOLATED, 1),
   frame_interpolation_model_path: neutralOnly(INTERPOLATED),
-  enable_upscaling: neutralOnly(UPSCALED, false),
-  upscaling_model_path: neutralOnly(UPSCALED),
-  upscaling_scale: neutralOnly(UPSCALED, 4),
   output_path: neutralOnly('Folder on the server, which its operator chooses by --output-path.'),
   perf_dump_path: neutralOnly('File on the server for times; svc generate has it.'),
   profile: neutralOnly(PROFILE, false),

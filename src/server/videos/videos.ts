@@ -4,8 +4,10 @@
 import type { H3Event } from 'h3';
 import { type ImageModel, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
+import { upscaledSize } from '../../options/upscaled-size.ts';
 import { RequestError } from '../http/errors.ts';
 import { QueuedImages } from '../images/image-drawing.ts';
+import { checkUpscaler } from '../images/image-request.ts';
 import { qualityIn } from '../images/image-schema.ts';
 import { listIgnored, whileClientWaits } from '../service/model-call.ts';
 import { findModel, modelsOf } from '../service/models.ts';
@@ -80,6 +82,7 @@ async function createVideo(service: Service, event: H3Event) {
   const { body, ignored } = checkVideo(await readVideoBody(event.req), service.options.strict);
   const model = findVideoModel(service, body.model ?? 'default');
   listIgnored(event, ignored);
+  checkUpscaler(body, model.info);
   const store = videoStoreOf(service);
   const abort = new AbortController();
   const reference = await whileClientWaits(service, event, 'the image had arrived', (signal) =>
@@ -100,7 +103,7 @@ async function createVideo(service: Service, event: H3Event) {
     const { output_format: format, fps } = record;
     const encoding = { format, fps, ...(format !== 'gif' && { quality: qualityIn(body, DEFAULT_QUALITY) }) };
     const video: Video = { record, running: { abort, turn: queued.turn } };
-    const added = checkEncoding(settled.values, encoding).then(() => store.add(video));
+    const added = checkEncoding(upscaledSize(settled.values), encoding).then(() => store.add(video));
     await added.catch((error: unknown) => {
       queued.turn.end();
       throw error;

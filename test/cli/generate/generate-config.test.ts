@@ -53,6 +53,30 @@ describe('a value comes from', () => {
     expect(fake.requests[0]).toMatchObject({ tiling: false, samples: 1 });
   });
 
+  it('an enlarged image, whose file has its size and what it was enlarged by', async () => {
+    const network = ['--enable-upscaling', '--upscaling-model-path', 'network.safetensors'];
+    const { code, out, err, fake } = await draw(
+      ...['--model-path', 'm', '--prompt', 'x', '--seed', '3', '--json'],
+      ...network,
+    );
+    expect([code, err]).toEqual([0, expect.stringContaining('upscaling-scale 4 (model)')]);
+    expect(fake.opened[0]).toMatchObject({ upscalingModelPath: 'network.safetensors' });
+    expect(fake.requests[0]).toMatchObject({ enableUpscaling: true });
+    const saved = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; path: string })
+      .find(({ type }) => type === 'saved')!;
+    expect(saved).toMatchObject({ width: 128, height: 96 });
+    expect(configOfImage(await readFile(saved.path))).toMatchObject({
+      enable_upscaling: true,
+      upscaling_model_path: 'network.safetensors',
+      upscaling_scale: 4,
+      width: 32,
+      height: 24,
+    });
+  });
+
   it('a component of its own key, and empty values of what is not built', async () => {
     const config = await file('parts.json', {
       ...{ model_path: 'm', prompt: 'x', vae_path: 'a/vae', component_paths: { unet: 'b' } },

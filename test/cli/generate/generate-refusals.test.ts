@@ -116,6 +116,8 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     [['--lora-scale', '0.5'], '--lora-scale needs --lora-path: give both, or neither'],
     [['--lora-target-modules', 'to_q'], '--lora-target-modules needs --lora-path: give both, or neither'],
     [['--lora-path', 'a', '--lora-scale', '1,x'], '--lora-scale is a number, got "x"'],
+    [['--enable-upscaling'], '--enable-upscaling needs --upscaling-model-path: give both, or neither'],
+    [['--upscaling-scale', '2'], '--upscaling-scale needs --enable-upscaling: give both, or neither'],
     [['--control-end', '0.5'], '--control-end needs --control-image: give both, or neither'],
     [
       ['--pipeline-class-name', 'StableDiffusionXLImg2ImgPipeline'],

@@ -83,6 +83,7 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
         'logprobs-mode': 'raw',
         'json-schema-mode': 'declared',
         'max-running-requests': 4,
+        'upscaling-model-path': 'network.safetensors',
       },
       leaving: new AbortController().signal,
       onEvent() {},
@@ -112,7 +113,7 @@ describe('models in one server', () => {
         activationDtype: 'float',
         maxRunningRequests: 4,
       },
-      { model: scenes, quantization: 'int8', prepare: true },
+      { model: scenes, quantization: 'int8', upscalingModelPath: 'network.safetensors', prepare: true },
     ]);
   });
 

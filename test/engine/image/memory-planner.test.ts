@@ -42,7 +42,8 @@ function request(
   words: number,
   { negative = '', width = 64, prompt = Array(words).fill('a').join(' ') } = {},
 ) {
-  const values = { width, height: 64, strength: null, negativePrompt: negative, samples: 1, guidance: 5 };
+  const given = { strength: null, negativePrompt: negative, samples: 1, guidance: 5 };
+  const values = { ...given, width, height: 64, upscalingScale: null };
   return { event: { values }, request: { prompt }, call: {} } as unknown as Resolved;
 }
 

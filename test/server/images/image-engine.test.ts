@@ -9,6 +9,9 @@ import { look, pngFile } from './image-harness.ts';
 
 const CHECKPOINT = fileURLToPath(new URL('../../golden/image/checkpoints/sd1', import.meta.url));
 const ADAPTERS = fileURLToPath(new URL('../../golden/image/lora-sd1-two', import.meta.url));
+const UPSCALER = fileURLToPath(
+  new URL('../../golden/image/checkpoints/upscalers/upscale-compact-x3.safetensors', import.meta.url),
+);
 /** Width and height; multiples of the checkpoint's two. */
 const SIZE = '56x40';
 
@@ -24,7 +27,10 @@ beforeAll(async () => {
   server = await startServer({ host: '127.0.0.1', port: 0 }, log);
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
   const served = server.addModel();
-  model = await openImageModel({ model: CHECKPOINT, loraDir: ADAPTERS }, (event) => served.progress(event));
+  model = await openImageModel(
+    { model: CHECKPOINT, loraDir: ADAPTERS, upscalingModelPath: UPSCALER },
+    (event) => served.progress(event),
+  );
   // Compiles the kernels that the tests need: a minute with an empty shader cache on a busy machine.
   await model.warmUp({ prompt: 'x', seed: 0, width: 56, height: 40 }, 1);
   served.ready(model);
@@ -45,6 +51,13 @@ it('the image server draws the same image for the same seed, alone and as one of
   expect(two.data?.[1]?.b64_json).toBe(alone.data?.[0]?.b64_json);
   expect(two.data?.[0]?.b64_json).not.toBe(alone.data?.[0]?.b64_json);
   expect(await look(alone.data?.[0]?.b64_json)).toMatchObject({ format: 'png', width: 56, height: 40 });
+});
+
+it('the image server enlarges what it draws', async () => {
+  const ask = { prompt: 'a red house', size: SIZE, ...more({ enable_upscaling: true }) } as const;
+  const { data, size } = await client.images.generate(ask);
+  expect(size).toBe('168x120');
+  expect(await look(data?.[0]?.b64_json)).toMatchObject({ width: 168, height: 120 });
 });
 
 it('the image server streams previews that come closer, then the image', async () => {

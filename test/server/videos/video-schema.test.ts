@@ -33,14 +33,20 @@ it('every wrong field of a video is refused under its name', async () => {
   ];
   for (const name of ['video_path', 'video_url', 'video_reference', 'output_path', 'perf_dump_path', 'task'])
     wrong.push([{ [name]: 'x' }, name, 'unsupported', /does not do; leave it out/]);
-  for (const name of ['upscaling_model_path', 'frame_interpolation_model_path', 'conditions', 'target'])
+  for (const name of ['frame_interpolation_model_path', 'conditions', 'target'])
     wrong.push([{ [name]: 'x' }, name, 'unsupported', /does not do; leave it out/]);
-  for (const name of ['enable_teacache', 'enable_frame_interpolation', 'enable_upscaling', 'profile'])
+  for (const name of ['enable_teacache', 'enable_frame_interpolation', 'profile'])
     wrong.push([{ [name]: true }, name, 'unsupported', /send false/]);
   wrong.push(
     [{ frame_interpolation_exp: 2 }, 'frame_interpolation_exp', 'unsupported', /send 1/],
     [{ frame_interpolation_scale: 0.5 }, 'frame_interpolation_scale', 'unsupported', /send 1/],
-    [{ upscaling_scale: 2 }, 'upscaling_scale', 'unsupported', /send 4/],
+    [{ upscaling_scale: 9 }, 'upscaling_scale', 'invalid_value', /at most 8/],
+    [
+      { upscaling_model_path: 'x' },
+      'upscaling_model_path',
+      'invalid_value',
+      /is x, and this server was started with fake-upscaler/,
+    ],
     [{ num_profiled_timesteps: 3 }, 'num_profiled_timesteps', 'unsupported', /leave it out/],
     [{ profile_all_stages: true }, 'profile_all_stages', 'unsupported', /send false/],
     [{ audio_flow_shift: 3 }, 'audio_flow_shift', 'unsupported', /leave it out/],

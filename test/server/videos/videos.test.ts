@@ -54,6 +54,16 @@ describe('a video', () => {
     }
   });
 
+  it('has the size of its enlarged frames', async () => {
+    const { created, ended, model } = await startVideos();
+    const { id, size } = await created({ enable_upscaling: true, output_format: 'webp' });
+    expect(size).toBe('128x96');
+    const { url } = await ended(id);
+    const file = Buffer.from(await (await fetch(url!)).arrayBuffer());
+    expect(await sharp(file, { page: 2 }).metadata()).toMatchObject({ width: 128, height: 96 });
+    expect(model.requests[0]).toMatchObject({ enableUpscaling: true });
+  });
+
   it('has a seed for each of a list, and the frames that its seconds have', async () => {
     const { created, ended, model } = await startVideos();
     const listed = await created({ seed: [9, 3], seconds: '1.5' });

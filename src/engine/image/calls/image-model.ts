@@ -87,6 +87,8 @@ export interface ResolvedImageRequest {
   clipSkip: number;
   samples: number;
   generatorDevice: 'cpu' | 'cuda';
+  /** How many times as wide and as high results are as what is drawn; null: they are not enlarged. */
+  upscalingScale: number | null;
   backend: Exclude<Backend, 'auto'>;
 }
 
@@ -158,6 +160,8 @@ export interface ImageModelInfo {
   };
   /** `weights`: bytes of the stored weights; on the device they take less where they are quantized, and more in Winograd's form. */
   memory: { budget: number; weights: number };
+  /** The network that enlarges results, by the path that was given, and its own scale; null: none was given. */
+  upscaler: { path: string; scale: number } | null;
   adapter: AdapterSummary;
 }
 

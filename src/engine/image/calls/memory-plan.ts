@@ -1,9 +1,9 @@
 // The memory plan of an image as plain data: where the weights of each component are, and the peak of each stage.
 
-export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'decoding';
+export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'decoding' | 'upscaling';
 
 /** Roles of components with weights, in the order in which they leave the device where memory is short. */
-export const ROLES = ['text encoder', 'image encoder', 'autoencoder', 'denoiser'] as const;
+export const ROLES = ['upscaler', 'text encoder', 'image encoder', 'autoencoder', 'denoiser'] as const;
 export type MemoryRole = (typeof ROLES)[number];
 
 export interface PlacedComponent {

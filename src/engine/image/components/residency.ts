@@ -8,6 +8,7 @@ import type { ResidentPart } from '../../weights/layers.ts';
 import type { IMAGE_MODEL } from '../../../options/image-model.ts';
 import type { SettingValues } from '../../../options/setting.ts';
 import type { MemoryRole } from '../calls/memory-plan.ts';
+import { UPSCALING } from '../layouts/upscaler.ts';
 
 export type Residency =
   | { kind: 'resident' }
@@ -36,6 +37,7 @@ export function rolesOf(
 ): ReadonlyMap<string, MemoryRole> {
   const declared: PipelineComponents = Object.assign(
     {},
+    UPSCALING,
     components,
     ...pipelines.map((set) => set.components),
   );
@@ -66,7 +68,10 @@ const CPU_OFFLOAD = {
   'image encoder': 'imageEncoderCpuOffload',
   autoencoder: 'vaeCpuOffload',
   denoiser: 'ditCpuOffload',
-} as const satisfies Record<MemoryRole, keyof OffloadOptions>;
+} as const satisfies Partial<Record<MemoryRole, keyof OffloadOptions>>;
+
+const SWITCHES: Readonly<Partial<Record<MemoryRole, (typeof CPU_OFFLOAD)[keyof typeof CPU_OFFLOAD]>>> =
+  CPU_OFFLOAD;
 
 /** A note on an option that concerns no component of a pipeline; null: there is none. */
 export function ineffectiveOffload(
@@ -92,7 +97,8 @@ export function askedResidencies(
   }
   const asked = new Map<string, Residency>();
   for (const [name, role] of roles) {
-    const offloaded = options[CPU_OFFLOAD[role]];
+    const key = SWITCHES[role];
+    const offloaded = key && options[key];
     if (role === 'denoiser' && ditLayerwiseOffload === true)
       asked.set(name, { kind: 'streamed', resident: { layers: ditLayerwiseResidentLayers ?? 0 } });
     else if (offloaded !== undefined) asked.set(name, offloaded ? { kind: 'staged', kept: true } : RESIDENT);

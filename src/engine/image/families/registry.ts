@@ -10,6 +10,7 @@ import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen/qwen-vision-ggu
 import { TEXT_CLASSES } from '../../opening/architectures.ts';
 import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from '../blocks/family.ts';
+import { UPSCALING } from '../layouts/upscaler.ts';
 import { taskOfClassName, UNBUILT, UNBUILT_FILES, UNREAD_COMPONENTS, UNREAD_TENSORS } from './unbuilt.ts';
 
 /** A pipeline class with the declaration of its family and set. */
@@ -65,7 +66,7 @@ export function knownPipelines(families: readonly ImageFamily[] = FAMILIES): Kno
       family: family.name,
       task,
       variants: set.classes,
-      components: { ...family.components, ...set.components },
+      components: { ...UPSCALING, ...family.components, ...set.components },
       ...(family.files && { layouts: family.files }),
     },
   ]);

@@ -9,6 +9,7 @@ import type { CompleteImageRequest, ResolvedImageRequest, ValueSource } from '..
 import { startsFromImage } from '../stages/given-images.ts';
 import { greyMask, requireMarked } from '../stages/mask-crop.ts';
 import { readCallArguments, type CallArguments } from '../calls/call-arguments.ts';
+import { checkUpscaling, checkUpscaledSize } from './upscaling-rules.ts';
 import { checkFields, checkInputs, checkValues } from './request-check.ts';
 import type { ModelDefaults, Resolved, ResolveContext } from '../stages/resolved.ts';
 
@@ -23,6 +24,7 @@ export function resolveRequest(given: CompleteImageRequest, context: ResolveCont
   const { request: named, call } = readCallArguments(given.kwargs ?? {}, called.className, table);
   const { values, sources } = decideValues(given, named, call, context);
   checkValues({ values, sources }, given, context);
+  checkUpscaledSize(values);
   checkInputs(given, values, context);
   const mask = given.mask && greyMask(given.mask);
   if (call.maskPadding !== undefined && mask) requireMarked(mask);
@@ -84,6 +86,7 @@ function decideValues(
   const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);
   const starts = startsFromImage(context.pipeline.set, given);
+  const isEnlarged = checkUpscaling({ ...named, ...given }, context);
   const strength = decide('strength', undefined, starts ? (given.mask ? 1 : 0.8) : null);
   const values: Values = {
     width: decide('width', fitted?.width, defaults.width),
@@ -99,8 +102,10 @@ function decideValues(
     clipSkip: decide('clipSkip', undefined, 0),
     samples: decide('samples', undefined, 1),
     generatorDevice: decide('generatorDevice', undefined, 'cpu'),
+    upscalingScale: decide('upscalingScale', isEnlarged ? context.upscaling! : null, null),
     backend,
   };
+  if (!isEnlarged) values.upscalingScale = null;
   for (const key of ['width', 'height'] as const) {
     if (sources[key] === 'model' && fitted) sources[key] = 'image';
     if (sources[key] === 'contract') sources[key] = 'model';

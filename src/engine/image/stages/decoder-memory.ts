@@ -67,7 +67,7 @@ export async function tilingFor(
   return STRIPS;
 }
 
-interface Room {
+export interface Room {
   fits: boolean;
   /** Total bytes on the device while it decodes, and bytes of the largest buffer. */
   bytes: number;
@@ -75,7 +75,7 @@ interface Room {
 }
 
 /** Measures the memory of a tape, which is recorded and discarded; `carriedBytes`: those of a clip's frames beyond the device's. */
-async function roomFor(
+export async function roomFor(
   device: Device,
   { plain }: ComputeOptions,
   record: (tape: Tape) => readonly Tensor[],

@@ -9,6 +9,7 @@ import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.t
 import { assertWanted, NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder, previewer } from './decoding.ts';
+import { openUpscaler } from './upscaling.ts';
 import { contextAsDrawn, Stage, type StageContext } from './stage-context.ts';
 import {
   encodeGiven,
@@ -19,7 +20,7 @@ import {
   type EncodedReferences,
 } from './encoding.ts';
 import type { DenoiserPage, Prepared } from '../blocks/family.ts';
-import type { StageName } from '../calls/image-model.ts';
+import type { Frames, StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise } from './noise-cpu.ts';
 import { cudaNoise } from './noise-cuda.ts';
@@ -228,6 +229,36 @@ class Run {
   }
 
   async #decode(sampled: readonly Sampled[], samples: readonly number[]): Promise<void> {
+    const drawn: Frames[] = [];
+    const isEnlarged = this.#context.upscaler != null;
+    await this.#decodeEach(sampled, samples, (sample, image) => {
+      if (isEnlarged) drawn.push(image);
+      else this.#give(sample, image);
+    });
+    if (isEnlarged) await this.#upscale(drawn, samples);
+  }
+
+  #give(sample: number, image: Frames): void {
+    const { emit, resolved } = this.#context;
+    emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
+  }
+
+  async #upscale(drawn: readonly Frames[], samples: readonly number[]): Promise<void> {
+    using _ = this.#enter('upscaling');
+    using upscaler = await openUpscaler(this.#context, drawn[0]!);
+    for (const [i, sample] of samples.entries()) {
+      const image = await upscaler.upscale(drawn[i]!);
+      this.#assertDone();
+      this.#give(sample, image);
+    }
+    await upscaler.profile();
+  }
+
+  async #decodeEach(
+    sampled: readonly Sampled[],
+    samples: readonly number[],
+    done: (sample: number, image: Frames) => void,
+  ): Promise<void> {
     const context = this.#context;
     using _ = this.#enter('decoding');
     using decoder = await openDecoder(context, (page) => tilingFor(context, page));
@@ -235,8 +266,7 @@ class Run {
       assertWanted(context.signal);
       const drawn = await decoder.decode(sampled[i]!);
       this.#assertDone();
-      const image = context.finish?.(drawn) ?? drawn;
-      context.emit({ type: 'image', sample, seed: context.resolved.request.seed + sample, image });
+      done(sample, context.finish?.(drawn) ?? drawn);
     }
   }
 }

@@ -45,6 +45,8 @@ export interface ResolveContext extends ControlInputs {
   words?: readonly string[];
   /** Whether the model has an IP-Adapter. */
   takesImagePrompt: boolean;
+  /** Scale of the network that enlarges results; null: there is none. */
+  upscaling: number | null;
   checkRequest?: FamilyModel['checkRequest'];
 }
 

@@ -5,6 +5,7 @@ import type { Autoencoder } from '../blocks/autoencoder.ts';
 import { assertWanted, type ComputeOptions } from '../recording/compute.ts';
 import type { Components } from '../components/components.ts';
 import type { FamilyModel } from '../blocks/family.ts';
+import type { Upscaler } from '../../../models/image/upscalers/upscaler.ts';
 import type { GivenImages } from './given-images.ts';
 import type { ImageEvent, StageName, Size } from '../calls/image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
@@ -19,6 +20,10 @@ export interface StageContext extends GivenImages {
   autoencoder: Autoencoder;
   /** Map from latents to colours for previews. Without one, previews come from the decoder if it stays on the device. */
   colours?: ColourMap | null;
+  /** Network that enlarges what is decoded, if the request asks for it; left out: there is none. */
+  upscaler?: Upscaler | null;
+  /** Frames of each result that are enlarged, of results that nobody looks at; left out: all. */
+  mostEnlarged?: number;
   plan: WholeStepPlan;
   /** Size to which decoded images are scaled and cut; left out: they have the size that is drawn. */
   cutTo?: Size;

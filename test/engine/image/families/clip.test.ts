@@ -4,11 +4,14 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import {
   encodeImage,
+  type Frames,
   frameOf,
   type ImageEvent,
   type ImageModel,
   type ImageRequest,
 } from '../../../../src/index.ts';
+import { resample } from '../../../../src/files/image/resample.ts';
+import { tinyPipeline } from '../pipeline-golden.ts';
 import { openRipple, type Ripple } from './ripple.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -52,6 +55,31 @@ it('a clip is drawn in three frames, which differ, through every stage', async (
     animated: true,
   }).metadata();
   expect([pages, loop]).toEqual([3, 0]);
+});
+
+it('a clip is enlarged frame by frame', async () => {
+  const large = await ripple.reopen({
+    upscalingModelPath: `${tinyPipeline('upscalers')}/upscale-compact-x3.safetensors`,
+  });
+  const clips: Frames[] = [];
+  for (const frames of [3, 1])
+    for await (const event of large.generate({ prompt: 'a wave', seed: 5, frames, enableUpscaling: true }))
+      if (event.type === 'image') clips.push(event.image);
+  await large.close();
+  const [clip, image] = clips as [Frames, Frames];
+  expect([clip.frames, clip.width, clip.height, clip.data.length]).toEqual([3, 96, 96, 9 * 96 * 96]);
+  expect([image.frames, image.width, image.data.length]).toEqual([undefined, 96, 3 * 96 * 96]);
+  // Each is most alike the frame of the small clip in its place.
+  const small = drawn(await draw());
+  const nearest = [0, 1, 2].map((i) => {
+    const { data } = resample(frameOf(clip, i), 32, 32, { filter: 'bilinear' });
+    const apart = [0, 1, 2].map((j) => {
+      const differences = frameOf(small, j).data.map((value, at) => Math.abs(value - data[at]!));
+      return differences.reduce((sum, value) => sum + value, 0);
+    });
+    return apart.indexOf(Math.min(...apart));
+  });
+  expect(nearest).toEqual([0, 1, 2]);
 });
 
 it('a clip has as many frames as are asked for, and one frame is an image', async () => {

@@ -42,7 +42,7 @@ const RIPPLES: typeof IMAGE = {
 export interface Ripple {
   model: ImageModel;
   /** Opens the checkpoint once more; the caller closes that model. */
-  reopen(options: Pick<ImageModelOptions, 'memoryBudget'>): Promise<ImageModel>;
+  reopen(options: Pick<ImageModelOptions, 'memoryBudget' | 'upscalingModelPath'>): Promise<ImageModel>;
   close(): Promise<void>;
 }
 

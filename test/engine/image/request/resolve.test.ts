@@ -41,6 +41,7 @@ function resolved(
       controls: 0,
       seesControl: false,
       takesImagePrompt: false,
+      upscaling: null,
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',
       schedulers: ['EulerDiscreteScheduler'],
