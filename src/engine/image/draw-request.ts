@@ -49,7 +49,7 @@ export async function drawOn(
     report,
   }: DrawOptions & { drawsLast?: boolean; report: Reporter },
 ): Promise<void> {
-  const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = opened;
+  const { device, components, runner, latents, autoencoder, previews, colours, planner, own, plain } = opened;
   const drawn = asDrawn(withBatch(opened, resolved), runner);
   const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
@@ -75,6 +75,7 @@ export async function drawOn(
     runner,
     latents,
     autoencoder,
+    previews,
     colours,
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },
     options: {

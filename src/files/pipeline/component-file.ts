@@ -39,7 +39,7 @@ export async function openComponentFile(
   const file = await openFile(folder, name);
   try {
     const { layouts } = known;
-    const candidates = layouts?.parts[declared.base ?? component] ?? [];
+    const candidates = declared.layouts ?? layouts?.parts[declared.base ?? component] ?? [];
     const part = underPath(file.path, () => findPart(file.tensors, candidates));
     if (part === null || !(classes ?? [part.className]).includes(part.className)) {
       throw unsupported(

@@ -3,7 +3,7 @@
 
 import type { KnownClasses } from '../checkpoint/architecture.ts';
 import type { GgufTower } from '../gguf/tower.ts';
-import type { FileLayouts } from './file-layout.ts';
+import type { FileLayouts, PartLayout } from './file-layout.ts';
 
 /** The inputs that a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
 export type PipelineTask = 'text-to-image' | 'image-to-image' | 'inpainting';
@@ -34,7 +34,9 @@ export interface ComponentClasses {
   /** A folder that repositories have beside it, where those of other classes have a component of its name that is not read. */
   beside?: string;
   /** What it does beside the pipeline's denoiser and autoencoder; left out: a model encodes texts. */
-  role?: 'denoiser' | 'image encoder';
+  role?: 'denoiser' | 'image encoder' | 'autoencoder';
+  /** Layouts of it in a file of its own, in any family; left out: those of the family. */
+  layouts?: readonly PartLayout[];
   /** Classes that are refused with a specific reason, which follows "which" in messages. */
   refused?: Readonly<Record<string, string>>;
 }

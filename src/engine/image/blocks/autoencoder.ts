@@ -39,6 +39,8 @@ import {
   autoencoderTinyEncoder,
 } from '../../../models/image/autoencoders/autoencoder-tiny.ts';
 import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/autoencoder-tiny-config.ts';
+import { taehvDecoder } from '../../../models/image/autoencoders/taehv.ts';
+import { readTaehvConfig } from '../../../models/image/autoencoders/taehv-config.ts';
 import type { Json } from '../../../models/config-values.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
@@ -65,6 +67,10 @@ export interface Autoencoder {
   framesPerLatent?: number;
   /** Whether it computes clips whole, on a tape that holds few of their frames at a time; left out: in chunks that share what is carried. */
   streams?: true;
+  /** Whether it has no encoder that is built in. */
+  decodesOnly?: true;
+  /** How previews are decoded, where that takes less than the result; left out: like the result. */
+  preview?: Pick<Autoencoder, 'decoder' | 'framesPerLatent'>;
   /** Whether its decoder removes noise that is left in latents, and is told how much. */
   removesNoise?: boolean;
   /**
@@ -122,6 +128,26 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
       sample: (moments, noise) => sampleLatents(moments, noise, AS_THEY_ARE),
     };
   },
+  TAEHV(json, file) {
+    const config = readTaehvConfig(json, file);
+    const { latentChannels, factor, framesPerLatent } = config;
+    return {
+      latentChannels,
+      factor,
+      scales: AS_THEY_ARE,
+      framesPerLatent,
+      tiles: false,
+      samples: false,
+      decodesOnly: true,
+      decoder: (weights) => taehvDecoder(config, weights),
+      preview: {
+        framesPerLatent: 1,
+        decoder: (weights) => taehvDecoder(config, weights, { lastOnly: true }),
+      },
+      encoder: refuseEncoding,
+      sample: (latents) => latents,
+    };
+  },
   AutoencoderDC(json, file) {
     const config = readAutoencoderDCConfig(json, file);
     return declared(config, config.encoder.length, autoencoderDCDecoder, autoencoderDCEncoder);
@@ -142,6 +168,10 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
     };
   },
 };
+
+function refuseEncoding(): never {
+  throw new Error('requests with images are refused where the autoencoder decodes only');
+}
 
 /** An autoencoder whose convolutions are causal in time. */
 function causal(json: Json, file: string, isClip: boolean): Declared {

@@ -8,6 +8,7 @@ import type { ResidentPart } from '../../weights/layers.ts';
 import type { IMAGE_MODEL } from '../../../options/image-model.ts';
 import type { SettingValues } from '../../../options/setting.ts';
 import type { MemoryRole } from '../calls/memory-plan.ts';
+import { PREVIEW_DECODER } from './preview-decoder.ts';
 
 export type Residency =
   | { kind: 'resident' }
@@ -36,6 +37,7 @@ export function rolesOf(
 ): ReadonlyMap<string, MemoryRole> {
   const declared: PipelineComponents = Object.assign(
     {},
+    PREVIEW_DECODER,
     components,
     ...pipelines.map((set) => set.components),
   );

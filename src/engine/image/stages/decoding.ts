@@ -25,17 +25,18 @@ export interface Decoder extends Disposable {
   decode(sampled: Sampled): Promise<Frames>;
 }
 
-/** `tilingOf` is called when the decoder's weights are on the device. */
+/** `tilingOf` is called when the decoder's weights are on the device; `part`: see Components.load. */
 export async function openDecoder(
   context: StageContext,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
+  part = 'decoder',
 ): Promise<Decoder> {
   const { components, autoencoder, options, cutTo, runner, resolved } = context;
   const { device } = components;
   const settings = runner.leftNoise?.(resolved.call) ?? null;
   using scope = new Scope(device);
   const { page } = scope.use(
-    await components.load(autoencoder.component, 'decoder', autoencoder.decoder, options),
+    await components.load(autoencoder.component, part, autoencoder.decoder, options),
   );
   const tiling = await tilingOf(page);
   const decode = ({ latents, left }: Sampled): Promise<Frames> =>
@@ -117,13 +118,18 @@ export type Preview = (estimate: Tensor, step: number) => Promise<void>;
 
 /** Returns null, and emits a note, if this model's latents cannot be displayed. */
 export function previewer(context: StageContext, sample: number, tiling: Tiling): Preview | null {
-  const { components, colours = null, emit } = context;
+  const { components, autoencoder, previews = null, colours = null, emit } = context;
   const show =
     (render: (estimate: Tensor) => Promise<Frames>): Preview =>
     async (estimate, step) =>
       emit({ type: 'preview', sample, step, image: await render(estimate) });
+  if (previews !== null)
+    return show((estimate) => renderDecoded({ ...context, autoencoder: previews }, {}, estimate));
   if (colours !== null) return show((estimate) => renderColours(context, colours, estimate));
-  if (components.resident) return show((estimate) => renderDecoded(context, tiling, estimate));
+  if (components.resident) {
+    const decoder = { ...autoencoder, ...autoencoder.preview };
+    return show((estimate) => renderDecoded({ ...context, autoencoder: decoder }, tiling, estimate));
+  }
   const message =
     'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
   emit({ type: 'note', message });
@@ -131,7 +137,8 @@ export function previewer(context: StageContext, sample: number, tiling: Tiling)
 }
 
 async function renderDecoded(context: StageContext, tiling: Tiling, estimate: Tensor): Promise<Frames> {
-  using decoder = await openDecoder(context, async () => tiling);
+  const part = context.autoencoder.preview ? 'preview' : 'decoder';
+  using decoder = await openDecoder(context, async () => tiling, part);
   return await decoder.decode({ latents: estimate, left: null });
 }
 

@@ -17,7 +17,9 @@ export interface StageContext extends GivenImages {
   runner: FamilyModel;
   latents: LatentShape;
   autoencoder: Autoencoder;
-  /** Map from latents to colours for previews. Without one, previews come from the decoder if it stays on the device. */
+  /** The decoder of previews that the user gives; null, or left out: none. */
+  previews?: Autoencoder | null;
+  /** Map from latents to colours for previews. Without either, previews come from the decoder of results if it stays on the device. */
   colours?: ColourMap | null;
   plan: WholeStepPlan;
   /** Size to which decoded images are scaled and cut; left out: they have the size that is drawn. */

@@ -49,7 +49,7 @@ export const ltxFamily: ImageFamily = {
     text_encoder: T5_ENCODER,
     tokenizer: T5_TOKENIZER,
     transformer: denoiser('LTXVideoTransformer3DModel'),
-    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLLTXVideo'] },
+    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLLTXVideo', 'TAEHV'] },
     scheduler: SCHEDULER,
   },
   latents: { patch: 1 },
