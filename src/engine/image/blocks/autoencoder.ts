@@ -17,6 +17,7 @@ import {
 import {
   ltxDecoder,
   ltxEncoder,
+  ltxNoiseSizes,
   type LTXDecoding,
 } from '../../../models/image/autoencoders/autoencoder-ltx.ts';
 import { readAutoencoderLTXConfig } from '../../../models/image/autoencoders/autoencoder-ltx-config.ts';
@@ -44,7 +45,7 @@ import { readTaehvConfig } from '../../../models/image/autoencoders/taehv-config
 import type { Json } from '../../../models/config-values.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import type { Pixels } from '../calls/image-model.ts';
+import type { Pixels, Size } from '../calls/image-model.ts';
 
 export type DecodeOptions = ChunkOptions & LTXDecoding;
 
@@ -71,6 +72,8 @@ export interface Autoencoder {
   decodesOnly?: true;
   /** How previews are decoded, where that takes less than the result; left out: like the result. */
   preview?: Pick<Autoencoder, 'decoder' | 'framesPerLatent'>;
+  /** Sizes of the noise that layers of its decoder add, for latents of a size; left out: they add none. */
+  noiseSizes?(latents: Size): readonly Size[];
   /** Whether its decoder removes noise that is left in latents, and is told how much. */
   removesNoise?: boolean;
   /**
@@ -121,6 +124,7 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
       framesPerLatent,
       streams: true,
       removesNoise: config.decoder.isTimed,
+      noiseSizes: (latents) => ltxNoiseSizes(config, latents),
       tiles: true,
       samples: true,
       decoder: (weights) => ltxDecoder(config, weights),

@@ -39,17 +39,22 @@ export async function openDecoder(
     await components.load(autoencoder.component, part, autoencoder.decoder, options),
   );
   const tiling = await tilingOf(page);
-  const decode = ({ latents, left }: Sampled): Promise<Frames> =>
+  const decode = ({ latents, left, injected }: Sampled): Promise<Frames> =>
     finitely(device, options, 'the decoder', async (way, notFinite) => {
       using inputs = new Scope(device);
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
+      const added =
+        injected.length > 0 ? uploadInjected(device, inputs, injected, autoencoder, latents) : null;
       using chunks = new ClipChunks(device, latents, autoencoder);
       const { framesPerLatent = 1 } = autoencoder;
       const result = new PixelsRead(device, 1 + ((latents.shape[0] as number) - 1) * framesPerLatent);
       for (const { on, carried } of chunks)
         await result.compute(way, (tape) =>
-          Array.from(framesOf(page(on(tape), { ...tiling, carried, left: noise && noise(tape) })), (image) =>
-            toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
+          Array.from(
+            framesOf(
+              page(on(tape), { ...tiling, carried, left: noise && noise(tape), injected: added?.(tape) }),
+            ),
+            (image) => toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
           ),
         );
       return result.frames;
@@ -73,6 +78,26 @@ function uploadNoise(
   const noise = scope.hold(allocateTensor(device, 'noise that is left', like.shape as number[]));
   writeRows(device, noise, left);
   return (tape) => ({ time: time.on(tape), noise: noise.on(tape), share: settings.share });
+}
+
+/** Uploads noise that layers of the decoder add; `scope` owns it. */
+function uploadInjected(
+  device: Device,
+  scope: Scope,
+  injected: Sampled['injected'],
+  { noiseSizes }: Autoencoder,
+  latents: Tensor,
+): (tape: Tape) => Tensor[] {
+  const [, height, width] = latents.shape as [number, number, number];
+  const sizes = noiseSizes!({ height, width });
+  const maps = injected.map((values, i) => {
+    const map = scope.hold(
+      allocateTensor(device, 'noise of a layer', [1, sizes[i]!.height, sizes[i]!.width, 1]),
+    );
+    writeRows(device, map, values);
+    return map;
+  });
+  return (tape) => maps.map((map) => map.on(tape));
 }
 
 /** Pixels of frames that are computed in several runs, each read to its place. */
@@ -139,7 +164,7 @@ export function previewer(context: StageContext, sample: number, tiling: Tiling)
 async function renderDecoded(context: StageContext, tiling: Tiling, estimate: Tensor): Promise<Frames> {
   const part = context.autoencoder.preview ? 'preview' : 'decoder';
   using decoder = await openDecoder(context, async () => tiling, part);
-  return await decoder.decode({ latents: estimate, left: null });
+  return await decoder.decode({ latents: estimate, left: null, injected: [] });
 }
 
 async function renderColours(

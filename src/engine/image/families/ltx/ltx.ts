@@ -43,7 +43,7 @@ const LORA_MODULE = /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._
 export const ltxFamily: ImageFamily = {
   ...TRANSFORMER_FAMILY,
   name: 'ltx-video',
-  examples: 'LTX-Video 2B 0.9.0',
+  examples: 'LTX-Video 2B 0.9.0 and 0.9.1',
   modelIds: /(?:^|[^a-z])ltx[-_ ]?v/i,
   components: {
     text_encoder: T5_ENCODER,
