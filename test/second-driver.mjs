@@ -55,6 +55,7 @@ const MODELS = {
   'image/autoencoder-kl-flux2': /tuned vae-flux2-decode/,
   'image/autoencoder-wan': /tuned vae-qwen-image-decode/,
   'image/autoencoder-tiny': /tuned tiny-decode/,
+  'image/autoencoders/taehv': /tuned taehv-patched/,
   'image/chroma': /tuned chroma/,
   'image/controlnet': /tuned controlnet-sdxl/,
   'image/flux': /tuned flux-references/,

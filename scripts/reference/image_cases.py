@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from unittest import mock
 
 import torch
 from diffusers import Flux2KleinPipeline
@@ -424,6 +425,21 @@ def ltx_decode(model, latents, noise=None, time=None, share=None):
     return {'sample': model.decode(z, time).sample[0].transpose(0, 1)}
 
 
+def ltx_noisy_decode(model, latents, time, maps):
+    """`maps`: the noise of all layers, one after the other."""
+    at = 0
+
+    def given(shape, **options):
+        nonlocal at
+        at += shape.numel()
+        return maps[at - shape.numel() : at].view(shape)
+
+    with mock.patch('torch.randn', given):
+        made = ltx_decode(model, latents, time=time)
+    assert at == maps.numel(), at
+    return made
+
+
 def ltx_encode(model, sample):
     """Means and logarithms of variances of the denoiser's latents."""
     distribution = model.encode(sample.transpose(0, 1).unsqueeze(0)).latent_dist
@@ -723,6 +739,12 @@ MODULES = {
         'a time step that modulates norms, noise that is left, shortcuts past doublings whose channels are repeated in turn',
         lambda: {'latents': normal(344, 3, 6, 3, 2), 'noise': normal(345, 3, 6, 3, 2), 'time': torch.tensor([0.05]), 'share': torch.tensor([0.25])},
         ltx_decode,
+    ),
+    'vae-ltx-noisy-decode': Case(
+        'autoencoder-ltx-noisy',
+        'noise that layers add at the smallest and the largest resolution, the same in all frames, by scales of channels',
+        lambda: {'latents': normal(347, 2, 6, 3, 2), 'time': torch.tensor([0.05]), 'maps': normal(348, 4 * 6 + 2 * 96)},
+        ltx_noisy_decode,
     ),
     'vae-ltx-timed-encode': Case(
         'autoencoder-ltx-timed',

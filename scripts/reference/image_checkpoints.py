@@ -58,7 +58,7 @@ def spread(path, module, name, weight, gains):
         return gain / (weight[0].numel() / frames) ** 0.5, 0.0
     if name == 'timestep_scale_multiplier':
         return 0.0, 1000.0  # as in all published checkpoints
-    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'scale_shift_table', 'pos_embed', 'class_embedding')), f'{path}.{name}'
+    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'per_channel_scale1', 'per_channel_scale2', 'scale_shift_table', 'pos_embed', 'class_embedding')), f'{path}.{name}'
     return 0.6, 0.0
 
 

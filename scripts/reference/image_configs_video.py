@@ -19,6 +19,13 @@ def ltx(seed, **config):
 
 
 DOWN, DOWN_095 = 'LTXVideoDownBlock3D', 'LTXVideo095DownBlock3D'
+TIMED = dict(
+    block_out_channels=[8, 16, 32, 32], down_block_types=[DOWN_095] * 3, decoder_block_out_channels=[16, 32],
+    layers_per_block=[1, 1, 1, 2], decoder_layers_per_block=[1, 1, 2], spatio_temporal_scaling=[True] * 3,
+    decoder_spatio_temporal_scaling=[True] * 2, decoder_inject_noise=[False] * 3, upsample_residual=[True] * 2,
+    upsample_factor=[2] * 2, downsample_type=['spatial', 'temporal', 'spatiotemporal'], timestep_conditioning=True,
+    spatial_compression_ratio=16, temporal_compression_ratio=4,
+)  # fmt: skip
 VIDEO = {
     'autoencoder-ltx': Checkpoint(
         {
@@ -30,17 +37,8 @@ VIDEO = {
             )
         }
     ),
-    'autoencoder-ltx-timed': Checkpoint(
-        {
-            '': ltx(
-                341, block_out_channels=[8, 16, 32, 32], down_block_types=[DOWN_095] * 3, decoder_block_out_channels=[16, 32],
-                layers_per_block=[1, 1, 1, 2], decoder_layers_per_block=[1, 1, 2], spatio_temporal_scaling=[True] * 3,
-                decoder_spatio_temporal_scaling=[True] * 2, decoder_inject_noise=[False] * 3, upsample_residual=[True] * 2,
-                upsample_factor=[2] * 2, downsample_type=['spatial', 'temporal', 'spatiotemporal'], timestep_conditioning=True,
-                spatial_compression_ratio=16, temporal_compression_ratio=4,
-            )
-        }
-    ),
+    'autoencoder-ltx-timed': Checkpoint({'': ltx(341, **TIMED)}),
+    'autoencoder-ltx-noisy': Checkpoint({'': ltx(347, **TIMED | dict(decoder_inject_noise=[True, False, True]))}),
     'autoencoder-wan': Checkpoint({'': wan(330, 4, base_dim=4)}),
     'autoencoder-wan-residual': Checkpoint(
         {'': wan(331, 6, base_dim=8, decoder_base_dim=12, is_residual=True, in_channels=12, out_channels=12, patch_size=2, scale_factor_spatial=16)}

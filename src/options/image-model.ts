@@ -147,7 +147,7 @@ export const IMAGE_MODEL = rowsWith(
     },
     componentPaths: {
       kind: { type: 'record', of: { type: 'text' } },
-      help: 'Component of model_index.json to what takes its place: a .safetensors or .gguf file, its folder, or a pipeline that has it, as a path or hub id; also --component-paths.<component> <path> or --<component>-path <path>.',
+      help: 'Component of model_index.json to what takes its place: a .safetensors or .gguf file, its folder, or a pipeline that has it, as a path or hub id; preview_decoder is a small decoder (AutoencoderTiny, TAEHV) for previews; also --component-paths.<component> <path> or --<component>-path <path>.',
       flag: { group: OUTPUT, elsewhere: ['vae', 'taesd', 'unet'], isInput: true },
     },
     pipelineClassName: {

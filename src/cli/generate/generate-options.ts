@@ -27,6 +27,7 @@ const COMPONENTS = [
   'unet',
   'transformer',
   'vae',
+  'preview_decoder',
   'image_encoder',
   'scheduler',
 ] as const;

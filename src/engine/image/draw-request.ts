@@ -49,7 +49,19 @@ export async function drawOn(
     report,
   }: DrawOptions & { drawsLast?: boolean; report: Reporter },
 ): Promise<void> {
-  const { device, components, runner, latents, autoencoder, colours, planner, own, plain, upscaler } = opened;
+  const {
+    device,
+    components,
+    runner,
+    latents,
+    autoencoder,
+    previews,
+    colours,
+    planner,
+    own,
+    plain,
+    upscaler,
+  } = opened;
   const drawn = asDrawn(withBatch(opened, resolved), runner);
   const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
@@ -75,6 +87,7 @@ export async function drawOn(
     runner,
     latents,
     autoencoder,
+    previews,
     colours,
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
     ...(mostSteps !== undefined && { mostEnlarged: 1 }),

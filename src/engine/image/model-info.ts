@@ -17,6 +17,7 @@ export function describe(
     model: called,
     sizeMultiple,
     framesPerLatent,
+    decodesOnly,
     defaults,
     backend,
     schedulers,
@@ -53,7 +54,8 @@ export function describe(
     words: own.words?.size ?? null,
     supports: {
       imageToImage:
-        runner.fillsMasks === false && (framesPerLatent === null || runner.frameImages !== undefined),
+        runner.fillsMasks === false &&
+        (framesPerLatent === null || (runner.frameImages !== undefined && !decodesOnly)),
       inpainting: set.references === undefined || set.classes.inpainting !== undefined,
       negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
       edits: set.references && !set.references.isFrames ? set.references.most : 0,

@@ -1,16 +1,16 @@
 // A pipeline on a device: its components, its family's model, and everything that is known before weights are loaded.
 
 import { noteOf } from '../../files/message.ts';
-import { badCheckpoint, badRequest, EngineError } from '../../files/error.ts';
+import { badRequest, EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
 import { ConfigError } from '../../models/config-values.ts';
-import { readUpscaler, type Upscaler } from '../../models/image/upscalers/upscaler.ts';
+import type { Upscaler } from '../../models/image/upscalers/upscaler.ts';
 import type { Platform } from '../platform/platform.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
 import { describe, nameOf } from './model-info.ts';
-import { openComponents, type ComponentAccess, type Components } from './components/components.ts';
+import { openComponents, type Components } from './components/components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel, ImageFamily } from './blocks/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
@@ -20,6 +20,7 @@ import { colourMap, ownColourMap, type ColourMap } from './stages/latent-colours
 import type { LatentShape } from './stages/latent-shape.ts';
 import { UPSCALER } from './layouts/upscaler.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
+import { openFamily } from './open-family.ts';
 import { ownSettings, type OwnSettings } from './request/own-settings.ts';
 import type { Autoencoder } from './blocks/autoencoder.ts';
 import { StepPlanner } from './stages/step-planner.ts';
@@ -45,6 +46,8 @@ export interface OpenedPipeline {
   device: Device;
   components: Components;
   autoencoder: Autoencoder;
+  /** The decoder of previews that the user gives; null: none. */
+  previews: Autoencoder | null;
   colours: ColourMap | null;
   runner: FamilyModel;
   latents: LatentShape;
@@ -123,33 +126,6 @@ interface Opened {
   plain: boolean;
 }
 
-/** Opens a family's model on the components, and checks that their files belong together. */
-export async function openFamily(
-  family: ImageFamily,
-  components: ComponentAccess,
-  pipeline: Pipeline,
-): Promise<{ autoencoder: Autoencoder; runner: FamilyModel; upscaler: Upscaler | null }> {
-  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
-  const runner = family.open(components, pipeline);
-  if (runner.latentChannels !== autoencoder.latentChannels) {
-    throw badCheckpoint(
-      `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its ${family.autoencoder} has ${autoencoder.latentChannels}: give the ${family.autoencoder} that it was trained with`,
-      `${family.autoencoder}/config.json`,
-    );
-  }
-  await runner.checkFiles();
-  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
-  const upscaler = upscalerOf(components);
-  if (upscaler) components.check(UPSCALER, upscaler.build);
-  return { autoencoder, runner, upscaler };
-}
-
-function upscalerOf(components: ComponentAccess): Upscaler | null {
-  if (!components.has(UPSCALER)) return null;
-  const { className, config } = components.get(UPSCALER);
-  return readUpscaler(className, config, `${UPSCALER}/config.json`);
-}
-
 /** Errors in a configuration that follows from a file name that file in place of a config.json that is not there. */
 function underImplying({ components }: Pipeline, error: unknown): unknown {
   if (!(error instanceof ConfigError)) return error;
@@ -167,12 +143,11 @@ async function openedOn(
   options: ImageModelOptions,
   { components, entry, own: implied, plain }: Opened,
 ): Promise<OpenedPipeline> {
-  const { family, set, task } = entry;
-  const { autoencoder, runner, upscaler } = await openFamily(family, components, pipeline).catch(
-    (error: unknown) => {
-      throw underImplying(pipeline, error);
-    },
-  );
+  const { family } = entry;
+  const opened = await openFamily(family, components, pipeline).catch((error: unknown) => {
+    throw underImplying(pipeline, error);
+  });
+  const { autoencoder, runner, previews, upscaler } = opened;
   const { factor, framesPerLatent } = autoencoder;
   const latents: LatentShape = {
     ...family.latents,
@@ -180,18 +155,7 @@ async function openedOn(
     factor,
     ...(framesPerLatent !== undefined && { framesPerLatent }),
   };
-  const scheduler = components.get('scheduler');
-  const schedule = { ...scheduler.config, _class_name: scheduler.className };
-  const planner = new StepPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
-    sigmas: family.sigmas,
-    ...(family.mu && { mu: family.mu }),
-    strength: set.strength,
-    latents,
-    path: scheduler.folder.path,
-    ...(scheduler.config['_class_name'] !== scheduler.className && {
-      classFile: `${pipeline.path}/model_index.json`,
-    }),
-  });
+  const planner = plannerOf(entry, components, pipeline.path, latents);
   const sizeMultiple = autoencoder.factor * (runner.patch ?? family.latents.patch);
   const folder = await platform.openFolder(pipeline.path);
   const own = await ownSettings(folder, { sizeMultiple, framesPerLatent: framesPerLatent ?? null });
@@ -210,6 +174,7 @@ async function openedOn(
     stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
     frameImages: runner.frameImages ?? null,
+    ...(autoencoder.decodesOnly && { decodesOnly: true }),
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
     takesImagePrompt: runner.takesImagePrompt ?? false,
@@ -223,20 +188,8 @@ async function openedOn(
   const info = describe(pipeline, options.model, components, context, { own, runner, enlarges });
   const { batchSize } = options;
   return {
-    ...{
-      device,
-      components,
-      autoencoder,
-      colours,
-      runner,
-      latents,
-      upscaler,
-      planner,
-      own,
-      plain,
-      batchSize,
-    },
-    ...{ context, info },
+    ...{ device, components, autoencoder, previews, colours, runner, latents, upscaler },
+    ...{ planner, own, plain, batchSize, context, info },
   };
 }
 
@@ -258,6 +211,27 @@ function modelDefaults(
     ...own,
     defaultsFrom: reasonsOf(implied, own),
   };
+}
+
+/** `path`: that of the pipeline. */
+function plannerOf(
+  { family, set, task }: PipelineEntry,
+  components: Components,
+  path: string,
+  latents: LatentShape,
+): StepPlanner {
+  const scheduler = components.get('scheduler');
+  const schedule = { ...scheduler.config, _class_name: scheduler.className };
+  return new StepPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
+    sigmas: family.sigmas,
+    ...(family.mu && { mu: family.mu }),
+    strength: set.strength,
+    latents,
+    path: scheduler.folder.path,
+    ...(scheduler.config['_class_name'] !== scheduler.className && {
+      classFile: `${path}/model_index.json`,
+    }),
+  });
 }
 
 /** Collects the hints for defaults that are stated neither by svc.json nor by the family alone. */

@@ -25,7 +25,8 @@ import { rolesOf } from './components/residency.ts';
 import { plainRequest } from './draw-request.ts';
 import { knownPipelines, pipelineEntry } from './families/registry.ts';
 import { drawTwice } from './paper-drawing.ts';
-import { openFamily, openOnDevice, type OpenedPipeline } from './opened-pipeline.ts';
+import { openFamily } from './open-family.ts';
+import { openOnDevice, type OpenedPipeline } from './opened-pipeline.ts';
 import {
   checkWeightNames,
   componentHeaders,

@@ -34,8 +34,8 @@ export interface ComponentClasses {
   /** A folder that repositories have beside it, where those of other classes have a component of its name that is not read. */
   beside?: string;
   /** What it does beside the pipeline's denoiser and autoencoder; left out: a model encodes texts. */
-  role?: 'denoiser' | 'image encoder' | 'upscaler';
-  /** Layouts of its files, where they are the same in all families; left out: a family knows them. */
+  role?: 'denoiser' | 'image encoder' | 'upscaler' | 'autoencoder';
+  /** Layouts of it in a file of its own, in any family; left out: those of the family. */
   layouts?: readonly PartLayout[];
   /** Classes that are refused with a specific reason, which follows "which" in messages. */
   refused?: Readonly<Record<string, string>>;

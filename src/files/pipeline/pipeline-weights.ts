@@ -117,14 +117,19 @@ async function openPlain(folder: Folder, file: string): Promise<Weights> {
   throw quantizedWeights(path, ` (${problem})`);
 }
 
-function noWeights(path: string, names: readonly string[]): EngineError {
+/** The error of weights that a folder holds as a pickle; null: it holds none. */
+export function pickled(path: string, names: readonly string[]): EngineError | null {
   const pickle = names.find((name) => /\.(bin|pt|pth|ckpt)$|\.bin\.index\.json$/.test(name));
-  if (pickle !== undefined) {
-    return unsupported(
-      `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it with safetensors.torch.save_file`,
-      pickle,
-    );
-  }
+  if (pickle === undefined) return null;
+  return unsupported(
+    `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it with safetensors.torch.save_file`,
+    pickle,
+  );
+}
+
+function noWeights(path: string, names: readonly string[]): EngineError {
+  const refused = pickled(path, names);
+  if (refused) return refused;
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
     return unsupported(

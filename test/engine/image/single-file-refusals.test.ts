@@ -92,6 +92,11 @@ describe('a single file is refused that holds', () => {
       ['head.modulation'],
       /is a variant of Wan, which makes videos, which is not built in: this version runs stable-diffusion,/,
     ],
+    [
+      'HunyuanVideo 1.5',
+      ['txt_in.individual_token_refiner.blocks.0.norm1.weight', 'byt5_in.layernorm.weight'],
+      /is HunyuanVideo 1\.5, which makes videos, which is not built in/,
+    ],
     ['HiDream', ['double_stream_blocks.0.block.adaLN_modulation.1.bias'], /is HiDream/],
     [
       'a language model',

@@ -167,6 +167,11 @@ describe('a pipeline index is refused:', () => {
       /is a LTX2Pipeline, which makes videos and their sound, for which this version has no layers, and is not built in: this version runs .*LTXPipeline/,
     ],
     [
+      'a pipeline of videos whose parts are not built in',
+      { 'model_index.json': { _class_name: 'HunyuanVideo15Pipeline' } },
+      /is a HunyuanVideo15Pipeline, which makes videos with parts that this version does not have \(.* a transformer that refines texts in each step\), and is not built in: this version runs .*WanPipeline/,
+    ],
+    [
       'a pipeline not built in',
       { 'model_index.json': { _class_name: 'KolorsPipeline' } },
       /is a KolorsPipeline, which is not built in: this version runs .*ZImagePipeline/,

@@ -17,6 +17,7 @@ import {
 import {
   ltxDecoder,
   ltxEncoder,
+  ltxNoiseSizes,
   type LTXDecoding,
 } from '../../../models/image/autoencoders/autoencoder-ltx.ts';
 import { readAutoencoderLTXConfig } from '../../../models/image/autoencoders/autoencoder-ltx-config.ts';
@@ -39,10 +40,12 @@ import {
   autoencoderTinyEncoder,
 } from '../../../models/image/autoencoders/autoencoder-tiny.ts';
 import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/autoencoder-tiny-config.ts';
+import { taehvDecoder } from '../../../models/image/autoencoders/taehv.ts';
+import { readTaehvConfig } from '../../../models/image/autoencoders/taehv-config.ts';
 import type { Json } from '../../../models/config-values.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import type { Pixels } from '../calls/image-model.ts';
+import type { Pixels, Size } from '../calls/image-model.ts';
 
 export type DecodeOptions = ChunkOptions & LTXDecoding;
 
@@ -65,6 +68,12 @@ export interface Autoencoder {
   framesPerLatent?: number;
   /** Whether it computes clips whole, on a tape that holds few of their frames at a time; left out: in chunks that share what is carried. */
   streams?: true;
+  /** Whether it has no encoder that is built in. */
+  decodesOnly?: true;
+  /** How previews are decoded, where that takes less than the result; left out: like the result. */
+  preview?: Pick<Autoencoder, 'decoder' | 'framesPerLatent'>;
+  /** Sizes of the noise that layers of its decoder add, for latents of a size; left out: they add none. */
+  noiseSizes?(latents: Size): readonly Size[];
   /** Whether its decoder removes noise that is left in latents, and is told how much. */
   removesNoise?: boolean;
   /**
@@ -115,11 +124,32 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
       framesPerLatent,
       streams: true,
       removesNoise: config.decoder.isTimed,
+      noiseSizes: (latents) => ltxNoiseSizes(config, latents),
       tiles: true,
       samples: true,
       decoder: (weights) => ltxDecoder(config, weights),
       encoder: (weights) => ltxEncoder(config, weights),
       sample: (moments, noise) => sampleLatents(moments, noise, AS_THEY_ARE),
+    };
+  },
+  TAEHV(json, file) {
+    const config = readTaehvConfig(json, file);
+    const { latentChannels, factor, framesPerLatent } = config;
+    return {
+      latentChannels,
+      factor,
+      scales: AS_THEY_ARE,
+      framesPerLatent,
+      tiles: false,
+      samples: false,
+      decodesOnly: true,
+      decoder: (weights) => taehvDecoder(config, weights),
+      preview: {
+        framesPerLatent: 1,
+        decoder: (weights) => taehvDecoder(config, weights, { lastOnly: true }),
+      },
+      encoder: refuseEncoding,
+      sample: (latents) => latents,
     };
   },
   AutoencoderDC(json, file) {
@@ -142,6 +172,10 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
     };
   },
 };
+
+function refuseEncoding(): never {
+  throw new Error('requests with images are refused where the autoencoder decodes only');
+}
 
 /** An autoencoder whose convolutions are causal in time. */
 function causal(json: Json, file: string, isClip: boolean): Declared {

@@ -9,6 +9,7 @@ import type { IMAGE_MODEL } from '../../../options/image-model.ts';
 import type { SettingValues } from '../../../options/setting.ts';
 import type { MemoryRole } from '../calls/memory-plan.ts';
 import { UPSCALING } from '../layouts/upscaler.ts';
+import { PREVIEW_DECODER } from './preview-decoder.ts';
 
 export type Residency =
   | { kind: 'resident' }
@@ -38,6 +39,7 @@ export function rolesOf(
   const declared: PipelineComponents = Object.assign(
     {},
     UPSCALING,
+    PREVIEW_DECODER,
     components,
     ...pipelines.map((set) => set.components),
   );

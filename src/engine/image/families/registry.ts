@@ -8,6 +8,7 @@ import type {
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen/qwen-vision-gguf.ts';
 import { TEXT_CLASSES } from '../../opening/architectures.ts';
+import { PREVIEW_DECODER } from '../components/preview-decoder.ts';
 import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from '../blocks/family.ts';
 import { UPSCALING } from '../layouts/upscaler.ts';
@@ -66,7 +67,7 @@ export function knownPipelines(families: readonly ImageFamily[] = FAMILIES): Kno
       family: family.name,
       task,
       variants: set.classes,
-      components: { ...UPSCALING, ...family.components, ...set.components },
+      components: { ...UPSCALING, ...family.components, ...set.components, ...PREVIEW_DECODER },
       ...(family.files && { layouts: family.files }),
     },
   ]);

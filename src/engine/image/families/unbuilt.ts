@@ -18,6 +18,12 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
     purpose: 'makes videos from latents of others, or in windows',
   },
   {
+    classes: /^HunyuanVideo15/,
+    purpose:
+      'makes videos with parts that this version does not have (an autoencoder that repeats pixels around frames and attends to all earlier frames, texts read as bytes, a transformer that refines texts in each step)',
+    needsInput: true,
+  },
+  {
     classes:
       /video|^(Wan|CogVideoX|Mochi|Latte|Allegro|AnimateDiff|I2VGenXL|Cosmos|SkyReels|StepVideo|Magi|Helios|MOVA|ConsisID|EasyAnimate|HotshotXL|Kandinsky5[TI]2V|MiniMaxH3)/i,
     purpose: 'makes videos',
@@ -109,6 +115,7 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('AnimateDiff, which makes videos', /motion_modules\./),
   file('AuraFlow', /(^|\.)double_layers\.0\.attn\.w1q\./),
   file('Chroma Radiance, which draws pixels', /(^|\.)nerf_image_embedder\./),
+  file('HunyuanVideo 1.5, which makes videos', /(^|\.)(byt5_in\.|context_embedder_2\.)/),
   file('HunyuanVideo, which makes videos', /(^|\.)txt_in\.individual_token_refiner\./),
   file('LTX-2, which makes videos and their sound', /(^|\.)audio_patchify_proj\./),
   file('Mochi, which makes videos', /(^|\.)blocks\.0\.attn\.qkv_x\./),

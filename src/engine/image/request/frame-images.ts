@@ -9,12 +9,18 @@ import type { ResolveContext } from '../stages/resolved.ts';
 export function checkFrameImages(
   { image, lastImage }: CompleteImageRequest,
   { frames }: ResolvedImageRequest,
-  { frameImages, framesPerLatent, pipeline: { set } }: ResolveContext,
+  { frameImages, framesPerLatent, decodesOnly, pipeline: { set } }: ResolveContext,
 ): void {
   const refuse = (param: string, message: Prose): never => {
     throw badRequest(message, param);
   };
   if (framesPerLatent === null) return;
+  const given = image ? 'image' : lastImage ? 'lastImage' : null;
+  if (decodesOnly && given)
+    refuse(
+      given,
+      say`the autoencoder of this model was replaced by one that decodes only: leave ${field(given)} out`,
+    );
   if (frameImages === null) {
     const isTaken = frames === 1 && !set.references; // as any image that is drawn from
     if (image && !isTaken)

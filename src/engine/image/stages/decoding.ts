@@ -25,30 +25,36 @@ export interface Decoder extends Disposable {
   decode(sampled: Sampled): Promise<Frames>;
 }
 
-/** `tilingOf` is called when the decoder's weights are on the device. */
+/** `tilingOf` is called when the decoder's weights are on the device; `part`: see Components.load. */
 export async function openDecoder(
   context: StageContext,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
+  part = 'decoder',
 ): Promise<Decoder> {
   const { components, autoencoder, options, cutTo, runner, resolved } = context;
   const { device } = components;
   const settings = runner.leftNoise?.(resolved.call) ?? null;
   using scope = new Scope(device);
   const { page } = scope.use(
-    await components.load(autoencoder.component, 'decoder', autoencoder.decoder, options),
+    await components.load(autoencoder.component, part, autoencoder.decoder, options),
   );
   const tiling = await tilingOf(page);
-  const decode = ({ latents, left }: Sampled): Promise<Frames> =>
+  const decode = ({ latents, left, injected }: Sampled): Promise<Frames> =>
     finitely(device, options, 'the decoder', async (way, notFinite) => {
       using inputs = new Scope(device);
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
+      const added =
+        injected.length > 0 ? uploadInjected(device, inputs, injected, autoencoder, latents) : null;
       using chunks = new ClipChunks(device, latents, autoencoder);
       const { framesPerLatent = 1 } = autoencoder;
       const result = new PixelsRead(device, 1 + ((latents.shape[0] as number) - 1) * framesPerLatent);
       for (const { on, carried } of chunks)
         await result.compute(way, (tape) =>
-          Array.from(framesOf(page(on(tape), { ...tiling, carried, left: noise && noise(tape) })), (image) =>
-            toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
+          Array.from(
+            framesOf(
+              page(on(tape), { ...tiling, carried, left: noise && noise(tape), injected: added?.(tape) }),
+            ),
+            (image) => toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
           ),
         );
       return result.frames;
@@ -72,6 +78,26 @@ function uploadNoise(
   const noise = scope.hold(allocateTensor(device, 'noise that is left', like.shape as number[]));
   writeRows(device, noise, left);
   return (tape) => ({ time: time.on(tape), noise: noise.on(tape), share: settings.share });
+}
+
+/** Uploads noise that layers of the decoder add; `scope` owns it. */
+function uploadInjected(
+  device: Device,
+  scope: Scope,
+  injected: Sampled['injected'],
+  { noiseSizes }: Autoencoder,
+  latents: Tensor,
+): (tape: Tape) => Tensor[] {
+  const [, height, width] = latents.shape as [number, number, number];
+  const sizes = noiseSizes!({ height, width });
+  const maps = injected.map((values, i) => {
+    const map = scope.hold(
+      allocateTensor(device, 'noise of a layer', [1, sizes[i]!.height, sizes[i]!.width, 1]),
+    );
+    writeRows(device, map, values);
+    return map;
+  });
+  return (tape) => maps.map((map) => map.on(tape));
 }
 
 /** Pixels of frames that are computed in several runs, each read to its place. */
@@ -117,13 +143,18 @@ export type Preview = (estimate: Tensor, step: number) => Promise<void>;
 
 /** Returns null, and emits a note, if this model's latents cannot be displayed. */
 export function previewer(context: StageContext, sample: number, tiling: Tiling): Preview | null {
-  const { components, colours = null, emit } = context;
+  const { components, autoencoder, previews = null, colours = null, emit } = context;
   const show =
     (render: (estimate: Tensor) => Promise<Frames>): Preview =>
     async (estimate, step) =>
       emit({ type: 'preview', sample, step, image: await render(estimate) });
+  if (previews !== null)
+    return show((estimate) => renderDecoded({ ...context, autoencoder: previews }, {}, estimate));
   if (colours !== null) return show((estimate) => renderColours(context, colours, estimate));
-  if (components.resident) return show((estimate) => renderDecoded(context, tiling, estimate));
+  if (components.resident) {
+    const decoder = { ...autoencoder, ...autoencoder.preview };
+    return show((estimate) => renderDecoded({ ...context, autoencoder: decoder }, tiling, estimate));
+  }
   const message =
     'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
   emit({ type: 'note', message });
@@ -131,8 +162,9 @@ export function previewer(context: StageContext, sample: number, tiling: Tiling)
 }
 
 async function renderDecoded(context: StageContext, tiling: Tiling, estimate: Tensor): Promise<Frames> {
-  using decoder = await openDecoder(context, async () => tiling);
-  return await decoder.decode({ latents: estimate, left: null });
+  const part = context.autoencoder.preview ? 'preview' : 'decoder';
+  using decoder = await openDecoder(context, async () => tiling, part);
+  return await decoder.decode({ latents: estimate, left: null, injected: [] });
 }
 
 async function renderColours(

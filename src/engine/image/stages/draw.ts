@@ -20,7 +20,7 @@ import {
   type EncodedReferences,
 } from './encoding.ts';
 import type { DenoiserPage, Prepared } from '../blocks/family.ts';
-import type { Frames, StageName } from '../calls/image-model.ts';
+import type { Frames, Size, StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise } from './noise-cpu.ts';
 import { cudaNoise } from './noise-cuda.ts';
@@ -224,8 +224,16 @@ class Run {
       signal,
       preview: show && { most: previews, show },
       leavesNoise: runner.leftNoise !== undefined,
+      injects: this.#noiseSizes().map(({ height, width }) => height * width),
       onStep: (step) => emit({ type: 'step', sample, ...step }),
     };
+  }
+
+  /** Sizes of the noise that layers of the decoder add. */
+  #noiseSizes(): readonly Size[] {
+    const { autoencoder, latents, resolved } = this.#context;
+    const [, height, width] = shapeOfLatents(latents, resolved.event.values) as [number, number, number];
+    return autoencoder.noiseSizes?.({ height, width }) ?? [];
   }
 
   async #decode(sampled: readonly Sampled[], samples: readonly number[]): Promise<void> {

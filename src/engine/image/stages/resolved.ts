@@ -39,6 +39,8 @@ export interface ResolveContext extends ControlInputs {
   mostClipSkip: number;
   /** The images of a clip's frames that the model takes; null: none. */
   frameImages: FrameImages | null;
+  /** Whether the autoencoder that the user gives encodes no images; left out: it does. */
+  decodesOnly?: true;
   /** Whether the model only fills masks. */
   needsMask: boolean;
   /** Words of prompts with embeddings of their own; left out: none. */

@@ -30,6 +30,8 @@ export interface SampleRequest {
   preview: { most: number; show(estimate: Tensor, step: number): Promise<void> } | null;
   /** Whether noise is drawn for the decoder to remove. */
   leavesNoise: boolean;
+  /** Numbers of values of the noise that layers of the decoder add, which is drawn behind all other noise. */
+  injects: readonly number[];
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 
@@ -38,6 +40,8 @@ export interface Sampled {
   latents: Tensor;
   /** Noise in their shape for the decoder to remove; null: none is drawn. */
   left: Float32Array | null;
+  /** Noise that layers of the decoder add, in their order. */
+  injected: readonly Float32Array[];
 }
 
 /** An image of the batch. */
@@ -108,7 +112,12 @@ export class LatentSampler implements Disposable {
       const result = allocateTensor(device, 'latents', shape);
       copy(device, stepper.latents, result);
       this.#predictor.finish?.(result);
-      return { latents: result, left: request.leavesNoise ? draw() : null };
+      const left = request.leavesNoise ? draw() : null;
+      return {
+        latents: result,
+        left,
+        injected: request.injects.map((count) => request.noise.normals(count)),
+      };
     });
   }
 

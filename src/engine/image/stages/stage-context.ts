@@ -18,7 +18,9 @@ export interface StageContext extends GivenImages {
   runner: FamilyModel;
   latents: LatentShape;
   autoencoder: Autoencoder;
-  /** Map from latents to colours for previews. Without one, previews come from the decoder if it stays on the device. */
+  /** The decoder of previews that the user gives; null, or left out: none. */
+  previews?: Autoencoder | null;
+  /** Map from latents to colours for previews. Without either, previews come from the decoder of results if it stays on the device. */
   colours?: ColourMap | null;
   /** Network that enlarges what is decoded, if the request asks for it; left out: there is none. */
   upscaler?: Upscaler | null;

@@ -30,6 +30,8 @@ export interface Way {
   stripRows?: number | undefined;
   /** The time step of the noise that is left, f32 [1, 1], of 1000; null: the page knows none. */
   time: Tensor | null;
+  /** Noise that layers add, [1, height, width, 1] each, in their order; null, or left out: none is added. */
+  injected?: readonly Tensor[] | null;
 }
 
 export type FrameLayer = (frames: FrameStream, way: Way) => FrameStream;
@@ -42,6 +44,8 @@ export interface Shared {
   isTimed: boolean;
   /** Added to the variance in norms before shortcuts. */
   eps: number;
+  /** Returns the place of a layer's noise among that of all layers; left out: no layer adds noise. */
+  nextNoise?(): number;
 }
 
 /** Added to the mean of the squares. */
@@ -78,26 +82,34 @@ export function modulation(weights: WeightTable, name: string, channels: number,
 export const timeEmbedding = (weights: WeightTable, name: string, columns: number) =>
   numberEmbedding(weights, `${name}time_embedder.timestep_embedder`, columns);
 
-type Residual = (frames: FrameStream, stripRows: number | undefined, embedded: Tensor | null) => FrameStream;
+type Residual = (frames: FrameStream, way: Omit<Way, 'time'>, embedded: Tensor | null) => FrameStream;
 
-function residual(
-  { weights, isCausal, isTimed, eps }: Shared,
-  name: string,
-  from: number,
-  to: number,
-): Residual {
+/** Noise of a convolution's results, the same in all frames, by a scale of each channel; null: its layer adds none. */
+function addedNoise({ weights, nextNoise }: Shared, name: string, channels: number) {
+  if (!nextNoise) return null;
+  const at = nextNoise();
+  const scale = weights.matrix(name, channels, 1, { stored: [1, 1] });
+  return (injected: readonly Tensor[]): Tensor => linear(injected[at]!, scale);
+}
+
+function residual(shared: Shared, name: string, from: number, to: number): Residual {
+  const { weights, isCausal, isTimed, eps } = shared;
   const first = streamConv(weights, `${name}.conv1.conv`, [to, from], { isCausal });
   const second = streamConv(weights, `${name}.conv2.conv`, [to, to], { isCausal });
   const modulate = isTimed ? modulation(weights, `${name}.`, from, NORMS) : null;
   const norm = from === to ? null : affine(weights, `${name}.norm3`, from);
   const widen = norm && weights.convOverTime(`${name}.conv_shortcut.conv.weight`, to, from, [1, 1])[0]!;
-  return function* (frames, stripRows, embedded) {
+  const [noise, lastNoise] = [1, 2].map((i) => addedNoise(shared, `${name}.per_channel_scale${i}`, to));
+  return function* (frames, { stripRows, injected }, embedded) {
     const [one = {}, two = {}] = modulate && embedded ? modulate(embedded) : [];
     const inputs: Tensor[] = [];
-    const y = convolveStream(first, queued(frames, inputs), normedProduct(one, stripRows));
+    const added = noise && injected ? () => noise(injected) : undefined;
+    const y = convolveStream(first, queued(frames, inputs), normedProduct(one, stripRows), added);
     const shortcut = (): Tensor => {
       const x = inputs.shift()!;
-      return norm && widen ? linear(layernorm(x, norm, eps), widen) : x;
+      const own = norm && widen ? linear(layernorm(x, norm, eps), widen) : x;
+      if (!lastNoise || !injected) return own;
+      return pixelShuffle(own, { factor: 1, channels: to, into: lastNoise(injected) });
     };
     yield* convolveStream(second, y, normedProduct(two, stripRows), shortcut);
   };
@@ -109,9 +121,9 @@ export function residuals(shared: Shared, name: string, channels: number, layers
     residual(shared, `${name}.resnets.${i}`, channels, channels),
   );
   const embed = shared.isTimed ? timeEmbedding(shared.weights, `${name}.`, 2 * NORMS * channels) : null;
-  return function* (frames, { stripRows, time }) {
+  return function* (frames, { time, ...way }) {
     const embedded = embed && time ? embed(time) : null;
-    for (const y of blocks.reduce((x, run) => run(x, stripRows, embedded), frames)) {
+    for (const y of blocks.reduce((x, run) => run(x, way, embedded), frames)) {
       y.tape!.cut();
       yield y;
     }
@@ -134,7 +146,7 @@ export function downLevel(shared: Shared, name: string, { from, to, layers, down
   return [
     own,
     ...(conv ? [(frames: FrameStream) => convolveStream(conv, frames, product)] : []),
-    ...(widen ? [(frames: FrameStream, { stripRows }: Way) => widen(frames, stripRows, null)] : []),
+    ...(widen ? [(frames: FrameStream, way: Way) => widen(frames, way, null)] : []),
   ];
 }
 
@@ -166,12 +178,13 @@ function moved(
 }
 
 /** The way of the decoder to a resolution, and residual blocks there. */
-export function upLevel(shared: Shared, name: string, level: UpLevel): FrameLayer[] {
-  const { from, to, layers, doubles } = level;
+export function upLevel({ nextNoise, ...others }: Shared, name: string, level: UpLevel): FrameLayer[] {
+  const { from, to, layers, doubles, addsNoise } = level;
+  const shared = { ...others, ...(addsNoise && nextNoise && { nextNoise }) };
   const widen = from === to ? null : residual({ ...shared, isTimed: false }, `${name}.conv_in`, from, to);
   const double = doubles ? doubled(shared, `${name}.upsamplers.0`, level) : null;
   return [
-    ...(widen ? [(frames: FrameStream, { stripRows }: Way) => widen(frames, stripRows, null)] : []),
+    ...(widen ? [(frames: FrameStream, way: Way) => widen(frames, way, null)] : []),
     ...(double ? [double] : []),
     residuals(shared, name, to, layers),
   ];

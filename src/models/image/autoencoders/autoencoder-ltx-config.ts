@@ -8,7 +8,7 @@ export interface AutoencoderLTXConfig {
   /** Side of the square patches of pixels that are channels to the networks. */
   patch: 1 | 2 | 4;
   encoder: Side & { downs: readonly DownLevel[] };
-  decoder: Side & { ups: readonly UpLevel[]; isTimed: boolean };
+  decoder: Side & { ups: readonly UpLevel[]; isTimed: boolean; addsNoise: boolean };
   /** Added to the variance in norms before shortcuts. */
   eps: number;
   /** Pixels along one side of a latent, and frames of a clip that a latent frame after the first stands for. */
@@ -41,6 +41,8 @@ export interface UpLevel {
   /** Channels before the doubling in multiples of those after it; whether a shortcut goes past the doubling. */
   narrowing: number;
   hasShortcut: boolean;
+  /** Whether residual blocks add noise. */
+  addsNoise: boolean;
 }
 
 const MOVED = {
@@ -52,13 +54,6 @@ const MOVED = {
 export function readAutoencoderLTXConfig(json: Json, file = 'config.json'): AutoencoderLTXConfig {
   const config = readConfig(file, json);
   config.only({ patch_size_t: [1], scaling_factor: [1], patch_size: [1, 2, 4] });
-  const noise = config.flags('decoder_inject_noise', []);
-  if (noise.includes(true))
-    throw config.error(
-      'unsupported',
-      'decoder_inject_noise',
-      `${JSON.stringify(noise)} is not built; choose a checkpoint without noise in its decoder, such as LTX-Video 0.9.0 or 0.9.5`,
-    );
   const patch = config.count('patch_size', 4) as 1 | 2 | 4;
   const downs = readDowns(config);
   const ups = readUps(config);
@@ -97,11 +92,20 @@ export function readAutoencoderLTXConfig(json: Json, file = 'config.json'): Auto
         layers: config.list('decoder_layers_per_block', LAYERS).at(-1)!,
       },
       isTimed: config.flag('timestep_conditioning', false),
+      addsNoise: noiseFlags(config, ups.length).at(-1)!,
     },
     eps: config.real('resnet_norm_eps', 1e-6),
     factor: patch * side,
     framesPerLatent: frames,
   };
+}
+
+/** Whether residual blocks of the decoder add noise, at each resolution in the order of the encoder's, and in the middle. */
+function noiseFlags(config: ConfigReader, levels: number): boolean[] {
+  const flags = config.flags('decoder_inject_noise', []);
+  if (!flags.includes(true)) return Array<boolean>(levels + 1).fill(false);
+  expectCounts(config, { decoder_inject_noise: flags.slice(1) }, levels);
+  return flags;
 }
 
 const WIDTHS = [128, 256, 512, 512];
@@ -171,6 +175,7 @@ function readUps(config: ConfigReader): UpLevel[] {
     upsample_factor: factors,
   };
   expectCounts(config, { ...lists, decoder_layers_per_block: layers.slice(1) }, count);
+  const noise = noiseFlags(config, count);
   let before = widths[0]!;
   return widths.map((width, i): UpLevel => {
     const narrowing = factors.at(-1 - i)!;
@@ -188,6 +193,13 @@ function readUps(config: ConfigReader): UpLevel[] {
         'decoder_block_out_channels',
         `${JSON.stringify(widths.toReversed())} is not built together with timestep_conditioning; choose widths that upsample_factor alone changes`,
       );
+    const addsNoise = noise.at(-2 - i)!;
+    if (from !== to && addsNoise)
+      throw config.error(
+        'unsupported',
+        'decoder_block_out_channels',
+        `${JSON.stringify(widths.toReversed())} is not built together with decoder_inject_noise; choose widths that upsample_factor alone changes`,
+      );
     const hasShortcut = shortcuts.at(-1 - i)!;
     if (hasShortcut && (to * narrowing) % 8 !== 0)
       throw config.error(
@@ -195,7 +207,10 @@ function readUps(config: ConfigReader): UpLevel[] {
         'decoder_block_out_channels',
         `gives ${to * narrowing} channels before a doubling, a multiple of 8 is needed`,
       );
-    return { from, to, layers: layers.at(-2 - i)!, doubles: scales.at(-1 - i)!, narrowing, hasShortcut };
+    return {
+      ...{ from, to, layers: layers.at(-2 - i)!, doubles: scales.at(-1 - i)! },
+      ...{ narrowing, hasShortcut, addsNoise },
+    };
   });
 }
 

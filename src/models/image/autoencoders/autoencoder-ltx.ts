@@ -30,6 +30,11 @@ import {
 import { convolveStream, eachFrame, streamConv, type FrameStream } from './frame-streams.ts';
 import type { Tiling } from './autoencoder-kl.ts';
 
+interface Size {
+  height: number;
+  width: number;
+}
+
 /** The noise that is left in latents for the decoder to remove. */
 export interface LeftNoise {
   /** The time step, 0 … 1, f32 [1, 1]. */
@@ -39,8 +44,11 @@ export interface LeftNoise {
   share: number;
 }
 
-/** `left`: null, or left out: none, at time 0. */
-export type LTXDecoding = Tiling & { left?: LeftNoise | null | undefined };
+/** `left`: null, or left out: none, at time 0. `injected`: noise of the sizes that ltxNoiseSizes lists; null, or left out: layers add none. */
+export type LTXDecoding = Tiling & {
+  left?: LeftNoise | null | undefined;
+  injected?: readonly Tensor[] | null | undefined;
+};
 
 /** What the decoder multiplies time steps by. source: timestep_scale_multiplier of all published checkpoints */
 const TIME_SCALE = 1000;
@@ -51,12 +59,14 @@ const TIME_SCALE = 1000;
  */
 export function ltxDecoder(config: AutoencoderLTXConfig, weights: WeightTable) {
   const { latentChannels, imageChannels, patch, eps } = config;
-  const { isCausal, isTimed, middle, ups } = config.decoder;
+  const { isCausal, isTimed, addsNoise, middle, ups } = config.decoder;
+  let noises = 0;
   const shared: Shared = { weights, isCausal, isTimed, eps };
+  const noisy: Shared = { ...shared, nextNoise: () => noises++ };
   const convIn = streamConv(weights, 'decoder.conv_in.conv', [middle.channels, latentChannels], { isCausal });
   const blocks = [
-    residuals(shared, 'decoder.mid_block', middle.channels, middle.layers),
-    ...ups.flatMap((level, i) => upLevel(shared, `decoder.up_blocks.${i}`, level)),
+    residuals(addsNoise ? noisy : shared, 'decoder.mid_block', middle.channels, middle.layers),
+    ...ups.flatMap((level, i) => upLevel(noisy, `decoder.up_blocks.${i}`, level)),
   ];
   const narrow = ups.at(-1)!.to;
   const embed = isTimed ? timeEmbedding(weights, 'decoder.', 2 * narrow) : null;
@@ -67,10 +77,10 @@ export function ltxDecoder(config: AutoencoderLTXConfig, weights: WeightTable) {
   const statistics = readStatistics(weights, latentChannels);
   weights.ignore(/^(encoder\.|decoder\.timestep_scale_multiplier$)/);
 
-  return (x: Tensor, { stripRows, left = null }: LTXDecoding = {}): FrameStream => {
+  return (x: Tensor, { stripRows, left = null, injected = null }: LTXDecoding = {}): FrameStream => {
     const latents = withNoise(undoBatchNorm(x, statistics), left);
     const time = isTimed ? scaleShift(left?.time ?? zeroOf(latents), TIME_SCALE, 0) : null;
-    const way: Way = { stripRows, time };
+    const way: Way = { stripRows, time, injected };
     let frames: FrameStream = convolveStream(convIn, framesOf(latents), plainProduct);
     for (const block of blocks) frames = block(frames, way);
     const [norm = {}] = embed && modulate && time ? modulate(embed(time)) : [];
@@ -79,6 +89,22 @@ export function ltxDecoder(config: AutoencoderLTXConfig, weights: WeightTable) {
       pixelShuffle(y, { factor: patch, channels: imageChannels, order: 'columns' }),
     );
   };
+}
+
+/** Sizes of the noise that layers of the decoder add for latents of a size, in the layers' order. */
+export function ltxNoiseSizes({ decoder }: AutoencoderLTXConfig, latents: Size): Size[] {
+  let factor = 1;
+  const sizesOf = (layers: number): Size[] =>
+    Array.from({ length: 2 * layers }, () => ({
+      height: factor * latents.height,
+      width: factor * latents.width,
+    }));
+  const sizes = decoder.addsNoise ? sizesOf(decoder.middle.layers) : [];
+  for (const { doubles, layers, addsNoise } of decoder.ups) {
+    if (doubles) factor *= 2;
+    if (addsNoise) sizes.push(...sizesOf(layers));
+  }
+  return sizes;
 }
 
 /**

@@ -62,3 +62,19 @@ it('a request for one frame gives no image of a last frame', () => {
     'frames is 1, and images of two frames are given: leave `lastImage` out, or draw more frames',
   );
 });
+
+it('images are refused where the autoencoder decodes only', () => {
+  const context = {
+    frameImages: FIRST,
+    decodesOnly: true,
+    framesPerLatent: 4,
+    pipeline: pipelineEntry('WanPipeline'),
+  };
+  expect(() =>
+    checkFrameImages(
+      { prompt: '', seed: 0, image },
+      { frames: 1 } as Parameters<typeof checkFrameImages>[1],
+      context as Parameters<typeof checkFrameImages>[2],
+    ),
+  ).toThrow('the autoencoder of this model was replaced by one that decodes only: leave `image` out');
+});

@@ -2,7 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { readAutoencoderLTXConfig } from '../../../../src/models/image/autoencoders/autoencoder-ltx-config.ts';
-import { ltxDecoder, ltxEncoder } from '../../../../src/models/image/autoencoders/autoencoder-ltx.ts';
+import {
+  ltxDecoder,
+  ltxEncoder,
+  ltxNoiseSizes,
+} from '../../../../src/models/image/autoencoders/autoencoder-ltx.ts';
 import { channelsLast, describeGoldens, expectAgreement, inOne, itemOf, load } from '../../image-golden.ts';
 
 describe('the decoder', () => {
@@ -27,6 +31,34 @@ describe('the decoder', () => {
   });
 });
 
+describe('a decoder whose layers add noise', () => {
+  describeGoldens(['vae-ltx-noisy-decode'], async (golden, device, run) => {
+    const config = readAutoencoderLTXConfig(golden.config);
+    const sizes = ltxNoiseSizes(config, { height: 3, width: 2 });
+    expect(sizes.map(({ height, width }) => height * width)).toEqual([6, 6, 6, 6, 96, 96]);
+    const decode = await load(device, golden, (weights) => ltxDecoder(config, weights));
+    const maps = [...golden.inputs.get('maps')!.values];
+    const noises = sizes.map(({ height, width }) => ({
+      shape: [1, height, width, 1],
+      values: Float32Array.from(maps.splice(0, height * width)),
+    }));
+    const latents = channelsLast(golden.inputs.get('latents')!);
+    const wanted = channelsLast(golden.outputs.get('sample')!);
+    const decoded = async (stripRows: number | undefined, added: typeof noises | null) => {
+      const { values } = await run((_, input) => {
+        const time = input({ shape: [1, 1], values: golden.inputs.get('time')!.values });
+        const injected = added && added.map((noise) => input(noise));
+        const left = { time, noise: input(latents), share: 0 };
+        return [...decode(input(latents), { stripRows, left, injected })];
+      });
+      return inOne(values);
+    };
+    for (const stripRows of [undefined, 3]) expectAgreement(await decoded(stripRows, noises), wanted, 2e-5);
+    const without = await decoded(undefined, null);
+    expect(() => expectAgreement(without, wanted, 1e-2)).toThrow();
+  });
+});
+
 describe('the encoder', () => {
   describeGoldens(['vae-ltx-encode', 'vae-ltx-timed-encode'], async (golden, device, run) => {
     const config = readAutoencoderLTXConfig(golden.config);
@@ -45,7 +77,11 @@ describe('configurations of AutoencoderKLLTXVideo', () => {
   it.each([
     [
       { decoder_inject_noise: [true, true, true, false] },
-      'config.json: decoder_inject_noise [true,true,true,false] is not built; choose a checkpoint without noise in its decoder, such as LTX-Video 0.9.0 or 0.9.5',
+      'config.json: decoder_inject_noise does not fit 4 resolutions: fetch the checkpoint again',
+    ],
+    [
+      { decoder_inject_noise: [false, true, true, true, true] },
+      'config.json: decoder_block_out_channels [128,256,512,512] is not built together with decoder_inject_noise; choose widths that upsample_factor alone changes',
     ],
     [{ patch_size_t: 2 }, 'config.json: patch_size_t 2 is not built; choose a checkpoint that has 1'],
     [

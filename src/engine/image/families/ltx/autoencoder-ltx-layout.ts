@@ -36,7 +36,6 @@ const MODULES: ModuleNames = [
   [/\.res_blocks\./, '.resnets.'],
   [/\.conv_shortcut\./, '.conv_shortcut.conv.'],
   [/\.norm3\.norm\./, '.norm3.'],
-  [/\.per_channel_scale([12])$/, '.scale$1'],
 ];
 
 function originalNames(headers: FileHeaders): Rename {
@@ -97,7 +96,6 @@ const IMAGE_CHANNELS = 3;
 function autoencoderConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'autoencoder');
   const isTimed = headers.has('decoder.time_embedder.timestep_embedder.linear_1.weight');
-  const addsNoise = [...headers.keys()].some((name) => /^decoder\..*\.scale1$/.test(name));
   return {
     className: 'AutoencoderKLLTXVideo',
     config: {
@@ -107,7 +105,6 @@ function autoencoderConfig(headers: FileHeaders): PartConfig {
       patch_size: Math.floor(Math.sqrt(shapes.extent('encoder.conv_in.conv.weight', 1) / IMAGE_CHANNELS)),
       ...encoderConfig(headers, shapes),
       ...decoderConfig(headers, shapes),
-      ...(addsNoise && { decoder_inject_noise: [true] }),
       timestep_conditioning: isTimed,
     },
   };
@@ -166,6 +163,9 @@ function decoderConfig(headers: FileHeaders, shapes: Shapes): PartConfig['config
   const isTimed = headers.has('decoder.time_embedder.timestep_embedder.linear_1.weight');
   return {
     decoder_block_out_channels: levels.map((block, i) => factors[i]! * shapes.extent(firstConv(block), 0)),
+    decoder_inject_noise: [...levels, middle].map((block) =>
+      headers.has(`${block}.resnets.0.per_channel_scale1`),
+    ),
     decoder_layers_per_block: [...levels, middle].map((block) => countLayers(shapes, block)),
     decoder_spatio_temporal_scaling: scales,
     upsample_factor: factors,

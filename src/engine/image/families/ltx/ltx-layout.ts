@@ -17,6 +17,7 @@ import {
 } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 import { t5Layouts } from '../../layouts/t5.ts';
+import { TAEHV_LAYOUTS } from '../../layouts/taehv.ts';
 import { LTX_AUTOENCODER_LAYOUTS } from './autoencoder-ltx-layout.ts';
 
 /** Parts of original names with those of diffusers in their place. */
@@ -103,7 +104,7 @@ export const LTX_FILES = fileLayouts({
       rename: originalName,
       configure: transformerConfig,
     }),
-    vae: LTX_AUTOENCODER_LAYOUTS,
+    vae: [...LTX_AUTOENCODER_LAYOUTS, ...TAEHV_LAYOUTS],
     text_encoder: t5Layouts('text_encoder'),
   },
   describe: describe('LTXPipeline'),

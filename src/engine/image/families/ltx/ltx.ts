@@ -43,13 +43,13 @@ const LORA_MODULE = /(?:^|\.|lora_unet_)transformer_blocks[._]\d+[._]attn[12][._
 export const ltxFamily: ImageFamily = {
   ...TRANSFORMER_FAMILY,
   name: 'ltx-video',
-  examples: 'LTX-Video 2B 0.9.0',
+  examples: 'LTX-Video 2B 0.9.0 and 0.9.1',
   modelIds: /(?:^|[^a-z])ltx[-_ ]?v/i,
   components: {
     text_encoder: T5_ENCODER,
     tokenizer: T5_TOKENIZER,
     transformer: denoiser('LTXVideoTransformer3DModel'),
-    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLLTXVideo'] },
+    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLLTXVideo', 'TAEHV'] },
     scheduler: SCHEDULER,
   },
   latents: { patch: 1 },

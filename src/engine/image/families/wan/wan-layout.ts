@@ -12,6 +12,7 @@ import { causalLayouts } from '../../layouts/causal-autoencoder.ts';
 import { bothLayouts, fileLayouts, renamedModules, type ModuleNames } from '../../layouts/part-layouts.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 import { t5Layouts } from '../../layouts/t5.ts';
+import { TAEHV_LAYOUTS } from '../../layouts/taehv.ts';
 
 const EMBEDDER = 'condition_embedder';
 
@@ -132,7 +133,7 @@ export const WAN_FILES = fileLayouts({
   parts: {
     transformer: TRANSFORMER,
     transformer_2: TRANSFORMER,
-    vae: causalLayouts('AutoencoderKLWan'),
+    vae: [...causalLayouts('AutoencoderKLWan'), ...TAEHV_LAYOUTS],
     text_encoder: t5Layouts('text_encoder', 'umt5xxl'),
   },
   describe,

@@ -83,7 +83,7 @@ export const wanFamily: ImageFamily = {
     },
     transformer: TRANSFORMER,
     transformer_2: { ...TRANSFORMER, role: 'denoiser', optional: true },
-    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLWan'] },
+    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLWan', 'TAEHV'] },
     scheduler: SCHEDULER,
   },
   pipelines: [
