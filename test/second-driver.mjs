@@ -50,45 +50,46 @@ const FIRST = {
 };
 
 const MODELS = {
-  'image/autoencoder-dc': /tuned dc-(shuffle-)?decode/,
-  'image/autoencoder-kl': /tuned vae-(de|en)code/,
-  'image/autoencoder-kl-flux2': /tuned vae-flux2-decode/,
-  'image/autoencoder-wan': /tuned vae-qwen-image-decode/,
-  'image/autoencoder-tiny': /tuned tiny-decode/,
+  'image/autoencoders/autoencoder-dc': /tuned dc-(shuffle-)?decode/,
+  'image/autoencoders/autoencoder-kl': /tuned vae-(de|en)code/,
+  'image/autoencoders/autoencoder-kl-flux2': /tuned vae-flux2-decode/,
+  'image/autoencoders/autoencoder-ltx': /tuned vae-ltx-timed-decode/,
+  'image/autoencoders/autoencoder-wan': /clips tuned vae-wan-(residual-)?decode/,
+  'image/autoencoders/autoencoder-tiny': /tuned tiny-decode/,
   'image/autoencoders/taehv': /tuned taehv-patched/,
   'image/chroma': /tuned chroma/,
-  'image/controlnet': /tuned controlnet-sdxl/,
+  'image/clips/ltx': /tuned ltx-frames/,
+  'image/clips/wan': /tuned wan-(frames|image)/,
+  'image/unet/controlnet': /tuned controlnet-sdxl/,
   'image/flux': /tuned flux-references/,
   'image/flux2': /tuned flux2/,
-  'image/ip-adapter': /tuned ip-adapter-sd1-plus/,
+  'image/unet/ip-adapter': /tuned ip-adapter-sd1-plus/,
   'image/lumina2': /tuned lumina2/,
   'image/pixart': /tuned pixart-alpha/,
   'image/qwen-image': /tuned qwen-image-references/,
   'image/sana': /tuned sana-placed/,
   'image/sd3': /tuned sd3-dual/,
-  'image/unet': /tuned unet-sdxl/,
+  'image/unet/unet': /tuned unet-sdxl/,
   'image/z-image': /tuned z-image-padded/,
   // One family of each kind of layer: those with the same kernels differ in their numbers only.
-  'text/decoder':
+  'text/blocks/decoder':
     /(^| )(qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|starcoder2|gpt-neox) default/,
-  'text/clip': /tuned clip-projection/,
-  'text/t5': /tuned t5/,
+  'text/clip/clip': /tuned clip-projection/,
+  'text/t5/t5': /tuned t5/,
   'vision/clip-vision': /tuned clip-vision/,
   'vision/gemma3': /tuned whole/,
   'vision/idefics3': /tuned smolvlm/,
-  'vision/intern-vit': /tuned intern-vit qwen. of .*-original/,
+  'vision/internvl/intern-vit': /tuned intern-vit qwen. of .*-original/,
   'vision/pixtral': /tuned mistral3/,
-  'vision/qwen-vision': /tuned qwen-vision-small/,
+  'vision/qwen/qwen-vision': /tuned qwen-vision-small/,
 };
-
-const MEDIA = 'test/engine/text/media';
 
 /** Test files that run in part, by path, and the tests that run of each. */
 const IN_PART = {
   ...byPath('test/kernels', KERNELS),
   ...byPath('test/models', MODELS),
-  [`${MEDIA}/towers.test.ts`]: /(qwen2-vl|qwen3-vl) image 1/,
-  [`${MEDIA}/sound-towers.test.ts`]: /(qwen2-audio|voxtral) sound 1/,
+  'test/engine/text/towers/towers.test.ts': /(qwen2-vl|qwen3-vl) image 1/,
+  'test/engine/text/media/sound-towers.test.ts': /(qwen2-audio|voxtral) sound 1/,
   'test/engine/text/engine.test.ts': /qwen3 32 greedy tokens/,
 };
 

@@ -89,6 +89,10 @@ WAN = {
         pipeline('WanImageToVideoPipeline', image_encoder=True),
     ),
     'wan-image-plain': Checkpoint({'transformer': transformer(157, in_channels=10)}, pipeline('WanImageToVideoPipeline')),
+    # The autoencoder of Wan 2.2, with patches of pixels and shortcuts; each frame of latents has a time of its own.
+    'wan-residual': Checkpoint(
+        {'transformer': transformer(158, in_channels=6, out_channels=6)}, pipeline('WanPipeline', expand_timesteps=True)
+    ),
     # The first frame is the image itself, and has the time 0.
     'wan-frames': Checkpoint(
         {'': Part('file', config={'svc.json': {'num_frames': 5}})},

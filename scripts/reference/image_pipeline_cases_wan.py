@@ -48,4 +48,12 @@ WAN = {
         components=SHARED | {'transformer': 'wan/transformer'},
         picture=True,
     ),
+    'pipeline-wan-residual': single(
+        'WanPipeline',
+        'wan-residual',
+        'the autoencoder of Wan 2.2, of which a latent is sixteen pixels wide, and a time for each frame of latents',
+        clip(6, frames=5, guidance=2.0, width=64),
+        306,
+        components=SHARED | {'vae': 'autoencoder-wan-residual'},
+    ),
 }

@@ -214,7 +214,8 @@ def watch_first_frame(pipe):
 
     def prepared(*arguments, **options):
         result = own(*arguments, **options)
-        found.append(result[1])
+        if isinstance(result, tuple):
+            found.append(result[1])
         return result
 
     pipe.prepare_latents = prepared

@@ -49,19 +49,8 @@ export async function drawOn(
     report,
   }: DrawOptions & { drawsLast?: boolean; report: Reporter },
 ): Promise<void> {
-  const {
-    device,
-    components,
-    runner,
-    latents,
-    autoencoder,
-    previews,
-    colours,
-    planner,
-    own,
-    plain,
-    upscaler,
-  } = opened;
+  const { device, components, runner, planner, own, plain, upscaler } = opened;
+  const { latents, autoencoder, previews, colours } = opened;
   const drawn = asDrawn(withBatch(opened, resolved), runner);
   const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
@@ -83,12 +72,7 @@ export async function drawOn(
   const plan = planner.plan(drawn);
   components.adapt(changesOf(resolved.loras ?? []));
   await draw({
-    components,
-    runner,
-    latents,
-    autoencoder,
-    previews,
-    colours,
+    ...{ components, runner, latents, autoencoder, previews, colours },
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
     ...(mostSteps !== undefined && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },

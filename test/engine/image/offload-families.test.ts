@@ -111,3 +111,13 @@ describe('components beside those of a family', () => {
     expect([...new Set(elsewhere.map(({ role }) => role))]).toEqual(roles);
   });
 });
+
+it('two transformers are streamed, each for its steps', async () => {
+  const golden = 'pipeline-wan-experts';
+  const image = await drawResident(device, golden, 3);
+  const drawn = await drawPlanned(device, golden, { ditLayerwiseOffload: true }, 3);
+  expect(drawn.image).toBe(image);
+  expectAsPlanned(drawn);
+  const streamed = drawn.plan.components.filter(({ place }) => place === 'streamed');
+  expect(streamed.map(({ name }) => name)).toEqual(['transformer', 'transformer_2']);
+});

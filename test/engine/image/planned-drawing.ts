@@ -40,9 +40,9 @@ export function expectAsPlanned({ stages, host, planned }: Drawn): void {
 }
 
 /** Draws a golden with all weights on the device, and returns the image. */
-export function drawResident(device: Device, golden: string): Promise<string> {
+export function drawResident(device: Device, golden: string, steps = STEPS): Promise<string> {
   return drawIn(device, golden, {}, async (parts, resolved) => {
-    return (await drawImages(unplanned(parts), resolved, 1)).image;
+    return (await drawImages(unplanned(parts), resolved, 1, steps)).image;
   });
 }
 
@@ -51,12 +51,13 @@ export function drawPlanned(
   device: Device,
   golden: string,
   options: Partial<ImageModelOptions>,
+  steps = STEPS,
 ): Promise<Drawn & { plan: ImageMemoryPlan }> {
   return drawIn(device, golden, options, async (parts, resolved) => {
     const plan = await parts.memory!.plan(resolved);
     const stages = Object.fromEntries(plan.stages.map(({ name, bytes }) => [name, bytes]));
     // The second image is drawn with all that stays on the device.
-    const drawn = await drawImages(parts, resolved, 2);
+    const drawn = await drawImages(parts, resolved, 2, steps);
     return { ...drawn, plan, planned: { stages, host: plan.host } };
   });
 }
@@ -125,16 +126,17 @@ function unplanned(parts: OpenedPipeline): OpenedPipeline {
   return alone;
 }
 
-/** Each image is drawn in this many steps; offload.test.ts draws some in several. */
+/** Each image is drawn in this many steps, unless a test needs several. */
 const STEPS = 1;
 
 async function drawImages(
   parts: OpenedPipeline,
   resolved: Resolved,
   images: number,
+  mostSteps = STEPS,
 ): Promise<Omit<Drawn, 'planned'>> {
   const events: ImageEvent[] = [];
-  const options = { mostSteps: STEPS, report: { kernels: () => {}, trials: () => {}, note: () => {} } };
+  const options = { mostSteps, report: { kernels: () => {}, trials: () => {}, note: () => {} } };
   const keepTuned = (): Promise<void> => Promise.resolve();
   for (let i = 0; i < images; i++)
     await drawOn(parts, { keepTuned }, resolved, (event) => events.push(event), options);

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import sharp from 'sharp';
 import { toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -222,3 +223,27 @@ it('videos need the key of the server, their files, too', async () => {
   for (const path of ['', '/video_0', '/video_0/content'])
     expect((await fetch(`${url}/v1/videos${path}`)).status).toBe(401);
 });
+
+it('a client that closes its connection once it has a whole file has not left', async () => {
+  const { created, ended, url, lines } = await startVideos();
+  const { id } = await ended((await created()).id);
+  const times = 3;
+  for (let i = 0; i < times; i++) await readAndClose(url, `/v1/videos/${id}/content`);
+  const logged = () => lines.filter((line) => line.includes('/content '));
+  await eventually(() => logged().length === times, 'the log has them');
+  expect(logged().filter((line) => line.includes('client left'))).toEqual([]);
+});
+
+/** Closes a connection in the tick in which the last byte of its reply arrives. */
+async function readAndClose(url: string, path: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  let reply = Buffer.alloc(0);
+  for await (const bytes of socket as AsyncIterable<Buffer>) {
+    reply = Buffer.concat([reply, bytes]);
+    const length = /content-length: (\d+)[^]*?\r\n\r\n/.exec(reply.toString('latin1'));
+    if (length && reply.length >= length.index + length[0].length + Number(length[1])) break;
+  }
+  socket.destroy();
+}

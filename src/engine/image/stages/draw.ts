@@ -237,13 +237,11 @@ class Run {
   }
 
   async #decode(sampled: readonly Sampled[], samples: readonly number[]): Promise<void> {
+    if (this.#context.upscaler == null)
+      return this.#decodeEach(sampled, samples, (sample, image) => this.#give(sample, image));
     const drawn: Frames[] = [];
-    const isEnlarged = this.#context.upscaler != null;
-    await this.#decodeEach(sampled, samples, (sample, image) => {
-      if (isEnlarged) drawn.push(image);
-      else this.#give(sample, image);
-    });
-    if (isEnlarged) await this.#upscale(drawn, samples);
+    await this.#decodeEach(sampled, samples, (_, image) => void drawn.push(image));
+    await this.#upscale(drawn, samples);
   }
 
   #give(sample: number, image: Frames): void {
