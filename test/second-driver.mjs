@@ -3,6 +3,10 @@
 // runs on the first driver only. SwiftShader compiles a kernel in a tenth of the time of llvmpipe: of kernels with many variants the first driver
 // runs some of each kind where SwiftShader runs the others.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../scripts/setup/packages.mjs';
+
 /** Cuts made by the host, which no driver takes part in. */
 const CUTS =
   /256 KiB|above the binding limit|has workgroups, in ranges|few workgroups|several bindings|beyond one binding/;
@@ -120,6 +124,11 @@ function without({ source }) {
 
 function byPath(folder, files) {
   return Object.fromEntries(
-    Object.entries(files).map(([name, tests]) => [`${folder}/${name}.test.ts`, tests]),
+    Object.entries(files).map(([name, tests]) => {
+      const path = `${folder}/${name}.test.ts`;
+      if (!existsSync(join(root, path)))
+        throw new Error(`test/second-driver.mjs names ${path}, which is not there`);
+      return [path, tests];
+    }),
   );
 }
