@@ -7,7 +7,7 @@ import { drawTogether } from './stages/draw.ts';
 import { asDrawn, type StageContext } from './stages/stage-context.ts';
 import { fitImages } from './stages/given-images.ts';
 import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './calls/image-model.ts';
-import type { DrawOptions } from './model.ts';
+import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
@@ -45,15 +45,6 @@ export function withBatch(
   const { event } = resolved;
   const batch = Math.min(samples, limit);
   return { ...resolved, event: { ...event, values: { ...event.values, samples } }, batch };
-}
-
-/** A request that is drawn, alone or with others. */
-export interface DrawnRequest {
-  resolved: Resolved;
-  signal?: AbortSignal | undefined;
-  emit(event: ImageEvent): void;
-  /** Called as soon as all results are drawn, or with the error that ends this request alone. */
-  ended?(error: unknown): void;
 }
 
 type Requests = readonly [DrawnRequest, ...DrawnRequest[]];

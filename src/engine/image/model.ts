@@ -4,7 +4,6 @@
 import { cancelled } from '../async/abort-listeners.ts';
 import { EventQueue } from '../async/event-queue.ts';
 import type { OnDevice, ServedDevice, Service } from '../opening/served.ts';
-import type { DrawnRequest } from './draw-request.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './calls/image-model.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import type { Resolved } from './stages/resolved.ts';
@@ -25,6 +24,15 @@ export type Resolve = (request: ImageRequest) => Promise<Resolved>;
 
 /** Plans the memory of a resolved request. */
 export type PlanMemory = (resolved: Resolved) => Promise<ImageMemoryPlan>;
+
+/** A request that is drawn, alone or with others. */
+export interface DrawnRequest {
+  resolved: Resolved;
+  signal?: AbortSignal | undefined;
+  emit(event: ImageEvent): void;
+  /** Called as soon as all results are drawn, or with the error that ends this request alone. */
+  ended?(error: unknown): void;
+}
 
 /** Draws resolved requests of one shape together; each ends with `ended`, or all of them with an error that is thrown. */
 export type Draw = (
@@ -148,7 +156,7 @@ export class LocalImageModel implements Service<ImageModel> {
   #run(jobs: readonly Job[]): Promise<void> {
     const startedAt = performance.now();
     const open = new Set(jobs);
-    const done = (job: Job): void => {
+    const complete = (job: Job): void => {
       if (open.delete(job)) job.events.push({ type: 'done', milliseconds: performance.now() - startedAt });
       job.events.close();
     };
@@ -158,7 +166,7 @@ export class LocalImageModel implements Service<ImageModel> {
         if (error !== null) {
           open.delete(job);
           events.fail(error as Error);
-        } else if (jobs.length > 1) done(job);
+        } else if (jobs.length > 1) complete(job);
         if (jobs.length > 1) job.leave();
       };
       events.push(resolved.event);
@@ -166,7 +174,7 @@ export class LocalImageModel implements Service<ImageModel> {
     }) as [DrawnRequest, ...DrawnRequest[]];
     const drawing = this.#draw([first, ...others], { profile: jobs[0]!.profile });
     const whole = drawing.then(
-      () => jobs.forEach(done),
+      () => jobs.forEach(complete),
       (error: Error) => jobs.forEach(({ events }) => events.fail(error)),
     );
     for (const job of jobs) job.drawing = whole;
