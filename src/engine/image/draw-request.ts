@@ -1,13 +1,13 @@
-// Draws one request on an opened pipeline: its plan, what users should know about it, and the stages.
+// Draws one request, or several of one shape, on an opened pipeline: their plan, what users should know about it, and the stages.
 
-import { type Prose, noteOf } from '../../files/message.ts';
+import { type Prose, noteOf, option, say } from '../../files/message.ts';
 import type { Platform } from '../platform/platform.ts';
 import { changesOf } from './lora/image-loras.ts';
-import { draw } from './stages/draw.ts';
-import { asDrawn } from './stages/stage-context.ts';
+import { drawTogether } from './stages/draw.ts';
+import { asDrawn, type StageContext } from './stages/stage-context.ts';
 import { fitImages } from './stages/given-images.ts';
 import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './calls/image-model.ts';
-import type { DrawOptions } from './model.ts';
+import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
@@ -23,15 +23,32 @@ function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved
   return isOwn ? [prompt, values.negativePrompt] : [prompt];
 }
 
-/** The request with the most images that may be drawn at once. */
-export function withBatch(
-  { device, runner, batchSize = device.profile.imagesAtOnce }: OpenedPipeline,
+/** How many images the denoiser may take at once; a string: why it takes one. */
+export function batchLimit(
+  { device, runner, batchSize }: OpenedPipeline,
   resolved: Resolved,
-): Resolved {
-  const { values } = resolved.event;
-  if (resolved.batch !== undefined || runner.batches?.(values) !== true) return resolved;
-  return { ...resolved, batch: Math.min(values.samples, batchSize) };
+): number | string {
+  const { event, call } = resolved;
+  const takes =
+    runner.batches?.({ values: event.values, call }) ?? 'models of this family draw one at a time';
+  return takes === true ? (batchSize ?? device.profile.imagesAtOnce) : takes;
 }
+
+/** The request with the most images that may be drawn at once. `samples`: of all requests that are drawn together. */
+export function withBatch(
+  opened: OpenedPipeline,
+  resolved: Resolved,
+  samples = resolved.event.values.samples,
+): Resolved {
+  const limit = batchLimit(opened, resolved);
+  if (resolved.batch !== undefined || typeof limit === 'string') return resolved;
+  const { event } = resolved;
+  const batch = Math.min(samples, limit);
+  return { ...resolved, event: { ...event, values: { ...event.values, samples } }, batch };
+}
+
+type Requests = readonly [DrawnRequest, ...DrawnRequest[]];
+type DrawingOptions = Omit<DrawOptions, 'signal'> & { drawsLast?: boolean; report: Reporter };
 
 /** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
 export async function drawOn(
@@ -39,66 +56,92 @@ export async function drawOn(
   platform: Pick<Platform, 'keepTuned'>,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
+  { signal, ...options }: DrawingOptions & { signal?: AbortSignal | undefined },
+): Promise<void> {
+  let failure: unknown = null;
+  const request = { resolved, signal, emit, ended: (error: unknown) => (failure = error) };
+  await drawTogetherOn(opened, platform, [request], options);
+  if (failure !== null) throw failure;
+}
+
+/** Draws requests of one shape on an opened pipeline. An error that is thrown ends all that have not ended. */
+export async function drawTogetherOn(
+  opened: OpenedPipeline,
+  platform: Pick<Platform, 'keepTuned'>,
+  requests: Requests,
   {
-    signal,
     profile = false,
     compileOnly = false,
     mostSteps,
     drawsLast = false,
     tune = false,
     report,
-  }: DrawOptions & { drawsLast?: boolean; report: Reporter },
+  }: DrawingOptions,
 ): Promise<void> {
-  const { device, components, runner, planner, own, plain, upscaler } = opened;
+  const { device, components, runner, planner, plain, upscaler } = opened;
   const { latents, autoencoder, previews, colours } = opened;
-  const drawn = asDrawn(withBatch(opened, resolved), runner);
+  const [{ resolved }] = requests;
+  const samples = requests.reduce((sum, one) => sum + one.resolved.event.values.samples, 0);
+  const drawn = asDrawn(withBatch(opened, resolved, samples), runner);
   const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
-  const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
-  if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
-  if (own.colours) for (const note of colourNotes(resolved.request.prompt, own.colours)) emit(noteOf(note));
-  for (const message of notesOn(resolved, opened)) emit(noteOf(message));
+  for (const request of requests) tellNotes(opened, request);
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
+  const assertAnyWanted = (): void => {
+    if (requests.every(({ signal }) => signal?.aborted)) assertWanted(requests[0].signal);
+  };
   const onKernels = (done: number, total: number): void => {
-    assertWanted(signal); // each component may take seconds to check
+    assertAnyWanted(); // each component may take seconds to check
     report.kernels(stage, done, total);
   };
   const onTrials = (done: number, total: number): void => {
-    assertWanted(signal);
+    assertAnyWanted();
     report.trials(stage, done, total);
   };
   if (tune && plain)
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
-  const plan = planner.plan(drawn);
+  const plan = planner.plan(asDrawn(resolved, runner));
   components.adapt(changesOf(resolved.loras ?? []));
-  await draw({
+  const tuner =
+    tune && !plain ? createTuner(device, platform, { note: report.note, onKernels, onTrials }) : undefined;
+  const contextOf = async (request: DrawnRequest): Promise<StageContext> => ({
     ...{ components, runner, latents, autoencoder, previews, colours },
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
     ...(mostSteps !== undefined && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },
     options: {
-      plain,
-      compileOnly,
-      signal,
-      profiler,
-      onKernels,
-      tune:
-        tune && !plain
-          ? createTuner(device, platform, { note: report.note, onKernels, onTrials })
-          : undefined,
+      ...{ plain, compileOnly, profiler, onKernels, signal: request.signal, tune: tuner },
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
-        emit(noteOf(message));
+        request.emit(noteOf(message));
       },
     },
-    resolved: { ...resolved, ...(batch !== undefined && { batch }) },
-    ...(await fitImages(resolved, opened.context)),
-    signal,
-    emit,
+    ...(await fitImages(request.resolved, opened.context)),
+    ...request,
+    signal: request.signal,
+    resolved: { ...request.resolved, ...(batch !== undefined && { batch }) },
     onStage: (name) => (stage = name),
   });
+  const [first, ...others] = requests;
+  await drawTogether([await contextOf(first), ...(await Promise.all(others.map(contextOf)))]);
   if (profiler)
-    emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
+    first.emit({
+      type: 'kernels',
+      milliseconds: Object.fromEntries(profiler.kernels),
+      spent: profiler.spent,
+    });
+}
+
+/** Tells what users should know about a request. */
+function tellNotes(opened: OpenedPipeline, { resolved, emit }: DrawnRequest): void {
+  const { own } = opened;
+  const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
+  if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
+  if (own.colours) for (const note of colourNotes(resolved.request.prompt, own.colours)) emit(noteOf(note));
+  for (const message of notesOn(resolved, opened)) emit(noteOf(message));
+  const limit = batchLimit(opened, resolved);
+  if (typeof limit === 'string' && (opened.batchSize ?? 1) > 1)
+    emit(noteOf(say`${option('batchSize')} ${opened.batchSize!} changes nothing: ${limit}`));
 }
 
 /** The first steps; `drawsLast`: the last step is among them, which another denoiser may compute. */

@@ -1,4 +1,5 @@
-// The image model of one thread: it draws requests one after the other, in order of arrival.
+// The image model of one thread: it draws requests one after the other, in order of arrival; those of one shape that wait are drawn together as
+// far as a batch has room.
 
 import { cancelled } from '../async/abort-listeners.ts';
 import { EventQueue } from '../async/event-queue.ts';
@@ -24,12 +25,33 @@ export type Resolve = (request: ImageRequest) => Promise<Resolved>;
 /** Plans the memory of a resolved request. */
 export type PlanMemory = (resolved: Resolved) => Promise<ImageMemoryPlan>;
 
-/** Draws a resolved request. */
+/** A request that is drawn, alone or with others. */
+export interface DrawnRequest {
+  resolved: Resolved;
+  signal?: AbortSignal | undefined;
+  emit(event: ImageEvent): void;
+  /** Called as soon as all results are drawn, or with the error that ends this request alone. */
+  ended?(error: unknown): void;
+}
+
+/** Draws resolved requests of one shape together; each ends with `ended`, or all of them with an error that is thrown. */
 export type Draw = (
-  resolved: Resolved,
-  emit: (event: ImageEvent) => void,
-  options: DrawOptions,
+  requests: readonly [DrawnRequest, ...DrawnRequest[]],
+  options: Omit<DrawOptions, 'signal'>,
 ) => Promise<void>;
+
+/** A request in the queue. */
+interface Job {
+  resolved: Resolved;
+  profile: boolean | undefined;
+  stops: AbortSignal;
+  events: EventQueue<ImageEvent>;
+  /** The drawing that it is part of; null: it waits. */
+  drawing: Promise<void> | null;
+  /** Resolves when it has ended, while others that are drawn with it may go on. */
+  over: Promise<void>;
+  leave(): void;
+}
 
 export class LocalImageModel implements Service<ImageModel> {
   readonly info: ImageModelInfo;
@@ -40,6 +62,10 @@ export class LocalImageModel implements Service<ImageModel> {
   readonly #leaving = new AbortController();
   /** The latest request; the next one begins after it. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Requests that wait, in order of arrival. */
+  readonly #waiting: Job[] = [];
+  /** Requests whose values are being resolved. */
+  readonly #arriving = new Set<Promise<unknown>>();
 
   constructor(
     info: ImageModelInfo,
@@ -62,32 +88,97 @@ export class LocalImageModel implements Service<ImageModel> {
     { signal, profile }: { signal?: AbortSignal; profile?: boolean } = {},
   ): AsyncGenerator<ImageEvent, void, void> {
     this.#session.assertOpen();
-    const resolved = await this.#resolve(request);
+    const resolved = await this.#arrive(request);
     const readerLeft = new AbortController();
     const stops = AbortSignal.any([this.#leaving.signal, readerLeft.signal, ...(signal ? [signal] : [])]);
     const events = new EventQueue<ImageEvent>();
-    let begun = false;
+    let end!: () => void;
+    const over = new Promise<void>((resolve) => (end = resolve));
+    const job: Job = { resolved, profile, stops, events, drawing: null, over, leave: end };
     // A request that waits behind others leaves the queue at once when it is aborted.
     const leave = (): void => {
-      if (!begun) events.fail(cancelled());
+      if (!job.drawing) events.fail(cancelled());
     };
     if (stops.aborted) leave();
     stops.addEventListener('abort', leave, { once: true });
-    const drawing = this.#inTurn(async () => {
-      if (stops.aborted) return;
-      begun = true;
-      const startedAt = performance.now();
-      events.push(resolved.event);
-      await this.#draw(resolved, events.push, { signal: stops, profile });
-      events.push({ type: 'done', milliseconds: performance.now() - startedAt });
-    });
-    drawing.then(events.close, events.fail);
+    this.#waiting.push(job);
+    this.#inTurn(() => this.#begin(job)).then(end, end);
     try {
       yield* events.read();
     } finally {
       readerLeft.abort();
-      if (begun) await drawing.catch(() => {});
+      if (job.drawing) await over;
     }
+  }
+
+  async #arrive(request: ImageRequest): Promise<Resolved> {
+    const resolving = this.#resolve(request);
+    const arriving = resolving.catch(() => {});
+    this.#arriving.add(arriving);
+    try {
+      return await resolving;
+    } finally {
+      this.#arriving.delete(arriving);
+    }
+  }
+
+  /** Draws a request, with those that wait and may be drawn with it; resolves when all of them have ended. */
+  async #begin(job: Job): Promise<void> {
+    if (job.drawing) return job.drawing;
+    // Requests that were sent at one time are drawn together.
+    if ((job.resolved.event.joins?.most ?? 1) > 1) {
+      await new Promise((resolve) => setTimeout(resolve));
+      await Promise.all(this.#arriving);
+      await Promise.resolve();
+    }
+    const jobs = this.#joined(job);
+    for (const one of new Set([job, ...jobs])) this.#waiting.splice(this.#waiting.indexOf(one), 1);
+    if (jobs.length > 0) return this.#run(jobs);
+  }
+
+  /** A request and those that wait, as far as a batch has room; none where it is aborted. */
+  #joined(job: Job): Job[] {
+    const { joins } = job.resolved.event;
+    if (job.stops.aborted) return [];
+    if (!joins || job.profile) return [job];
+    let room = joins.most - job.resolved.event.values.samples;
+    const others = this.#waiting.filter((other) => {
+      const { resolved, profile, stops } = other;
+      const { event } = resolved;
+      const isAlike = other !== job && event.joins?.key === joins.key;
+      if (!isAlike || profile || stops.aborted || event.values.samples > room) return false;
+      room -= event.values.samples;
+      return true;
+    });
+    return [job, ...others];
+  }
+
+  #run(jobs: readonly Job[]): Promise<void> {
+    const startedAt = performance.now();
+    const open = new Set(jobs);
+    const complete = (job: Job): void => {
+      if (open.delete(job)) job.events.push({ type: 'done', milliseconds: performance.now() - startedAt });
+      job.events.close();
+    };
+    const [first, ...others] = jobs.map((job): DrawnRequest => {
+      const { resolved, events, stops } = job;
+      const ended = (error: unknown): void => {
+        if (error !== null) {
+          open.delete(job);
+          events.fail(error as Error);
+        } else if (jobs.length > 1) complete(job);
+        if (jobs.length > 1) job.leave();
+      };
+      events.push(resolved.event);
+      return { resolved, signal: stops, emit: events.push, ended };
+    }) as [DrawnRequest, ...DrawnRequest[]];
+    const drawing = this.#draw([first, ...others], { profile: jobs[0]!.profile });
+    const whole = drawing.then(
+      () => jobs.forEach(complete),
+      (error: Error) => jobs.forEach(({ events }) => events.fail(error)),
+    );
+    for (const job of jobs) job.drawing = whole;
+    return whole;
   }
 
   async resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>> {
@@ -108,7 +199,10 @@ export class LocalImageModel implements Service<ImageModel> {
       const resolved = await this.#resolve({ ...request, samples: 1, previews: 0 });
       const { signal } = this.#leaving;
       const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
-      await this.#draw(resolved, () => {}, { signal, tune, ...extent });
+      let failure: unknown = null;
+      const ended = (error: unknown): void => void (failure = error);
+      await this.#draw([{ resolved, signal, emit: () => {}, ended }], { tune, ...extent });
+      if (failure !== null) throw failure;
     });
   }
 

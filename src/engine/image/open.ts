@@ -10,14 +10,22 @@ import { fetchModel } from '../opening/fetch-model.ts';
 import { aboutLora, ImageLoras } from './lora/image-loras.ts';
 import { contextWith, shiftedBy } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
-import { drawOn, plainRequest, type Reporter, withBatch } from './draw-request.ts';
+import {
+  batchLimit,
+  drawOn,
+  drawTogetherOn,
+  plainRequest,
+  type Reporter,
+  withBatch,
+} from './draw-request.ts';
+import { joinKey } from './request/join-key.ts';
 import type { ImageFamily } from './blocks/family.ts';
 import { imageFamilies, isKnownName, knownPipelines, pipelineEntry } from './families/registry.ts';
 import type { Opening, ReadModel, ServedDevice } from '../opening/served.ts';
-import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './calls/image-model.ts';
+import type { ImageModel, ImageModelOptions, Pixels } from './calls/image-model.ts';
 import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
-import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
+import { LocalImageModel, type Draw, type Resolve } from './model.ts';
 import { openWords, underOption } from './request/open-words.ts';
 import { UPSCALER } from './layouts/upscaler.ts';
 import { openWithMemoryPlan } from './open-planned.ts';
@@ -60,8 +68,7 @@ async function serve(
   const loras = await openLoras(platform, options, session, { note, loraPaths });
   const resolve = resolver(session.parts, loras, platform);
   if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
-  const draw: Draw = (resolved, emit, given) =>
-    drawIn(session, platform, resolved, emit, { ...given, report });
+  const draw: Draw = (requests, given) => drawIn(session, platform, requests, { ...given, report });
   const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> => {
     const opened = await session.ready();
     return opened.memory!.plan(withBatch(opened, resolved));
@@ -151,15 +158,12 @@ async function findLoras(
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the LoRAs that they draw with. */
-function resolver(
-  { context, planner, autoencoder: { tiles } }: OpenedPipeline,
-  loras: ImageLoras,
-  platform: Platform,
-): Resolve {
+function resolver(opened: OpenedPipeline, loras: ImageLoras, platform: Platform): Resolve {
+  const { context, planner, autoencoder } = opened;
   return async (given) => {
     checkImageRequest(given);
     const request = await completeRequest(platform, given);
-    if (request.tiling && !tiles) {
+    if (request.tiling && !autoencoder.tiles) {
       const message = 'tiling is not built for the autoencoder of this model: leave it out';
       throw badRequest(message, 'tiling');
     }
@@ -167,7 +171,10 @@ function resolver(
     const shifted = shiftedBy(applied, request, context);
     const resolved = resolveRequest({ ...shifted, prompt }, contextWith(applied, context));
     planner.plan(resolved);
-    return { ...resolved, loras: applied };
+    const whole = { ...resolved, loras: applied };
+    const [key, most] = [joinKey(whole), batchLimit(opened, whole)];
+    if (key === null || typeof most === 'string' || most === 1) return whole;
+    return { ...whole, event: { ...whole.event, joins: { key, most } } };
   };
 }
 
@@ -178,13 +185,12 @@ function resolver(
 async function drawIn(
   session: ServedDevice<OpenedPipeline>,
   platform: Platform,
-  resolved: Resolved,
-  emit: (event: ImageEvent) => void,
-  options: DrawOptions & { report: Reporter },
+  requests: Parameters<Draw>[0],
+  options: Parameters<Draw>[1] & { report: Reporter },
 ): Promise<void> {
   const opened = await session.ready();
   try {
-    await drawOn(opened, platform, resolved, emit, options);
+    await drawTogetherOn(opened, platform, requests, options);
   } catch (cause) {
     const reason = cause instanceof EngineError ? null : await session.loss();
     if (reason === null) throw cause;

@@ -1,4 +1,4 @@
-// Images of a request that are drawn at once are those that are drawn one after the other, to the bit.
+// Images that are drawn at once, of one request or of several, are those that are drawn one after the other, to the bit.
 
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../src/index.ts';
@@ -56,4 +56,39 @@ it.each<[string, Partial<ImageModelOptions>, Partial<ImageRequest>]>([
     [1, 1],
   ]);
   expect(batched.steps).toHaveLength(alone.steps.length);
+});
+
+it('requests of one shape that wait are drawn together, and one that is cancelled or refused ends without the others', async () => {
+  const prompts = ['a house', 'a tree beside a red house', 'a boat', 'no prompt'];
+  const request = { ...REQUEST, steps: 3, scheduler: 'euler', negativePrompt: 'rain' };
+  const { model } = await open({ batchSize: 4 });
+  models.push(model);
+  const alone: unknown[] = [];
+  for (const prompt of prompts.slice(0, 2))
+    for await (const event of model.generate({ ...request, prompt }))
+      if (event.type === 'image') alone.push(event);
+  const order: string[] = [];
+  const abort = new AbortController();
+  const run = async (prompt: string, i: number): Promise<ImageEvent[]> => {
+    const events: ImageEvent[] = [];
+    const size = i === 3 ? { width: 41 } : {};
+    for await (const event of model.generate(
+      { ...request, prompt, ...size },
+      i === 2 ? { signal: abort.signal } : {},
+    )) {
+      events.push(event);
+      if (event.type === 'step') order.push(`${i}:${event.step}`);
+      if (event.type === 'step' && i === 2) abort.abort();
+    }
+    return events;
+  };
+  const [first, second, third, fourth] = await Promise.allSettled(prompts.map(run));
+  const images = [first!, second!].map((one) =>
+    one.status === 'fulfilled' ? one.value.find(({ type }) => type === 'image') : one.reason,
+  );
+  expect(images).toEqual(alone);
+  expect(third).toMatchObject({ status: 'rejected', reason: { code: 'cancelled' } });
+  expect(fourth).toMatchObject({ status: 'rejected', reason: { code: 'bad_request' } });
+  expect(order.slice(0, 3)).toEqual(['0:1', '1:1', '2:1']);
+  expect(order).not.toContain('2:3');
 });

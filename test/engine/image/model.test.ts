@@ -29,8 +29,8 @@ async function slowModel() {
   const drawn: string[] = [];
   let finish!: () => void;
   const done = new Promise<void>((resolve) => (finish = resolve));
-  const model = await modelWith(async ({ request }) => {
-    drawn.push(request.prompt);
+  const model = await modelWith(async (requests) => {
+    drawn.push(...requests.map(({ resolved }) => resolved.request.prompt));
     await done;
   });
   return { model, drawn, finish };
@@ -66,7 +66,9 @@ it('closing an image model ends the requests that wait', async () => {
 
 it('warming up draws one sample of a request, up to the given step, or compiles its kernels', async () => {
   const asked: [ImageRequest, DrawOptions][] = [];
-  const model = await modelWith(async ({ request }, _, options) => void asked.push([request, options]));
+  const model = await modelWith(
+    async ([{ resolved }], options) => void asked.push([resolved.request, options]),
+  );
   for (const steps of [2, 0]) await model.warmUp({ ...REQUEST, steps: 9, samples: 4 }, steps);
   const request = { ...REQUEST, steps: 9, samples: 1 };
   expect(asked).toMatchObject([

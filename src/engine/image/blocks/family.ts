@@ -200,16 +200,37 @@ export interface RunRequest extends ControlFields {
  */
 export type MaskInput = 'coarse' | 'folded';
 
+/** States of a text, or of several as items of one batch. */
+export interface TextStates {
+  /** [items, tokens, columns] */
+  states: Tensor;
+  /** [items, columns]; left out: the denoiser takes none. */
+  pooled?: Tensor;
+}
+
+/** What a step is recorded on. */
+export interface StepTensors {
+  /** [images · frames, height, width, channels] */
+  latents: Tensor;
+  /** In the shape of the latents. */
+  output: Tensor;
+  /** Additional channels of a denoiser made for inpainting, or the latents of an image beside; null: there are none. */
+  extra: Tensor | null;
+  /** The texts of a prepared request; of several images, each of its items is followed by that of the other images. */
+  texts: readonly TextStates[];
+}
+
 /** The denoiser; its weights are on the device until it is disposed. */
 export interface DenoiserPage extends Disposable {
-  /** Records a step with the given latents and output; `extra` holds the additional channels of a denoiser made for inpainting. */
-  record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions): Promise<Predictor>;
+  record(step: StepTensors, options: ComputeOptions): Promise<Predictor>;
 }
 
 /** An encoded prompt, on the device until it is disposed. */
 export interface Prepared extends Disposable {
   /** Tokens of the prompt. */
   tokens: number;
+  /** What the denoiser reads of the prompt and, under guidance, of the negative prompt. */
+  texts: readonly TextStates[];
   /** Loads the denoiser's weights. `references`: latents of the images that it sees beside those it denoises, [1, height, width, channels], or of the clip of its frames. */
   load(references: readonly Tensor[]): Promise<DenoiserPage>;
 }
@@ -257,8 +278,8 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
-  /** Whether `record` takes the latents of several images of a request at once; left out: never. */
-  batches?(values: ResolvedImageRequest): boolean;
+  /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
+  batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */
   notesOn?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): Prose[];
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */

@@ -26,18 +26,12 @@ import { switchExperts } from './expert-switch.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
-import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import type { FamilyModel, Prepared, RunRequest, StepTensors, TextStates } from './family.ts';
 
 /** Most tokens of a prompt that T5 reads, and their number by default. */
 export const MOST_TOKENS = 512;
 
-/** States of a text, or of several as items of one batch. */
-export interface TextStates {
-  /** [items, tokens, columns] */
-  states: Tensor;
-  /** [items, columns]; left out: the transformer takes none. */
-  pooled?: Tensor;
-}
+export type { TextStates };
 
 type Facts = Omit<FamilyModel, 'checkFiles' | 'prepare'>;
 
@@ -60,22 +54,16 @@ export interface TransformerDeclaration<Page>
 }
 
 /** Inputs of one recorded step. */
-export interface TransformerRequest<Page> {
+export interface TransformerRequest<Page> extends StepTensors {
   device: Device;
   page: Page;
   request: RunRequest;
-  texts: readonly TextStates[];
   /** The result of `before`; null where the family has no `before`. */
   before: Tensor | null;
   /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels], or of the clip of its frames. */
   references: readonly Tensor[];
-  /** [frames, height, width, channels] */
-  latents: Tensor;
   height: number;
   width: number;
-  output: Tensor;
-  /** Channels that the transformer takes beside the latents, [1, height, width, …]; null: none. */
-  extra: Tensor | null;
   options: ComputeOptions;
 }
 
@@ -143,20 +131,18 @@ export function openTransformer<Page>(
       const texts = await encode(request, facts.guides(request.values.guidance, request.call));
       return {
         tokens: texts[0]!.states.shape[1] as number,
+        texts,
         async load(references) {
           using scope = new Scope(device);
           const early = before ? scope.hold(await before(request)) : null;
-          const given = { device, request, texts, before: early, references };
+          const given = { device, request, before: early, references };
           const load = (name: string) => components.load(name, 'denoiser', page, request.options);
           const only = experts ? null : scope.use(await load(DENOISER));
           return scope.give({
-            record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions) {
-              const [, height, width] = latents.shape as [number, number, number];
+            record(on: StepTensors, options: ComputeOptions) {
+              const [, height, width] = on.latents.shape as [number, number, number];
               const record = (loaded: Page): Promise<Predictor> =>
-                recordPredictor(
-                  { ...given, page: loaded, latents, height, width, output, extra, options },
-                  step,
-                );
+                recordPredictor({ ...given, ...on, page: loaded, height, width, options }, step);
               if (only) return record(only.page);
               return Promise.resolve(switchExperts(device, experts!.of, load, record, options));
             },

@@ -100,6 +100,8 @@ export type ImageEvent =
       sources: Readonly<Record<keyof ResolvedImageRequest, ValueSource>>;
       /** The property of a model that implies a value, for values that none of its files states. */
       reasons: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
+      /** Requests of equal keys that wait at one time are drawn together, up to `most` images; left out: the request is drawn alone. */
+      joins?: { key: string; most: number };
     }
   /**
    * Words of the prompts that are not in the model's word list, if it has one. `known` maps plurals among them to singulars in the

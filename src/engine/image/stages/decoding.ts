@@ -22,7 +22,8 @@ import type { Sampled } from './sampler.ts';
 export type DecoderPage = ReturnType<Autoencoder['decoder']>;
 
 export interface Decoder extends Disposable {
-  decode(sampled: Sampled): Promise<Frames>;
+  /** `own`: how this result is decoded; left out: as the decoder was opened. */
+  decode(sampled: Sampled, own?: ComputeOptions): Promise<Frames>;
 }
 
 /** `tilingOf` is called when the decoder's weights are on the device; `part`: see Components.load. */
@@ -39,8 +40,8 @@ export async function openDecoder(
     await components.load(autoencoder.component, part, autoencoder.decoder, options),
   );
   const tiling = await tilingOf(page);
-  const decode = ({ latents, left, injected }: Sampled): Promise<Frames> =>
-    finitely(device, options, 'the decoder', async (way, notFinite) => {
+  const decode = ({ latents, left, injected }: Sampled, own = options): Promise<Frames> =>
+    finitely(device, own, 'the decoder', async (way, notFinite) => {
       using inputs = new Scope(device);
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
       const added =

@@ -1,4 +1,4 @@
-// Draws the images of a request, one stage after the other: text, source image, denoising, decoding. Each stage is a block whose
+// Draws the images of a request, or of several that are alike, one stage after the other: text, source image, denoising, decoding. Each stage is a block whose
 // `using` declarations define what is on the device while it runs; a stage's weights leave the device before the next one's are
 // loaded, unless the weights of all components are small beside the budget.
 
@@ -6,11 +6,12 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { BindingError } from '../../../gpu/gpu-error.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
-import { assertWanted, NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
-import { openDecoder, previewer } from './decoding.ts';
+import { openDecoder } from './decoding.ts';
+import { denoise } from './denoising.ts';
+import { batchesOf, Member, samplesOf, sharedContext, type Sample } from './member.ts';
+import { Stage, type StageContext } from './stage-context.ts';
 import { openUpscaler } from './upscaling.ts';
-import { contextAsDrawn, Stage, type StageContext } from './stage-context.ts';
 import {
   encodeGiven,
   encodeReferences,
@@ -19,58 +20,64 @@ import {
   type Encoded,
   type EncodedReferences,
 } from './encoding.ts';
-import type { DenoiserPage, Prepared } from '../blocks/family.ts';
-import type { Frames, Size, StageName } from '../calls/image-model.ts';
+import type { Prepared } from '../blocks/family.ts';
+import type { Frames, StageName } from '../calls/image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
-import { cpuNoise } from './noise-cpu.ts';
-import { cudaNoise } from './noise-cuda.ts';
-import { isDivisible, LatentSampler, type Sampled, type SampleRequest } from './sampler.ts';
+import { isDivisible, type Sampled } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
 
 /** Codes of errors after which weights are loaded again. */
 const LOST_WEIGHTS: ReadonlySet<string> = new Set(['out_of_memory', 'bad_checkpoint']);
 
+/** Draws one request. */
 export async function draw(context: StageContext): Promise<void> {
-  await new Run(contextAsDrawn(context)).draw();
+  let failure: unknown = null;
+  await drawTogether([{ ...context, ended: (error) => (failure = error) }]);
+  if (failure !== null) throw failure;
 }
 
-interface Sampling {
-  samples: readonly number[];
-  options: ComputeOptions;
-  done(sample: number, made: Sampled): void;
+/**
+ * Draws requests of equal values, which may differ in prompts, seeds, numbers of results and previews; those of several have no images. One
+ * that is cancelled, or has an error of its own, ends without the others; an error that is thrown ends all that have not ended.
+ */
+export async function drawTogether(contexts: readonly [StageContext, ...StageContext[]]): Promise<void> {
+  const [first, ...others] = contexts;
+  await new Run([new Member(first), ...others.map((context) => new Member(context))]).draw();
 }
 
 class Run {
+  readonly #members: readonly [Member, ...Member[]];
+  /** The context of what all requests share. */
   readonly #context: StageContext;
   /** The memory for decoding is checked before any stage. */
   #stage: StageName = 'decoding';
   /** Strips in which the source image is encoded and previews are decoded. */
   #tiling: Tiling = {};
 
-  constructor(context: StageContext) {
-    this.#context = context;
+  constructor(members: readonly [Member, ...Member[]]) {
+    this.#members = members;
+    this.#context = sharedContext(members);
   }
 
   async draw(): Promise<void> {
     const context = this.#context;
-    const { components, resolved, emit } = context;
+    const { components, resolved } = context;
     // An error of an earlier image is none of this one.
     components.device.takeError();
     try {
       this.#tiling = await plannedTiling(context);
-      using prepared = await this.#encodeText();
-      this.#assertDone();
-      const each = latentTokens(context.latents, resolved.event.values);
-      emit({ type: 'tokens', text: prepared.tokens, image: this.#imageTokens(), each });
+      using texts = new Scope(components.device);
+      for (const member of this.#members) await member.alone(() => this.#encodeText(member, texts));
+      if (this.#members.every(({ isOver }) => isOver)) return;
       using encoded = await this.#encodeImage();
       using references = await this.#encodeReferences();
       this.#assertDone();
-      const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
+      const samples = samplesOf(this.#members);
+      const most = this.#mostAtOnce(encoded);
       // Small models decode images as soon as they are denoised; large ones load the decoder once for all images.
-      for (const group of components.resident ? groupsOf(samples, this.#batch(encoded)) : [samples]) {
+      for (const group of components.resident ? batchesOf(samples, most) : [samples]) {
         using owner = new Scope(components.device);
-        const sampled = await this.#denoise(prepared, { encoded, references }, group, owner);
-        await this.#decode(sampled, group);
+        await this.#decode(await this.#denoise(group, { encoded, references, most }, owner));
       }
     } catch (error) {
       const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;
@@ -86,16 +93,26 @@ class Run {
     if (error) throw error;
   }
 
-  #enter(name: StageName): Stage {
-    const stage = new Stage(this.#context, name);
+  #enter(name: StageName, context = this.#context): Stage {
+    const stage = new Stage(context, name);
     this.#stage = name;
     return stage;
   }
 
-  async #encodeText(): Promise<Prepared> {
-    const { runner, resolved, options, plan, references = [], controls = [] } = this.#context;
+  /** `scope` takes over the encoded prompt. */
+  async #encodeText(member: Member, scope: Scope): Promise<void> {
+    const { context } = member;
+    const { latents, resolved, emit } = context;
+    member.prepared = scope.use(await this.#prepare(context));
+    this.#assertDone();
+    const each = latentTokens(latents, resolved.event.values);
+    emit({ type: 'tokens', text: member.prepared.tokens, image: this.#imageTokens(), each });
+  }
+
+  async #prepare(context: StageContext): Promise<Prepared> {
+    const { runner, resolved, options, plan, references = [], controls = [] } = context;
     const { values, sources } = resolved.event;
-    using _ = this.#enter('text-encoding');
+    using _ = this.#enter('text-encoding', context);
     const run = {
       values,
       sources,
@@ -128,157 +145,74 @@ class Run {
     return await encodeReferences(this.#context, references, this.#tiling);
   }
 
-  /**
-   * Returns the latents of each sample; `owner` takes them over. Samples with a step that is not finite are drawn again from the first step
-   * by plain f32 kernels.
-   */
   async #denoise(
-    prepared: Prepared,
-    { encoded, references }: { encoded: Encoded | null; references: EncodedReferences },
-    samples: readonly number[],
+    samples: readonly Sample[],
+    given: { encoded: Encoded | null; references: EncodedReferences; most: number },
     owner: Scope,
-  ): Promise<Sampled[]> {
+  ): Promise<Map<Sample, Sampled>> {
+    const { references, ...rest } = given;
+    const wanted = samples.filter(({ of }) => !of.isOver);
+    if (wanted.length === 0) return new Map();
     using _ = this.#enter('denoising');
-    using denoiser = await prepared.load(references.latents);
-    const { options, emit } = this.#context;
-    const drawn = new Map<number, Sampled>();
-    const done = (sample: number, made: Sampled): void => {
-      owner.hold(made.latents);
-      drawn.set(sample, made);
-    };
-    let failed = await this.#sampleAll(denoiser, encoded, { samples, options, done });
-    if (failed.length > 0 && !options.plain) {
-      const message = 'a step gave values that are not finite numbers; the image is drawn again in plain f32';
-      failed.forEach(() => emit({ type: 'note', message }));
-      const plain = { ...options, plain: true };
-      failed = await this.#sampleAll(denoiser, encoded, { samples: failed, options: plain, done });
-    }
-    if (failed.length > 0) throw new NotFiniteError();
-    return samples.map((sample) => drawn.get(sample)!);
-  }
-
-  /** Passes the latents of each sample on, and returns the samples with a step that is not finite. */
-  async #sampleAll(
-    denoiser: DenoiserPage,
-    encoded: Encoded | null,
-    { samples, options, done }: Sampling,
-  ): Promise<number[]> {
-    // Images that are drawn again in plain f32 are few.
-    const images =
-      options.plain && !this.#context.options.plain ? 1 : Math.min(this.#batch(encoded), samples.length);
-    using sampler = await this.#openSampler(denoiser, encoded, images, options);
-    const failed: number[] = [];
-    for (let first = 0; first < samples.length; first += images) {
-      const batch = samples.slice(first, first + images);
-      const made = await sampler.sample(batch.map((sample) => this.#sampleRequest(sample)));
-      for (const [i, sample] of batch.entries()) {
-        const latents = made[i];
-        if (latents) done(sample, latents);
-        else failed.push(sample);
-      }
-    }
-    await sampler.profile();
-    return failed;
-  }
-
-  /** Records the denoiser for the samples of the request. */
-  #openSampler(
-    denoiser: DenoiserPage,
-    encoded: Encoded | null,
-    images: number,
-    options: ComputeOptions,
-  ): Promise<LatentSampler> {
-    const { autoencoder, components, latents, resolved, plan, references = [], runner } = this.#context;
-    const { values } = resolved.event;
-    return LatentSampler.open({
-      device: components.device,
-      autoencoder,
-      shape: shapeOfLatents(latents, values),
-      plan,
-      images,
-      strength: values.strength,
-      encoded,
-      besideLast: runner.frameImages?.samplesLast ?? false,
-      takesMeans: references.length > 0 && !samplesFrame(runner),
-      options,
-      predictor: (x, output, extra) => denoiser.record(x, output, extra, options),
-    });
+    using denoiser = await wanted[0]!.of.prepared!.load(references.latents);
+    return await denoise({ context: this.#context, tiling: this.#tiling, denoiser, ...rest }, wanted, owner);
   }
 
   /** Number of images that the denoiser takes at once. */
-  #batch(encoded: Encoded | null): number {
-    const { runner, resolved, latents } = this.#context;
-    const { batch = 1, event } = resolved;
+  #mostAtOnce(encoded: Encoded | null): number {
+    const { runner, resolved, latents, references = [] } = this.#context;
+    const { batch = 1, event, call } = resolved;
     const hasExtra = encoded !== null && (encoded.beside !== null || (encoded.mask?.masked ?? null) !== null);
-    const takes = runner.batches?.(event.values) === true && !hasExtra;
-    return takes && isDivisible(shapeOfLatents(latents, event.values)) ? batch : 1;
+    const takes = runner.batches?.({ values: event.values, call }) === true;
+    const isAlone = !takes || hasExtra || references.length > 0;
+    return !isAlone && isDivisible(shapeOfLatents(latents, event.values)) ? batch : 1;
   }
 
-  #sampleRequest(sample: number): SampleRequest {
-    const { resolved, signal, emit, runner } = this.#context;
-    const { previews = 0, seed } = resolved.request;
-    const show = previews > 0 ? previewer(this.#context, sample, this.#tiling) : null;
-    const noise = resolved.event.values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise;
-    return {
-      noise: noise(seed + sample),
-      signal,
-      preview: show && { most: previews, show },
-      leavesNoise: runner.leftNoise !== undefined,
-      injects: this.#noiseSizes().map(({ height, width }) => height * width),
-      onStep: (step) => emit({ type: 'step', sample, ...step }),
-    };
-  }
-
-  /** Sizes of the noise that layers of the decoder add. */
-  #noiseSizes(): readonly Size[] {
-    const { autoencoder, latents, resolved } = this.#context;
-    const [, height, width] = shapeOfLatents(latents, resolved.event.values) as [number, number, number];
-    return autoencoder.noiseSizes?.({ height, width }) ?? [];
-  }
-
-  async #decode(sampled: readonly Sampled[], samples: readonly number[]): Promise<void> {
+  async #decode(sampled: ReadonlyMap<Sample, Sampled>): Promise<void> {
+    if (sampled.size === 0) return;
     if (this.#context.upscaler == null)
-      return this.#decodeEach(sampled, samples, (sample, image) => this.#give(sample, image));
-    const drawn: Frames[] = [];
-    await this.#decodeEach(sampled, samples, (_, image) => void drawn.push(image));
-    await this.#upscale(drawn, samples);
-  }
-
-  #give(sample: number, image: Frames): void {
-    const { emit, resolved } = this.#context;
-    emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
-  }
-
-  async #upscale(drawn: readonly Frames[], samples: readonly number[]): Promise<void> {
-    using _ = this.#enter('upscaling');
-    using upscaler = await openUpscaler(this.#context, drawn[0]!);
-    for (const [i, sample] of samples.entries()) {
-      const image = await upscaler.upscale(drawn[i]!);
-      this.#assertDone();
-      this.#give(sample, image);
-    }
-    await upscaler.profile();
+      return this.#decodeEach(sampled, (sample, image) => this.#give(sample, image));
+    const drawn = new Map<Sample, Frames>();
+    await this.#decodeEach(sampled, (sample, image) => void drawn.set(sample, image));
+    await this.#upscale(drawn);
   }
 
   async #decodeEach(
-    sampled: readonly Sampled[],
-    samples: readonly number[],
-    done: (sample: number, image: Frames) => void,
+    sampled: ReadonlyMap<Sample, Sampled>,
+    done: (sample: Sample, image: Frames) => void,
   ): Promise<void> {
-    const context = this.#context;
+    const shared = this.#context;
     using _ = this.#enter('decoding');
-    using decoder = await openDecoder(context, (page) => tilingFor(context, page));
-    for (const [i, sample] of samples.entries()) {
-      assertWanted(context.signal);
-      const drawn = await decoder.decode(sampled[i]!);
-      this.#assertDone();
-      done(sample, context.finish?.(drawn) ?? drawn);
-    }
+    using decoder = await openDecoder(shared, (page) => tilingFor(shared, page));
+    for (const [sample, one] of sampled)
+      await sample.of.alone(async () => {
+        const { options, finish } = sample.of.context;
+        const drawn = await decoder.decode(one, options);
+        this.#assertDone();
+        done(sample, finish?.(drawn) ?? drawn);
+      });
+  }
+
+  async #upscale(drawn: ReadonlyMap<Sample, Frames>): Promise<void> {
+    const [first] = drawn.values();
+    if (!first) return;
+    using _ = this.#enter('upscaling');
+    using upscaler = await openUpscaler(this.#context, first);
+    for (const [sample, image] of drawn)
+      await sample.of.alone(async () => {
+        const large = await upscaler.upscale(image);
+        this.#assertDone();
+        this.#give(sample, large);
+      });
+    await upscaler.profile();
+  }
+
+  #give({ of: member, index }: Sample, image: Frames): void {
+    const { emit, resolved } = member.context;
+    emit({ type: 'image', sample: index, seed: resolved.request.seed + index, image });
+    member.drew();
   }
 }
-
-const groupsOf = (samples: readonly number[], size: number): number[][] =>
-  Array.from({ length: Math.ceil(samples.length / size) }, (_, i) => samples.slice(i * size, (i + 1) * size));
 
 /**
  * Rewords the error of a tensor that exceeds the adapter's binding limit, by the part of the request that needs it; returns other

@@ -1,7 +1,8 @@
 // Computes the latents of the images of a request: each starts from noise, or from an image and noise, and runs the steps of the
-// schedule. The denoiser is recorded once for a batch of images, which take each step together; images differ in their noise alone.
+// schedule. The denoiser is recorded once for a batch of images, which take each step together.
 
 import type { Device } from '../../../gpu/device.ts';
+import { EngineError } from '../../../files/error.ts';
 import { Tensor } from '../../../gpu/tensor.ts';
 import { allocateTensor, assertWanted, NotFiniteError } from '../recording/compute.ts';
 import {
@@ -93,22 +94,22 @@ export class LatentSampler implements Disposable {
   }
 
   /**
-   * Returns the latents of each image of the batch, [frames, height, width, channels], in buffers of their own; null for an image with
-   * a step that is not finite.
+   * Returns the latents of each image of the batch, [frames, height, width, channels], in buffers of their own; an error for one that was
+   * cancelled, or has a step that is not finite: the others go on without it.
    */
-  async sample(requests: readonly SampleRequest[]): Promise<(Sampled | null)[]> {
+  async sample(requests: readonly SampleRequest[]): Promise<(Sampled | EngineError)[]> {
     const { device, shape } = this.#request;
-    const runs = requests.map((request, i) => {
+    const runs = requests.map((request, i): SampleRun => {
       const { inputs, stepper } = this.#items[i]!;
-      return { request, inputs, stepper, draw: inputs.drawsFrom(request.noise), isFinite: true };
+      return { request, inputs, stepper, draw: inputs.drawsFrom(request.noise), failure: null };
     });
     for (const { request, inputs, stepper } of runs) {
       await inputs.write(request.noise);
       await this.#start(inputs, stepper);
     }
     await this.#runSteps(runs);
-    return runs.map(({ request, stepper, draw, isFinite }) => {
-      if (!isFinite) return null;
+    return runs.map(({ request, stepper, draw, failure }) => {
+      if (failure) return failure;
       const result = allocateTensor(device, 'latents', shape);
       copy(device, stepper.latents, result);
       this.#predictor.finish?.(result);
@@ -144,17 +145,16 @@ export class LatentSampler implements Disposable {
     for (const [i, step] of plan.steps.entries()) {
       let predict = (): Promise<void> => this.#predictor.run(step, i, normals);
       let startedAt = performance.now();
-      for (const run of runs.filter(({ isFinite }) => isFinite)) {
-        const { signal, preview, onStep } = run.request;
-        assertWanted(signal);
+      for (const run of runs.filter(({ failure }) => failure === null)) {
+        const { preview, onStep } = run.request;
         const shows = preview && isShownAfter(i, total, preview.most);
-        await run.stepper.step(step, predict, run.draw, shows ? estimate : null).catch((error: unknown) => {
-          if (!(error instanceof NotFiniteError)) throw error;
-          run.isFinite = false;
-        });
+        run.failure = await failureOf(run, () =>
+          run.stepper.step(step, predict, run.draw, shows ? estimate : null),
+        );
+        if (run.failure?.code === 'cancelled') continue;
         // One pass predicts for the whole batch.
         predict = async () => {};
-        if (!run.isFinite) continue;
+        if (run.failure) continue;
         onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
         if (shows) await preview.show(estimate!, i + 1);
         startedAt = performance.now();
@@ -170,7 +170,21 @@ export class LatentSampler implements Disposable {
 interface SampleRun extends BatchItem {
   request: SampleRequest;
   draw: DrawNoise;
-  isFinite: boolean;
+  /** Why it has no further steps. */
+  failure: EngineError | null;
+}
+
+/** Runs a step, and returns an error that ends its image alone. */
+async function failureOf({ request }: SampleRun, step: () => Promise<void>): Promise<EngineError | null> {
+  try {
+    assertWanted(request.signal);
+    await step();
+    return null;
+  } catch (error) {
+    const isOwn = error instanceof NotFiniteError || request.signal?.aborted === true;
+    if (isOwn && error instanceof EngineError) return error;
+    throw error;
+  }
 }
 
 /** Whether a preview is shown after a step: between parts of equal length. */

@@ -34,6 +34,8 @@ export interface StageContext extends GivenImages {
   options: ComputeOptions;
   emit(event: ImageEvent): void;
   onStage?(name: StageName): void;
+  /** Called as soon as all results are drawn, or with the error that ends this request alone. */
+  ended?(error: unknown): void;
 }
 
 /** The request with the size that is drawn in place of the one that is asked for. */

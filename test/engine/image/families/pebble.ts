@@ -96,6 +96,7 @@ class PebbleModel implements FamilyModel {
     owner.hold(conditions!);
     return {
       tokens: words.length,
+      texts: [{ states: conditions! }],
       load: () => this.load(conditions!, call, options),
       [Symbol.dispose]: () => owner[Symbol.dispose](),
     };
@@ -110,7 +111,7 @@ class PebbleModel implements FamilyModel {
     const build = (table: WeightTable) => stonePage(this.latentChannels, table);
     const weights = await this.components.load('stone', 'denoiser', build, options);
     return {
-      async record(latents, output, _, way): Promise<Predictor> {
+      async record({ latents, output }, way): Promise<Predictor> {
         using scope = new Scope(device);
         const scalars = scope.use(createScalars(device, 'scalars of a step', 1));
         const time = scope.hold(allocateTensor(device, 'time step', [1, 1]));

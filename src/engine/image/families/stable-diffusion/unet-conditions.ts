@@ -12,7 +12,7 @@ import { pixelWords } from '../../blocks/autoencoder.ts';
 import { compute, type ComputeOptions } from '../../recording/compute.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import { Scope } from '../../recording/scope.ts';
-import type { ClipText } from '../../blocks/clip-text.ts';
+import type { TextStates } from '../../blocks/family.ts';
 
 /** A ControlNet on the device, and the image that it sees. */
 export interface LoadedControl {
@@ -22,9 +22,10 @@ export interface LoadedControl {
 }
 
 export interface ConditionRequest {
-  text: ClipText;
+  /** Of each image the prompt, behind those of the negative prompt if there is one. */
+  text: TextStates;
   guidance: number;
-  /** XL: sizes for the time embedding, one row for the negative prompt and one for the prompt. */
+  /** XL: sizes for the time embedding, one row for the negative prompt and one for the prompt, of all images. */
   sizeIds: readonly (readonly number[])[] | null;
   controls: readonly LoadedControl[];
 }
@@ -51,7 +52,13 @@ export async function computeConditions(
     const shape = [rows.length, rows[0]!.length];
     return given.hold(device.tensor('step', label, shape, Float32Array.from(rows.flat())));
   };
-  const ids = config.added && sizeIds ? values('sizes', sizeIds) : null;
+  const ids =
+    config.added && sizeIds
+      ? values(
+          'sizes',
+          sizeIds.flatMap((row) => Array<typeof row>(batch / sizeIds.length).fill(row)),
+        )
+      : null;
   const guide =
     config.guidanceDims === null
       ? null

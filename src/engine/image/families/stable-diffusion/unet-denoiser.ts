@@ -19,12 +19,12 @@ import {
   type Recording,
 } from '../../recording/compute.ts';
 import { activeIn, type ControlRule } from '../../calls/control.ts';
+import { joinItems } from '../../recording/join-items.ts';
 import { writeRows, type Predictor } from '../../recording/stepper.ts';
 import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
 import type { Step } from '../../schedules/schedule.ts';
 import {
   computeConditions,
-  mapConditions,
   onTape,
   tensorsOf,
   type ConditionRequest,
@@ -42,6 +42,7 @@ export interface UNetRequest extends ConditionRequest {
   calls: number;
   /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
   extra: Tensor | null;
+  /** [images, height, width, channels] */
   latents: Tensor;
   output: Tensor;
 }
@@ -60,15 +61,15 @@ export async function unetPredictor(
 ): Promise<Predictor> {
   const { text, controls, calls, latents } = request;
   const images = latents.shape[0] as number;
-  const passes = text.states.shape[0] as number;
-  const batch = passes * images;
+  const batch = text.states.shape[0] as number;
+  const passes = batch / images;
   using scope = new Scope(device);
-  const ofOne = await computeConditions(device, config, unet, request, options);
-  for (const tensor of tensorsOf(ofOne)) scope.hold(tensor);
-  const forAll = (x: Tensor): Tensor => (images === 1 ? x : scope.hold(spread(device, x, passes, images)));
-  const conditions = mapConditions(ofOne, forAll);
+  const conditions = await computeConditions(device, config, unet, request, options);
+  for (const tensor of tensorsOf(conditions)) scope.hold(tensor);
   const { imagePrompt } = request;
-  const keyValues = imagePrompt?.keyValues.map(forAll);
+  const keyValues = imagePrompt?.keyValues.map((x) =>
+    images === 1 ? x : scope.hold(joinItems(device, Array<Tensor>(images).fill(x))),
+  );
   const given = { ...request, imagePrompt: imagePrompt && keyValues ? { ...imagePrompt, keyValues } : null };
   const scalars = scope.use(createScalars(device, 'scalars of a step', 3));
   const time = scope.hold(allocateTensor(device, 'time step', [batch, 1]));
@@ -146,19 +147,4 @@ async function recordStep(
     return [guided];
   };
   return await recordTape(device, options, record, [output]);
-}
-
-/** Repeats each item of x for every image of a batch: [passes · rows, …] → [passes · images · rows, …] */
-function spread(device: Device, x: Tensor, passes: number, images: number): Tensor {
-  const [rows, ...rest] = x.shape as [number, ...number[]];
-  const y = allocateTensor(device, 'conditions of a batch', [images * rows, ...rest]);
-  const bytes = x.bytes({}) / passes;
-  const [from, to] = [x.region!, y.region!];
-  const encoder = device.gpu.createCommandEncoder();
-  for (let item = 0; item < passes * images; item++) {
-    const source = from.offset + Math.floor(item / images) * bytes;
-    encoder.copyBufferToBuffer(from.buffer, source, to.buffer, item * bytes, bytes);
-  }
-  device.gpu.queue.submit([encoder.finish()]);
-  return y;
 }

@@ -1,7 +1,6 @@
 // The model of Stable Diffusion 1.x, 2.x and XL: CLIP states condition a UNet.
 
 import { badCheckpoint, badRequest } from '../../../../files/error.ts';
-import type { Tensor } from '../../../../gpu/tensor.ts';
 import { readUNetConfig, type UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import { unet, type UNet } from '../../../../models/image/unet/unet.ts';
 import type { Json } from '../../../../models/config-values.ts';
@@ -12,7 +11,7 @@ import { checkEncoders, encodeClip, type ClipText } from '../../blocks/clip-text
 import type { ComponentAccess } from '../../components/components.ts';
 import type { ComputeOptions } from '../../recording/compute.ts';
 import { Scope } from '../../recording/scope.ts';
-import type { DenoiserPage, FamilyModel, Prepared, RunRequest } from '../../blocks/family.ts';
+import type { DenoiserPage, FamilyModel, Prepared, RunRequest, StepTensors } from '../../blocks/family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
 import { ControlNets } from './unet-controls.ts';
 import { ImagePrompts } from './unet-image-prompt.ts';
@@ -62,8 +61,8 @@ export function openUNetModel(
       controls.check();
       imagePrompts.check();
     },
-    // Rescaled guidance takes the spread of one image.
-    batches: ({ guidanceRescale }) => guidanceRescale === 0,
+    batches: ({ values }) =>
+      values.guidanceRescale === 0 || 'rescaled guidance takes the spread of one image',
     prepare: (request) =>
       prepare({ components, config, page, controls, imagePrompts, xl, zerosNegative }, request, guides),
   };
@@ -103,14 +102,15 @@ async function prepare(
   const imagePrompt = seen ? { keyValues: seen, scale } : null;
   const { guidance, guidanceRescale } = values;
   const ids = sizeIds(config, text, request);
-  const conditions = { imagePrompt, text, guidance, guidanceRescale, sizeIds: ids, calls };
+  const conditions = { imagePrompt, guidance, guidanceRescale, sizeIds: ids, calls };
   return prepared.give({
     tokens: text.tokens,
+    texts: [{ states: text.states, ...(text.pooled && { pooled: text.pooled }) }],
     load: () => loadDenoiser(opened, request, conditions),
   });
 }
 
-type Conditions = Omit<UNetRequest, 'controls' | 'extra' | 'latents' | 'output'>;
+type Conditions = Omit<UNetRequest, 'controls' | 'text' | keyof StepTensors>;
 
 /** Loads the UNet and the ControlNets of a request. */
 async function loadDenoiser(
@@ -123,8 +123,8 @@ async function loadDenoiser(
   const weights = loaded.use(await components.load('unet', 'denoiser', page, request.options));
   const steering = await controls.load(request, loaded);
   return loaded.give({
-    record(latents: Tensor, output: Tensor, extra: Tensor | null, way: ComputeOptions) {
-      const given = { ...conditions, controls: steering, extra, latents, output };
+    record({ texts, ...on }: StepTensors, way: ComputeOptions) {
+      const given = { ...conditions, ...on, text: texts[0]!, controls: steering };
       return unetPredictor(device, config, weights.page, given, way);
     },
   });
