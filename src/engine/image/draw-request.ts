@@ -44,10 +44,10 @@ export async function drawOn(
     profile = false,
     compileOnly = false,
     mostSteps,
-    drawsLast = false,
+    onPaper = false,
     tune = false,
     report,
-  }: DrawOptions & { drawsLast?: boolean; report: Reporter },
+  }: DrawOptions & { onPaper?: boolean; report: Reporter },
 ): Promise<void> {
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = opened;
   const drawn = asDrawn(withBatch(opened, resolved), runner);
@@ -76,10 +76,11 @@ export async function drawOn(
     latents,
     autoencoder,
     colours,
-    plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },
+    plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
       plain,
       compileOnly,
+      onPaper,
       signal,
       profiler,
       onKernels,

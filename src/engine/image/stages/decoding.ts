@@ -42,9 +42,9 @@ export async function openDecoder(
     finitely(device, options, 'the decoder', async (way, notFinite) => {
       using inputs = new Scope(device);
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
-      using chunks = new ClipChunks(device, latents, autoencoder);
+      using chunks = new ClipChunks(device, latents, autoencoder, options);
       const { framesPerLatent = 1 } = autoencoder;
-      const result = new PixelsRead(device, 1 + ((latents.shape[0] as number) - 1) * framesPerLatent);
+      const result = new PixelsRead(device, 1 + (chunks.frames - 1) * framesPerLatent);
       for (const { on, carried } of chunks)
         await result.compute(way, (tape) =>
           Array.from(framesOf(page(on(tape), { ...tiling, carried, left: noise && noise(tape) })), (image) =>
