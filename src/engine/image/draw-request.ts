@@ -48,7 +48,7 @@ export function withBatch(
 }
 
 type Requests = readonly [DrawnRequest, ...DrawnRequest[]];
-type DrawingOptions = Omit<DrawOptions, 'signal'> & { drawsLast?: boolean; report: Reporter };
+type DrawingOptions = Omit<DrawOptions, 'signal'> & { onPaper?: boolean; report: Reporter };
 
 /** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
 export async function drawOn(
@@ -69,14 +69,7 @@ export async function drawTogetherOn(
   opened: OpenedPipeline,
   platform: Pick<Platform, 'keepTuned'>,
   requests: Requests,
-  {
-    profile = false,
-    compileOnly = false,
-    mostSteps,
-    drawsLast = false,
-    tune = false,
-    report,
-  }: DrawingOptions,
+  { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report }: DrawingOptions,
 ): Promise<void> {
   const { device, components, runner, planner, plain, upscaler } = opened;
   const { latents, autoencoder, previews, colours } = opened;
@@ -108,9 +101,9 @@ export async function drawTogetherOn(
     ...{ components, runner, latents, autoencoder, previews, colours },
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
     ...(mostSteps !== undefined && { mostEnlarged: 1 }),
-    plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, drawsLast) },
+    plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
-      ...{ plain, compileOnly, profiler, onKernels, signal: request.signal, tune: tuner },
+      ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         request.emit(noteOf(message));

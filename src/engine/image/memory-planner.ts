@@ -8,7 +8,7 @@ import { EngineError } from '../../files/error.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { firstFitting } from '../plan/first-fitting.ts';
 import type { ResolvedImageRequest } from './calls/image-model.ts';
-import { ROLES, type ImageMemoryPlan, type PlacedComponent } from './calls/memory-plan.ts';
+import type { ImageMemoryPlan, PlacedComponent } from './calls/memory-plan.ts';
 import type { ImageMemory, OpenedPipeline } from './opened-pipeline.ts';
 import type { Residency } from './components/residency.ts';
 import { smallerClip } from './smaller-clip.ts';
@@ -103,10 +103,11 @@ export class MemoryPlanner implements ImageMemory {
     const { device } = this.#opened;
     if (device.mayGrow) await this.#grow(resolved);
     const { batch: most = 1 } = resolved;
-    const first = this.#options.isBatchFixed ? most : 1;
-    const found = await this.#search.within(device.memoryBudget, { ...resolved, batch: first });
-    if (!found) throw await this.#refusal({ ...resolved, batch: first });
-    const planned = await this.#batched(resolved, { ...found, batch: first });
+    const batch = this.#options.isBatchFixed ? most : 1;
+    const first = { ...resolved, batch };
+    const found = await this.#search.within(device.memoryBudget, first);
+    if (!found) throw await this.#refusal(first);
+    const planned = await this.#batched(resolved, { ...found, batch });
     this.#plans.set(key, planned);
     return planned;
   }
@@ -140,14 +141,14 @@ export class MemoryPlanner implements ImageMemory {
   async #grow(resolved: Resolved): Promise<void> {
     const { device } = this.#opened;
     if (await device.reserve((await this.#search.unlimited(resolved, [])).peak)) return;
-    await device.reserve((await this.#search.unlimited(resolved, ROLES)).peak);
+    await device.reserve((await this.#search.apart(resolved)).peak);
   }
 
   async #refusal(resolved: Resolved): Promise<EngineError> {
     const { memoryBudget, host } = this.#opened.device;
     const { width, height, frames } = resolved.event.values;
     const least = await this.#search.least(resolved);
-    const inHost = (await this.#search.unlimited(resolved, ROLES)).host;
+    const inHost = (await this.#search.apart(resolved)).host;
     const isHost = least <= memoryBudget && inHost > host.budget;
     const larger = isHost
       ? say`close other programs`
@@ -182,9 +183,7 @@ export class MemoryPlanner implements ImageMemory {
     const { memoryBudget } = device;
     const fits = async (values: Partial<ResolvedImageRequest>): Promise<boolean> => {
       const event = { ...resolved.event, values: { ...resolved.event.values, ...values } };
-      const stages = await this.#search.leastStages({ ...resolved, event });
-      const isNear = Math.max(...stages.values()) <= memoryBudget;
-      return isNear && (await this.#search.within(memoryBudget, { ...resolved, event })) !== null;
+      return (await this.#search.within(memoryBudget, { ...resolved, event })) !== null;
     };
     return smallerClip(resolved.event.values, context, fits);
   }

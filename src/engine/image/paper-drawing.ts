@@ -50,5 +50,5 @@ export async function drawTwice(
   emit: (event: ImageEvent) => void,
 ): Promise<void> {
   for (let image = 0; image < 2; image++)
-    await drawOn(paper, UNTUNED, resolved, emit, { report: SILENT, mostSteps: STEPS, drawsLast: true });
+    await drawOn(paper, UNTUNED, resolved, emit, { report: SILENT, mostSteps: STEPS, onPaper: true });
 }

@@ -49,6 +49,7 @@ const MOST_PAPERS = 4;
 export class ResidencySearch {
   readonly #options: SearchOptions;
   readonly #papers = new LRUCache<number, Promise<OpenedPipeline>>({ max: MOST_PAPERS });
+  readonly #apart = new WeakMap<Resolved, Promise<Measured>>();
 
   constructor(options: SearchOptions) {
     this.#options = options;
@@ -87,6 +88,13 @@ export class ResidencySearch {
     return measure(await this.paper(), resolved, this.#leaving(leaving), this.#options.prefetch);
   }
 
+  /** Measures with all that may leave the device between stages, once for a request. */
+  apart(resolved: Resolved): Promise<Measured> {
+    const measured = this.#apart.get(resolved) ?? this.unlimited(resolved, ROLES);
+    this.#apart.set(resolved, measured);
+    return measured;
+  }
+
   /** Approximately the smallest budget within which an image fits. */
   async least(resolved: Resolved): Promise<number> {
     const stages = await this.leastStages(resolved);
@@ -99,7 +107,7 @@ export class ResidencySearch {
 
   /** The least memory of each stage: components leave the device between stages, or are streamed. */
   async leastStages(resolved: Resolved): Promise<Map<StageName, number>> {
-    const { stages } = await this.unlimited(resolved, ROLES);
+    const { stages } = await this.apart(resolved);
     const free = STREAMED.filter(([, role]) => this.#isFree(role));
     const streamed = this.#streamed(free.map(([, role]) => [role, 0]));
     const least = await measure(await this.paper(), resolved, streamed, 0);
@@ -115,7 +123,7 @@ export class ResidencySearch {
     const roles = ROLES.filter((role) => own.has(role));
     for (let count = 0; count <= roles.length; count++)
       yield { residencies: this.#leaving(roles.slice(0, count)), prefetch: asked };
-    const { stages } = await this.unlimited(resolved, ROLES);
+    const { stages } = await this.apart(resolved);
     const exceeding = STREAMED.filter(([stage, role]) => {
       return (stages.get(stage) ?? 0) > memoryBudget && this.#isFree(role);
     });

@@ -62,6 +62,16 @@ it('every wrong field of a video is refused under its name', async () => {
   }
 });
 
+it('a WebM file is refused before a video is queued where the package that writes it is missing', async () => {
+  const { create, client, model } = await startVideos();
+  const refused = await create({ output_format: 'webm' });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    400,
+    { error: { code: 'unsupported', message: expect.stringContaining('@mediabunny/server') } },
+  ]);
+  expect([(await client.videos.list()).data, model.requests]).toEqual([[], []]);
+});
+
 it('the fields of a video reach the engine under its names, as JSON, in extra_body and in a form', async () => {
   const { create, model, url } = await startVideos();
   const fields = {

@@ -20,6 +20,8 @@ export interface ComputeOptions {
   onNotFinite?: ((what: string) => void) | undefined;
   /** Compiles kernels without computing anything. */
   compileOnly?: boolean;
+  /** The device computes nothing: of the parts that take equal memory few are recorded. */
+  onPaper?: boolean;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */

@@ -60,6 +60,9 @@ export class KeptFrames implements Disposable {
   }
 }
 
+/** On paper: chunks of a clip that are recorded; all after them take the memory of the last. */
+export const PAPER_CHUNKS = 3;
+
 export interface Chunk {
   /** Returns its latents on a tape, [frames, height, width, channels]. */
   on(tape: Tape): Tensor;
@@ -69,20 +72,24 @@ export interface Chunk {
 
 /** The chunks of latents that are decoded. */
 export class ClipChunks implements Disposable, Iterable<Chunk> {
+  /** Latent frames that the chunks have. */
+  readonly frames: number;
   readonly #latents: Tensor;
   readonly #isCarried: boolean;
   readonly #kept: KeptFrames;
 
-  /** `isPlan`: nothing is computed. */
+  /** `isPlan`: nothing is computed, and layers share what they keep; `onPaper`: nothing is computed. */
   constructor(
     device: Device,
     latents: Tensor,
     autoencoder: Pick<Autoencoder, 'framesPerLatent' | 'streams'>,
-    { isPlan = false } = {},
+    { isPlan = false, onPaper = false } = {},
   ) {
     const { framesPerLatent, streams = false } = autoencoder;
     this.#latents = latents;
     this.#isCarried = framesPerLatent !== undefined && !streams && latents.shape[0] !== 1;
+    const count = latents.shape[0] as number;
+    this.frames = this.#isCarried && onPaper ? Math.min(count, PAPER_CHUNKS) : count;
     this.#kept = new KeptFrames(device, { isPlan });
   }
 
@@ -92,9 +99,9 @@ export class ClipChunks implements Disposable, Iterable<Chunk> {
   }
 
   *[Symbol.iterator](): Generator<Chunk> {
-    const [count, height, width] = this.#latents.shape as [number, number, number];
+    const [, height, width] = this.#latents.shape as [number, number, number];
     if (!this.#isCarried) return yield { on: (tape) => this.#latents.on(tape), carried: null };
-    for (let frame = 0; frame < count; frame++) {
+    for (let frame = 0; frame < this.frames; frame++) {
       const on = (tape: Tape): Tensor =>
         takeRows(this.#latents.on(tape), frame * height * width, [1, height, width]);
       yield { on, carried: this.#kept.carried(frame > 0) };

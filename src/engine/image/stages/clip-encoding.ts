@@ -11,7 +11,7 @@ import { uploadImage, type Autoencoder } from '../blocks/autoencoder.ts';
 import type { Pixels, Size } from '../calls/image-model.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import { Scope } from '../recording/scope.ts';
-import { KeptFrames, zeroTensor } from './clip-chunks.ts';
+import { KeptFrames, PAPER_CHUNKS, zeroTensor } from './clip-chunks.ts';
 
 /** A clip as an encoder sees it. */
 export interface GivenClip extends Size {
@@ -50,6 +50,10 @@ export async function encodeClip(encoder: ClipEncoder, clip: GivenClip): Promise
       const latents: Tensor[] = [];
       const most = streams ? count : 1;
       for (let first = 0; first < count; first += most) {
+        if (options.onPaper && first >= PAPER_CHUNKS) {
+          latents.push(made.hold(zeroTensor(device, 'latents', [most, ...size, latentChannels])));
+          continue;
+        }
         const place = (latent: number): number => (latent === 0 ? 0 : 1 + (latent - 1) * framesPerLatent);
         const chunk = frames.slice(place(first), place(first + most));
         const carried = most < count ? kept.carried(first > 0) : null;

@@ -46,9 +46,9 @@ export async function openDecoder(
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
       const added =
         injected.length > 0 ? uploadInjected(device, inputs, injected, autoencoder, latents) : null;
-      using chunks = new ClipChunks(device, latents, autoencoder);
+      using chunks = new ClipChunks(device, latents, autoencoder, options);
       const { framesPerLatent = 1 } = autoencoder;
-      const result = new PixelsRead(device, 1 + ((latents.shape[0] as number) - 1) * framesPerLatent);
+      const result = new PixelsRead(device, 1 + (chunks.frames - 1) * framesPerLatent);
       for (const { on, carried } of chunks)
         await result.compute(way, (tape) =>
           Array.from(
