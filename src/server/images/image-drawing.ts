@@ -1,4 +1,5 @@
-// Requests to an image model: all their values are resolved before a reply begins, and they are drawn in the order of their arrival.
+// Requests to an image model: all their values are resolved before a reply begins, and they are drawn in the order of their arrival, those of one shape
+// that wait together as far as the engine draws them at once.
 
 import type { ImageEvent, ImageModel, ResolvedImageRequest } from '../../index.ts';
 import type { Service } from '../service/service.ts';
@@ -74,8 +75,9 @@ export class QueuedImages {
     try {
       await place?.begun;
       const whole = await this.#decoded(signal);
-      const { values } = await this.#model.resolve(whole[0]);
+      const { values, joins } = await this.#model.resolve(whole[0]);
       check(values);
+      if (joins && whole.length === 1) this.turn.mayJoin({ ...joins, samples: values.samples });
       const fitted = (all: DecodedRequest[]): Promise<DecodedRequest[]> =>
         fitSources(all, values, this.#model.info.supports);
       if (!place || this.turn.ahead === 0) {

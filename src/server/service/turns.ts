@@ -1,44 +1,82 @@
-// Queue of an image model: it runs one request at a time, and others wait in order of arrival, up to a limit. A request that is
-// aborted while it waits leaves the queue at once.
+// Queue of an image model: one request has its turn, with those that wait and may be drawn together with it; others wait in order of arrival, up
+// to a limit. A request that is aborted while it waits leaves the queue at once.
 
 import { EngineError } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
 
+/** What a request may be drawn together with. */
+export interface Joining {
+  /** Requests of equal keys may be. */
+  key: string;
+  /** Results of all of them at most, and those of this one. */
+  most: number;
+  samples: number;
+}
+
 export interface Turn {
-  /** Number of requests that are before it now. */
+  /** Number of requests that are before it now; 0: its turn has begun. */
   readonly ahead: number;
-  /** Called with `ahead` when a request before it has left the queue. */
+  /** Called with `ahead` when it has moved up in the queue. */
   onMove: ((ahead: number) => void) | null;
   /** Resolves when the turn begins; rejects with `cancelled` if the signal aborts before. */
   readonly begun: Promise<void>;
+  /** Lets the turn begin with that of a request before it, as far as there is room. */
+  mayJoin(joining: Joining): void;
   /** Lets the next request begin. Must be called exactly once, whether or not the turn has begun. */
   end(): void;
 }
 
 export type Turns = ReturnType<typeof createTurns>;
 
+interface Place {
+  hasBegun: boolean;
+  joining: Joining | null;
+  begin(): void;
+  moved(ahead: number): void;
+}
+
 export function createTurns(mostWaiting: number) {
-  /** The first entry has its turn; the next begins when the first leaves. */
-  const line: { begin(): void; moved(ahead: number): void }[] = [];
+  /** Requests that have their turn, and those that wait. */
+  const line: Place[] = [];
+
+  const begin = (place: Place): void => {
+    place.hasBegun = true;
+    place.begin();
+  };
+  const advance = (): void => {
+    const [first] = line;
+    if (!first || line.some(({ hasBegun }) => hasBegun)) return;
+    begin(first);
+    for (const other of joined(first, line)) begin(other);
+  };
+  const aheadOf = (place: Place): number => (place.hasBegun ? 0 : Math.max(0, line.indexOf(place)));
 
   return {
     /** Joins the queue. Throws `overloaded` if too many requests wait. */
     enter(signal: AbortSignal): Turn {
-      if (line.length > mostWaiting) {
+      const waiting = line.filter(({ hasBegun }) => !hasBegun).length;
+      if (waiting >= mostWaiting && line.length > 0) {
         throw new EngineError(
           'overloaded',
-          `${countText(line.length - 1, 'request')} ${line.length === 2 ? 'waits' : 'wait'} for this model already, as many as --max-queued-requests allows; try again later`,
+          `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for this model already, as many as --max-queued-requests allows; try again later`,
         );
       }
-      const place = { begin() {}, moved: (ahead: number) => turn.onMove?.(ahead) };
-      const isFirst = line.length === 0;
+      const place: Place = {
+        hasBegun: false,
+        joining: null,
+        begin() {},
+        moved: (ahead) => turn.onMove?.(ahead),
+      };
       line.push(place);
       const leave = () => {
         const at = line.indexOf(place);
         if (at < 0) return;
+        const before = line.map(aheadOf);
         line.splice(at, 1);
-        if (at === 0) line[0]?.begin();
-        for (const [ahead, other] of line.entries()) if (ahead >= at) other.moved(ahead);
+        before.splice(at, 1);
+        advance();
+        for (const [i, other] of line.entries())
+          if (aheadOf(other) !== before[i]) other.moved(aheadOf(other));
       };
       const begun = new Promise<void>((resolve, reject) => {
         const give = () => {
@@ -51,18 +89,31 @@ export function createTurns(mostWaiting: number) {
         };
         signal.addEventListener('abort', give, { once: true });
         if (signal.aborted) give();
-        else if (isFirst) place.begin();
+        else advance();
       });
       begun.catch(() => {}); // a caller may end its turn without awaiting `begun`
       const turn: Turn = {
         get ahead() {
-          return Math.max(0, line.indexOf(place));
+          return aheadOf(place);
         },
         onMove: null,
         begun,
+        mayJoin: (joining) => (place.joining = joining),
         end: leave,
       };
       return turn;
     },
   };
+}
+
+/** Those of the line that may have their turn with the first one, in order of arrival. */
+function joined(first: Place, line: readonly Place[]): Place[] {
+  const own = first.joining;
+  if (!own) return [];
+  let room = own.most - own.samples;
+  return line.filter(({ hasBegun, joining }) => {
+    if (hasBegun || joining?.key !== own.key || joining.samples > room) return false;
+    room -= joining.samples;
+    return true;
+  });
 }

@@ -61,6 +61,53 @@ describe('image requests wait for their turn', () => {
   });
 });
 
+describe('image requests of one shape that wait', () => {
+  it('begin together as far as a batch has room, while others keep their order', async () => {
+    const images = await startImages();
+    const { model, generate, server } = images;
+    const { resolve, generate: draw } = model;
+    model.resolve = async (request) => {
+      const event = await resolve(request);
+      return { ...event, joins: { key: `steps ${event.values.steps}`, most: 3 } };
+    };
+    const end = await occupy(images);
+    const begun: string[] = [];
+    const held: (() => void)[] = [];
+    model.generate = async function* (request, options) {
+      begun.push(request.prompt);
+      await new Promise<void>((go) => held.push(go));
+      yield* draw(request, options);
+    };
+    const ask = async (prompt: string, num_inference_steps: number, n = 1): Promise<Response> => {
+      const waiting = server.running();
+      const reply = generate({ prompt, num_inference_steps, n });
+      await eventually(() => server.running() === waiting + 1, `${prompt} waits`);
+      return reply;
+    };
+    const settled = new Set<string>();
+    const inner = model.resolve;
+    model.resolve = async (request) => {
+      const event = await inner(request);
+      settled.add(request.prompt);
+      return event;
+    };
+    const replies = [ask('a', 2), ask('b', 3), ask('c', 2), ask('d', 2, 2), ask('e', 2)];
+    await eventually(() => settled.size === 5, 'all are settled');
+    const release = (): void => held.splice(0).forEach((go) => go());
+    end();
+    await eventually(() => begun.length === 3, 'three begin');
+    expect(begun).toEqual(['a', 'c', 'e']); // d has more results than there is room for
+    release();
+    await eventually(() => begun.length === 4, 'the next begins');
+    expect(begun[3]).toBe('b');
+    release();
+    await eventually(() => begun.length === 5, 'the last begins');
+    expect(begun[4]).toBe('d');
+    release();
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual(Array(5).fill(200));
+  });
+});
+
 /** Lets the model draw something that does not end. Returns what ends it. */
 async function occupy({ generate, model }: ImageHarness): Promise<() => void> {
   const leave = new AbortController();
