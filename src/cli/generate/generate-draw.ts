@@ -8,24 +8,63 @@ import type { ResolvedEvent } from './generate-resolved.ts';
 import type { Run, Task } from './generate-run.ts';
 import { savePreview, saveOutput } from './generate-save.ts';
 
-/** Draws the prompts one after another; returns the number that failed. */
+/**
+ * Draws the prompts in order, with those behind them that the engine draws at once; returns the number that failed. What is drawn of later prompts
+ * waits until the earlier ones are saved.
+ */
 export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
   const { plan, report, perf } = run;
+  const tasks = plan.prompts.map((prompt, index): Task => ({ index, prompt, resolved, sources }));
+  const atOnce = promptsAtOnce(run, resolved);
+  let begun: Begun[] = [];
   let failed = 0;
-  for (const [index, prompt] of plan.prompts.entries()) {
-    report.prompt(index, plan.prompts.length, prompt, plan.seeds);
-    try {
-      if (!(await drawPrompt(run, { index, prompt, resolved, sources }))) failed += 1;
-    } catch (error) {
-      if (endsTheRun(error)) {
-        if (!isCancelled(error)) perf.failed(failureOf(index, asTyped(error, plan.given)));
-        throw error;
+  try {
+    for (const [index, task] of tasks.entries()) {
+      report.prompt(index, tasks.length, task.prompt, plan.seeds);
+      if (begun.length === 0) begun = tasks.slice(index, index + atOnce).map((one) => begin(drawn(run, one)));
+      try {
+        if (!(await drawPrompt(run, task, begun.shift()!))) failed += 1;
+      } catch (error) {
+        if (endsTheRun(error)) {
+          if (!isCancelled(error)) perf.failed(failureOf(index, asTyped(error, plan.given)));
+          throw error;
+        }
+        reportFailure(run, index, asTyped(error, plan.given));
+        failed += 1;
       }
-      reportFailure(run, index, asTyped(error, plan.given));
-      failed += 1;
     }
+  } finally {
+    await Promise.all(begun.map(({ events }) => events.return()));
   }
   return failed;
+}
+
+/** Prompts whose results the engine draws at once; those of a profile are drawn alone. */
+function promptsAtOnce({ plan }: Run, { joins, values }: ResolvedEvent): number {
+  if (!joins || plan.given.options['perf-dump-path'] !== undefined) return 1;
+  return Math.max(1, Math.floor(joins.most / values.samples));
+}
+
+type Events = AsyncGenerator<ImageEvent, void, void>;
+
+/** Events of a prompt that is drawn before they are read. */
+interface Begun {
+  first: Promise<IteratorResult<ImageEvent, void>>;
+  events: Events;
+}
+
+function begin(events: Events): Begun {
+  const first = events.next();
+  first.catch(() => {}); // thrown where it is read
+  return { first, events };
+}
+
+async function* read({ first, events }: Begun): Events {
+  try {
+    for (let one = await first; !one.done; one = await events.next()) yield one.value;
+  } finally {
+    await events.return();
+  }
 }
 
 function reportFailure({ report, perf }: Run, prompt: number, error: unknown): void {
@@ -52,11 +91,11 @@ function endsTheRun(error: unknown): boolean {
 }
 
 /** Draws and saves the images of a prompt. Returns false if one could not be saved; that failure is already reported. */
-async function drawPrompt(run: Run, task: Task): Promise<boolean> {
+async function drawPrompt(run: Run, task: Task, begun: Begun): Promise<boolean> {
   const { report, perf } = run;
   let isSaved = true;
   let previews = true;
-  for await (const event of drawn(run, task)) {
+  for await (const event of read(begun)) {
     perf.event(task.index, event);
     report.event(event);
     if (event.type === 'image') {
@@ -72,7 +111,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
 }
 
 /** Runs the requests of a prompt in order; `sample` is numbered consecutively over the requests. */
-async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): AsyncGenerator<ImageEvent> {
+async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): Events {
   const profile = plan.given.options['perf-dump-path'] !== undefined;
   for (const [first, request] of toImageRequests(plan, task.prompt, task.sources).entries()) {
     for await (const event of model.generate(request, { signal, profile })) {
