@@ -31,17 +31,20 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
         }
         reportFailure(run, index, asTyped(error, plan.given));
         failed += 1;
+        // Those that were drawn with it begin again on the next device.
+        if (error instanceof EngineError && error.code === 'device_lost') await leave(begun.splice(0));
       }
     }
   } finally {
-    await Promise.all(begun.map(({ events }) => events.return()));
+    await leave(begun);
   }
   return failed;
 }
 
-/** Prompts whose results the engine draws at once; those of a profile are drawn alone. */
+/** Prompts whose results the engine draws at once; with a profile, or with previews, which would wait in memory, one. */
 function promptsAtOnce({ plan }: Run, { joins, values }: ResolvedEvent): number {
-  if (!joins || plan.given.options['perf-dump-path'] !== undefined) return 1;
+  const { 'perf-dump-path': perf, preview } = plan.given.options;
+  if (!joins || perf !== undefined || preview) return 1;
   return Math.max(1, Math.floor(joins.most / values.samples));
 }
 
@@ -57,6 +60,10 @@ function begin(events: Events): Begun {
   const first = events.next();
   first.catch(() => {}); // thrown where it is read
   return { first, events };
+}
+
+async function leave(begun: readonly Begun[]): Promise<void> {
+  await Promise.all(begun.map(({ events }) => events.return()));
 }
 
 async function* read({ first, events }: Begun): Events {

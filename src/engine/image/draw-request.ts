@@ -75,7 +75,7 @@ export async function drawTogetherOn(
   const { latents, autoencoder, previews, colours } = opened;
   const [{ resolved }] = requests;
   const samples = requests.reduce((sum, one) => sum + one.resolved.event.values.samples, 0);
-  const drawn = asDrawn(withBatch(opened, resolved, samples), runner);
+  const drawn = asDrawn(withBatch(opened, withLongestTexts(requests), samples), runner);
   const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
   for (const request of requests) tellNotes(opened, request);
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
@@ -100,7 +100,7 @@ export async function drawTogetherOn(
   const contextOf = async (request: DrawnRequest): Promise<StageContext> => ({
     ...{ components, runner, latents, autoencoder, previews, colours },
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
-    ...(mostSteps !== undefined && { mostEnlarged: 1 }),
+    ...((mostSteps !== undefined || compileOnly) && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
       ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
@@ -123,6 +123,17 @@ export async function drawTogetherOn(
       milliseconds: Object.fromEntries(profiler.kernels),
       spent: profiler.spent,
     });
+}
+
+/** The first request with the longest texts of all, which take the most memory. */
+function withLongestTexts(requests: Requests): Resolved {
+  const all = requests.map(({ resolved }) => resolved);
+  const { request, event, ...rest } = all[0]!;
+  const longest = (texts: readonly string[]): string => texts.reduce((a, b) => (b.length > a.length ? b : a));
+  const prompt = longest(all.map((one) => one.request.prompt));
+  const negativePrompt = longest(all.map((one) => one.event.values.negativePrompt));
+  const values = { ...event.values, negativePrompt };
+  return { ...rest, request: { ...request, prompt }, event: { ...event, values } };
 }
 
 /** Tells what users should know about a request. */

@@ -48,6 +48,8 @@ interface Job {
   events: EventQueue<ImageEvent>;
   /** The drawing that it is part of; null: it waits. */
   drawing: Promise<void> | null;
+  /** Whether others are part of its drawing, which goes on without it. */
+  isJoined: boolean;
   /** Resolves when it has ended, while others that are drawn with it may go on. */
   over: Promise<void>;
   leave(): void;
@@ -94,10 +96,12 @@ export class LocalImageModel implements Service<ImageModel> {
     const events = new EventQueue<ImageEvent>();
     let end!: () => void;
     const over = new Promise<void>((resolve) => (end = resolve));
-    const job: Job = { resolved, profile, stops, events, drawing: null, over, leave: end };
-    // A request that waits behind others leaves the queue at once when it is aborted.
+    const job: Job = { resolved, profile, stops, events, drawing: null, isJoined: false, over, leave: end };
+    // A request that waits behind others, or is drawn with others, ends at once when it is aborted.
     const leave = (): void => {
-      if (!job.drawing) events.fail(cancelled());
+      if (job.drawing && !job.isJoined) return;
+      events.fail(cancelled());
+      if (job.isJoined) end();
     };
     if (stops.aborted) leave();
     stops.addEventListener('abort', leave, { once: true });
@@ -175,9 +179,9 @@ export class LocalImageModel implements Service<ImageModel> {
     const drawing = this.#draw([first, ...others], { profile: jobs[0]!.profile });
     const whole = drawing.then(
       () => jobs.forEach(complete),
-      (error: Error) => jobs.forEach(({ events }) => events.fail(error)),
+      (error: Error) => open.forEach(({ events }) => events.fail(error)),
     );
-    for (const job of jobs) job.drawing = whole;
+    for (const job of jobs) Object.assign(job, { drawing: whole, isJoined: jobs.length > 1 });
     return whole;
   }
 

@@ -211,12 +211,18 @@ function componentPathsOf({
   upscalingModelPath,
 }: ImageModelOptions): Record<string, string> {
   const nets = controlnetPath.map((path, i) => [numberedName(CONTROLNET, i), path]);
-  return {
-    ...componentPaths,
+  const own: Record<string, string> = {
     ...(Object.fromEntries(nets) as Record<string, string>),
     ...(ipAdapterPath !== undefined && { [IP_ADAPTER]: ipAdapterPath }),
     ...(upscalingModelPath !== undefined && { [UPSCALER]: upscalingModelPath }),
   };
+  const twice = Object.keys(own).find((name) => name in componentPaths);
+  if (twice !== undefined)
+    throw badRequest(
+      `${twice} is given twice, as ${componentPaths[twice]} and, by an option of its own, as ${own[twice]}: give one of them`,
+      'componentPaths',
+    );
+  return { ...componentPaths, ...own };
 }
 
 /** Latents along a side of the smallest image: a model that cannot draw it cannot draw anything. */

@@ -68,9 +68,17 @@ export async function fitSources(
 
 /** Refuses a network that enlarges results in place of the one that the server was started with: a client names no files to read. */
 export function checkUpscaler(
-  { upscaling_model_path: path }: Pick<ImageBody, 'upscaling_model_path'>,
+  {
+    upscaling_model_path: path,
+    enable_upscaling: isEnabled,
+  }: Pick<ImageBody, 'upscaling_model_path' | 'enable_upscaling'>,
   { upscaler }: Pick<ImageModelInfo, 'upscaler'>,
 ): void {
+  if (path !== undefined && path === upscaler?.path && isEnabled !== true)
+    throw fieldError(
+      'upscaling_model_path',
+      'enlarges nothing by itself: add enable_upscaling, or leave it out',
+    );
   if (path === undefined || path === upscaler?.path) return;
   const own = upscaler ? `was started with ${upscaler.path}` : 'was started without a network';
   throw fieldError(

@@ -8,8 +8,9 @@ import { countText } from '../../files/count-text.ts';
 export interface Joining {
   /** Requests of equal keys may be. */
   key: string;
-  /** Results of all of them at most, and those of this one. */
+  /** Most results of all requests that are drawn together. */
   most: number;
+  /** Results of this one. */
   samples: number;
 }
 
@@ -49,7 +50,10 @@ export function createTurns(mostWaiting: number) {
     begin(first);
     for (const other of joined(first, line)) begin(other);
   };
-  const aheadOf = (place: Place): number => (place.hasBegun ? 0 : Math.max(0, line.indexOf(place)));
+  const aheadOf = (place: Place): number => {
+    const at = line.indexOf(place);
+    return place.hasBegun ? 0 : line.filter((other, i) => other.hasBegun || i < at).length;
+  };
 
   return {
     /** Joins the queue. Throws `overloaded` if too many requests wait. */

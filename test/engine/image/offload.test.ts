@@ -188,7 +188,7 @@ describe('a denoiser of 14 layers', () => {
   });
 
   it('is refused with the smallest change that fits', async () => {
-    const least = /takes at least [\d.]+ MiB, the memory budget is [\d.]+ [KM]iB: /;
+    const least = /takes at least [\d.]+ MiB, the memory budget is [\d.]+ [KM]i?B: /;
     const refusal = (options: Partial<ImageModelOptions>) =>
       draw(options).then(
         () => null,

@@ -262,7 +262,7 @@ it.each([
 ])('a GGUF file of llama.cpp with %s, %s, is refused with what serves it', async (name) => {
   const tensors = [{ name, shape: [8, 8], type: 1, bytes: new Uint8Array(128) }];
   await expect(open({ 'm.gguf': writeGguf({ tensors }) })).rejects.toThrow(
-    /m\.gguf holds a language model or a part of one, .*svc-engine serve --model-path m\.gguf.*`componentPaths`/,
+    /m\.gguf holds a language model or a part of one, .*`openTextModel` opens it.*`componentPaths`/,
   );
 });
 

@@ -7,7 +7,21 @@ export function joinKey({ request, event: { values }, call, loras = [] }: Resolv
   const { image, furtherImages, lastImage, mask, ipAdapterImage, controlImages, ...others } = request;
   const images = [image, furtherImages, lastImage, mask, ipAdapterImage, controlImages];
   if (images.some((one) => one !== undefined)) return null;
-  const { prompt: _, negativePrompt: _1, seed: _2, samples: _3, previews: _4, kwargs: _5, ...asked } = others;
-  const { negativePrompt: _6, samples: _7, ...resolved } = values;
-  return JSON.stringify([asked, resolved, call, loras.map(({ lora, scale }) => [lora.name, scale])]);
+  const { prompt: _, negativePrompt: _1, seed: _2, samples: _3, previews = 0, kwargs: _4, ...asked } = others;
+  const { negativePrompt: _5, samples: _6, ...resolved } = values;
+  const rest = Object.entries(asked)
+    .filter(([key]) => !(key in values))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const applied = loras.map(({ lora, scale }) => [numberOf(lora), scale]);
+  return JSON.stringify([rest, resolved, call, previews > 0, applied]);
+}
+
+/** Numbers of open LoRAs: a file that has changed is another one of the same name. */
+const numbers = new WeakMap<object, number>();
+let count = 0;
+
+function numberOf(lora: object): number {
+  const known = numbers.get(lora) ?? count++;
+  numbers.set(lora, known);
+  return known;
 }

@@ -62,7 +62,7 @@ class Run {
   async draw(): Promise<void> {
     const context = this.#context;
     const { components, resolved } = context;
-    // An error of an earlier image is none of this one.
+    // Discards errors that an earlier image left.
     components.device.takeError();
     try {
       this.#tiling = await plannedTiling(context);
@@ -78,6 +78,7 @@ class Run {
       for (const group of components.resident ? batchesOf(samples, most) : [samples]) {
         using owner = new Scope(components.device);
         await this.#decode(await this.#denoise(group, { encoded, references, most }, owner));
+        for (const member of this.#members) member.endIfDrawn();
       }
     } catch (error) {
       const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;

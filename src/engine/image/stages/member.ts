@@ -48,7 +48,12 @@ export class Member {
 
   /** Counts a result that was drawn. */
   drew(): void {
-    if (++this.#drawn < this.samples) return;
+    this.#drawn += 1;
+  }
+
+  /** Ends the request if all its results are drawn; after the events of the stage that drew them. */
+  endIfDrawn(): void {
+    if (this.#isOver || this.#drawn < this.samples) return;
     this.#isOver = true;
     this.context.ended?.(null);
   }
@@ -59,7 +64,7 @@ function isOwn(error: unknown): boolean {
   return error instanceof NotFiniteError || OWN.has(error.code);
 }
 
-/** The context of what requests share: its events are those of all, and it ends only with them all. */
+/** The context of what requests share: it emits to each request that has not ended, and has no signal, since `Member.alone` looks at that of each. */
 export function sharedContext(members: readonly [Member, ...Member[]]): StageContext {
   const [{ context: first }] = members;
   if (members.length === 1) return first;

@@ -156,7 +156,7 @@ export class LatentSampler implements Disposable {
         predict = async () => {};
         if (run.failure) continue;
         onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
-        if (shows) await preview.show(estimate!, i + 1);
+        if (shows) run.failure = await failureOf(run, () => preview.show(estimate!, i + 1));
         startedAt = performance.now();
       }
     }
@@ -181,8 +181,8 @@ async function failureOf({ request }: SampleRun, step: () => Promise<void>): Pro
     await step();
     return null;
   } catch (error) {
-    const isOwn = error instanceof NotFiniteError || request.signal?.aborted === true;
-    if (isOwn && error instanceof EngineError) return error;
+    const isCancelled = error instanceof EngineError && error.code === 'cancelled';
+    if (error instanceof NotFiniteError || (isCancelled && request.signal?.aborted)) return error;
     throw error;
   }
 }

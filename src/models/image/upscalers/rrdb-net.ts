@@ -22,12 +22,21 @@ export interface RrdbNetConfig {
 
 export function readRrdbNetConfig(json: Json, file = 'config.json'): RrdbNetConfig {
   const config = readConfig(file, json);
+  config.only({ unshuffle: [1, 2, 4] });
+  const doublings = config.count('num_up', 2);
+  const unshuffle = config.count('unshuffle', 1) as RrdbNetConfig['unshuffle'];
+  if (2 ** doublings < unshuffle)
+    throw config.error(
+      'unsupported',
+      'num_up',
+      `is ${doublings} after images are made ${unshuffle} times as small, which leaves them smaller than they were: choose a network that enlarges`,
+    );
   return {
     features: config.count('num_feat', 64),
     growth: config.count('num_grow_ch', 32),
     blocks: config.count('num_block', 23),
-    doublings: config.count('num_up', 2),
-    unshuffle: config.count('unshuffle', 1) as RrdbNetConfig['unshuffle'],
+    doublings,
+    unshuffle,
   };
 }
 
