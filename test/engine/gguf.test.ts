@@ -117,7 +117,7 @@ describe('a GGUF file', () => {
   it.each([
     [
       'flux',
-      /^flux\.gguf holds no language model \(general\.architecture flux\): .* img_in\.weight; .*svc-engine generate/,
+      /^flux\.gguf holds no language model \(general\.architecture flux\): .* img_in\.weight; .*`openImageModel` draws with it/,
     ],
     [null, /^unnamed\.gguf holds no language model: its tensors have names such as img_in\.weight/],
   ])('of an image model is refused by what it is: %s', async (architecture, message) => {

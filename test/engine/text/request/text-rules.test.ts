@@ -38,8 +38,8 @@ describe('options of a text model', () => {
   });
 
   it.each<[unknown, string, string]>([
-    [undefined, 'openTextModel', 'an object'],
-    ['org/name', 'openTextModel', 'an object'],
+    [undefined, 'model', 'an object'],
+    ['org/name', 'model', 'an object'],
     [{}, 'model', 'is missing'],
     [{ model: '' }, 'model', 'not empty'],
     [{ model: 5 }, 'model', 'is 5'],
