@@ -35,6 +35,7 @@ it('the public face exports these names and no more', () => {
     'PIPELINE_CLASSES',
     'planModel',
     'probeAdapter',
+    'READ_FORMATS',
     'REASONING_FORMATS',
     'removeModel',
     'resolveModel',
