@@ -58,7 +58,9 @@ it('kernels that fill the registers get the attribute, others do not', () => {
     disguise(device, { profile: 'discrete', family: 'intel-xe-hpg' }).link(name, params).code;
   const product = { W: 'f16', MATRIX: 'one', STORE: 'set', ACTIVATION: 'none', BIAS: 'none' };
   expect(code('gemm.wgsl', product)).toContain(`@compute @subgroup_size(${size}) @workgroup_size(LANES)`);
-  expect(code('rmsnorm.wgsl', { PICK: 'all', MODULATE: 'none' })).not.toContain('@subgroup_size');
+  expect(code('rmsnorm.wgsl', { PICK: 'all', MODULATE: 'none', AFFINE: 'weight' })).not.toContain(
+    '@subgroup_size',
+  );
   expect(disguise(device, { profile: 'discrete' }).link('gemm.wgsl', product).code).not.toContain(
     '@subgroup_size',
   );

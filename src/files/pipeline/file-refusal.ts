@@ -38,7 +38,7 @@ function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known
   if (names.some((name) => LANGUAGE_MODEL.test(name)))
     return say`holds a language model or a part of one, which draws nothing: ${talksWith(path)}, and a text encoder of an image model is given with ${option('componentPaths')}`;
   if (names.some((name) => TRANSFORMERS_MODEL.test(name)))
-    return say`holds weights of a language model, which is opened by its folder, with its config.json and tokenizer: ${talksWith(folderText(path))}, or give the text encoder of an image model to ${option('componentPaths')}`;
+    return say`holds weights of a language model, which is opened by its folder: give ${folderText(path)} with its config.json and tokenizer (${talksWith(folderText(path))}), or give the text encoder of an image model to ${option('componentPaths')}`;
   const unbuilt = known.unbuiltFiles.find(({ signs }) =>
     signs.every((sign) => names.some((name) => sign.test(name))),
   );

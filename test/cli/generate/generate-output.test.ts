@@ -24,8 +24,8 @@ describe('output streams', () => {
       [0, 1].map((index) => `${join(folder, 'out', `generated_image_${index}.png`)}\n`).join(''),
     );
     for (const text of [
-      'Loading weights: 100 % of 17.2 MiB',
-      'Loaded 17.2 MiB in ',
+      'Loading weights: 100 % of 18 MB',
+      'Loaded 18 MB in ',
       'Opened fake-scenes in ',
       'Options: ',
       'Prompt 1/2: knows cat',

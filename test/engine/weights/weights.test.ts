@@ -104,7 +104,9 @@ describe('a model that does not run here', () => {
     editConfig({ architectures: ['MambaForCausalLM'] });
     const { code, message } = await refusal();
     expect(code).toBe('unsupported');
-    expect(message).toMatch(/MambaForCausalLM, which is not built; .*`SUPPORTED` lists the classes that run$/);
+    expect(message).toMatch(
+      /MambaForCausalLM, which is not built; .*`SUPPORTED` lists the classes that run$/,
+    );
   });
 
   it('names none, nor a model_type', async () => {
