@@ -208,7 +208,7 @@ export interface TextStates {
   pooled?: Tensor;
 }
 
-/** What a step is recorded on. */
+/** The tensors that a recorded step reads and writes. */
 export interface StepTensors {
   /** [images · frames, height, width, channels] */
   latents: Tensor;
@@ -229,7 +229,7 @@ export interface DenoiserPage extends Disposable {
 export interface Prepared extends Disposable {
   /** Tokens of the prompt. */
   tokens: number;
-  /** What the denoiser reads of the prompt and, under guidance, of the negative prompt. */
+  /** Encoded texts, which the denoiser reads: the prompt and, under guidance, the negative prompt. */
   texts: readonly TextStates[];
   /** Loads the denoiser's weights. `references`: latents of the images that it sees beside those it denoises, [1, height, width, channels], or of the clip of its frames. */
   load(references: readonly Tensor[]): Promise<DenoiserPage>;
@@ -246,6 +246,15 @@ export interface FrameImages {
   encoded: 'clip' | 'image' | 'sample';
   /** Whether the sample is drawn behind the noise of the latents; left out: before it. */
   samplesLast?: boolean;
+}
+
+/** What is known of a request when its values are resolved. */
+export interface CheckedRequest extends Pick<
+  RunRequest,
+  'values' | 'sources' | 'call' | 'maxSequenceLength'
+> {
+  /** Whether it gives an image to draw from. */
+  hasImage: boolean;
 }
 
 /** A model of a family, opened on the components of one pipeline. */
@@ -283,7 +292,7 @@ export interface FamilyModel {
   /** Returns notes on call arguments of a request that change nothing; left out: none. */
   notesOn?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): Prose[];
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */
-  checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call' | 'maxSequenceLength'>): void;
+  checkRequest?(request: CheckedRequest): void;
   /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */
   checkFiles(): Promise<void>;
   /** Encodes the prompt and, under guidance, the negative prompt. */

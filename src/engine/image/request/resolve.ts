@@ -37,6 +37,7 @@ export function resolveRequest(given: CompleteImageRequest, context: ResolveCont
     values,
     sources,
     call,
+    hasImage: given.image !== undefined,
     ...(maxSequenceLength !== undefined && { maxSequenceLength }),
   });
   checkFields(request, values, context);

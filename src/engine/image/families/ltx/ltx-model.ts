@@ -61,7 +61,10 @@ export function openLTX(
     frameImages: { first: 'may', last: 'never', encoded: 'sample', samplesLast: takesConditions },
     ...(removesNoise && { leftNoise }),
     guides: (guidance) => guidance > 1,
-    checkRequest: ({ call }) => void (removesNoise || refuseDecoding(call)),
+    checkRequest({ call, hasImage }) {
+      if (!removesNoise) refuseDecoding(call);
+      if (!hasImage) refuseImageNoise(call);
+    },
     async checkTexts() {
       requireWidth('caption_channels', config.textDims, 'text_encoder', await checkT5(components, T5));
     },
@@ -88,6 +91,15 @@ function refuseDecoding({ decodeTime = 0, decodeNoise = 0 }: LTXArguments): void
   if (name === null) return;
   throw badRequest(
     `the call argument ${name} is for models whose decoder removes noise, such as LTX-Video 0.9.5, and this one's does not: leave it out`,
+    'kwargs',
+  );
+}
+
+/** Throws bad_request for noise of an image that is not given. */
+function refuseImageNoise({ imageNoise }: LTXArguments): void {
+  if (imageNoise === undefined) return;
+  throw badRequest(
+    'the call argument image_cond_noise_scale is for clips that are drawn from the image of their first frame, and none is given: leave it out, or give an image',
     'kwargs',
   );
 }
