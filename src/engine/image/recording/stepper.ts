@@ -182,11 +182,12 @@ export class Stepper {
   }
 }
 
-/** Writes values row by row into a tensor and zeros into its padding. */
-export function writeRows(device: Device, tensor: Tensor, values: Float32Array): void {
+/** Writes values, or the words of packed ones, row by row into a tensor and zeros into its padding. */
+export function writeRows(device: Device, tensor: Tensor, values: Float32Array | Uint32Array): void {
   const { columns, stride } = tensor;
   const rows = values.length / columns;
-  const padded = new Float32Array(rows * stride);
+  const padded =
+    values instanceof Float32Array ? new Float32Array(rows * stride) : new Uint32Array(rows * stride);
   for (let row = 0; row < rows; row++)
     padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
   device.gpu.queue.writeBuffer(tensor.region!.buffer, 0, padded);

@@ -23,6 +23,7 @@ import {
   type Strips,
   withRows,
 } from '../recording/strips.ts';
+import { writeRows } from '../recording/stepper.ts';
 import { roomFor, type Room } from './decoder-memory.ts';
 
 /**
@@ -68,11 +69,17 @@ export class UpscalingNetwork implements Disposable {
     const notFinite = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
     const image = scope.hold(imageTensor(device, [1, height, width], 'u32'));
     const parts: PlannedPart[] = [];
+    // What strips of earlier parts read and give is on the device beside those of later ones.
+    using windows = new Scope(device);
     for (const [i, part] of page.entries()) {
       const source = parts.at(-1)?.target ?? image;
       const computation = withPixels(part, { first: i === 0, last: i === page.length - 1, notFinite });
       const planned = await planPart(device, options, { ...computation, reach: part.reach }, source);
-      parts.push({ ...planned, target: scope.hold(planned.target) });
+      const { strips, target } = planned;
+      parts.push({ ...planned, target: scope.hold(target) });
+      if (strips.strips.length === 1) continue;
+      windows.hold(withRows(device, source, strips.height));
+      windows.hold(withRows(device, target, strips.height * part.rows));
     }
     return new UpscalingNetwork(device, options, { scope: scope.move(), parts, notFinite });
   }
@@ -80,7 +87,7 @@ export class UpscalingNetwork implements Disposable {
   /** Returns the larger image. Throws NotFiniteError if it is not finite, even in plain f32. */
   async compute(image: Pixels): Promise<Pixels> {
     const source = this.#parts[0]!.source;
-    writeWords(this.#device, source, pixelWords(image));
+    writeRows(this.#device, source, pixelWords(image));
     await this.#run();
     if (!(await this.#isFinite())) {
       if (this.#isPlain) throw new NotFiniteError();
@@ -206,12 +213,4 @@ function refusal(device: Device, { shape }: Tensor, { bytes, largest }: Room): E
   );
 }
 
-function writeWords(device: Device, { region, columns, stride }: Tensor, words: Uint32Array): void {
-  const rows = words.length / columns;
-  const padded = new Uint32Array(rows * stride);
-  for (let row = 0; row < rows; row++)
-    padded.set(words.subarray(row * columns, (row + 1) * columns), row * stride);
-  device.gpu.queue.writeBuffer(region!.buffer, 0, padded);
-}
-
-const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
+export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;

@@ -7,7 +7,7 @@ import type { Frames, Pixels, Size } from '../calls/image-model.ts';
 import { UPSCALER } from '../layouts/upscaler.ts';
 import { Scope } from '../recording/scope.ts';
 import type { StageContext } from './stage-context.ts';
-import { UpscalingNetwork } from './upscaling-network.ts';
+import { roundUp, UpscalingNetwork } from './upscaling-network.ts';
 
 /** Enlarges images of one size; disposing it frees the network's weights unless they stay on the device. */
 export interface ImageUpscaler extends Disposable {
@@ -43,8 +43,6 @@ export async function openUpscaler(context: StageContext, size: Size): Promise<I
   };
   return scope.give({ upscale, profile: () => network.profile() });
 }
-
-const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
 function frameOf({ width, height, data }: Frames, i: number): Pixels {
   const bytes = 3 * width * height;

@@ -27,7 +27,7 @@ import {
   type Shared,
   type Way,
 } from './autoencoder-ltx-blocks.ts';
-import { convolveStream, eachFrame, streamConv, type FrameStream } from './frame-streams.ts';
+import { convolveStream, eachFrame, framesOf, streamConv, type FrameStream } from './frame-streams.ts';
 import type { Tiling } from './autoencoder-kl.ts';
 
 interface Size {
@@ -158,12 +158,6 @@ function withNoise(latents: Tensor, left: LeftNoise | null): Tensor {
 /** The number 0, f32 [1, 1]. */
 function zeroOf(x: Tensor): Tensor {
   return scaleShift(resizeHeads({ x: takeRows(x, 0, [1]), first: 0 }, { heads: 1, from: 1, to: 1 }), 0, 0);
-}
-
-function* framesOf(x: Tensor): Generator<Tensor, void, void> {
-  const [count, height, width] = x.shape as [number, number, number];
-  if (count === 1) yield x;
-  else for (let i = 0; i < count; i++) yield takeRows(x, i * height * width, [1, height, width]);
 }
 
 function joined(stream: FrameStream): Tensor {

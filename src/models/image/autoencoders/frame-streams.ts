@@ -2,11 +2,19 @@
 // however long the clip is.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
+import { takeRows } from '../../../kernels/copy-rows.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import type { WeightTable } from '../../weights.ts';
 
 /** Frames in their order, [1, height, width, channels] each. */
 export type FrameStream = Iterable<Tensor>;
+
+/** The frames of a clip [frames, height, width, channels]. */
+export function* framesOf(x: Tensor): Generator<Tensor, void, void> {
+  const [count, height, width] = x.shape as [number, number, number];
+  if (count === 1) yield x;
+  else for (let i = 0; i < count; i++) yield takeRows(x, i * height * width, [1, height, width]);
+}
 
 /** A convolution over time; before its first frame and behind its last one these are repeated. */
 export interface StreamConv {

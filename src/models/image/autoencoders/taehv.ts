@@ -4,14 +4,14 @@
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { conv2d } from '../../../kernels/conv2d.ts';
-import { copyInto, takeRows } from '../../../kernels/copy-rows.ts';
+import { copyInto } from '../../../kernels/copy-rows.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { pixelShuffle } from '../../../kernels/pixel-shuffle.ts';
 import { scaleShift, softClamp } from '../../../kernels/scale-shift.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { ChunkOptions } from './autoencoder-wan.ts';
 import type { CarriedFrames } from './causal-frames.ts';
-import { eachFrame, type FrameStream } from './frame-streams.ts';
+import { eachFrame, framesOf, type FrameStream } from './frame-streams.ts';
 import type { TaehvConfig, TaehvLevel } from './taehv-config.ts';
 
 /** Range of latents that the decoder was trained on. */
@@ -104,11 +104,6 @@ function memBlock(weights: WeightTable, name: string, channels: number) {
     }
     if (carried && past) copyInto(past, carried.last(layer, 1, past)[0]!);
   };
-}
-
-function* framesOf(x: Tensor): Generator<Tensor, void, void> {
-  const [count, height, width] = x.shape as [number, number, number];
-  for (let i = 0; i < count; i++) yield takeRows(x, i * height * width, [1, height, width]);
 }
 
 /** Several frames of each one. */
