@@ -221,7 +221,7 @@ function startHistory(system: string | undefined): ChatMessage[] {
   return system ? [{ role: 'system', content: system }] : [];
 }
 
-/** What to do about an error, beside what its message says. */
+/** Returns a remedy that the message of an error does not tell. */
 function remedyOf(
   { code }: EngineError,
   { info: { contextLength, modelContextLength } }: TextModel,

@@ -31,7 +31,7 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
         }
         reportFailure(run, index, asTyped(error, plan.given));
         failed += 1;
-        // Those that were drawn with it begin again on the next device.
+        // Prompts that were drawn together with this one are begun again, on the device that is opened next.
         if (error instanceof EngineError && error.code === 'device_lost') await leave(begun.splice(0));
       }
     }

@@ -1,4 +1,4 @@
-// What an opened image model says about itself.
+// The properties of an opened image model that programs may read: its class, size, defaults, and what requests it takes.
 
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { DEFAULTS } from '../../options/limits.ts';

@@ -7,7 +7,7 @@ import type { PipelineComponents } from '../../../files/pipeline/pipeline-classe
 import { UPSCALER_CLASSES } from '../../../models/image/upscalers/upscaler.ts';
 import { Shapes } from './shapes.ts';
 
-/** What files that were converted keep of the dictionary that the weights were stored in. */
+/** Prefixes of tensor names in files that were converted from Python pickles: names of dictionaries that held the weights there. */
 const PREFIXES = ['', 'params_ema.', 'params.', 'model.'];
 
 const CURRENT: PartLayout = {

@@ -7,7 +7,7 @@ import { upscaledSize } from '../../../options/upscaled-size.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 import type { ResolveContext } from '../stages/resolved.ts';
 
-/** What clients send that do not enlarge anything. */
+/** The usual scale of SGLang, which clients send also where enable_upscaling is off. */
 const NEUTRAL_SCALE = 4;
 
 /** Whether results are enlarged. */

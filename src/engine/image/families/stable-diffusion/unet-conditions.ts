@@ -22,7 +22,7 @@ export interface LoadedControl {
 }
 
 export interface ConditionRequest {
-  /** Of each image the prompt, behind those of the negative prompt if there is one. */
+  /** Rows of the prompts, one for each image, behind as many of the negative prompts if there are any. */
   text: TextStates;
   guidance: number;
   /** XL: sizes for the time embedding, one row for the negative prompt and one for the prompt, of all images. */
