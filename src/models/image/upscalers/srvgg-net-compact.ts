@@ -17,6 +17,7 @@ export interface SrvggNetCompactConfig {
 
 export function readSrvggNetCompactConfig(json: Json, file = 'config.json'): SrvggNetCompactConfig {
   const config = readConfig(file, json);
+  config.only({ upscale: [1, 2, 3, 4] });
   return {
     features: config.count('num_feat', 64),
     convs: config.count('num_conv', 16),
