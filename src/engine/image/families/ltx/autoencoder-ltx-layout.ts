@@ -101,7 +101,7 @@ function autoencoderConfig(headers: FileHeaders): PartConfig {
     config: {
       in_channels: IMAGE_CHANNELS,
       out_channels: IMAGE_CHANNELS,
-      latent_channels: shapes.extent('decoder.conv_in.conv.weight', 1),
+      latent_channels: shapes.kernelExtent('decoder.conv_in.conv.weight', 1),
       patch_size: Math.floor(Math.sqrt(shapes.extent('encoder.conv_in.conv.weight', 1) / IMAGE_CHANNELS)),
       ...encoderConfig(headers, shapes),
       ...decoderConfig(headers, shapes),
