@@ -1,5 +1,6 @@
 // Files of models that draw clips: kernels over time in each form that GGUF files have them in, and damaged files.
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { typeId } from '../../files/gguf/from-folder.ts';
@@ -9,6 +10,7 @@ import { prefixed } from './drawn-files.ts';
 import { bytesOf, checkedHeaders, expectDamageFound, openFiles } from './headed-files.ts';
 import { originalLTX, originalLTXAutoencoder } from './original-ltx.ts';
 import { originalWan } from './original-names.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
 import { tinyLTX, tinyWan } from './tiny-clips.ts';
 import type { StoredTensor, StoredTensors } from './tiny-tensors.ts';
 
@@ -131,8 +133,21 @@ describe('a damaged file is refused with its reason, or read as it was', () => {
       ['m.safetensors', bytesOf(whole)],
       ['m.gguf', ggufOf(whole, architecture).file],
     ] as const)
-      await expectDamageFound(file, 60, async (headed) =>
+      await expectDamageFound([name, file], 60, async (headed) =>
         checkedHeaders(await openFiles({ [name]: headed }, { componentPaths })),
       );
+  });
+
+  it.each([
+    ['TAEHV', 'wan', 'vae', 'taehv/wan'],
+    ['an RRDBNet', 'sd1', 'upscaler', 'upscalers/upscale-rrdb-x2'],
+    ['an SRVGGNetCompact', 'sd1', 'upscaler', 'upscalers/upscale-compact-x3'],
+  ])('of %s', async (_, model, component, file) => {
+    const name = 'm.safetensors';
+    const options = { componentPaths: { [component]: name } };
+    const original = readFileSync(tinyPipeline(`${file}.safetensors`));
+    await expectDamageFound([name, original], 60, async (headed) =>
+      checkedHeaders(await openFiles({ [name]: headed }, options, tinyPipeline(model))),
+    );
   });
 });

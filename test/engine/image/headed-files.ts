@@ -14,6 +14,7 @@ import {
 import type { Weights } from '../../../src/files/checkpoint/shards.ts';
 import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
+import { readUpscaler } from '../../../src/models/image/upscalers/upscaler.ts';
 import { mutations } from '../../files/gguf/mutations.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import type { StoredTensor } from './tiny-tensors.ts';
@@ -75,7 +76,10 @@ export async function checkedHeaders(pipeline: Pipeline): Promise<Map<string, We
   const { family } = pipelineEntry(pipeline.className);
   const autoencoder = family.readAutoencoder(collector.get(family.autoencoder));
   await family.open(collector, pipeline).checkFiles();
-  for (const build of [autoencoder.decoder, autoencoder.encoder]) collector.check(family.autoencoder, build);
+  collector.check(family.autoencoder, autoencoder.decoder);
+  if (!autoencoder.decodesOnly) collector.check(family.autoencoder, autoencoder.encoder);
+  const { upscaler } = pipeline.components;
+  if (upscaler) collector.check(upscaler.name, readUpscaler(upscaler.className, upscaler.config).build);
   return headers;
 }
 
@@ -89,15 +93,17 @@ const placesOf = (headers: ReadonlyMap<string, Weights>): string[] =>
 
 /** Expects each of so many damaged copies of a file to be refused as an error of the engine, or to have its tensors where the sound file has them. */
 export async function expectDamageFound(
-  original: Uint8Array,
+  [name, original]: readonly [name: string, original: Uint8Array],
   count: number,
   check: (file: Headed) => Promise<ReadonlyMap<string, Weights>>,
 ): Promise<void> {
   const headers = [...(await check({ head: original, zeros: 0 })).values()];
   const start = Math.min(
-    ...headers.flatMap(({ tensors }) => [...tensors.values()].map(({ offset }) => offset)),
+    ...headers.flatMap(({ tensors }) =>
+      [...tensors.values()].map(({ source, offset }) => (source.name === name ? offset : Infinity)),
+    ),
   );
-  const head = original.slice(0, start);
+  const head = Uint8Array.from(original.subarray(0, start)); // damage to a Buffer's slice would add up
   const zeros = original.length - start;
   const wanted = placesOf(await check({ head, zeros })).toSorted();
   let refused = 0;

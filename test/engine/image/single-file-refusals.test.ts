@@ -119,7 +119,9 @@ it.each([
     ...prefixed(TINY['text_encoder']!, 'cond_stage_model.transformer.'),
   ];
   const original = name.endsWith('gguf') ? ggufOf(all, 'sd1').file : bytesOf(all);
-  await expectDamageFound(original, count, async (file) => checkedHeaders(await openFiles({ [name]: file })));
+  await expectDamageFound([name, original], count, async (file) =>
+    checkedHeaders(await openFiles({ [name]: file })),
+  );
 });
 
 it('shapes that imply no configuration are refused under the name of the file that has them', async () => {
