@@ -32,6 +32,7 @@ const COMMANDS = {
   image: ({ path, size, output, options, request }) => [
     ...['generate', '--model-path', path, '--prompt', 'a', '--num-inference-steps', '1', '--quiet'],
     ...(request?.frames ? ['--num-frames', String(request.frames)] : []),
+    ...(request?.enableUpscaling ? ['--enable-upscaling'] : []),
     ...Object.entries(options ?? {}).flatMap(([name, value]) => flags(name, value, path)),
     ...['--width', String(size), '--height', String(size), '--output-path', output],
   ],
