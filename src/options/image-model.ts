@@ -11,6 +11,12 @@ const OUTPUT = 'Output and advanced';
 
 const PLANNED = 'planned: what the memory budget asks for';
 
+/** Components whose paths have options of their own, --<component>-path. */
+export const COMPONENTS_BY_PATH: readonly string[] = [
+  ...['text_encoder', 'text_encoder_2', 'tokenizer', 'tokenizer_2', 'unet', 'transformer', 'vae'],
+  ...['preview_decoder', 'image_encoder', 'scheduler'],
+];
+
 export const IMAGE_MODEL = rowsWith(
   { models: ['image'] },
   {
