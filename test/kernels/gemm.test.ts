@@ -112,3 +112,24 @@ it('windows of a matrix above the binding limit are multiplied', async () => {
   const y = await run(narrow, { matrix: cut, x }, { capacity: ROWS });
   expect(differingRows(y, await run(hardware, { matrix: whole, x }, { capacity: ROWS }))).toEqual([]);
 });
+
+it.each([1, 4, 20])('rows of items of %i are the same however many items there are', async (tokens) => {
+  const [n, k, items] = [40, 96, 17];
+  const random = new Random(tokens);
+  const matrix = packMatrix(
+    hardware,
+    'f16',
+    k,
+    stacked([{ name: 'w', rows: n }]),
+    weightsFor('f16', n, k, random),
+  );
+  const x = random.floats(items * tokens * k);
+  const product = (count: number): Promise<Float32Array[]> =>
+    compute({
+      device: hardware,
+      capacity: {},
+      sizes: {},
+      record: (_, input) => linear(input([count, tokens, k], x.subarray(0, count * tokens * k)), matrix),
+    });
+  expect(differingRows(await product(1), (await product(items)).slice(0, tokens))).toEqual([]);
+});

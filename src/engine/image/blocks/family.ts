@@ -204,12 +204,14 @@ export type MaskInput = 'coarse' | 'folded';
 export interface TextStates {
   /** [items, tokens, columns] */
   states: Tensor;
-  /** [items, columns]; left out: the denoiser takes none. */
+  /** [items, columns], or of several images [items, 1, columns]; left out: the denoiser takes none. */
   pooled?: Tensor;
 }
 
 /** The tensors that a recorded step reads and writes. */
 export interface StepTensors {
+  /** Images, or clips, that take the step together. */
+  images: number;
   /** [images · frames, height, width, channels] */
   latents: Tensor;
   /** In the shape of the latents. */

@@ -108,9 +108,10 @@ async function recordStep(
   facts: WanFacts,
   scope: Scope,
 ): Promise<RecordedStep> {
-  const { device, page, latents, request } = given;
+  const { device, page, latents, images, request } = given;
   const { config, boundary } = facts;
-  const [frames, height, width] = latents.shape as [number, number, number];
+  const [all, height, width] = latents.shape as [number, number, number];
+  const frames = all / images;
   const grid = { frames, rows: height / PATCH, columns: width / PATCH };
   const places = { label: 'rotations of a clip', dims: config.dims };
   const rotations = uploadRotations(device, scope, places, wanRotations(config, grid));
