@@ -46,7 +46,7 @@ function aloneBecause({ runner, latents }: OpenedPipeline, resolved: Resolved): 
   const [, height, width] = shape;
   return isDivisible(shape)
     ? null
-    : `results of ${height} × ${width} latents are drawn one at a time, because their bytes are no multiple of 256: choose sides of multiples of ${4 * latents.factor} pixels`;
+    : `results of ${height} × ${width} latents are drawn one at a time, because their bytes are not a multiple of 256: choose sides of multiples of ${4 * latents.factor} pixels`;
 }
 
 /** The request with the most images that may be drawn at once. `samples`: of all requests that are drawn together. */

@@ -12,7 +12,7 @@ import type { ImageMemoryPlan, PlacedComponent } from './calls/memory-plan.ts';
 import type { ImageMemory, OpenedPipeline } from './opened-pipeline.ts';
 import type { Residency } from './components/residency.ts';
 import { smallerClip } from './smaller-clip.ts';
-import { ResidencySearch, type Planned, type SearchOptions } from './residency-search.ts';
+import { ResidencySearch, type PlannedResults, type SearchOptions } from './residency-search.ts';
 import { planKey } from './plan-key.ts';
 import type { Resolved } from './stages/resolved.ts';
 
@@ -45,7 +45,7 @@ export class MemoryPlanner implements ImageMemory {
   readonly #opened: PlannedPipeline;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
-  readonly #plans = new LRUCache<string, Planned>({ max: MOST_PLANS });
+  readonly #plans = new LRUCache<string, PlannedResults>({ max: MOST_PLANS });
 
   constructor(opened: PlannedPipeline, options: MemoryPlannerOptions) {
     this.#opened = opened;
@@ -94,7 +94,7 @@ export class MemoryPlanner implements ImageMemory {
     };
   }
 
-  async #planned(resolved: Resolved): Promise<Planned> {
+  async #planned(resolved: Resolved): Promise<PlannedResults> {
     const key = planKey(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;

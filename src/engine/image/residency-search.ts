@@ -31,7 +31,7 @@ export interface Found extends Candidate {
 }
 
 /** A plan, and the results that are drawn at once. */
-export type Planned = Found & { batch: number };
+export type PlannedResults = Found & { batch: number };
 
 /** Stages whose weights may be streamed, with the role of their components. */
 const STREAMED: readonly (readonly [StageName, MemoryRole])[] = [
@@ -87,7 +87,7 @@ export class ResidencySearch {
   }
 
   /** The plan with as many results at once, up to those of the request, as memory takes without weights that leave the device for them. */
-  async batched(memoryBudget: number, resolved: Resolved, single: Planned): Promise<Planned> {
+  async batched(memoryBudget: number, resolved: Resolved, single: PlannedResults): Promise<PlannedResults> {
     for (let batch = resolved.batch ?? 1; batch > single.batch; batch = Math.ceil(batch / 2)) {
       const found = await this.fits(memoryBudget, { ...resolved, batch }, single);
       if (found) return { ...found, batch };

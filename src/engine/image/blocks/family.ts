@@ -204,6 +204,8 @@ export type MaskInput = 'coarse' | 'folded';
 export interface TextStates {
   /** [items, tokens, columns] */
   states: Tensor;
+  /** Tokens of the text, where others stand behind them; left out: all. */
+  tokens?: number;
   /** [items, columns], or of several images [items, 1, columns]; left out: the denoiser takes none. */
   pooled?: Tensor;
 }

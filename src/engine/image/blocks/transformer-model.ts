@@ -132,7 +132,7 @@ export function openTransformer<Page>(
     async prepare(request): Promise<Prepared> {
       const texts = await encode(request, facts.guides(request.values.guidance, request.call));
       return {
-        tokens: texts[0]!.states.shape[1] as number,
+        tokens: texts[0]!.tokens ?? (texts[0]!.states.shape[1] as number),
         texts,
         async load(references) {
           using scope = new Scope(device);
