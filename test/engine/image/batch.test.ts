@@ -94,7 +94,9 @@ it.each<[golden: string, options: Partial<ImageModelOptions>, kwargs?: Record<st
     const { model, request } = await openPipelineGolden(`pipeline-${name}`, { ...options, batchSize: 2 });
     models.push(model);
     const kwargs = { ...request.kwargs, num_inference_steps: 2, ...more };
-    const requests = ['a red hat now', 'a hat red now'].map((prompt, i): ImageRequest => {
+    // Texts of Wan are all filled up to one length.
+    const second = name === 'wan' ? 'a hat' : 'a hat red now';
+    const requests = ['a red hat now', second].map((prompt, i): ImageRequest => {
       return { ...request, prompt, kwargs, seed: i + 1, samples: 1 };
     });
     const alone = await drawnBy(model, requests, false);
