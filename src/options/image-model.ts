@@ -139,7 +139,7 @@ export const IMAGE_MODEL = rowsWith(
     },
     batchSize: {
       kind: { type: 'integer', min: 1, max: LIMITS.samples },
-      help: 'Images of a request, or of requests of one shape, that are drawn at once, in families that batch them (Stable Diffusion 1, 2 and XL); an image is the same alone and in any batch.',
+      help: 'Images or clips of a request, or of requests of one shape whose texts are as long, that are drawn at once; one is the same alone and in any batch. Those with masks or control images in channels of their own, and clips that begin with an image, are drawn one at a time.',
       flag: {
         group: PERFORMANCE,
         otherwise: 'on GPUs as many as memory allows, at most 8; on CPUs 1',
