@@ -303,6 +303,24 @@ def wan_outputs(model, latents, text, timestep, images=None):
     return {'sample': model(latents, times, text, images, return_dict=False)[0]}
 
 
+def hunyuan_inputs(seed, frames, height, width, counts):
+    """Latents of a clip beside those of given frames and a mask; states of a text and of texts that are to be seen, with padding behind them."""
+    tokens = [count + 2 for count in counts]
+    return lambda: {
+        'latents': normal(seed, 1, 9, frames, height, width),
+        'timestep': torch.tensor([640.0]),
+        'text': normal(seed + 1, 1, tokens[0], 48, deviation=2),
+        'glyphs': normal(seed + 2, 1, tokens[1], 28, deviation=2),
+        'counts': torch.tensor(counts),
+    }
+
+
+def hunyuan_outputs(model, latents, timestep, text, glyphs, counts):
+    masks = [(torch.arange(states.shape[1]) < count)[None].long() for states, count in zip((text, glyphs), counts)]
+    states = dict(encoder_hidden_states=text, encoder_attention_mask=masks[0], encoder_hidden_states_2=glyphs, encoder_attention_mask_2=masks[1])
+    return {'sample': model(latents, timestep, **states, image_embeds=torch.zeros(1, 3, 16).to(latents), return_dict=False)[0]}
+
+
 def ltx_inputs(seed, channels, frames, height, width, tokens, words, perFrame=False):
     """Latents of a clip and states of a text with padding behind its words; a time for each frame of latents, the first of which is clean."""
 
@@ -850,6 +868,12 @@ MODULES = {
         'a time for each frame; no biases in attention; 40 columns of all heads, of which four are not rotated',
         ltx_inputs(324, 6, 3, 4, 2, 13, 13, perFrame=True),
         ltx_outputs,
+    ),
+    'hunyuan': Case(
+        'hunyuan/transformer',
+        'three frames of 3 × 5 latents; a text of 9 words and texts of 5 bytes that are to be seen, of which the padding is not seen',
+        hunyuan_inputs(361, 3, 3, 5, (9, 5)),
+        hunyuan_outputs,
     ),
     'flux2': Case(
         'flux2-klein/transformer',
