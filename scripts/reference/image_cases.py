@@ -740,6 +740,18 @@ MODULES = {
         lambda: {'sample': normal(335, 9, 3, 48, 32, deviation=0.4)},
         encode_clip,
     ),
+    'vae-hunyuan-decode': Case(
+        'hunyuan/vae',
+        'convolutions around whose frames pixels are repeated, attention to all earlier frames; five frames of three',
+        lambda: {'latents': normal(371, 3, 4, 3, 5)},
+        decode_clip,
+    ),
+    'vae-hunyuan-encode': Case(
+        'hunyuan/vae',
+        'the first of five frames alone, then pairs; moments before scaling',
+        lambda: {'sample': normal(372, 5, 3, 12, 20, deviation=0.4)},
+        encode_clip,
+    ),
     'vae-ltx-decode': Case(
         'autoencoder-ltx',
         'convolutions that see a frame to both sides; nine frames of three, a convolution and a norm as shortcut, one resolution that doubles nothing',

@@ -188,6 +188,10 @@ export const COUNTS = {
   dim_mult: [1, 2 ** 6],
   num_res_blocks: [1, 2 ** 6],
   input_channels: CHANNELS,
+  spatial_compression_ratio: [1, 2 ** 6],
+  temporal_compression_ratio: [1, 2 ** 6],
+  image_embed_dim: SIZE,
+  target_size: [16, 2 ** 14],
   upsample_factor: [1, 8],
   // schedules
   num_train_timesteps: TIMESTEPS,

@@ -111,6 +111,9 @@ export function wrapperClasses(): string[] {
   return [...WRAPPERS.keys()];
 }
 
+/** Text models of WRAPPERS that are saved alone, whose configurations say no more than their types. */
+const ALONE: readonly string[] = ['Qwen2_5_VLTextModel'];
+
 /** Returns the text model within a class; null: the class wraps none, or the text model's class is not built in. */
 export function textHalf(config: Json, className: string): TextHalf | null {
   const half = wrappedHalf(config, className);
@@ -128,7 +131,7 @@ export function multimodalText(config: Json, className: string): TextHalf | null
 
 /** The text model within a class with all that the class adds to its configuration; null: see `textHalf`. */
 export function wrappedHalf(config: Json, className: string): TextHalf | null {
-  const tiedByDefault = WRAPPERS.get(className);
+  const tiedByDefault = ALONE.includes(className) ? null : WRAPPERS.get(className);
   if (tiedByDefault === undefined) return null;
   // Configs of Qwen2-VL from 2024 have no text_config.
   const inner = TEXT_KEYS.map((key) => config[key]).find(isObject) ?? config;

@@ -161,6 +161,8 @@ export interface ReferenceRule {
    * multiples of.
    */
   sizeOf(image: Size, pixels: number, multiple: number): Size;
+  /** Whether an image of a frame keeps its proportions, so that its middle is taken; left out: it is stretched. */
+  cuts?: true;
   /** Returns the size to which an image is scaled before its middle is taken; left out: that in which it is encoded. */
   scaledSizeOf?(image: Size, pixels: number): Size;
   /** Returns the size in which the text encoder sees an image; left out: it sees none. */
@@ -206,6 +208,8 @@ export interface TextStates {
   states: Tensor;
   /** [items, columns]; left out: the denoiser takes none. */
   pooled?: Tensor;
+  /** States by a second encoder, of a length of their own, [items, tokens, columns]; left out: there are none. */
+  further?: Tensor;
 }
 
 /** The tensors that a recorded step reads and writes. */
