@@ -14,6 +14,8 @@ import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
 } from '../../../models/image/autoencoders/autoencoder-kl.ts';
+import { hunyuanDecoder, hunyuanEncoder } from '../../../models/image/autoencoders/autoencoder-hunyuan.ts';
+import { readAutoencoderHunyuanConfig } from '../../../models/image/autoencoders/autoencoder-hunyuan-config.ts';
 import {
   ltxDecoder,
   ltxEncoder,
@@ -130,6 +132,16 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
       decoder: (weights) => ltxDecoder(config, weights),
       encoder: (weights) => ltxEncoder(config, weights),
       sample: (moments, noise) => sampleLatents(moments, noise, AS_THEY_ARE),
+    };
+  },
+  AutoencoderKLHunyuanVideo15(json, file) {
+    const config = readAutoencoderHunyuanConfig(json, file);
+    const { channels, framesPerLatent, scales } = config;
+    return {
+      ...declared(config, channels.length, hunyuanDecoder, hunyuanEncoder),
+      framesPerLatent,
+      samples: true,
+      sample: (moments, noise) => sampleLatents(moments, noise, scales),
     };
   },
   TAEHV(json, file) {

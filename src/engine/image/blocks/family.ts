@@ -94,15 +94,9 @@ export interface LatentLayout {
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;
 
 /** Steps, guidance, the side of a square image in pixels or both sides of others, and of families that draw clips their frames, and frames in a second. */
-export interface FamilyDefaults {
-  frames?: number;
-  fps?: number;
-  steps?: number;
-  guidance?: number;
-  size?: number;
-  width?: number;
-  height?: number;
-}
+export type FamilyDefaults = Partial<
+  Record<'frames' | 'fps' | 'steps' | 'guidance' | 'size' | 'width' | 'height', number>
+>;
 
 /** Defaults with the hint that they are taken from; the hint follows "by" in messages. */
 export interface DefaultsFrom {

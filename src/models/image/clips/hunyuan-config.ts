@@ -14,6 +14,8 @@ export interface HunyuanConfig extends JointShape {
   /** Columns of the states of the text, and of the states of texts that are to be seen. */
   textDims: number;
   glyphDims: number;
+  /** Columns of the states of an image. */
+  imageDims: number;
   /** Dimensions of a head that are rotated by frame, by row, and by column. */
   axes: readonly number[];
   theta: number;
@@ -46,6 +48,7 @@ export function readHunyuanConfig(json: Json, file = 'config.json'): HunyuanConf
     refinerLayers: config.count('num_refiner_layers', 2),
     textDims: config.count('text_embed_dim', 3584),
     glyphDims: config.count('text_embed_2_dim', 1472),
+    imageDims: config.count('image_embed_dim', 1152),
     axes: readAxes(config, sizes.dims, [16, 56, 56], 'rope_axes_dim'),
     theta: config.real('rope_theta', 256),
   };

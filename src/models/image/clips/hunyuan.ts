@@ -1,5 +1,5 @@
 // HunyuanVideo15Transformer3DModel: the latents of all frames of a clip and a text are streams that attend to each other in every block. The text
-// is refined by the time step first; texts that are to be seen, read byte by byte, stand before it.
+// is refined by the time step first; states of an image and texts that are to be seen, read byte by byte, stand before it.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { silu } from '../../../kernels/activation.ts';
@@ -27,6 +27,8 @@ export interface HunyuanStep {
   mean: Tensor;
   /** Conditioned texts that are to be seen, [1, tokens, hidden]; null: none. */
   glyphs: Tensor | null;
+  /** Conditioned states of an image, [1, tokens, hidden]; null: the clip is drawn from the text alone. */
+  image: Tensor | null;
   /** [frames · height · width, dims] */
   rotations: Tensor;
 }
@@ -34,18 +36,26 @@ export interface HunyuanStep {
 export interface Hunyuan {
   /** States of texts that are to be seen [1, tokens, glyphDims] → [1, tokens, hidden]; constant over all steps. */
   conditionGlyphs(states: Tensor): Tensor;
+  /** States of an image [1, tokens, imageDims] → [1, tokens, hidden]; constant over all steps. */
+  conditionImage(states: Tensor): Tensor;
   /** → the velocity away from the clip, [frames, height, width, channels] */
   forward(step: HunyuanStep): Tensor;
 }
 
 /** Columns between the layers that read texts that are to be seen. */
 const GLYPH_COLUMNS = 2048;
-const GLYPH_EPS = 1e-5;
+/** Of the norms around the states of other encoders. */
+const OTHER_EPS = 1e-5;
 /** Rows of the embedding of kinds of tokens. */
-const KINDS = { text: 0, glyphs: 1 } as const;
+const KINDS = { text: 0, glyphs: 1, image: 2 } as const;
 const KIND_COUNT = 3;
 
-export function hunyuan(config: HunyuanConfig, weights: WeightTable): Hunyuan {
+/** `seesImages`: whether clips are drawn from an image, too. */
+export function hunyuan(
+  config: HunyuanConfig,
+  weights: WeightTable,
+  { seesImages }: { seesImages: boolean },
+): Hunyuan {
   const { hidden, channels, inputs, layers, eps } = config;
   const biased = { bias: true } as const;
   const embed = weights.matrix('x_embedder.proj.weight', hidden, inputs, {
@@ -65,7 +75,8 @@ export function hunyuan(config: HunyuanConfig, weights: WeightTable): Hunyuan {
   });
   const modulate = weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, biased);
   const out = weights.matrix('proj_out.weight', channels, hidden, biased);
-  weights.ignore(/^image_embedder\./); // of models that draw from an image
+  const show = seesImages ? imageProjection(config, weights, 'image_embedder') : null;
+  if (!seesImages) weights.ignore(/^image_embedder\./);
 
   /** Adds the embedding of a kind of tokens. */
   const asKind = (x: Tensor, kind: number): Tensor =>
@@ -73,11 +84,16 @@ export function hunyuan(config: HunyuanConfig, weights: WeightTable): Hunyuan {
 
   return {
     conditionGlyphs: (states) => asKind(project(states), KINDS.glyphs),
-    forward({ latents, time, text, mean, glyphs, rotations }) {
+    conditionImage(states) {
+      if (!show) throw new Error('the page was built for texts alone');
+      return asKind(show(states), KINDS.image);
+    },
+    forward({ latents, time, text, mean, glyphs, image, rotations }) {
       const [frames, height, width] = latents.shape as [number, number, number];
       const t = silu(embedTime(time)); //                          [1, hidden]: all that is read of it
       const refined = asKind(refine(text, mean, time), KINDS.text);
-      const words = { x: glyphs ? joinTokens(glyphs, refined) : refined, time: t, rotations: null };
+      const all = [image, glyphs, refined].filter((x) => x !== null).reduce(joinTokens);
+      const words = { x: all, time: t, rotations: null };
       const tokens = reshape(latents, [1, frames * height * width, inputs]);
       const clip = { x: linear(tokens, embed), time: t, rotations };
       for (const run of blocks) run(words, clip);
@@ -133,7 +149,21 @@ function glyphProjection({ hidden, glyphDims }: HunyuanConfig, weights: WeightTa
   const second = weights.matrix(`${name}.linear_2.weight`, GLYPH_COLUMNS, GLYPH_COLUMNS, { bias: true });
   const third = weights.matrix(`${name}.linear_3.weight`, hidden, GLYPH_COLUMNS, { bias: true });
   return (states: Tensor): Tensor => {
-    const x = linear(layernorm(states, norm, GLYPH_EPS), first, { activation: 'gelu' });
+    const x = linear(layernorm(states, norm, OTHER_EPS), first, { activation: 'gelu' });
     return linear(linear(x, second, { activation: 'gelu' }), third);
+  };
+}
+
+/** [1, tokens, imageDims] → [1, tokens, hidden] */
+function imageProjection({ hidden, imageDims }: HunyuanConfig, weights: WeightTable, name: string) {
+  const [before, behind] = [
+    affine(weights, `${name}.norm_in`, imageDims),
+    affine(weights, `${name}.norm_out`, hidden),
+  ];
+  const first = weights.matrix(`${name}.linear_1.weight`, imageDims, imageDims, { bias: true });
+  const second = weights.matrix(`${name}.linear_2.weight`, hidden, imageDims, { bias: true });
+  return (states: Tensor): Tensor => {
+    const x = linear(layernorm(states, before, OTHER_EPS), first, { activation: 'gelu' });
+    return layernorm(linear(x, second), behind, OTHER_EPS);
   };
 }

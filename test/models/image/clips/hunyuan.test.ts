@@ -23,15 +23,16 @@ function meanOf({ shape, values }: Values): Values {
   return { shape: [1, columns], values: mean };
 }
 
-describeGoldens(['hunyuan'], async (golden, device, run) => {
+describeGoldens(['hunyuan', 'hunyuan-image'], async (golden, device, run) => {
   const config = readHunyuanConfig(golden.config);
-  const model = await load(device, golden, (weights) => hunyuan(config, weights));
+  const model = await load(device, golden, (weights) => hunyuan(config, weights, { seesImages: true }));
   const given = (name: string) => golden.inputs.get(name)!;
   const latents = framesLast(given('latents'));
   const [frames, rows, columns] = latents.shape as [number, number, number];
   const turns = rotationsAt(clipPlaces({ frames, rows, columns }), config.axes, config.theta);
   const [words, bytes] = given('counts').values;
   const text = firstOf(given('text'), words!);
+  const image = golden.inputs.get('image');
   const { values } = await run((_, input) => [
     model.forward({
       latents: input(latents),
@@ -39,6 +40,7 @@ describeGoldens(['hunyuan'], async (golden, device, run) => {
       text: input(text),
       mean: input(meanOf(text)),
       glyphs: model.conditionGlyphs(input(firstOf(given('glyphs'), bytes!))),
+      image: image ? model.conditionImage(input(image)) : null,
       rotations: input({ shape: [turns.length / config.dims, config.dims], values: turns }),
     }),
   ]);
@@ -49,7 +51,7 @@ describe('configurations of HunyuanVideo 1.5', () => {
   it('the defaults are those of the published models', () => {
     expect(readHunyuanConfig({})).toMatchObject({
       ...{ hidden: 2048, layers: 54, refinerLayers: 2, inputs: 65, channels: 32 },
-      ...{ textDims: 3584, glyphDims: 1472, axes: [16, 56, 56], theta: 256, ffn: 8192 },
+      ...{ textDims: 3584, glyphDims: 1472, imageDims: 1152, axes: [16, 56, 56], theta: 256, ffn: 8192 },
     });
   });
 
