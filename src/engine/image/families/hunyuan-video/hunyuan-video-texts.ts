@@ -80,10 +80,11 @@ export async function readHunyuanTexts(
 ): Promise<TextStates[]> {
   const { options } = request;
   const { tokenizer, template } = await openTemplate(components);
-  const texts = promptsOf(request, guided);
-  const prompts = texts.map((text) => {
+  const prompts = promptsOf(request, guided).map((text) => {
     const ids = tokenizer.encode(template.render(conversation(text)), { addSpecialTokens: false });
-    if (ids.length > DROPPED) return { ids: ids.slice(0, DROPPED + MOST_TOKENS) };
+    if (ids.length > DROPPED) return { ids: ids.slice(0, DROPPED + MOST_TOKENS), quoted: quotedText(text) };
+    // On paper what stands for a tokenizer gives the tokens of a prompt alone, in which something may be quoted.
+    if (options.onPaper) return { ids: [...Array<number>(DROPPED).fill(0), ...ids], quoted: '' };
     throw badCheckpoint(
       `the chat template of tokenizer gives a prompt ${ids.length} tokens, more than ${DROPPED} are needed: take the tokenizer of the same pipeline`,
       'tokenizer/tokenizer_config.json',
@@ -91,19 +92,17 @@ export async function readHunyuanTexts(
   });
   using results = new Scope(components.device);
   const all: TextStates[] = [];
-  for (const { states } of await readDecoder(components, READING, {
-    texts: prompts,
-    dropped: DROPPED,
-    options,
-  }))
-    all.push({ states: results.hold(states) });
-  for (const text of all) text.pooled = results.hold(await meanOf(components, text.states, options));
-  const quoted = texts.map(quotedText);
-  const seen = quoted.filter((text) => text !== null);
+  const given = { texts: prompts.map(({ ids }) => ({ ids })), dropped: DROPPED, options };
+  for (const { states } of await readDecoder(components, READING, given)) {
+    results.hold(states);
+    all.push({ states, pooled: results.hold(await meanOf(components, states, options)) });
+  }
+  const seen = prompts.flatMap(({ quoted }, i) => (quoted === null ? [] : [{ quoted, text: all[i]! }]));
   if (seen.length > 0) {
-    const read = await readT5(components, BYT5, seen, { count: MOST_BYTES, padding: 'none', options });
-    read.forEach(({ states }) => results.hold(states));
-    for (const [i, text] of quoted.entries()) if (text !== null) all[i]!.further = read.shift()!.states;
+    const reading = { count: MOST_BYTES, padding: 'none', options } as const;
+    const quotes = seen.map(({ quoted }) => quoted);
+    for (const [i, { states }] of (await readT5(components, BYT5, quotes, reading)).entries())
+      seen[i]!.text.further = results.hold(states);
   }
   results.release();
   return all;
