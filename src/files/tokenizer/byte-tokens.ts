@@ -20,7 +20,10 @@ export function byteTokenizer(config: Record<string, unknown>): {
   ]);
   return {
     tokenizerJson: {
-      added_tokens: specials.map((content, id) => addedToken(id, content, true)),
+      added_tokens: specials.map((content, id) => ({
+        ...addedToken(id, content, true),
+        ...{ lstrip: true, rstrip: true },
+      })),
       pre_tokenizer: byteLevel(false),
       decoder: byteLevel(false),
       model: { type: 'BPE', byte_fallback: false, vocab: new Map(bytes), merges: [] },
