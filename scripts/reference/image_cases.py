@@ -630,6 +630,12 @@ MODULES = {
         lambda: {'pixels': normal(85, 1, 3, 30, 30)},
         clip_vision_outputs,
     ),
+    'siglip-vision': Case(
+        'hunyuan-image/image_encoder',
+        'nine patches, and pixels behind the last that are not seen; the states behind the last norm',
+        lambda: {'pixels': normal(377, 1, 3, 32, 32)},
+        lambda model, pixels: {'last_hidden_state': model(pixels).last_hidden_state},
+    ),
     'clip-vision-plain': Case(
         'wan-image/image_encoder',
         'the class without a projection: the states before the last layer',
@@ -931,6 +937,12 @@ MODULES = {
         'language model with two images among the words: positions of time, height and width; behind the final norm',
         text_with_images([(3, 5), (4, 2)]),
         multimodal_outputs,
+    ),
+    'hunyuan-texts': Case(
+        'hunyuan/text_encoder',
+        "Qwen2.5-VL's language model saved alone, as HunyuanVideo 1.5 reads it: states before the last two layers, padding behind the text",
+        padded_ids(376, 472, 21, 5, 'right'),
+        states_after(2),
     ),
     'flux2-texts': Case(
         'flux2/text_encoder',
