@@ -312,15 +312,15 @@ def hunyuan_inputs(seed, frames, height, width, counts, image=0):
         'text': normal(seed + 1, 1, tokens[0], 48, deviation=2),
         'glyphs': normal(seed + 2, 1, tokens[1], 28, deviation=2),
         'counts': torch.tensor(counts),
-        **({'image': normal(seed + 3, 1, image, 16)} if image else {}),
+        **({'image': normal(seed + 3, 1, image, 16), 'timestep_r': torch.tensor([380.0])} if image else {}),
     }
 
 
-def hunyuan_outputs(model, latents, timestep, text, glyphs, counts, image=None):
+def hunyuan_outputs(model, latents, timestep, text, glyphs, counts, image=None, timestep_r=None):
     masks = [(torch.arange(states.shape[1]) < count)[None].long() for states, count in zip((text, glyphs), counts)]
     states = dict(encoder_hidden_states=text, encoder_attention_mask=masks[0], encoder_hidden_states_2=glyphs, encoder_attention_mask_2=masks[1])
     image = torch.zeros(1, 3, 16).to(latents) if image is None else image
-    return {'sample': model(latents, timestep, **states, image_embeds=image, return_dict=False)[0]}
+    return {'sample': model(latents, timestep, **states, image_embeds=image, timestep_r=timestep_r, return_dict=False)[0]}
 
 
 def ltx_inputs(seed, channels, frames, height, width, tokens, words, perFrame=False):
@@ -895,7 +895,7 @@ MODULES = {
         hunyuan_inputs(361, 3, 3, 5, (9, 5)),
         hunyuan_outputs,
     ),
-    'hunyuan-image': Case('hunyuan/transformer', 'states of an image before the texts', hunyuan_inputs(365, 2, 3, 2, (7, 4), image=4), hunyuan_outputs),
+    'hunyuan-image': Case('hunyuan-image/transformer', 'states of an image before the texts; the time that a step leads to', hunyuan_inputs(365, 2, 3, 2, (7, 4), image=4), hunyuan_outputs),
     'flux2': Case(
         'flux2-klein/transformer',
         '5 × 7 latents, 13 text rows; four axes of 4, 6, 2 and 8 dimensions; a feed-forward part of 156 columns for 60',

@@ -70,10 +70,11 @@ HUNYUAN = {
         },
         pipeline('HunyuanVideo15Pipeline'),
     ),
-    # An image in further channels, and as states of SigLIP, which does not see its last pixels.
+    # An image in further channels, and as states of SigLIP, which does not see its last pixels; each step is told the next one's time.
     'hunyuan-image': Checkpoint(
         {
             'image_encoder': Part('model', SiglipVisionModel, IMAGES, 375, 'bf16'),
+            'transformer': Part('model', HunyuanVideo15Transformer3DModel, SIZES | dict(task_type='i2v', use_meanflow=True), 378, 'bf16'),
             'feature_extractor': Part('file', config=PROCESSOR),
             'guider': guider(guidance_scale=1.0),
         },

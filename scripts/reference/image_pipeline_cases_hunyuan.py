@@ -9,7 +9,7 @@ def clip(prompt, frames=5, steps=3, **more):
 
 
 TOKENIZER = {'tokenizer': 'qwen-image/tokenizer'}
-SHARED = TOKENIZER | {name: f'hunyuan/{name}' for name in ('tokenizer_2', 'text_encoder', 'text_encoder_2', 'transformer', 'vae', 'scheduler')}
+SHARED = TOKENIZER | {name: f'hunyuan/{name}' for name in ('tokenizer_2', 'text_encoder', 'text_encoder_2', 'vae', 'scheduler')}
 HUNYUAN = {
     'pipeline-hunyuan': single(
         'HunyuanVideo15Pipeline',
@@ -22,7 +22,7 @@ HUNYUAN = {
     'pipeline-hunyuan-image': single(
         'HunyuanVideo15ImageToVideoPipeline',
         'hunyuan-image',
-        'the image of the first frame, whose middle is taken: in further channels, and as states of SigLIP; without guidance',
+        'the image of the first frame, whose middle is taken: in further channels, and as states of SigLIP; the time that a step leads to; without guidance',
         clip(PROMPTS[4], frames=3),
         322,
         components=SHARED,

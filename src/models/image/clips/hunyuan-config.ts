@@ -16,6 +16,8 @@ export interface HunyuanConfig extends JointShape {
   glyphDims: number;
   /** Columns of the states of an image. */
   imageDims: number;
+  /** Whether clips that are drawn from an image are told the time that a step leads to. */
+  seesNext: boolean;
   /** Dimensions of a head that are rotated by frame, by row, and by column. */
   axes: readonly number[];
   theta: number;
@@ -29,7 +31,6 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   patch_size_t: [1],
   mlp_ratio: [4],
   qk_norm: ['rms_norm'],
-  use_meanflow: [false],
 };
 
 /** Throws bad_checkpoint and unsupported. */
@@ -49,6 +50,7 @@ export function readHunyuanConfig(json: Json, file = 'config.json'): HunyuanConf
     textDims: config.count('text_embed_dim', 3584),
     glyphDims: config.count('text_embed_2_dim', 1472),
     imageDims: config.count('image_embed_dim', 1152),
+    seesNext: config.flag('use_meanflow', false),
     axes: readAxes(config, sizes.dims, [16, 56, 56], 'rope_axes_dim'),
     theta: config.real('rope_theta', 256),
   };

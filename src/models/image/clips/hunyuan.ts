@@ -22,6 +22,8 @@ export interface HunyuanStep {
   latents: Tensor;
   /** f32 [1, 1], the time step, 0 … 1000. */
   time: Tensor;
+  /** f32 [1, 1], the time that the step leads to; null: it is not seen. */
+  next: Tensor | null;
   /** States of the text without padding, [1, tokens, textDims], and their mean, [1, textDims]. */
   text: Tensor;
   mean: Tensor;
@@ -63,6 +65,9 @@ export function hunyuan(
     stored: [inputs, 1, 1, 1],
   });
   const embedTime = numberEmbedding(weights, 'time_embed.timestep_embedder', hidden);
+  const embedNext =
+    seesImages && config.seesNext ? numberEmbedding(weights, 'time_embed.timestep_embedder_r', hidden) : null;
+  if (!embedNext) weights.ignore(/^time_embed\.timestep_embedder_r\./);
   const refine = textRefiner(config, weights, 'context_embedder');
   const project = glyphProjection(config, weights, 'context_embedder_2');
   const kinds = weights.table('cond_type_embed.weight', KIND_COUNT, hidden);
@@ -88,9 +93,10 @@ export function hunyuan(
       if (!show) throw new Error('the page was built for texts alone');
       return asKind(show(states), KINDS.image);
     },
-    forward({ latents, time, text, mean, glyphs, image, rotations }) {
+    forward({ latents, time, next, text, mean, glyphs, image, rotations }) {
       const [frames, height, width] = latents.shape as [number, number, number];
-      const t = silu(embedTime(time)); //                          [1, hidden]: all that is read of it
+      if (!embedNext !== !next) throw new Error('the next time is seen by some models, and by those always');
+      const t = silu(embedTime(time, embedNext?.(next!))); //      [1, hidden]: all that is read of it
       const refined = asKind(refine(text, mean, time), KINDS.text);
       const all = [image, glyphs, refined].filter((x) => x !== null).reduce(joinTokens);
       const words = { x: all, time: t, rotations: null };

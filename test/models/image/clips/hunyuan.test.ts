@@ -25,18 +25,21 @@ function meanOf({ shape, values }: Values): Values {
 
 describeGoldens(['hunyuan', 'hunyuan-image'], async (golden, device, run) => {
   const config = readHunyuanConfig(golden.config);
-  const model = await load(device, golden, (weights) => hunyuan(config, weights, { seesImages: true }));
+  const model = await load(device, golden, (weights) =>
+    hunyuan(config, weights, { seesImages: golden.inputs.has('image') }),
+  );
   const given = (name: string) => golden.inputs.get(name)!;
   const latents = framesLast(given('latents'));
   const [frames, rows, columns] = latents.shape as [number, number, number];
   const turns = rotationsAt(clipPlaces({ frames, rows, columns }), config.axes, config.theta);
   const [words, bytes] = given('counts').values;
   const text = firstOf(given('text'), words!);
-  const image = golden.inputs.get('image');
+  const [image, next] = ['image', 'timestep_r'].map((name) => golden.inputs.get(name));
   const { values } = await run((_, input) => [
     model.forward({
       latents: input(latents),
       time: input({ shape: [1, 1], values: given('timestep').values }),
+      next: next ? input({ shape: [1, 1], values: next.values }) : null,
       text: input(text),
       mean: input(meanOf(text)),
       glyphs: model.conditionGlyphs(input(firstOf(given('glyphs'), bytes!))),
@@ -56,10 +59,7 @@ describe('configurations of HunyuanVideo 1.5', () => {
   });
 
   it.each([
-    [
-      { use_meanflow: true },
-      'config.json: use_meanflow true is not built; choose a checkpoint that has false',
-    ],
+    [{ mlp_ratio: 3 }, 'config.json: mlp_ratio 3 is not built; choose a checkpoint that has 4'],
     [
       { rope_axes_dim: [16, 56] },
       'config.json: rope_axes_dim is [16,56], three even numbers are needed that make up heads of 128 dimensions',

@@ -6,6 +6,7 @@ import type { Pipeline } from '../../../../files/pipeline/pipeline-index.ts';
 import type { Tape } from '../../../../gpu/tape.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { concat } from '../../../../kernels/concat.ts';
+import { takeRows } from '../../../../kernels/copy-rows.ts';
 import { readHunyuanConfig, type HunyuanConfig } from '../../../../models/image/clips/hunyuan-config.ts';
 import { hunyuan, type Hunyuan } from '../../../../models/image/clips/hunyuan.ts';
 import { clipPlaces } from '../../../../models/image/clips/wan-rope.ts';
@@ -36,6 +37,7 @@ const GUIDER = {
   enabled: [true],
 };
 
+const TRAINED_STEPS = 1000;
 const FROM_IMAGE = 'HunyuanVideo15ImageToVideoPipeline';
 
 export function openHunyuanVideo(
@@ -60,7 +62,8 @@ export function openHunyuanVideo(
       encoder?.check(config);
     },
     encode: (request, guided) => readHunyuanTexts(components, request, guided),
-    step: (given, scope) => recordStep(given, config, scope),
+    step: (given, scope) =>
+      recordStep(given, { ...config, seesNext: encoder !== null && config.seesNext }, scope),
   });
 }
 
@@ -94,13 +97,17 @@ async function recordStep(
       : null;
     texts.push({ states, mean: mean!, glyphs });
   }
+  const { seesNext } = config;
   return {
+    ...(seesNext && { items: 2 }), // the time of a step, and the one that it leads to
     record(tape, inputs) {
+      const [time, next] = [0, 1].map((i) => (seesNext ? takeRows(inputs.time, i, [1]) : null));
       const x = concat(latents.on(tape), extra.on(tape));
       const predictions = texts.map(({ states, mean, glyphs }) =>
         page.forward({
           latents: x,
-          time: inputs.time,
+          time: time ?? inputs.time,
+          next: next ?? null,
           text: states.on(tape),
           mean: mean.on(tape),
           glyphs: glyphs && glyphs.on(tape),
@@ -110,8 +117,8 @@ async function recordStep(
       );
       return combineGuided(predictions, inputs);
     },
-    values: ({ timestep }) => ({
-      time: timestep,
+    values: ({ timestep, after }) => ({
+      time: seesNext ? Float32Array.of(timestep, TRAINED_STEPS * after.noise) : timestep,
       scalars: guidedScalars(request.values.guidance),
     }),
   };
