@@ -10,7 +10,7 @@ import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { TextDeclaration, TextForward } from '../../../../src/models/text/blocks/architecture.ts';
 import { readText, textClasses } from '../../../../src/models/text/registry.ts';
-import { multimodalText, textHalf } from '../../../../src/models/text/wrappers.ts';
+import { multimodalText, textAlone, textHalf } from '../../../../src/models/text/wrappers.ts';
 import { qwenPlaces } from '../../../../src/models/vision/qwen/qwen-places.ts';
 import type { WeightTable } from '../../../../src/models/weights.ts';
 import { disguise, openTestDevice } from '../../../gpu/test-device.ts';
@@ -102,7 +102,7 @@ describe.each([
     const isAlone = textClasses().some((one) => one.name === golden.class);
     const half = isAlone
       ? { config: golden.config, architecture: golden.class }
-      : textHalf(golden.config, golden.class)!;
+      : (textAlone(golden.config, golden.class) ?? textHalf(golden.config, golden.class))!;
     const declaration = readText(half.config, half.architecture);
     const page = (table: WeightTable) => {
       table.ignore(/^(model\.)?(vision_tower|multi_modal_projector)\./);
