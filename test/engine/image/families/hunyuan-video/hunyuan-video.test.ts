@@ -24,11 +24,9 @@ it.each([
 ])('an image of %i × %i is drawn by a target of %i as %i × %i', (width, height, side, wide, tall) => {
   const size = { width: wide, height: tall };
   expect(nearestSize({ width, height }, side, 16)).toEqual(size);
-  const [, { references }] = hunyuanVideo.pipelines as Required<
-    (typeof hunyuanVideo.pipelines)[number]
-  >[] as [unknown, Required<(typeof hunyuanVideo.pipelines)[number]>];
+  const { references } = hunyuanVideo.pipelines[1]!;
   const { width: own, height: high } = nearestSize({ width: 16, height: 9 }, side, 16);
-  expect(references.sizeOf({ width, height }, own * high, 16)).toEqual(size);
+  expect(references!.sizeOf({ width, height }, own * high, 16)).toEqual(size);
 });
 
 it.each([
@@ -36,7 +34,7 @@ it.each([
   ['a "OPEN" and “café” "OPEN"', 'Text "OPEN". Text "café". '],
   ['""', 'Text "". '],
   ['"a\nb" "c"', 'Text " ". '],
-])('what is quoted in %j is %j', (prompt, quoted) => {
+])('quoted texts of %j are %j', (prompt, quoted) => {
   expect(quotedText(prompt)).toBe(quoted);
 });
 
