@@ -169,11 +169,7 @@ const ADAPTERS: readonly (readonly [fits: string, families: RegExp, modules: rea
   ['Wan', /^none$/, under('diffusion_model', blocks(29, square('blocks.#.self_attn.q', 1536)))],
   ['HunyuanVideo', /^none$/, flat(blocks(19, ['double_blocks.#.img_attn.qkv', 9216, 3072]))],
   ['LTX-Video', /^none$/, under('transformer', blocks(27, square('transformer_blocks.#.attn1.to_q', 2048)))],
-  [
-    'HunyuanVideo 1.5',
-    /^none$/,
-    under('transformer', blocks(53, square('transformer_blocks.#.attn.to_q', 2048))),
-  ],
+  ['HunyuanVideo 1.5', /^none$/, flat(blocks(53, square('transformer_blocks.#.attn.to_q', 2048)))],
 ];
 
 /** Tiny checkpoints of the families. */
