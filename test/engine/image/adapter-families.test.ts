@@ -1,5 +1,4 @@
-// Adapters of each family, with the names and sizes of its published models, that are given to a model of another family: the refusal
-// names the family that they fit.
+// Adapters of each family, as for its published models, that are given to a model of another family: the refusal names the family that they fit.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
