@@ -34,7 +34,7 @@ export function imageLines(result, measured) {
     line(
       'first picture, cold',
       seconds(cold.first.total.wall),
-      `shader cache empty, by the clock; compiling takes ${seconds(compiling)} of CPU`,
+      `shader cache empty, by the clock; ${compilingNote(compiling)}`,
     ),
     line(
       'first picture, warm',
@@ -45,6 +45,10 @@ export function imageLines(result, measured) {
     line('pipelines', String(cold.pipelines), 'of a whole picture, those that pack weights among them'),
   ];
 }
+
+/** The difference of a cold and a warm run; below zero the runs differed by more than compiling takes. */
+const compilingNote = (ms) =>
+  ms > 0 ? `compiling takes ${seconds(ms)} of CPU` : 'compiling takes less than two runs differ by';
 
 /** Kernels that multiply matrices; convolutions among them. */
 const PRODUCTS = /^(matmul|conv2d|winograd)/;

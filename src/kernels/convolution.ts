@@ -20,7 +20,7 @@ export interface Conv2dOptions {
   padding?: 'same' | 'after' | 'edges' | undefined;
   /** Nearest-neighbour upsampling before the convolution, to twice the size or to a given size. */
   upsample?: boolean | Size | undefined;
-  /** [batch, out], or a range of columns, added to every pixel of its image; requires a bias. */
+  /** [batch, …, out] of `batch` rows, or a range of columns, added to every pixel of its image; requires a bias. */
   perImage?: Tensor | Columns | undefined;
   /** Tensor of the result's shape that is added before the activation. */
   residual?: Tensor | undefined;
@@ -102,7 +102,7 @@ function expectShape(what: string, tensor: Tensor | undefined, shape: readonly u
 function expectPerImage(perImage: Tensor | Columns, batch: number, out: number): void {
   const { x, first } = 'x' in perImage ? perImage : { x: perImage, first: 0 };
   const isWhole = x.columns === out;
-  if (x.shape.length !== 2 || x.shape[0] !== batch || first + out > x.columns || (!isWhole && out % 4 !== 0))
+  if (x.rows({}) !== batch || first + out > x.columns || (!isWhole && out % 4 !== 0))
     throw new Error(`conv2d: perImage is [${x.shape.join(', ')}] from ${first} on, for [${batch}, ${out}]`);
 }
 

@@ -45,7 +45,8 @@ it('the shipped image model draws the recorded image, which is also expected in 
 it('the shipped image model previews by a linear map, also where its decoder is off the device', async () => {
   const options = { model: inRoot(path), memoryBudget: 64 << 20 };
   const small = await openInline(IMAGE, nodePlatform, options);
-  const events = await listen(small, { prompt, seed: Number(seed), steps: 10, previews: 4 });
+  const request = { prompt, seed: Number(seed), steps: 10, previews: 4, width: 64, height: 64 };
+  const events = await listen(small, request);
   await small.close();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
   const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
@@ -58,7 +59,7 @@ it('the shipped image model previews by a linear map, also where its decoder is 
   expect(away).toEqual(away.toSorted((a, b) => b - a));
   expect(away.at(-1)).toBeLessThan(12);
   // A decoder that stays on the device makes the previews in the same way.
-  const others = await listen(model, { prompt, seed: Number(seed), steps: 10, previews: 4 });
+  const others = await listen(model, request);
   expect(others.flatMap((event) => (event.type === 'preview' ? [event.image] : []))).toEqual(previews);
 });
 

@@ -70,6 +70,8 @@ export interface Autoencoder {
   framesPerLatent?: number;
   /** Whether it computes clips whole, on a tape that holds few of their frames at a time; left out: in chunks that share what is carried. */
   streams?: true;
+  /** Whether frames see all earlier ones, so that each chunk is recorded for itself; left out: those after the first are one recording. */
+  seesAllFrames?: true;
   /** Whether it has no encoder that is built in. */
   decodesOnly?: true;
   /** How previews are decoded, where that takes less than the result; left out: like the result. */
@@ -140,6 +142,7 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
     return {
       ...declared(config, channels.length, hunyuanDecoder, hunyuanEncoder),
       framesPerLatent,
+      seesAllFrames: true,
       samples: true,
       sample: (moments, noise) => sampleLatents(moments, noise, scales),
     };

@@ -112,7 +112,7 @@ export type ImageEvent =
   /** Inputs of the denoiser: tokens of the prompt, of the source image, and of each image that it generates. */
   | { type: 'tokens'; text: number; image: number; each: number }
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
-  /** After step `step` of `steps`, counted from 1. */
+  /** After step `step` of `steps`, counted from 1; `milliseconds`: of all results that take it together. */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }
   | { type: 'image'; sample: number; seed: number; image: Frames }

@@ -47,7 +47,7 @@ export async function tilingFor(
   using scope = new Scope(device);
   const latents = scope.hold(allocateTensor(device, STAND_IN_LATENTS, shapeOfLatents(shape, values)));
   const notFinite = scope.hold(allocateTensor(device, 'finite check', [1]));
-  // The last chunk of a clip takes as much as any: layers keep frames of the chunks before it.
+  // The last chunks of a clip take as much as any: layers keep frames of the chunks before them.
   const chunks = scope.use(new ClipChunks(device, latents, autoencoder, { isPlan: true }));
   const last = [...chunks].at(-1)!;
   const room = (strips: Tiling): Promise<Room> =>
