@@ -149,7 +149,7 @@ const named = (names: string): string[] => names.split(' ').map((name) => `pipel
 
 /** One pipeline of each kind of denoiser, with many kinds of input, is drawn with a small binding limit too; the images within its autoencoder exceed it. */
 const IN_PIECES = named(
-  'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart lumina2 wan ltx',
+  'control-sd1-image sdxl-end sd3-dual z-image-image flux flux2-klein chroma qwen-image qwen-image-edit sana pixart lumina2 wan ltx hunyuan',
 );
 
 describe('pipelines in bindings of 256 KiB', { timeout: PATIENCE }, () => {

@@ -46,7 +46,7 @@ describe('a single file is refused that holds', () => {
     [
       'HunyuanVideo 1.5',
       ['txt_in.individual_token_refiner.blocks.0.norm1.weight', 'byt5_in.layernorm.weight'],
-      /is HunyuanVideo 1\.5, which makes videos, which is not built in/,
+      /is a part of HunyuanVideo 1\.5, whose pipelines are read from the folders of diffusers alone, which is not built in/,
     ],
     ['HiDream', ['double_stream_blocks.0.block.adaLN_modulation.1.bias'], /is HiDream/],
     [

@@ -153,7 +153,7 @@ export function openTransformer<Page>(
         [Symbol.dispose]: () =>
           freeTensors(
             device,
-            texts.flatMap(({ states, pooled }) => [states, pooled]),
+            texts.flatMap(({ states, pooled, further }) => [states, pooled, further]),
           ),
       };
     },

@@ -3,24 +3,31 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
+import { Tensor } from '../../../gpu/tensor.ts';
+import { copyInto } from '../../../kernels/copy-rows.ts';
 import type { CarriedFrames } from '../../../models/image/autoencoders/causal-frames.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';
 import { allocateTensor, freeTensors } from '../recording/compute.ts';
 import { Scope } from '../recording/scope.ts';
 
-/** The last frames of each layer, zeros at first; their number does not grow with the clip. */
+/**
+ * The last frames of each layer, zeros at first, whose number does not grow with the clip; and all frames of layers that read those, as keys and
+ * values of attention in the size of latents.
+ */
 export class KeptFrames implements Disposable {
   readonly #device: Device;
   readonly #owner: Scope;
+  readonly #most: number;
   readonly #kept = new Map<number, readonly Tensor[]>();
+  readonly #grown = new Map<number, { rows: Tensor; frames: number }>();
   /** For planning: tensors by their shapes, which all layers share because nothing is computed. */
   readonly #shared: Map<string, readonly Tensor[]> | null;
   #sharedBytes = 0;
 
-  /** `isPlan`: layers share tensors. */
-  constructor(device: Device, { isPlan = false } = {}) {
+  /** `most`: frames of latents of the clip; `isPlan`: layers share tensors. */
+  constructor(device: Device, most: number, { isPlan = false } = {}) {
     this.#device = device;
+    this.#most = most;
     this.#owner = new Scope(device);
     this.#shared = isPlan ? new Map() : null;
   }
@@ -32,7 +39,26 @@ export class KeptFrames implements Disposable {
 
   /** What a chunk reads and writes; `continues`: whether one came before. */
   carried(continues: boolean): CarriedFrames {
-    return { continues, last: (layer, frames, like) => this.#last(layer, frames, like) };
+    return {
+      continues,
+      last: (layer, frames, like) => this.#last(layer, frames, like),
+      all: (layer, frame) => this.#all(layer, frame),
+    };
+  }
+
+  #all(layer: number, frame: Tensor): Tensor {
+    const [, height, width, columns] = frame.shape as [number, number, number, number];
+    const count = height * width;
+    let kept = this.#grown.get(layer);
+    if (!kept) {
+      const frames = this.#shared ? 1 : this.#most;
+      this.#sharedBytes += (this.#most - frames) * frame.bytes({});
+      this.#grown.set(layer, (kept = { rows: this.#zeros([frames * count, columns]), frames: 0 }));
+    }
+    const { tape, rows } = { tape: frame.tape!, rows: kept.rows };
+    copyInto(frame, rows.on(tape), kept.frames * count);
+    kept.frames++;
+    return new Tensor([1, kept.frames * count, columns], 'f32', { region: rows.region!, tape });
   }
 
   #last(layer: number, frames: number, like: Tensor): Tensor[] {
@@ -82,22 +108,24 @@ export class ClipChunks implements Disposable, Iterable<Chunks> {
   /** The latents of one chunk; null: there is one chunk. */
   readonly #frame: Tensor | null;
   readonly #kept: KeptFrames;
+  readonly #recordsEach: boolean;
 
   /** `isPlan`: nothing is computed, and layers share what they keep; `onPaper`: nothing is computed. */
   constructor(
     device: Device,
     latents: Tensor,
-    autoencoder: Pick<Autoencoder, 'framesPerLatent' | 'streams'>,
+    autoencoder: Pick<Autoencoder, 'framesPerLatent' | 'streams' | 'seesAllFrames'>,
     { isPlan = false, onPaper = false } = {},
   ) {
-    const { framesPerLatent, streams = false } = autoencoder;
+    const { framesPerLatent, streams = false, seesAllFrames = false } = autoencoder;
     const [count, ...one] = latents.shape as [number, ...number[]];
     const isCarried = framesPerLatent !== undefined && !streams && count !== 1;
     this.#device = device;
     this.#latents = latents;
     this.#frame = isCarried ? allocateTensor(device, 'latents of a chunk', [1, ...one]) : null;
     this.frames = isCarried && onPaper ? Math.min(count, PAPER_CHUNKS) : count;
-    this.#kept = new KeptFrames(device, { isPlan });
+    this.#kept = new KeptFrames(device, count, { isPlan });
+    this.#recordsEach = seesAllFrames;
   }
 
   /** For planning: bytes of carried frames that are not on the device. */
@@ -109,10 +137,10 @@ export class ClipChunks implements Disposable, Iterable<Chunks> {
     const frame = this.#frame;
     if (frame === null)
       return yield { count: 1, on: (tape) => this.#latents.on(tape), bring() {}, carried: null };
-    for (const [first, count] of [
-      [0, 1],
-      [1, this.frames - 1],
-    ] as const) {
+    const alone = this.#recordsEach ? this.frames : 1;
+    const singles = Array.from({ length: alone }, (_, i) => [i, 1] as const);
+    const others = [alone, this.frames - alone] as const;
+    for (const [first, count] of [...singles, ...(others[1] > 0 ? [others] : [])]) {
       const bring = (chunk: number): void => this.#copyFrame(first + chunk, frame);
       yield { count, on: (tape) => frame.on(tape), bring, carried: this.#kept.carried(first > 0) };
     }
