@@ -21,7 +21,7 @@ import { framesOf, type Autoencoder } from '../blocks/autoencoder.ts';
 const STRIPS: Tiling = { stripRows: 32 };
 
 /** Label of the latents that the memory check records the decoder on. */
-export const STAND_IN_LATENTS = 'stand-in latents';
+const STAND_IN_LATENTS = 'stand-in latents';
 
 type Decoding = Pick<StageContext, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
 
