@@ -31,7 +31,7 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
         reportFailure(run, index, asTyped(error, plan.given));
         failed += 1;
         await queue.skip(index);
-        // What was drawn together with it is begun again, on the device that is opened next.
+        // Requests that were drawn together with the failed one begin again on the device that is opened next.
         if (error instanceof EngineError && error.code === 'device_lost') await queue.leave();
       }
     }

@@ -53,7 +53,7 @@ const servedOptions = (kind: AnyKind, path: string, options: ServedOptions): nev
     ...kind.served,
   }) as never;
 
-/** What is wrong with an option, of those that are `given`, that no model of these kinds takes; null: nothing. */
+/** Returns the complaint about the first given option that no model of these kinds takes; null: each is taken. `given`: whether an option was given. */
 export function spareSetting(kinds: readonly string[], given: (option: string) => boolean): string | null {
   const spare = Object.entries<Setting>(SERVED_SETTINGS).find(
     ([name, setting]) =>

@@ -272,7 +272,7 @@ export const repeated = (x: Tensor, passes: number, { scalars }: StepInputs): Te
 export const guidedItems = (y: Tensor, passes: number, { scalars }: StepInputs): Tensor =>
   passes === 1 ? y : guidance(y, scalars, GUIDANCE);
 
-/** What all images see, for each of them: x [1, tokens, columns] → [images, tokens, columns] */
+/** Repeats tokens that all images see, once for each image: x [1, tokens, columns] → [images, tokens, columns] */
 export const seenByAll = (x: Tensor, images: number): Tensor =>
   images === 1 ? x : joinRows(Array<Tensor>(images).fill(x), [images, x.shape[1] as number]);
 

@@ -9,7 +9,7 @@ export interface AutoencoderHunyuanConfig {
   channels: readonly number[];
   /** Residual blocks of the encoder at each resolution; the decoder has one more. */
   layers: number;
-  /** What is halved between a resolution and the next: sides alone, or sides and the number of frames. */
+  /** How each resolution becomes the next: `sides` halves height and width, `frames` halves these and the number of frames. */
   halves: readonly ('sides' | 'frames')[];
   factor: number;
   framesPerLatent: number;

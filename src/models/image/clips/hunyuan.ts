@@ -46,7 +46,7 @@ export interface Hunyuan {
 
 /** Columns between the layers that read texts that are to be seen. */
 const GLYPH_COLUMNS = 2048;
-/** Of the norms around the states of other encoders. */
+/** Epsilon of the norms in the projections of ByT5's and SigLIP's states. */
 const OTHER_EPS = 1e-5;
 /** Rows of the embedding of kinds of tokens. */
 const KINDS = { text: 0, glyphs: 1, image: 2 } as const;

@@ -119,7 +119,7 @@ async function meanOf({ device }: ComponentAccess, states: Tensor, options: Comp
   return mean!;
 }
 
-/** What is quoted in a prompt, each text once, as ByT5 reads it; null: nothing is. */
+/** Returns the quoted parts of a prompt, each once, in the form that ByT5 was trained on; null: the prompt quotes nothing. */
 export function quotedText(prompt: string): string | null {
   const found = [...prompt.matchAll(/"([^\n]*?)"|“([^\n]*?)”/g)].map(
     ([, plain, curly]) => plain || (curly ?? ''),
