@@ -2,6 +2,7 @@
 
 import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena } from './arena.ts';
+import type { AttentionChoice } from './attention-kernels.ts';
 import type { Region } from './tensor.ts';
 
 export interface TapeOptions {
@@ -18,6 +19,8 @@ export interface TapeOptions {
   promptProducts?: boolean;
   /** See AdapterProfile; left out: the profile's. */
   activations?: ActivationDtype;
+  /** Kernels of dense attention; left out: `auto`. Plain tapes have plain ones. */
+  attention?: AttentionChoice;
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }

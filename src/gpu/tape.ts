@@ -4,6 +4,7 @@
 import { argsSize, createArgs } from './args.ts';
 import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena, Life } from './arena.ts';
+import { AUTO_ATTENTION, type AttentionChoice } from './attention-kernels.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
@@ -32,6 +33,7 @@ export class Tape {
   readonly decodes: readonly string[];
   readonly activations: ActivationDtype;
   readonly promptProducts: boolean;
+  readonly attention: AttentionChoice;
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
@@ -56,6 +58,7 @@ export class Tape {
       decodes = [],
       promptProducts = false,
       activations = device.profile.activations,
+      attention = AUTO_ATTENTION,
       arena = device.arena,
     }: TapeOptions = {},
   ) {
@@ -67,6 +70,7 @@ export class Tape {
     this.decodes = decodes;
     this.activations = activations;
     this.promptProducts = promptProducts;
+    this.attention = attention;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */
