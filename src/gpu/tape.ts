@@ -4,17 +4,16 @@
 import { argsSize, createArgs } from './args.ts';
 import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena, Life } from './arena.ts';
-import { AUTO_ATTENTION, type AttentionChoice } from './attention-kernels.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
 import { Replay, type ReplayOptions, type Streamed } from './replay.ts';
 import { ReplayPlan } from './replay-plan.ts';
-import { isSlice, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
+import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { stagingBytes } from './stored-reads.ts';
 import { Streams } from './streams.ts';
-import type { TapeOptions } from './tape-options.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -257,11 +256,7 @@ export class Tape {
   #stream(): Streamed | null {
     const { host, prefetch } = this.device;
     const bound = this.#dispatches.map(({ bind }) =>
-      Object.values(bind).flatMap((operand) => {
-        const tensor = tensorOf(operand);
-        const region = tensor ? tensor.region : (operand as Region);
-        return region && host.owns(region.buffer) ? [region] : [];
-      }),
+      regionsOf(bind).filter(({ buffer }) => host.owns(buffer)),
     );
     if (bound.every(({ length }) => length === 0)) return null;
     const streams = new Streams(bound, this.#cuts, prefetch);

@@ -1,6 +1,6 @@
 // Sparse attention: which blocks of 64 keys each block of 64 queries sees, as lib/blocks.listed.wgsl reads it.
 
-import type { SparseAttention } from '../gpu/attention-kernels.ts';
+import type { SparseAttention } from '../gpu/tape-options.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Columns } from './columns.ts';

@@ -1,5 +1,6 @@
 // Kernels of dense attention without matrix units, by what the adapter has and what the tape prefers.
 
+import type { AttentionKernels } from '../gpu/tape-options.ts';
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { attendTile, type AttendShape, type Dots } from './attend-tile.ts';
@@ -8,6 +9,24 @@ import { attendTile, type AttendShape, type Dots } from './attend-tile.ts';
 const LANES = 8;
 /** Dimensions of the largest head that one workgroup computes whole. */
 const LARGEST_WHOLE = 160;
+
+/** Shaders of dense attention → the kernels of which they are. */
+const KERNELS: readonly (readonly [shader: string, kernels: AttentionKernels])[] = [
+  ['attend-matrix.wgsl', 'matrix'],
+  ['attend-codes.wgsl', 'sage'],
+  ['attend-choose.wgsl', 'sparse'],
+  ['attend-window.wgsl', 'sparse'],
+  ['attend-shared.wgsl', 'flash'],
+  ['attend.wgsl', 'flash'],
+  ['attend-plain.wgsl', 'plain'],
+];
+
+/** The kernels of dense attention among shaders that ran. */
+export function attentionKernels(shaders: ReadonlySet<string>): AttentionKernels[] {
+  const ran = KERNELS.filter(([shader]) => shaders.has(shader)).map(([, kernels]) => kernels);
+  const isRounded = ran.includes('sage'); // attend-shared.wgsl then reads codes
+  return [...new Set(ran)].filter((kernels) => !(isRounded && kernels === 'flash'));
+}
 
 export interface Variant {
   shader: string;

@@ -1,7 +1,7 @@
 // Kernels of dense attention that a tape prefers, against sums in f64.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { AttentionChoice } from '../../src/gpu/attention-kernels.ts';
+import type { AttentionChoice } from '../../src/gpu/tape-options.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { attend } from '../../src/kernels/attend.ts';

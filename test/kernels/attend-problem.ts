@@ -1,7 +1,7 @@
 // Dense attention on given inputs, and the same in f64.
 
 import { expect } from 'vitest';
-import type { AttentionChoice } from '../../src/gpu/attention-kernels.ts';
+import type { AttentionChoice } from '../../src/gpu/tape-options.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import type { TokenGrid } from '../../src/kernels/attend-blocks.ts';
 import { attend } from '../../src/kernels/attend.ts';

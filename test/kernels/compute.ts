@@ -1,7 +1,7 @@
 // Runs the kernels that a test records on a tape of their own, on given inputs, with every other byte of the operands poisoned.
 
 import { expect } from 'vitest';
-import type { AttentionChoice } from '../../src/gpu/attention-kernels.ts';
+import type { AttentionChoice } from '../../src/gpu/tape-options.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { Tensor, tensorBytes, type Extent, type Region, type Sizes } from '../../src/gpu/tensor.ts';
