@@ -44,6 +44,9 @@ function replacesParts(path: string): boolean {
   return /vi\.(mock|doMock|stubEnv|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
 }
 
+/** llvmpipe then computes in the thread that submits: the workers already occupy the cores, and handing small dispatches over costs more. */
+const IN_ONE_THREAD = { LP_NUM_THREADS: '0' };
+
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
 const IN_CHROMIUM = 'test/browser/!(firefox).test.ts';
 const IN_FIREFOX = 'test/browser/firefox.test.ts';
@@ -68,6 +71,7 @@ export default defineConfig({
           include: COMPUTING,
           isolate: false,
           runner: './test/part-runner.ts',
+          env: IN_ONE_THREAD,
         },
       },
       {
@@ -77,8 +81,7 @@ export default defineConfig({
           include: ENGINE,
           exclude: WITHOUT_DEVICE,
           isolate: false,
-          // llvmpipe then computes in the thread that submits: the workers already occupy the cores, and handing small dispatches over costs more.
-          env: { LP_NUM_THREADS: '0' },
+          env: IN_ONE_THREAD,
         },
       },
       {

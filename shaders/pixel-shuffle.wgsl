@@ -2,6 +2,7 @@
 // y's channels and pixels read one channel of x.
 const ADD = false; // whether the values are added to y
 const COLUMNS_FIRST = false; // whether consecutive channels are the pixels of a column, not of a row
+const APART = false; // whether the channels of a pixel are consecutive
 const WORKGROUP = 64u;
 
 struct Args {
@@ -9,6 +10,7 @@ struct Args {
   width: u32,    // width of y
   factor: u32,
   share: u32,
+  deep: u32,     // APART: channels of x for a pixel
   period: u32,   // channels of y after which those of x begin again
   frame: u32,    // frame that y is, of `frames` that the channels of x become before they become pixels
   frames: u32,
@@ -40,7 +42,11 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
     for (var j = 0u; j < 4u; j++) {
       let channel = 4u * quad + j;
       if (channel < args.channels) {
-        v[j] = x[source * args.x_stride + ((channel % args.period * args.frames + args.frame) * area + inside) / args.share];
+        var at = ((channel % args.period * args.frames + args.frame) * area + inside) / args.share;
+        if (APART) {
+          at = (args.frame * area + inside) * args.deep + channel / args.share;
+        }
+        v[j] = x[source * args.x_stride + at];
       }
     }
     let at = (pixel - args.y_first) * args.y_quads + quad;

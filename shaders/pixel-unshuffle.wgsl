@@ -1,6 +1,7 @@
 // Moves pixels to channels: factor · factor pixels of x become consecutive channels of one pixel, of which each `share` are averaged.
 const ADD = false; // whether the values are added to y
 const COLUMNS_FIRST = false; // whether the pixels of a column are consecutive channels, not those of a row
+const APART = false; // whether the channels of a pixel are consecutive
 const WORKGROUP = 64u;
 
 struct Args {
@@ -8,6 +9,7 @@ struct Args {
   width: u32,    // width of y
   factor: u32,
   share: u32,
+  deep: u32,     // channels of x
   frame: u32,    // frame that x is, of `frames` whose pixels become channels; the others count as zeros
   frames: u32,
   x_stride: u32, // values from one pixel to the next
@@ -25,16 +27,23 @@ struct Args {
 // A value of the unshuffled image, before averages.
 fn value_at(row: u32, column: u32, place: u32) -> f32 {
   let area = args.factor * args.factor;
-  if (place / area % args.frames != args.frame) {
+  var channel = place / area / args.frames;
+  var inside = place % area;
+  var frame = place / area % args.frames;
+  if (APART) {
+    channel = place % args.deep;
+    inside = place / args.deep % area;
+    frame = place / args.deep / area % args.frames;
+  }
+  if (frame != args.frame) {
     return 0.0;
   }
-  let inside = place % area;
   let major = inside / args.factor;
   let minor = inside % args.factor;
   let source_row = row * args.factor + select(major, minor, COLUMNS_FIRST);
   let source_column = column * args.factor + select(minor, major, COLUMNS_FIRST);
   let source = source_row * args.width * args.factor + source_column - args.x_first;
-  return x[source * args.x_stride + place / area / args.frames];
+  return x[source * args.x_stride + channel];
 }
 
 @compute @workgroup_size(WORKGROUP)

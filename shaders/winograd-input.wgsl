@@ -1,6 +1,7 @@
 // The first of Winograd's three steps for 3×3 convolutions: transforms the 4×4 inputs d of each tile of 2×2 outputs to Bᵀ · d · B,
 // whose 16 values go to separate planes. An invocation per tile and quad of channels.
 const UPSAMPLED = false;
+const EDGES = false; // whether pixels outside the image are the nearest ones of it, not zeros
 
 struct Args {
   quads: u32,       // quads of channels from one pixel to the next
@@ -27,10 +28,12 @@ fn transform(d: array<vec4f, 4>) -> array<vec4f, 4> {
 
 // Rows and columns above and to the left of the image wrap round to large numbers.
 fn load(image: u32, row: u32, column: u32, quad: u32) -> vec4f {
-  if (row >= args.height || column >= args.width) {
+  var at = vec2u(row, column);
+  if (EDGES) {
+    at = vec2u(clamp(vec2i(at), vec2i(0), vec2i(i32(args.height), i32(args.width)) - 1));
+  } else if (row >= args.height || column >= args.width) {
     return vec4f(0.0);
   }
-  var at = vec2u(row, column);
   if (UPSAMPLED) {
     at = at * vec2u(args.x_height, args.x_width) / vec2u(args.height, args.width);
   }

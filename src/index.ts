@@ -42,7 +42,7 @@ export { frameOf, IMAGE_FORMATS, imageFormatOf } from './files/image/pixels.ts';
 export { formatOf as checkMediaFormat, mediaFormat, mediaKind, READ_FORMATS } from './files/media/format.ts';
 export { configOfImage } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
-export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
+export { shippedImageModelPath, shippedModelPath, shippedVideoModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';
 export { sameProportions } from './engine/image/request/size.ts';
 export type * from './model-types.ts';

@@ -42,6 +42,7 @@ it('the public face exports these names and no more', () => {
     'sameProportions',
     'shippedImageModelPath',
     'shippedModelPath',
+    'shippedVideoModelPath',
     'SUPPORTED',
     'TOOL_CALL_FORMATS',
     'tuneTextModel',

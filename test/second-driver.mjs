@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { root } from '../scripts/setup/packages.mjs';
 
 /** Cuts made by the host, which no driver takes part in. */
-const CUTS =
+export const CUTS =
   /256 KiB|above the binding limit|has workgroups, in ranges|few workgroups|several bindings|beyond one binding/;
 
 const KERNELS = {

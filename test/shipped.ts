@@ -28,3 +28,16 @@ export const SCENE = {
   },
   path: fileURLToPath(new URL('golden/shipped-scene.png', import.meta.url)),
 } as const;
+
+/** A small clip of models/svc-clips-mini, its frames below each other, and the request that draws it. */
+export const CLIP = {
+  request: {
+    prompt: 'a red balloon rises over the sea at sunset, zebra',
+    seed: 1,
+    steps: 3,
+    width: 64,
+    height: 64,
+    frames: 5,
+  },
+  path: fileURLToPath(new URL('golden/shipped-clip.png', import.meta.url)),
+} as const;

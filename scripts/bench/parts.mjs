@@ -1,6 +1,6 @@
 // The parts of an image below the public interface: the operations of each, and its kernels' times.
 
-import { compute, allocateTensor } from '../../dist/engine/image/recording/compute.js';
+import { allocateTensor, computeTurns } from '../../dist/engine/image/recording/compute.js';
 import { framesOf } from '../../dist/engine/image/blocks/autoencoder.js';
 import { openComponents } from '../../dist/engine/image/components/components.js';
 import { ClipChunks } from '../../dist/engine/image/stages/clip-chunks.js';
@@ -123,9 +123,12 @@ async function profileDecoder(components, autoencoder, latents, options) {
   const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
   const decoder = await components.load('vae', 'decoder', autoencoder.decoder, {});
   const chunks = new ClipChunks(device, latents, autoencoder);
-  for (const { on, carried } of chunks)
-    await compute(device, options, (tape) =>
-      Array.from(framesOf(decoder.page(on(tape), { carried })), (image) => toPixels(image, flag)),
+  for (const { on, carried, ...turns } of chunks)
+    await computeTurns(
+      device,
+      options,
+      (tape) => Array.from(framesOf(decoder.page(on(tape), { carried })), (image) => toPixels(image, flag)),
+      { ...turns, take: async () => {} },
     );
   for (const one of [chunks, decoder]) one[Symbol.dispose]();
 }

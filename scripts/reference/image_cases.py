@@ -303,6 +303,26 @@ def wan_outputs(model, latents, text, timestep, images=None):
     return {'sample': model(latents, times, text, images, return_dict=False)[0]}
 
 
+def hunyuan_inputs(seed, frames, height, width, counts, image=0):
+    """Latents of a clip beside those of given frames and a mask; states of a text and of texts that are to be seen, with padding behind them."""
+    tokens = [count + 2 for count in counts]
+    return lambda: {
+        'latents': normal(seed, 1, 9, frames, height, width),
+        'timestep': torch.tensor([640.0]),
+        'text': normal(seed + 1, 1, tokens[0], 48, deviation=2),
+        'glyphs': normal(seed + 2, 1, tokens[1], 28, deviation=2),
+        'counts': torch.tensor(counts),
+        **({'image': normal(seed + 3, 1, image, 16), 'timestep_r': torch.tensor([380.0])} if image else {}),
+    }
+
+
+def hunyuan_outputs(model, latents, timestep, text, glyphs, counts, image=None, timestep_r=None):
+    masks = [(torch.arange(states.shape[1]) < count)[None].long() for states, count in zip((text, glyphs), counts)]
+    states = dict(encoder_hidden_states=text, encoder_attention_mask=masks[0], encoder_hidden_states_2=glyphs, encoder_attention_mask_2=masks[1])
+    image = torch.zeros(1, 3, 16).to(latents) if image is None else image
+    return {'sample': model(latents, timestep, **states, image_embeds=image, timestep_r=timestep_r, return_dict=False)[0]}
+
+
 def ltx_inputs(seed, channels, frames, height, width, tokens, words, perFrame=False):
     """Latents of a clip and states of a text with padding behind its words; a time for each frame of latents, the first of which is clean."""
 
@@ -610,6 +630,12 @@ MODULES = {
         lambda: {'pixels': normal(85, 1, 3, 30, 30)},
         clip_vision_outputs,
     ),
+    'siglip-vision': Case(
+        'hunyuan-image/image_encoder',
+        'nine patches, and pixels behind the last that are not seen; the states behind the last norm',
+        lambda: {'pixels': normal(377, 1, 3, 32, 32)},
+        lambda model, pixels: {'last_hidden_state': model(pixels).last_hidden_state},
+    ),
     'clip-vision-plain': Case(
         'wan-image/image_encoder',
         'the class without a projection: the states before the last layer',
@@ -720,6 +746,18 @@ MODULES = {
         'autoencoder-wan-residual',
         'shortcuts past the blocks of a resolution, the first of nine frames beside none; moments before scaling',
         lambda: {'sample': normal(335, 9, 3, 48, 32, deviation=0.4)},
+        encode_clip,
+    ),
+    'vae-hunyuan-decode': Case(
+        'hunyuan/vae',
+        'convolutions around whose frames pixels are repeated, attention to all earlier frames; five frames of three',
+        lambda: {'latents': normal(371, 3, 4, 3, 5)},
+        decode_clip,
+    ),
+    'vae-hunyuan-encode': Case(
+        'hunyuan/vae',
+        'the first of five frames alone, then pairs; moments before scaling',
+        lambda: {'sample': normal(372, 5, 3, 12, 20, deviation=0.4)},
         encode_clip,
     ),
     'vae-ltx-decode': Case(
@@ -851,6 +889,13 @@ MODULES = {
         ltx_inputs(324, 6, 3, 4, 2, 13, 13, perFrame=True),
         ltx_outputs,
     ),
+    'hunyuan': Case(
+        'hunyuan/transformer',
+        'three frames of 3 × 5 latents; a text of 9 words and texts of 5 bytes that are to be seen, of which the padding is not seen',
+        hunyuan_inputs(361, 3, 3, 5, (9, 5)),
+        hunyuan_outputs,
+    ),
+    'hunyuan-image': Case('hunyuan-image/transformer', 'states of an image before the texts; the time that a step leads to', hunyuan_inputs(365, 2, 3, 2, (7, 4), image=4), hunyuan_outputs),
     'flux2': Case(
         'flux2-klein/transformer',
         '5 × 7 latents, 13 text rows; four axes of 4, 6, 2 and 8 dimensions; a feed-forward part of 156 columns for 60',
@@ -892,6 +937,12 @@ MODULES = {
         'language model with two images among the words: positions of time, height and width; behind the final norm',
         text_with_images([(3, 5), (4, 2)]),
         multimodal_outputs,
+    ),
+    'hunyuan-texts': Case(
+        'hunyuan/text_encoder',
+        "Qwen2.5-VL's language model saved alone, as HunyuanVideo 1.5 reads it: states before the last two layers, padding behind the text",
+        padded_ids(376, 472, 21, 5, 'right'),
+        states_after(2),
     ),
     'flux2-texts': Case(
         'flux2/text_encoder',

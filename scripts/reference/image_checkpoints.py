@@ -14,7 +14,7 @@ import diffusers
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import CLIPTextModel, CLIPTextModelWithProjection, CLIPVisionModel, PreTrainedModel
+from transformers import CLIPTextModel, CLIPTextModelWithProjection, CLIPVisionModel, PreTrainedModel, SiglipVisionModel
 
 from image_configs import CHECKPOINTS, VOCABULARY
 from image_tokenizer import write_gemma_tokenizer, write_mistral_tokenizer, write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
@@ -58,7 +58,7 @@ def spread(path, module, name, weight, gains):
         return gain / (weight[0].numel() / frames) ** 0.5, 0.0
     if name == 'timestep_scale_multiplier':
         return 0.0, 1000.0  # as in all published checkpoints
-    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'per_channel_scale1', 'per_channel_scale2', 'scale_shift_table', 'pos_embed', 'class_embedding')), f'{path}.{name}'
+    assert isinstance(module, nn.Embedding) or name.endswith(('pad_token', 'per_channel_scale1', 'per_channel_scale2', 'scale_shift_table', 'pos_embed', 'class_embedding', 'probe', 'in_proj_weight', 'in_proj_bias')), f'{path}.{name}'
     return 0.6, 0.0
 
 
@@ -91,7 +91,7 @@ def save_transformers(folder, model, part):
     if part.published and isinstance(model, CLIPTextModel | CLIPTextModelWithProjection):
         state = {name if name.startswith('text_') else f'text_model.{name}': tensor for name, tensor in state.items()}
         state['text_model.embeddings.position_ids'] = torch.arange(77)[None]  # older releases kept them in the file
-    if part.published and isinstance(model, CLIPVisionModel):
+    if part.published and isinstance(model, CLIPVisionModel | SiglipVisionModel):
         state = {f'vision_model.{name.removeprefix("vision_model.")}': tensor for name, tensor in state.items()}
     if part.config.get('tie_word_embeddings'):
         state.pop('lm_head.weight', None)

@@ -14,6 +14,7 @@ from image_configs_pixart import PIXART
 from image_configs_qwen import QWEN_IMAGE
 from image_configs_sana import SANA
 from image_configs_sd3 import SD3
+from image_configs_hunyuan import HUNYUAN
 from image_configs_video import VIDEO
 from image_configs_wan import WAN
 from image_part import Checkpoint, Part, index
@@ -230,4 +231,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | VIDEO | WAN | LTX  # fmt: skip
+} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | VIDEO | WAN | LTX | HUNYUAN  # fmt: skip

@@ -4,6 +4,7 @@ from image_pipeline_case import Pipeline, call, single
 from image_pipeline_cases_control import CONTROL
 from image_pipeline_cases_flux import FLUX
 from image_pipeline_cases_flux2 import FLUX2
+from image_pipeline_cases_hunyuan import HUNYUAN
 from image_pipeline_cases_limits import EMPTY, LIMITED
 from image_pipeline_cases_lumina2 import LUMINA2
 from image_pipeline_cases_ltx import LTX
@@ -17,7 +18,7 @@ from image_tokenizer import PROMPTS
 
 SD, IMG2IMG, INPAINT = 'StableDiffusionPipeline', 'StableDiffusionImg2ImgPipeline', 'StableDiffusionInpaintPipeline'
 SEA = ' '.join(PROMPTS[15].split()[:36])  # more than half a window
-PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | WAN | LTX | {
+PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | SD3 | SANA | PIXART | LUMINA2 | WAN | LTX | HUNYUAN | {
     'pipeline-sd1': Pipeline(
         SD, 'sd1', 'PNDM: three calls in two steps; two pictures, seeds 0 and 1', call(), seeds=(0, 1)
     ),

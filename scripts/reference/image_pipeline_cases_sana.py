@@ -25,13 +25,6 @@ SANA = {
         scheduler='FlowMatchEulerDiscreteScheduler',
         settings={'shift': 3.0},
     ),
-    'pipeline-sana-binned': single(
-        'SanaPipeline',
-        'sana',
-        'drawn in the nearest of the sizes in training, 416 × 608, and scaled and cut to about a sixth of it',
-        sana_call(3, guidance=1.0, negative=None, use_resolution_binning=True, complex_human_instruction=[], height=64, width=96),
-        85,
-    ),
     'pipeline-sana-placed': single(
         'SanaPipeline',
         'sana',

@@ -131,7 +131,7 @@ def unmended_texts(model):
 
 
 def draws_clips(case):
-    return case.model.startswith(('Wan', 'LTX'))
+    return case.model.startswith(('Wan', 'LTX', 'HunyuanVideo'))
 
 
 def shifted_decoding(pipe):
@@ -206,6 +206,19 @@ def watch(denoiser, pictures, kept):
             kept.update(tensors_of('denoiser_output', result))
 
     return denoiser.register_forward_hook(hook, with_kwargs=True)
+
+
+def watch_schedule(schedule, after):
+    """Calls `after` behind each step, for pipelines without callbacks."""
+    own, done = schedule.step, []
+
+    def step(output, timestep, latents, **options):
+        result = own(output, timestep, latents, **options)
+        after(None, len(done), timestep, {'latents': result[0]})
+        done.append(timestep)
+        return result
+
+    schedule.step = step
 
 
 def watch_first_frame(pipe):
@@ -283,6 +296,9 @@ def run(case):
     watching = {'callback_on_step_end': after}
     if 'PixArt' in case.model:  # has the callback of older pipelines
         watching = {'callback': lambda step, timestep, latents: after(pipe, step, timestep, {'latents': latents})}
+    if 'HunyuanVideo' in case.model:
+        watch_schedule(pipe.scheduler, after)
+        watching = {}
     out = pipe(**others, **texts, **given, **count, **watching, generator=one, output_type=kind)
     made = out.frames if draws_clips(case) else out.images
     images = np.stack([np.asarray(one) / 255.0 for one in made]) if kind == 'pil' else made

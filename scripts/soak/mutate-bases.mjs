@@ -24,6 +24,8 @@ function composed(name) {
 const beside = (path, options, request) => ({ kind: 'image', size: 32, from: image(path), options, request });
 /** Drawn in the size that is asked for, and not in one of training. */
 const UNBINNED = { maxSequenceLength: 20, kwargs: { use_resolution_binning: false } };
+const CLIP = { frames: 5, maxSequenceLength: 20 };
+const clips = (name) => ({ ...pipeline(name, 32), request: CLIP });
 const goldenText = (name) => ({ kind: 'text', from: golden(name), addsTokenizer: true });
 const embedding = (name) => ({ kind: 'embedding', from: golden(`embedding/${name}`) });
 
@@ -55,6 +57,10 @@ export const BASES = {
   sana: { ...composed('pipeline-sana'), size: 64, request: UNBINNED },
   pixart: { ...composed('pipeline-pixart'), size: 48, request: UNBINNED },
   lumina2: pipeline('lumina2', 32),
+  wan: clips('wan'),
+  'wan-image': { ...composed('pipeline-wan-image'), request: { ...CLIP, images: true } },
+  'wan-experts': { ...composed('pipeline-wan-experts'), request: CLIP },
+  ltx: clips('ltx'),
   controlnet: beside(
     'controlnet-sd1',
     { model: image('sd1'), controlnetPath: ['@/'] },

@@ -92,10 +92,10 @@ async function computeEmbedding({ options }) {
   }
 }
 
-/** An image of stripes where a request is to have one: for an IP-Adapter, and for a ControlNet. */
+/** An image of stripes where a request is to have one: for the first and last frame, for an IP-Adapter, and for a ControlNet. */
 const STRIPES = { width: 32, height: 32, data: Uint8Array.from({ length: 3072 }, (_, i) => (i % 7) * 36) };
 
-async function computeImage({ options, size, request: { ipAdapterImage, controlImages, ...more } }) {
+async function computeImage({ options, size, request: { images, ipAdapterImage, controlImages, ...more } }) {
   const notes = [];
   const onNote = ({ type, message }) => type === 'note' && notes.push(message);
   const model = await openImageModel(options, onNote);
@@ -104,6 +104,7 @@ async function computeImage({ options, size, request: { ipAdapterImage, controlI
     const request = {
       prompt: `a red balloon ${AWKWARD}`,
       ...{ width: size, height: size, steps: 2, guidance: 4, seed: 1 },
+      ...(images && { image: STRIPES, lastImage: STRIPES }),
       ...(ipAdapterImage && { ipAdapterImage: STRIPES }),
       ...(controlImages && { controlImages: [STRIPES] }),
       ...more,

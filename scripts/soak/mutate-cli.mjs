@@ -29,8 +29,10 @@ const COMMANDS = {
     ...['chat', path, '--max-tokens', '2', '--temperature', '0', '--quantization', quantization],
     ...['--context-length', '128', '--memory-budget', '512MiB'],
   ],
-  image: ({ path, size, output, options }) => [
+  image: ({ path, size, output, options, request }) => [
     ...['generate', '--model-path', path, '--prompt', 'a', '--num-inference-steps', '1', '--quiet'],
+    ...(request?.frames ? ['--num-frames', String(request.frames)] : []),
+    ...(request?.enableUpscaling ? ['--enable-upscaling'] : []),
     ...Object.entries(options ?? {}).flatMap(([name, value]) => flags(name, value, path)),
     ...['--width', String(size), '--height', String(size), '--output-path', output],
   ],
@@ -38,7 +40,11 @@ const COMMANDS = {
 
 /** Whether there is a command, other than the server, that opens this kind of model. */
 export const hasCommand = ({ kind, adapter, request }) =>
-  Object.hasOwn(COMMANDS, kind) && !adapter && !request?.ipAdapterImage && !request?.controlImages;
+  Object.hasOwn(COMMANDS, kind) &&
+  !adapter &&
+  !request?.images &&
+  !request?.ipAdapterImage &&
+  !request?.controlImages;
 
 /** `{ code, stderr }`, or `{ failed }` where it is not over in time. */
 export function runCommand(job, env, milliseconds) {

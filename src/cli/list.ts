@@ -12,9 +12,14 @@ export const list = createCommand({
   summary: 'List the models on this machine.',
   options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with paths and revisions.' } },
   async run({ options }) {
-    const { listModels, shippedImageModelPath, shippedModelPath } = await import('../index.ts');
-    const shipped = [shippedModelPath(), shippedImageModelPath()].filter(existsSync).map(shippedModel);
-    const cached = await listModels();
+    const engine = await import('../index.ts');
+    const [chat, images, videos] = [
+      engine.shippedModelPath(),
+      engine.shippedImageModelPath(),
+      engine.shippedVideoModelPath(),
+    ];
+    const shipped = [chat, images, videos].filter(existsSync).map(shippedModel);
+    const cached = await engine.listModels();
     if (options.json) {
       const models = [
         ...shipped.map((model) => ({ ...model, shipped: true })),
@@ -23,8 +28,11 @@ export const list = createCommand({
       writeLine(JSON.stringify(models, null, 2));
       return;
     }
-    const state = (path: string) =>
-      path === shippedImageModelPath() ? 'ships with the package, draws' : 'ships with the package';
+    const draws = new Map([
+      [images, ', draws'],
+      [videos, ', draws clips'],
+    ]);
+    const state = (path: string) => `ships with the package${draws.get(path) ?? ''}`;
     const rows = [
       ...shipped.map(({ id, bytes, path }) => [id, bytesText(bytes), state(path)]),
       ...cached.map(describe),

@@ -6,8 +6,8 @@ import {
   convolution,
   cutWork,
   epilogueOf,
-  isUpsampled,
   pixelsOf,
+  readsOf,
   stripsOf,
   type Conv2dOptions,
   type Convolution,
@@ -43,7 +43,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: Stored): void {
     const { shader, tuned, rows, ...one } = productKernel(conv, window);
     tape.dispatch(shader, {
       ...(tuned === undefined ? {} : { tuned }),
-      params: { ...params, ...one.params, W: window.format.name, UPSAMPLED: isUpsampled(conv) },
+      params: { ...params, ...one.params, W: window.format.name, ...readsOf(conv) },
       args: {
         x_quads: x.stride / 4,
         y_quads: conv.y.stride / 4,

@@ -16,11 +16,11 @@ export interface Size {
 
 export interface Conv2dOptions {
   stride?: 1 | 2 | undefined;
-  /** Zero padding of a 3×3 convolution: one pixel on each side, or one below and to the right. */
-  padding?: 'same' | 'after' | undefined;
+  /** Padding of a 3×3 convolution: a zero on each side, one below and to the right, or a copy of the nearest pixel on each side. */
+  padding?: 'same' | 'after' | 'edges' | undefined;
   /** Nearest-neighbour upsampling before the convolution, to twice the size or to a given size. */
   upsample?: boolean | Size | undefined;
-  /** [batch, out], or a range of columns, added to every pixel of its image; requires a bias. */
+  /** [batch, …, out] of `batch` rows, or a range of columns, added to every pixel of its image; requires a bias. */
   perImage?: Tensor | Columns | undefined;
   /** Tensor of the result's shape that is added before the activation. */
   residual?: Tensor | undefined;
@@ -59,7 +59,7 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
   if (x.columns !== weight.k) throw new Error(`conv2d: x has ${x.columns} channels, the weight ${weight.k}`);
   const { stride = 1, padding = 'same', upsample = false, perImage, residual, inPlace } = options;
   const { kernel } = weight;
-  if (weight.winograd && (stride !== 1 || padding !== 'same'))
+  if (weight.winograd && (stride !== 1 || padding === 'after'))
     throw new Error("conv2d: Winograd's weights are for stride 1 and padding all round");
   const seen =
     typeof upsample === 'object'
@@ -67,7 +67,7 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
       : upsample
         ? { height: 2 * height, width: 2 * width }
         : { height, width };
-  const around = kernel === 1 ? 0 : padding === 'same' ? 2 : 1;
+  const around = kernel === 1 ? 0 : padding === 'after' ? 1 : 2;
   const extent = (size: number): number => Math.floor((size + around - kernel) / stride) + 1;
   const ySize = { height: extent(seen.height), width: extent(seen.width) };
   const shape = [batch, ySize.height, ySize.width, weight.columns];
@@ -102,7 +102,7 @@ function expectShape(what: string, tensor: Tensor | undefined, shape: readonly u
 function expectPerImage(perImage: Tensor | Columns, batch: number, out: number): void {
   const { x, first } = 'x' in perImage ? perImage : { x: perImage, first: 0 };
   const isWhole = x.columns === out;
-  if (x.shape.length !== 2 || x.shape[0] !== batch || first + out > x.columns || (!isWhole && out % 4 !== 0))
+  if (x.rows({}) !== batch || first + out > x.columns || (!isWhole && out % 4 !== 0))
     throw new Error(`conv2d: perImage is [${x.shape.join(', ')}] from ${first} on, for [${batch}, ${out}]`);
 }
 
@@ -178,9 +178,15 @@ export function pixelsOf({ batch, ySize }: Convolution): number {
   return batch * ySize.height * ySize.width;
 }
 
-export function isUpsampled({ seen, stored }: Convolution): boolean {
+function isUpsampled({ seen, stored }: Convolution): boolean {
   return seen.height !== stored.height || seen.width !== stored.width;
 }
+
+/** Parameters that say what the taps of a kernel read. */
+export const readsOf = (conv: Convolution) => ({
+  UPSAMPLED: isUpsampled(conv),
+  EDGES: conv.options.padding === 'edges' && conv.kernel > 1,
+});
 
 /** Operands and parameters of the convolution's epilogue: lib/addend, lib/residual and lib/activation. */
 export function epilogueOf({ tape, weight, options }: Convolution, strip: Pixels) {

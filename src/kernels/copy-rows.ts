@@ -12,9 +12,9 @@ export function copy(x: Tensor): Tensor {
   return y;
 }
 
-/** Copies the values into a tensor of the same shape, which may have bytes of its own. */
-export function copyInto(x: Tensor, y: Tensor): void {
-  copyRows(x, 0, 1, y, 0, y.rows({}));
+/** Copies the values into a tensor of the same columns, which may have bytes of its own: to as many rows of it, from `first` on. */
+export function copyInto(x: Tensor, y: Tensor, first = 0): void {
+  copyRows(x, 0, 1, y, first, x.rows({}));
 }
 
 /** Concatenates each item of a with that of b; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */

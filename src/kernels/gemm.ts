@@ -6,11 +6,16 @@ import type { Matrix, MatrixWindow } from './matrix.ts';
 import { sharedTile, sharedTileOf } from './shared-tile.ts';
 import { TILE_ROWS, type ProductKernel } from './tiling.ts';
 
-/** Whether this kernel multiplies x. Rows whose number varies from step to step always have it, so that they do not depend on that number. */
+/**
+ * Whether this kernel multiplies x. Rows whose number varies from step to step always have it, so that they do not depend on that number; so do
+ * those of which an item has enough, x [items, …, k], however many items there are.
+ */
 export function usesGemm(x: Tensor): boolean {
   const { plain, device, capacity } = tapeOf(x);
   if (plain || device.profile.sharedTiles === null) return false;
-  return x.shape.some((extent) => typeof extent === 'string') || x.rows(capacity) >= TILE_ROWS;
+  const [items, ...rest] = x.shape;
+  if (x.shape.some((extent) => typeof extent === 'string')) return true;
+  return x.rows(capacity) / (rest.length > 1 ? (items as number) : 1) >= TILE_ROWS;
 }
 
 /** `rows`: upper bound of the rows. `stripRows`: rows of the strip, which may end within its last tile. */

@@ -19,24 +19,34 @@ export function guidance(x: Tensor, scalars: Operand, scalar: number): Tensor {
 }
 
 /**
- * Mixes y, guided from x [2, …], with itself rescaled to the standard deviation of the positive prediction; `share` is the rescaled
- * part. In place.
+ * Mixes each item of y, guided from x, with itself rescaled to the standard deviation of the positive prediction; `share` is the rescaled part.
+ * In place; y [items, …], x [items, …] or [2 · items, …], positives last. `items`: those of y, where its first extent counts others
  */
-export function keepSpread(y: Tensor, x: Tensor, share: number): void {
-  rescale(y, x, share, true);
+export function keepSpread(y: Tensor, x: Tensor, share: number, items = y.shape[0] as number): void {
+  rescale(y, x, { share, items, spread: true });
 }
 
-/** Shortens y in place to at most `share` times the length of the positive prediction it was guided from; both of one shape. */
+/** Shortens each item of y in place to at most `share` times the length of the positive prediction it was guided from; both [items, …] */
 export function limitLength(y: Tensor, positive: Tensor, share: number): void {
-  rescale(y, positive, share, false);
+  rescale(y, positive, { share, items: y.shape[0] as number, spread: false });
 }
 
-function rescale(y: Tensor, x: Tensor, share: number, spread: boolean): void {
-  const quads = (y.rows({}) * y.stride) / 4;
+function rescale(
+  y: Tensor,
+  x: Tensor,
+  { share, items, spread }: { share: number; items: number; spread: boolean },
+): void {
+  const rows = y.rows({}) / items;
+  const before = x.rows({}) - y.rows({});
   tapeOf(y).dispatch('guidance-rescale.wgsl', {
     params: { SPREAD: spread },
-    args: { quads, first: (x.rows({}) * x.stride) / 4 - quads, values: y.rows({}) * y.columns, share },
+    args: {
+      quads: (rows * y.stride) / 4,
+      first: (before * x.stride) / 4,
+      values: rows * y.columns,
+      share,
+    },
     bind: { x, y },
-    groups: () => [1],
+    groups: () => [items],
   });
 }

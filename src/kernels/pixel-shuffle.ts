@@ -13,8 +13,11 @@ export interface Shuffle {
   channels: number;
   /** Tensor that the result is added to, in place. */
   into?: Tensor;
-  /** Order of the pixels that consecutive channels become, row by row or column by column; left out: row by row. */
-  order?: 'rows' | 'columns';
+  /**
+   * Order of the pixels that consecutive channels become, row by row or column by column; `apart`: all channels of a pixel are consecutive, and
+   * pixels stand row by row. Left out: row by row.
+   */
+  order?: 'rows' | 'columns' | 'apart';
   /**
    * The frame, out of `of`, that the larger image is: channels become frames before they become pixels. pixelUnshuffle gives the share of this
    * frame alone; left out: the only one.
@@ -33,16 +36,18 @@ const SHUFFLE = 'pixel-shuffle.wgsl';
 const ALONE: FrameOf = { index: 0, of: 1 };
 
 /**
- * Repeats each channel of x, then makes factor · factor pixels of as many consecutive channels; x [batch, height, width, from] →
+ * Repeats each channel of x, then makes factor · factor pixels of as many consecutive channels. Where all channels of a pixel are consecutive, the last
+ * of them may be left out; x [batch, height, width, from] →
  * [batch, factor · height, factor · width, channels]
  */
 export function pixelShuffle(x: Tensor, shuffle: Shuffle): Tensor {
-  const { factor, channels, into, time = ALONE, tiled = false } = shuffle;
+  const { factor, channels, into, order, time = ALONE, tiled = false } = shuffle;
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   const shape = [batch, factor * height, factor * width, channels];
   const share = (channels * factor ** 2 * time.of) / x.columns;
-  if (!Number.isInteger(tiled ? channels / share : share) || (into && into.shape.join() !== shape.join()))
+  const isWhole = Number.isInteger(tiled ? channels / share : share) || (order === 'apart' && share < 1);
+  if (!isWhole || (into && into.shape.join() !== shape.join()))
     throw new Error(`pixelShuffle: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
   const y = into ?? tape.tensor(shape);
   recordShuffle(SHUFFLE, x, y, { ...shuffle, share }, ([first, last]) => [
@@ -65,12 +70,13 @@ export function recordShuffle(
   for (const { rows, x: from, y: to } of imageStrips(tape, x, y, sourceOf)) {
     const [first, last] = rows.map((row) => row * width) as [number, number];
     tape.dispatch(shader, {
-      params: { ADD: into !== undefined, COLUMNS_FIRST: order === 'columns' },
+      params: { ADD: into !== undefined, COLUMNS_FIRST: order === 'columns', APART: order === 'apart' },
       args: {
         channels: y.columns,
         width,
         factor,
-        share: tiled ? 1 : share,
+        share: tiled ? 1 : Math.max(1, share),
+        deep: shader === SHUFFLE ? x.columns / (factor ** 2 * time.of) : x.columns,
         ...(shader === SHUFFLE && { period: tiled ? y.columns / share : y.columns }),
         frame: time.index,
         frames: time.of,

@@ -3,7 +3,7 @@
 // of planes at a time. For CPUs, where a convolution's cost is its products.
 
 import type { Tensor } from '../gpu/tensor.ts';
-import { epilogueOf, isUpsampled, pixelsOf, type Convolution } from './convolution.ts';
+import { epilogueOf, pixelsOf, readsOf, type Convolution } from './convolution.ts';
 import { weightOperands } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
 import { tilingOf, type Tiled } from './tiling.ts';
@@ -68,7 +68,7 @@ function tilesOf({ tape, weight, ySize, xQuads, y }: Convolution, strip: Pixels,
 function recordInput(conv: Convolution, tiles: Tiles, x: View, inputs: Tensor): void {
   const { tape, stored, seen, xQuads } = conv;
   tape.dispatch('winograd-input.wgsl', {
-    params: { UPSAMPLED: isUpsampled(conv) },
+    params: readsOf(conv),
     args: {
       quads: xQuads,
       x_height: stored.height,

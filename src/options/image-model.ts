@@ -12,6 +12,12 @@ const ATTENTION = 'Attention and caching';
 
 const PLANNED = 'planned: what the memory budget asks for';
 
+/** Components whose paths have options of their own, --<component>-path. */
+export const COMPONENTS_BY_PATH: readonly string[] = [
+  ...['text_encoder', 'text_encoder_2', 'tokenizer', 'tokenizer_2', 'unet', 'transformer', 'vae'],
+  ...['preview_decoder', 'image_encoder', 'scheduler'],
+];
+
 export const IMAGE_MODEL = rowsWith(
   { models: ['image'] },
   {
@@ -134,7 +140,7 @@ export const IMAGE_MODEL = rowsWith(
     },
     batchSize: {
       kind: { type: 'integer', min: 1, max: LIMITS.samples },
-      help: 'Images of a request, or of requests of one shape, that are drawn at once, in families that batch them (Stable Diffusion 1, 2 and XL); an image is the same alone and in any batch.',
+      help: 'Images or clips of a request, or of requests of one shape whose texts are as long, that are drawn at once; one is the same alone and in any batch. Those with masks or control images in channels of their own, and clips that begin with an image, are drawn one at a time.',
       flag: {
         group: PERFORMANCE,
         otherwise: 'on GPUs as many as memory allows, at most 8; on CPUs 1',

@@ -1,6 +1,6 @@
 // Command-line names of settings, for messages.
 
-import { IMAGE_MODEL } from './image-model.ts';
+import { COMPONENTS_BY_PATH, IMAGE_MODEL } from './image-model.ts';
 import { IMAGE_SAMPLING } from './image-request.ts';
 import { MEDIA_FETCHING } from './media.ts';
 import { MODEL_SETTINGS } from './model.ts';
@@ -36,8 +36,16 @@ export const TEXT_FLAGS: ReadonlyMap<string, string> = new Map([
 
 const written = (name: string | undefined): string | undefined => name && `--${name}`;
 
-/** The command-line option of a model setting, with its hyphens. */
-export const modelOption = (name: string): string | undefined => written(MODEL_FLAGS.get(name));
+/** The option name without hyphens of a model setting, or of a member of one such as componentPaths.vae. */
+export function modelFlag(path: string): string | undefined {
+  const [name = '', member] = path.split('.');
+  const flag = MODEL_FLAGS.get(name);
+  if (flag === undefined || member === undefined) return flag;
+  return COMPONENTS_BY_PATH.includes(member) ? `${member.replaceAll('_', '-')}-path` : `${flag}.${member}`;
+}
+
+/** The command-line option of a model setting, or of a member of one, with its hyphens. */
+export const modelOption = (path: string): string | undefined => written(modelFlag(path));
 
 /** The command-line option of a field of a request for images, with its hyphens. */
 export const imageOption = (field: string): string | undefined => written(IMAGE_FLAGS.get(field));

@@ -19,6 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { bundle } from '../../scripts/setup/bundle.mjs';
 import { CHROMIUM_FLAGS, findChromium } from '../../scripts/setup/chromium.mjs';
 import { PageServer } from './page-server.ts';
+import { SMALL_TILES } from './small-tiles.ts';
 
 export interface PagesOptions {
   /** Serves every file with the headers of cross-origin isolation. */
@@ -29,6 +30,8 @@ export interface PagesOptions {
   scripts?: Record<string, string>;
   /** Plugins of the bundler. */
   plugins?: Plugin[];
+  /** Kernels have the tiles of programs instead of small ones. */
+  largeTiles?: boolean;
   /** Lets destroyDevices() reach the devices of the engine's workers. */
   keepDevices?: boolean;
   /** Further flags of the browser. */
@@ -111,9 +114,12 @@ export class Pages {
   }
 
   async start(): Promise<void> {
-    const { scripts = {}, plugins = [] } = this.#options;
+    const { scripts = {}, plugins = [], largeTiles = false } = this.#options;
     this.#folder = mkdtempSync(join(tmpdir(), 'svc-pages-'));
-    await bundle(this.#bundle, { extra: { page: 'test/browser/page.ts', ...scripts }, plugins });
+    await bundle(this.#bundle, {
+      extra: { page: 'test/browser/page.ts', ...scripts },
+      plugins: largeTiles ? plugins : [...plugins, SMALL_TILES],
+    });
     if (this.#options.keepDevices)
       this.route('/engine/engine-worker.js', (_, response) => {
         const code = readFileSync(join(this.#bundle, 'engine-worker.js'), 'utf8');

@@ -71,7 +71,7 @@ async function losses(chat: InWindow<TextModel>, events: readonly OpenEvent[]): 
   const crashed = newest();
   const page = crashed.page!;
   const browser = await page.context().browser()!.newBrowserCDPSession();
-  const long = { maxTokens: 32, ignoreEos: true };
+  const long = { maxTokens: 24, ignoreEos: true };
   const whole = await reply(chat, () => {}, long);
   const continued = (end: () => Promise<unknown>): Promise<string> => {
     let tokens = 0;

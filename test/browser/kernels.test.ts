@@ -1,10 +1,11 @@
-// The tests of kernels in a page, on its own device: every file of test/kernels/ that runs shaders, those that take long on SwiftShader in
-// part. The variants that they leave out there run in Node, on SwiftShader or on the first driver.
+// The tests of kernels in a page, on its own device: every file of test/kernels/ that runs shaders, without the cuts that the host makes, and those
+// that take long on SwiftShader in part. The variants that they leave out there run in Node, on SwiftShader or on the first driver.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
+import { CUTS } from '../second-driver.mjs';
 import { usePages } from './chromium.ts';
 import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
 
@@ -24,14 +25,12 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   experts: /the adapter as it is' int8|a plan/,
   'gated-delta': /profile cpu (steps|a batch|prompts.* dims: 8)/,
   families: null,
-  gemm: /^int4/,
+  gemm: /^int4 (?!windows)/,
   'gemm-int8': null,
   'gemm-matrix': null,
   logprobs: /^(?!.*many workgroups)/,
   lora: /the adapter as it is/,
   matmul: /the adapter as it is (f|int|bf16|add, bias true|swiglu, bias true)/,
-  'matmul-stores': /^(?!.*256 KiB)/,
-  matrix: /^(?!.*256 KiB)/,
   'matrix-unit': null,
   matvec: /^(f16|int4|q6_k|mxfp4): sums|67 × 33/,
   'matvec-int8': null,
@@ -48,6 +47,9 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   winograd: /by Winograd (?!.*(discrete|portable))/,
 };
 
+/** Of a file that is not named there. */
+const ON_THE_DEVICE = new RegExp(`^(?!.*(${CUTS.source}))`);
+
 const folder = fileURLToPath(new URL('../kernels', import.meta.url));
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.test.ts'))
@@ -55,7 +57,11 @@ const names = readdirSync(folder)
   .filter((name) => IN_PART[name] !== null);
 const pathOf = (name: string): string => `test/kernels/${name}.test.ts`;
 
-const pages = usePages({ scripts: { run: TEST_RUNNER }, plugins: [testFiles(names.map(pathOf))] });
+const pages = usePages({
+  scripts: { run: TEST_RUNNER },
+  plugins: [testFiles(names.map(pathOf))],
+  largeTiles: true,
+});
 pages.route('/engine/made-up/', ({ url }, response) => {
   response.end(readFileSync(`${folder}/made-up/${url!.split('/').at(-1)}`));
 });
@@ -66,7 +72,7 @@ beforeAll(async () => void (page = await pages.open()));
 pages.test.each(names)('%s', async (name) => {
   const { passed, failed } = await page.evaluate(([path, part]) => runTestFile(path, part), [
     pathOf(name),
-    IN_PART[name]?.source,
+    (IN_PART[name] ?? ON_THE_DEVICE).source,
   ] as const);
   expect(failed).toEqual([]);
   expect(passed).toBeGreaterThan(0);

@@ -17,7 +17,7 @@ const pages = usePages();
 
 const TOKENS = 40;
 /** Tokens of a reply that mostly still runs when the crash of a process reaches the page. */
-const MANY_TOKENS = 80;
+const MANY_TOKENS = 64;
 /** The page learns of the crash within this time, on a busy machine. */
 const SOON = { timeout: 30_000 };
 

@@ -20,7 +20,11 @@ interface Embedded {
   embedding: number[];
 }
 
-const pages = usePages({ keepDevices: true, scripts: { shipped: 'test/browser/shipped-page.ts' } });
+const pages = usePages({
+  keepDevices: true,
+  largeTiles: true,
+  scripts: { shipped: 'test/browser/shipped-page.ts' },
+});
 
 let page: Page;
 beforeAll(async () => {

@@ -164,6 +164,7 @@ function untilAborted(signal: AbortSignal | undefined): Promise<void> {
 
 export const fakePlan: ImageMemoryPlan = {
   budget: 8 * 2 ** 30,
+  batch: 4,
   peak: 7 * 2 ** 30,
   host: 12 * 2 ** 30,
   stages: [

@@ -39,6 +39,10 @@ export interface Disguise {
   activations?: AdapterProfile['activations'];
   /** Replaces the profile's. */
   sharedTiles?: number;
+  /** Maximum rows of tiles in workgroup memory; replaces the profile's. */
+  sharedRows?: 16 | 32 | 64;
+  /** Replaces the profile's sums of a lane of attention over a prompt. */
+  promptSums?: number;
   /** Replaces the profile's sums of a lane of dense attention. */
   attendSums?: number | null;
   portable?: boolean;
@@ -75,8 +79,12 @@ function wrap(device: Device, as: Disguise): Device {
   const pinned = family?.traits.subgroupSize ? { subgroupSize: summary.subgroupMinSize } : {};
   const named = { ...general, ...family?.traits, ...pinned };
   const { deterministic = false, ...given } = as;
-  const { sharedTiles, matvecRows, dispatchWork, attendSums, activations } = { ...named, ...given };
-  const own = { ...named, sharedTiles, matvecRows, dispatchWork, attendSums, activations };
+  const { sharedTiles, sharedRows, promptSums, matvecRows, dispatchWork, attendSums, activations } = {
+    ...named,
+    ...given,
+  };
+  const changed = { sharedTiles, sharedRows, promptSums, matvecRows, dispatchWork, attendSums, activations };
+  const own = { ...named, ...changed };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,

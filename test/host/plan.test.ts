@@ -271,6 +271,20 @@ it('an image pipeline is planned component by component', async () => {
   });
 });
 
+it(
+  'the plan of an image pipeline says how many results a GPU draws at once',
+  { timeout: 300_000 },
+  async () => {
+    const gpu = disguise(device, { profile: 'discrete' });
+    const openDevice = (memoryBudget: number): Device =>
+      openPaperDevice({ shaders: readShader, memoryBudget, profile: gpu.profile, like: gpu.summary });
+    const { notes } = await plan(shippedFolder('svc-scenes-mini')!, {}, { openDevice });
+    expect(notes.map(({ message }) => message)).toContain(
+      'up to 8 results of requests of one shape are drawn at once',
+    );
+  },
+);
+
 /** A folder without the configurations of processors, so that its towers are of no use. */
 async function withoutProcessors(path: string) {
   const folder = await openDiskFolder(path);

@@ -23,8 +23,8 @@ describe.each([
     expectRight(of, await run(disguise(device, as), of));
   });
 
-  it('one head of 512', async () => {
-    const of = problem({ queries: 17, keys: 33, dims: 512, heads: 1 });
+  it.each([512, 1024])('one head of %i', async (dims) => {
+    const of = problem({ queries: 17, keys: 33, dims, heads: 1 });
     expectRight(of, await run(disguise(device, as), of));
   });
 

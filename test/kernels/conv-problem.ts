@@ -20,7 +20,7 @@ export interface Case {
   kernel?: 1 | 3;
   hasBias?: boolean;
   stride?: 1 | 2;
-  padding?: 'same' | 'after';
+  padding?: 'same' | 'after' | 'edges';
   upsample?: boolean | { height: number; width: number };
   perImage?: boolean;
   /** First column of the values that are added per image; other columns surround them. */
@@ -66,7 +66,7 @@ export function problem(on: Device, given: Case): Problem {
       : upsample
         ? { height: 2 * height, width: 2 * width }
         : { height, width };
-  const around = kernel === 1 ? 0 : of.padding === 'same' ? 2 : 1;
+  const around = kernel === 1 ? 0 : of.padding === 'after' ? 1 : 2;
   const extent = (size: number) => Math.floor((size + around - kernel) / of.stride) + 1;
   const size = { height: extent(seen.height), width: extent(seen.width) };
   return {
@@ -138,13 +138,17 @@ function outputOf(of: Problem, pixel: number, column: number): { value: number; 
   const { size, kernel, stride, seen, height, width, channels, out, weights } = of;
   const image = Math.floor(pixel / (size.height * size.width));
   const row = Math.floor(pixel / size.width) % size.height;
-  const pad = kernel === 3 && of.padding === 'same' ? 1 : 0;
+  const pad = kernel === 3 && of.padding !== 'after' ? 1 : 0;
   const terms: number[] = [weights.bias?.[column] ?? 0];
   if (of.perImage) terms.push(of.added[image * out + column]!);
   if (of.residual) terms.push(of.skip[pixel * out + column]!);
   for (let tap = 0; tap < kernel * kernel; tap++) {
-    const y = row * stride - pad + Math.floor(tap / kernel);
-    const x = (pixel % size.width) * stride - pad + (tap % kernel);
+    let y = row * stride - pad + Math.floor(tap / kernel);
+    let x = (pixel % size.width) * stride - pad + (tap % kernel);
+    if (of.padding === 'edges') {
+      y = Math.min(Math.max(y, 0), seen.height - 1);
+      x = Math.min(Math.max(x, 0), seen.width - 1);
+    }
     if (y < 0 || x < 0 || y >= seen.height || x >= seen.width) continue;
     const [fromY, fromX] = [Math.floor((y * height) / seen.height), Math.floor((x * width) / seen.width)];
     const at = ((image * height + fromY) * width + fromX) * channels;

@@ -40,6 +40,7 @@ describe('the adapter as it is', () => {
     [2, 'same'],
     [2, 'after'],
     [1, 'after'],
+    [1, 'edges'],
   ] as const)('stride %i, padding %s', async (stride, padding) => {
     for (const [height, width] of [
       [8, 6],
@@ -100,6 +101,10 @@ it.each(VARIANTS)('$name: right, and a batch is its images', async ({ as, format
   }
 });
 
+it.each(VARIANTS)('$name: copies of the nearest pixels stand around an image', ({ as, format }) =>
+  expectRight(disguise(device, as), { format, height: 7, width: 5, channels: 70, out: 37, padding: 'edges' }),
+);
+
 describe('strips where a binding takes 256 KiB', () => {
   const cases: Case[] = [
     { height: 40, width: 37, channels: 70, out: 33, perImage: true, residual: true, batch: 2 },
@@ -107,6 +112,7 @@ describe('strips where a binding takes 256 KiB', () => {
     { height: 47, width: 45, channels: 33, out: 64, stride: 2, batch: 2 },
     { height: 50, width: 45, channels: 33, out: 64, stride: 2, padding: 'after' },
     { height: 31, width: 29, channels: 33, out: 33, upsample: { height: 61, width: 57 } },
+    { height: 40, width: 37, channels: 70, out: 33, padding: 'edges' },
     { height: 64, width: 47, channels: 5, out: 40, kernel: 1, hasBias: false },
   ];
   it.each(cases)('%j', async (given) => {

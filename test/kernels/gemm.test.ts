@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import type { FormatName } from '../../src/kernels/formats.ts';
+import { usesGemm } from '../../src/kernels/gemm.ts';
 import { linear, linearAdd, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
@@ -111,4 +112,31 @@ it('windows of a matrix above the binding limit are multiplied', async () => {
   const whole = packMatrix(hardware, 'f32', k, parts, weights);
   const y = await run(narrow, { matrix: cut, x }, { capacity: ROWS });
   expect(differingRows(y, await run(hardware, { matrix: whole, x }, { capacity: ROWS }))).toEqual([]);
+});
+
+it.each([1, 4, 20])('rows of items of %i are the same however many items there are', async (tokens) => {
+  const [n, k, items] = [40, 96, 17];
+  const random = new Random(tokens);
+  const matrix = packMatrix(
+    hardware,
+    'f16',
+    k,
+    stacked([{ name: 'w', rows: n }]),
+    weightsFor('f16', n, k, random),
+  );
+  const x = random.floats(items * tokens * k);
+  const tiled = new Set<boolean>();
+  const product = (count: number): Promise<Float32Array[]> =>
+    compute({
+      device: hardware,
+      capacity: {},
+      sizes: {},
+      record(_, input) {
+        const rows = input([count, tokens, k], x.subarray(0, count * tokens * k));
+        tiled.add(usesGemm(rows));
+        return linear(rows, matrix);
+      },
+    });
+  expect(differingRows(await product(1), (await product(items)).slice(0, tokens))).toEqual([]);
+  expect([...tiled]).toEqual([tokens >= 16]);
 });

@@ -96,6 +96,30 @@ describe.each(SHAPES)('guidance of %i × %i × %i', (height, width, channels) =>
     );
   });
 
+  it('rescales each of two images by itself', async () => {
+    const other = Float32Array.from(both, (value, i) => 1 - value * (i % 3));
+    const sides = [both, other].flatMap((one) => [one.slice(0, count), one.slice(count)]);
+    const joined = [0, 2, 1, 3].flatMap((i) => [...sides[i]!]);
+    const rescaled = (images: number, values: Float32Array, limit: boolean) =>
+      run((tape, input) => {
+        const x = input([2 * images, height, width, channels], values);
+        const made = guidance(x, upload(device, Float32Array.of(3)), 0);
+        const positives = device.tensor(
+          'step',
+          'positives',
+          made.shape as number[],
+          values.slice(values.length / 2),
+        );
+        if (limit) limitLength(made, positives.on(tape), 0.5);
+        else keepSpread(made, x, 0.7);
+        return made;
+      });
+    for (const limit of [false, true]) {
+      const alone = [await rescaled(1, both, limit), await rescaled(1, other, limit)].flat();
+      expect(await rescaled(2, Float32Array.from(joined), limit)).toEqual(alone);
+    }
+  });
+
   it('scales rows', async () => {
     const weights = random.floats(2 * height * width);
     const y = await run((_, input) => scaleRows(input(shape, both), upload(device, weights)));

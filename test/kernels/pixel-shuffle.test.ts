@@ -39,14 +39,18 @@ const SHAPES: Shape[] = [
     order: 'columns',
     time: { index: 1, of: 2 },
   },
+  { factor: 2, batch: 2, height: 3, width: 5, deep: 12, flat: 6, order: 'apart' },
+  { factor: 2, batch: 1, height: 3, width: 2, deep: 16, flat: 6, order: 'apart', time: { index: 1, of: 2 } },
+  { factor: 2, batch: 1, height: 3, width: 2, deep: 24, flat: 3, order: 'apart' },
 ];
 
 describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
   const { factor, batch, height, width, deep, flat, order = 'rows', tiled = false } = of;
   const { time = { index: 0, of: 1 } } = of;
   const insideOf = (row: number, column: number): number =>
-    order === 'rows' ? row * factor + column : column * factor + row;
+    order === 'columns' ? column * factor + row : row * factor + column;
   const places = factor ** 2 * time.of;
+  const share = (flat * places) / deep;
   const random = new Random(deep);
   const small = [batch, height, width, deep];
   const large = [batch, factor * height, factor * width, flat];
@@ -66,7 +70,6 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
       );
     const found = await run(device);
     const wanted = adds ? Float32Array.from(before) : new Float32Array(count(large));
-    const share = (flat * places) / deep;
     for (let i = 0; i < count(large); i++) {
       const channel = i % flat;
       const column = Math.floor(i / flat) % large[2]!;
@@ -74,16 +77,19 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
       const inside = insideOf(row % factor, column % factor);
       const own = tiled ? channel % (flat / share) : channel;
       const place = own * places + time.index * factor ** 2 + inside;
+      const apart =
+        (time.index * factor ** 2 + inside) * (deep / places) + Math.floor(channel / Math.max(1, share));
+      const at = order === 'apart' ? apart : tiled ? place : Math.floor(place / share);
       const from = [Math.floor(row / factor), Math.floor(column / factor)] as const;
       const image = Math.floor(i / (flat * large[1]! * large[2]!));
-      wanted[i]! += x[index(small, image, ...from, tiled ? place : Math.floor(place / share))]!;
+      wanted[i]! += x[index(small, image, ...from, at)]!;
     }
     expect(found.flatMap((pixel) => [...pixel])).toEqual([...wanted]);
     for (const as of [{ bindingLimit: 4 << 10 }, { maxWorkgroups: 2 }])
       expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
   });
 
-  it.runIf(Number.isInteger((flat * places) / deep) && !tiled).each([false, true])(
+  it.runIf((Number.isInteger(share) || order === 'apart') && !tiled).each([false, true])(
     'unshuffles, added: %s',
     async (adds) => {
       const [of, onto] = [before, x];
@@ -96,22 +102,26 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
           }),
         );
       const found = (await run(device)).flatMap((pixel) => [...pixel]);
-      const share = (flat * places) / deep;
+      const averaged = Math.max(1, share);
       found.forEach((value, i) => {
         const channel = i % deep;
         const column = Math.floor(i / deep) % width;
         const row = Math.floor(i / (deep * width)) % height;
         const image = Math.floor(i / (deep * width * height));
         let sum = 0;
-        for (let k = channel * share; k < (channel + 1) * share; k++) {
-          if (Math.floor(k / factor ** 2) % time.of !== time.index) continue;
-          const inside = k % factor ** 2;
+        for (let k = channel * averaged; k < (channel + 1) * averaged; k++) {
+          const [cell, own] =
+            order === 'apart'
+              ? [Math.floor(k / flat) % places, k % flat]
+              : [k % places, Math.floor(k / places)];
+          if (Math.floor(cell / factor ** 2) !== time.index) continue;
+          const inside = cell % factor ** 2;
           const [major, minor] = [Math.floor(inside / factor), inside % factor];
-          const at = order === 'rows' ? ([major, minor] as const) : ([minor, major] as const);
+          const at = order === 'columns' ? ([minor, major] as const) : ([major, minor] as const);
           const source = [row * factor + at[0], column * factor + at[1]] as const;
-          sum += of[index(large, image, ...source, Math.floor(k / places))]!;
+          sum += of[index(large, image, ...source, own)]!;
         }
-        expect(value).toBeCloseTo(sum / share + (adds ? onto[i]! : 0), 5);
+        expect(value).toBeCloseTo(sum / averaged + (adds ? onto[i]! : 0), 5);
       });
       const inStrips = await run(disguise(device, { bindingLimit: 16 << 10 }));
       expect(inStrips.flatMap((pixel) => [...pixel])).toEqual(found);

@@ -27,6 +27,7 @@ describe('convolution by Winograd', () => {
     { height: 8, width: 9, channels: 33, out: 5, batch: 2, hasBias: false, activation: 'relu' },
     { height: 4, width: 3, channels: 5, out: 7, batch: 2, upsample: { height: 7, width: 5 } },
     { height: 5, width: 6, channels: 40, out: 37, residual: true, inPlace: true },
+    { height: 7, width: 4, channels: 5, out: 7, batch: 2, padding: 'edges' },
     { height: 6, width: 9, channels: 330, out: 70 }, // more than are held at once
   ];
   it.each(cases)('%j', (given) => expectRight(device, { ...given, winograd: true }));

@@ -9,21 +9,20 @@ import type { Run, Task } from './generate-run.ts';
 import { savePreview, saveOutput } from './generate-save.ts';
 
 /**
- * Draws the prompts in order, with those behind them that the engine draws at once; returns the number that failed. What is drawn of later prompts
- * waits until the earlier ones are saved.
+ * Draws the prompts in order, with the requests behind each that the engine draws at once; returns the number that failed. What is drawn of later
+ * prompts waits until the earlier ones are saved.
  */
 export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
   const { plan, report, perf } = run;
   const tasks = plan.prompts.map((prompt, index): Task => ({ index, prompt, resolved, sources }));
-  const atOnce = promptsAtOnce(run, resolved);
-  let begun: Begun[] = [];
+  const requests = tasks.map((task) => requestsOf(run, task));
+  const queue = new RequestQueue(requests.flat(), requestsAtOnce(run, resolved));
   let failed = 0;
   try {
     for (const [index, task] of tasks.entries()) {
       report.prompt(index, tasks.length, task.prompt, plan.seeds);
-      if (begun.length === 0) begun = tasks.slice(index, index + atOnce).map((one) => begin(drawn(run, one)));
       try {
-        if (!(await drawPrompt(run, task, begun.shift()!))) failed += 1;
+        if (!(await drawPrompt(run, task, queue, requests[index]!.length))) failed += 1;
       } catch (error) {
         if (endsTheRun(error)) {
           if (!isCancelled(error)) perf.failed(failureOf(index, asTyped(error, plan.given)));
@@ -31,38 +30,83 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
         }
         reportFailure(run, index, asTyped(error, plan.given));
         failed += 1;
-        // Prompts that were drawn together with this one are begun again, on the device that is opened next.
-        if (error instanceof EngineError && error.code === 'device_lost') await leave(begun.splice(0));
+        await queue.skip(index);
+        // What was drawn together with it is begun again, on the device that is opened next.
+        if (error instanceof EngineError && error.code === 'device_lost') await queue.leave();
       }
     }
   } finally {
-    await leave(begun);
+    await queue.leave();
   }
   return failed;
 }
 
-/** Prompts whose results the engine draws at once; with a profile, or with previews, which would wait in memory, one. */
-function promptsAtOnce({ plan }: Run, { joins, values }: ResolvedEvent): number {
+/** Requests whose results the engine draws at once; with a profile, or with previews, which would wait in memory, one. */
+function requestsAtOnce({ plan }: Run, { joins, values }: ResolvedEvent): number {
   const { 'perf-dump-path': perf, preview } = plan.given.options;
   if (!joins || perf !== undefined || preview) return 1;
-  return Math.max(1, Math.floor(joins.most / values.samples));
+  // Several seeds are requests of their own.
+  const samples = plan.seeds.length > 1 ? 1 : values.samples;
+  return Math.max(1, Math.floor(joins.most / samples));
 }
 
 type Events = AsyncGenerator<ImageEvent, void, void>;
 
-/** Events of a prompt that is drawn before they are read. */
+/** A request of a prompt, by its index. */
+interface Asked {
+  prompt: number;
+  /** Returns what is drawn, whose samples are numbered consecutively over the requests of the prompt. */
+  events(): Events;
+}
+
+/** A request that is drawn before its events are read. */
 interface Begun {
+  asked: Asked;
   first: Promise<IteratorResult<ImageEvent, void>>;
   events: Events;
 }
 
-function begin(events: Events): Begun {
-  const first = events.next();
-  first.catch(() => {}); // thrown where it is read
-  return { first, events };
+/** Requests in their order; those that are drawn at once are begun together. */
+class RequestQueue {
+  #waiting: Asked[];
+  #begun: Begun[] = [];
+  readonly #atOnce: number;
+
+  constructor(requests: readonly Asked[], atOnce: number) {
+    this.#waiting = [...requests];
+    this.#atOnce = atOnce;
+  }
+
+  /** Returns the events of the next request. */
+  next(): Events {
+    if (this.#begun.length === 0) this.#begun = this.#waiting.splice(0, this.#atOnce).map(begin);
+    return read(this.#begun.shift()!);
+  }
+
+  /** Drops the requests of a prompt that are left. */
+  async skip(prompt: number): Promise<void> {
+    this.#waiting = this.#waiting.filter((one) => one.prompt !== prompt);
+    const dropped = this.#begun.filter(({ asked }) => asked.prompt === prompt);
+    this.#begun = this.#begun.filter(({ asked }) => asked.prompt !== prompt);
+    await end(dropped);
+  }
+
+  /** Ends what is begun; it waits again. */
+  async leave(): Promise<void> {
+    const begun = this.#begun.splice(0);
+    this.#waiting.unshift(...begun.map(({ asked }) => asked));
+    await end(begun);
+  }
 }
 
-async function leave(begun: readonly Begun[]): Promise<void> {
+function begin(asked: Asked): Begun {
+  const events = asked.events();
+  const first = events.next();
+  first.catch(() => {}); // thrown where it is read
+  return { asked, first, events };
+}
+
+async function end(begun: readonly Begun[]): Promise<void> {
   await Promise.all(begun.map(({ events }) => events.return()));
 }
 
@@ -98,31 +142,34 @@ function endsTheRun(error: unknown): boolean {
 }
 
 /** Draws and saves the images of a prompt. Returns false if one could not be saved; that failure is already reported. */
-async function drawPrompt(run: Run, task: Task, begun: Begun): Promise<boolean> {
+async function drawPrompt(run: Run, task: Task, queue: RequestQueue, requests: number): Promise<boolean> {
   const { report, perf } = run;
   let isSaved = true;
   let previews = true;
-  for await (const event of read(begun)) {
-    perf.event(task.index, event);
-    report.event(event);
-    if (event.type === 'image') {
-      await saveOutput(run, task, event).catch((error: unknown) => {
-        if (isCancelled(error)) throw error;
-        reportFailure(run, task.index, error);
-        isSaved = false;
-      });
+  for (let request = 0; request < requests; request++)
+    for await (const event of queue.next()) {
+      perf.event(task.index, event);
+      report.event(event);
+      if (event.type === 'image') {
+        await saveOutput(run, task, event).catch((error: unknown) => {
+          if (isCancelled(error)) throw error;
+          reportFailure(run, task.index, error);
+          isSaved = false;
+        });
+      }
+      if (event.type === 'preview' && previews)
+        previews = await savePreview(run, task.resolved.values, event);
     }
-    if (event.type === 'preview' && previews) previews = await savePreview(run, task.resolved.values, event);
-  }
   return isSaved;
 }
 
-/** Runs the requests of a prompt in order; `sample` is numbered consecutively over the requests. */
-async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): Events {
+function requestsOf({ plan, model, interrupt: { signal } }: Run, task: Task): Asked[] {
   const profile = plan.given.options['perf-dump-path'] !== undefined;
-  for (const [first, request] of toImageRequests(plan, task.prompt, task.sources).entries()) {
-    for await (const event of model.generate(request, { signal, profile })) {
-      yield 'sample' in event ? { ...event, sample: first + event.sample } : event;
+  return toImageRequests(plan, task.prompt, task.sources).map((request, first): Asked => {
+    async function* events(): Events {
+      for await (const event of model.generate(request, { signal, profile }))
+        yield 'sample' in event ? { ...event, sample: first + event.sample } : event;
     }
-  }
+    return { prompt: task.index, events };
+  });
 }

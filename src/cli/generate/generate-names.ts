@@ -3,7 +3,7 @@
 import { EngineError, type ImageEvent, type ImageRequest, type Names } from '../../index.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { flagName } from '../../options/setting.ts';
-import { IMAGE_FLAGS, imageOption, MODEL_FLAGS, modelOption } from '../../options/names.ts';
+import { IMAGE_FLAGS, imageOption, MODEL_FLAGS, modelFlag, modelOption } from '../../options/names.ts';
 import { noteText } from '../process/said.ts';
 import { keyOf } from './config-file.ts';
 import type { GenerateOptions } from './generate-options.ts';
@@ -41,11 +41,11 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
     return typeof first === 'object' && 'field' in first && first.field === param;
   };
   const named =
-    isFile || subjectName === undefined || (!isTyped && !(key in kwargs) && !begins(error))
+    isFile || isNamed(error) || subjectName === undefined || (!isTyped && !(key in kwargs) && !begins(error))
       ? error
       : error.underName(subjectName);
   const said = named.textWith({
-    option: (one) => givenName(MODEL_FLAGS.get(one), { origin, nameOf }),
+    option: (one) => givenName(modelFlag(one), { origin, nameOf }),
     field: (one) => (one === subjectName ? one : givenName(IMAGE_FLAGS.get(one), { origin, nameOf })),
     isCommandLine: true,
   });
@@ -55,6 +55,10 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
     { ...(named.param && { param: named.param }), cause: error.cause },
   );
 }
+
+/** Whether a message begins with the name of a member of the option that it is about. */
+const isNamed = ({ parts: [first], param }: EngineError): boolean =>
+  typeof first === 'object' && 'option' in first && first.option.startsWith(`${param}.`);
 
 /** The name of an option for the user: its key in the configuration file if it was given there, else its flag. */
 function givenName(

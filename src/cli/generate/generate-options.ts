@@ -2,7 +2,7 @@
 // and the README's table come from this table.
 
 import { PIPELINE_CLASSES } from '../../index.ts';
-import { IMAGE_MODEL } from '../../options/image-model.ts';
+import { COMPONENTS_BY_PATH, IMAGE_MODEL } from '../../options/image-model.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { optionsOf } from '../options/setting-options.ts';
@@ -18,19 +18,6 @@ const PERFORMANCE = 'Performance';
 const OUTPUT = 'Output and advanced';
 
 const pipeline = optionsOf(IMAGE_MODEL);
-
-const COMPONENTS = [
-  'text_encoder',
-  'text_encoder_2',
-  'tokenizer',
-  'tokenizer_2',
-  'unet',
-  'transformer',
-  'vae',
-  'preview_decoder',
-  'image_encoder',
-  'scheduler',
-] as const;
 
 /** A switch that is off where it is not given. */
 const toggle = <G extends string>(group: G, help: string) =>
@@ -79,7 +66,7 @@ const MODEL_OPTIONS = {
 const PLACE_OPTIONS = {
   ...pipeline,
   backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
-  'component-paths': { ...pipeline['component-paths'], isMap: true, members: COMPONENTS },
+  'component-paths': { ...pipeline['component-paths'], isMap: true, members: COMPONENTS_BY_PATH },
   'attention-backend-config': { ...pipeline['attention-backend-config'], isSettings: true },
   'component-attention-backends': {
     ...pipeline['component-attention-backends'],

@@ -1,6 +1,7 @@
 // The memory plan of `svc generate --plan` as text: what each stage takes, and where the weights of each component are.
 
 import { bytesText } from '../../files/bytes-text.ts';
+import { countText } from '../../files/count-text.ts';
 import type { ImageMemoryPlan } from '../../index.ts';
 
 type Component = ImageMemoryPlan['components'][number];
@@ -8,6 +9,7 @@ type Component = ImageMemoryPlan['components'][number];
 /** Returns the plan in lines. */
 export function memoryPlanText({
   budget,
+  batch,
   peak,
   host,
   stages,
@@ -17,6 +19,7 @@ export function memoryPlanText({
   const rows: [name: string, text: string][] = [
     ...components.map((component): [string, string] => [component.name, placeText(component, prefetch)]),
     ...stages.map(({ name, bytes }): [string, string] => [name, `${bytesText(bytes)} on the device`]),
+    ['drawn at once', countText(batch, 'result')],
     ['peak', `${bytesText(peak)} of a budget of ${bytesText(budget)}`],
     ...(host === 0 ? [] : [['host memory', bytesText(host)] satisfies [string, string]]),
   ];

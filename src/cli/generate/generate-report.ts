@@ -50,8 +50,8 @@ export class Report {
   readonly #steps: ReturnType<typeof createProgress>;
   /** Label of the current prompt. */
   #where = '';
-  /** Milliseconds of the current sample's steps so far. */
-  #spent = 0;
+  /** Milliseconds of the steps so far of each sample: several may take their steps in turns. */
+  readonly #spent = new Map<number, number>();
   /** Percentage of the loading that was reported last. */
   #reported = -1;
   /**
@@ -191,9 +191,10 @@ export class Report {
   }
 
   #showStep({ sample, step, steps: total, milliseconds }: Step): void {
-    this.#spent = step === 1 ? milliseconds : this.#spent + milliseconds;
+    const spent = (step === 1 ? 0 : (this.#spent.get(sample) ?? 0)) + milliseconds;
+    this.#spent.set(sample, spent);
     const label = sample === 0 ? this.#where : `${this.#where}, sample ${sample + 1}`;
-    this.#steps.show({ label, done: step, total, unit: 'steps', pace: this.#spent / step / 1000 });
+    this.#steps.show({ label, done: step, total, unit: 'steps', pace: spent / step / 1000 });
   }
 
   #warnOfWords({ words, known = {} }: Extract<ImageEvent, { type: 'unknown-words' }>): void {

@@ -7,6 +7,7 @@ import {
   type ImageModelInfo,
   type ImageParameters,
   shippedImageModelPath,
+  shippedVideoModelPath,
   type ValueSource,
 } from '../../index.ts';
 import { keyOf } from './config-file.ts';
@@ -163,7 +164,7 @@ function only(value: unknown): unknown {
 
 /** The model's name in an image's configuration: an id or relative path that is also valid on another machine. */
 function modelName(model: string, { name }: ImageModelInfo): string {
-  if (resolve(model) === shippedImageModelPath()) return name;
+  if ([shippedImageModelPath(), shippedVideoModelPath()].includes(resolve(model))) return name;
   if (!isAbsolute(model)) return model;
   const shown = withoutPlace(model) as string;
   // A folder of the hub's cache is named by a commit hash, so the model's name replaces it.

@@ -12,7 +12,7 @@ import {
 import { internalError } from '../../files/error.ts';
 import { errorText } from '../process/said.ts';
 import type { RunningServer, ServableModel, ServedModel } from '../../server/entry.ts';
-import { forModels, type ModelKind } from '../../options/setting.ts';
+import { flagName, forModels, type ModelKind, type Setting } from '../../options/setting.ts';
 import { type EngineOptions, toModelOptions } from '../options/engine-options.ts';
 import type { Values } from '../options/option.ts';
 import { settingsGiven } from '../options/setting-options.ts';
@@ -53,6 +53,15 @@ const servedOptions = (kind: AnyKind, path: string, options: ServedOptions): nev
     ...kind.served,
   }) as never;
 
+/** What is wrong with an option, of those that are `given`, that no model of these kinds takes; null: nothing. */
+export function spareSetting(kinds: readonly string[], given: (option: string) => boolean): string | null {
+  const spare = Object.entries<Setting>(SERVED_SETTINGS).find(
+    ([name, setting]) =>
+      given(flagName(name, setting)) && !kinds.some((kind) => setting.models?.includes(kind as ModelKind)),
+  );
+  return spare ? `--${flagName(...spare)} is for image models, and there is none among these` : null;
+}
+
 /** Throws bad_request for options that a model would refuse when it is opened. */
 export function checkModelOptions(models: readonly PlannedModel[], options: ServedOptions): void {
   for (const { path, kind, optional } of models) {
@@ -72,9 +81,11 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
     }),
   }));
   const kept: Promise<Error>[] = [];
+  const kinds = models.flatMap(({ kind }) => (kind ? [kind.name] : []));
   for (const { model, served } of places) {
     try {
       const opened = await openModel(model, served, keeping);
+      kinds.push(opened.info.kind);
       kept.push(keepOpen(model, served, opened, keeping));
     } catch (error) {
       if (!model.optional || !(error instanceof Error)) throw error;
@@ -83,6 +94,8 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
       served.failed(reason);
     }
   }
+  const spare = spareSetting(kinds, (name) => name in keeping.options);
+  if (spare !== null) onTrouble(`${spare}: it has no effect`);
   const reasons = await Promise.all(kept);
   throw reasons[0] ?? internalError('there is no model to serve');
 }

@@ -20,10 +20,10 @@ import { EXIT, UsageError } from '../process/exit.ts';
 import type { Values } from '../options/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../options/engine-options.ts';
 import { toMediaRules } from './media-options.ts';
-import { SERVED_SETTINGS, SERVER_OPTIONS } from './server-options.ts';
+import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from '../process/package.ts';
 import { showOpening } from '../process/progress.ts';
-import { checkModelOptions, keepModels, type Openers } from './serve-models.ts';
+import { checkModelOptions, keepModels, spareSetting, type Openers } from './serve-models.ts';
 import { type PlannedModel, planModels } from './serve-plan.ts';
 import { countText } from '../../files/count-text.ts';
 import { createLog } from '../process/terminal.ts';
@@ -152,15 +152,10 @@ function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void 
       `--${flagName(...idle)} is for language models, and there is none among these: leave it out`,
     );
   }
-  const spare = Object.entries<Setting>(SERVED_SETTINGS).find(
-    ([name, setting]) =>
-      typed.has(flagName(name, setting)) &&
-      models.every(({ kind }) => kind !== null && !setting.models?.includes(kind.name as ModelKind)),
-  );
-  if (spare)
-    throw new UsageError(
-      `--${flagName(...spare)} is for image models, and there is none among these: leave it out`,
-    );
+  const spare = models.some(({ kind }) => kind === null)
+    ? null
+    : spareSetting(kinds, (name) => typed.has(name));
+  if (spare !== null) throw new UsageError(`${spare}: leave it out`);
   if (typed.has('revision') && models.length > 1) {
     throw new UsageError(
       `--revision is for one model, and these are ${models.length}: serve them apart, or leave it out`,

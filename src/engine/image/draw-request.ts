@@ -1,5 +1,6 @@
 // Draws one request, or several of one shape, on an opened pipeline: their plan, what users should know about it, and the stages.
 
+import { EngineError } from '../../files/error.ts';
 import { type Prose, noteOf, option, say } from '../../files/message.ts';
 import type { Platform } from '../platform/platform.ts';
 import { changesOf } from './lora/image-loras.ts';
@@ -14,7 +15,9 @@ import type { OpenedPipeline } from './opened-pipeline.ts';
 import { assertWanted } from './recording/compute.ts';
 import { createProfiler } from './recording/profiler.ts';
 import { notesOn } from './request/request-notes.ts';
+import { shapeOfLatents } from './stages/latent-shape.ts';
 import type { Resolved } from './stages/resolved.ts';
+import { isDivisible } from './stages/sampler.ts';
 import { createTuner } from './stages/tuner.ts';
 
 /** Returns the prompt, and the negative prompt if the user gave one. */
@@ -23,15 +26,27 @@ function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved
   return isOwn ? [prompt, values.negativePrompt] : [prompt];
 }
 
-/** How many images the denoiser may take at once; a string: why it takes one. */
-export function batchLimit(
-  { device, runner, batchSize }: OpenedPipeline,
-  resolved: Resolved,
-): number | string {
-  const { event, call } = resolved;
+/** How many results the denoiser may take at once; a string: why it takes one. */
+export function batchLimit(opened: OpenedPipeline, resolved: Resolved): number | string {
+  const { device, batchSize } = opened;
+  return aloneBecause(opened, resolved) ?? batchSize ?? device.profile.imagesAtOnce;
+}
+
+/** Why results of a request are drawn one at a time; null: they are not. */
+function aloneBecause({ runner, latents }: OpenedPipeline, resolved: Resolved): string | null {
+  const { request, event, call } = resolved;
   const takes =
     runner.batches?.({ values: event.values, call }) ?? 'models of this family draw one at a time';
-  return takes === true ? (batchSize ?? device.profile.imagesAtOnce) : takes;
+  if (takes !== true) return takes;
+  if (runner.seesControl || (request.mask && runner.fillsMasks !== false))
+    return 'models that see an image in further channels of the latents draw one at a time';
+  if (runner.frameImages && (request.image ?? request.lastImage))
+    return 'clips that begin or end with an image are drawn one at a time';
+  const shape = shapeOfLatents(latents, asDrawn(resolved, runner).event.values);
+  const [, height, width] = shape;
+  return isDivisible(shape)
+    ? null
+    : `results of ${height} × ${width} latents are drawn one at a time, because their bytes are not a multiple of 256: choose sides of multiples of ${4 * latents.factor} pixels`;
 }
 
 /** The request with the most images that may be drawn at once. `samples`: of all requests that are drawn together. */
@@ -69,14 +84,21 @@ export async function drawTogetherOn(
   opened: OpenedPipeline,
   platform: Pick<Platform, 'keepTuned'>,
   requests: Requests,
-  { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report }: DrawingOptions,
+  options: DrawingOptions,
 ): Promise<void> {
+  const { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report } = options;
   const { device, components, runner, planner, plain, upscaler } = opened;
   const { latents, autoencoder, previews, colours, attention } = opened;
   const [{ resolved }] = requests;
   const samples = requests.reduce((sum, one) => sum + one.resolved.event.values.samples, 0);
   const drawn = asDrawn(withBatch(opened, withLongestTexts(requests), samples), runner);
-  const batch = (await opened.memory?.apply(drawn)) ?? drawn.batch;
+  let batch = drawn.batch;
+  try {
+    batch = (await opened.memory?.apply(drawn)) ?? batch;
+  } catch (error) {
+    if (requests.length === 1 || !isOutOfMemory(error)) throw error;
+    return drawEach(opened, platform, requests, options);
+  }
   for (const request of requests) tellNotes(opened, request);
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
@@ -124,6 +146,23 @@ export async function drawTogetherOn(
       type: 'kernels',
       milliseconds: Object.fromEntries(profiler.kernels),
       spent: profiler.spent,
+    });
+}
+
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof EngineError && error.code === 'out_of_memory';
+
+/** Draws requests one after the other, of which the longest text has no room: each ends with an error of its own, or without. */
+async function drawEach(
+  opened: OpenedPipeline,
+  platform: Pick<Platform, 'keepTuned'>,
+  requests: Requests,
+  options: DrawingOptions,
+): Promise<void> {
+  for (const request of requests)
+    await drawTogetherOn(opened, platform, [request], options).catch((error: unknown) => {
+      if (!isOutOfMemory(error)) throw error;
+      request.ended?.(error);
     });
 }
 

@@ -12,15 +12,12 @@ import type { ImageMemoryPlan, PlacedComponent } from './calls/memory-plan.ts';
 import type { ImageMemory, OpenedPipeline } from './opened-pipeline.ts';
 import type { Residency } from './components/residency.ts';
 import { smallerClip } from './smaller-clip.ts';
-import { ResidencySearch, type Found, type SearchOptions } from './residency-search.ts';
+import { ResidencySearch, type PlannedResults, type SearchOptions } from './residency-search.ts';
 import { planKey } from './plan-key.ts';
 import type { Resolved } from './stages/resolved.ts';
 
 /** The part of a search that options determine. */
 export type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;
-
-/** A plan, and the images that are drawn at once. */
-type Planned = Found & { batch: number };
 
 /** A change of options: its words, and what is asked for with it. */
 interface Change {
@@ -48,7 +45,7 @@ export class MemoryPlanner implements ImageMemory {
   readonly #opened: PlannedPipeline;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
-  readonly #plans = new LRUCache<string, Planned>({ max: MOST_PLANS });
+  readonly #plans = new LRUCache<string, PlannedResults>({ max: MOST_PLANS });
 
   constructor(opened: PlannedPipeline, options: MemoryPlannerOptions) {
     this.#opened = opened;
@@ -73,7 +70,7 @@ export class MemoryPlanner implements ImageMemory {
 
   /** Returns the plan of a request. Throws like `apply`. */
   async plan(resolved: Resolved): Promise<ImageMemoryPlan> {
-    const { residencies, measured, prefetch } = await this.#planned(resolved);
+    const { residencies, measured, prefetch, batch } = await this.#planned(resolved);
     const { components: opened, device } = this.#opened;
     const components = [...measured.weights].map(([name, bytes]): PlacedComponent => {
       const residency = residencies.get(name)!;
@@ -88,6 +85,7 @@ export class MemoryPlanner implements ImageMemory {
     });
     return {
       budget: device.memoryBudget,
+      batch,
       peak: measured.peak,
       host: measured.host,
       stages: [...measured.stages].map(([name, bytes]) => ({ name, bytes })),
@@ -96,7 +94,7 @@ export class MemoryPlanner implements ImageMemory {
     };
   }
 
-  async #planned(resolved: Resolved): Promise<Planned> {
+  async #planned(resolved: Resolved): Promise<PlannedResults> {
     const key = planKey(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
@@ -107,19 +105,9 @@ export class MemoryPlanner implements ImageMemory {
     const first = { ...resolved, batch };
     const found = await this.#search.within(device.memoryBudget, first);
     if (!found) throw await this.#refusal(first);
-    const planned = await this.#batched(resolved, { ...found, batch });
+    const planned = await this.#search.batched(device.memoryBudget, resolved, { ...found, batch });
     this.#plans.set(key, planned);
     return planned;
-  }
-
-  /** The plan with as many images at once as memory takes without weights that leave the device for them. */
-  async #batched(resolved: Resolved, single: Planned): Promise<Planned> {
-    const { memoryBudget } = this.#opened.device;
-    for (let batch = resolved.batch ?? 1; batch > single.batch; batch = Math.ceil(batch / 2)) {
-      const found = await this.#search.fits(memoryBudget, { ...resolved, batch }, single);
-      if (found) return { ...found, batch };
-    }
-    return single;
   }
 
   /** Steps of tokens of the prompts for each tokenizer, and the number of windows that they begin themselves. */

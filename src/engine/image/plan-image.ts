@@ -2,6 +2,7 @@
 // that are not read.
 
 import { bytesText } from '../../files/bytes-text.ts';
+import { countText } from '../../files/count-text.ts';
 import { badRequest, EngineError } from '../../files/error.ts';
 import { option, say, type Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
@@ -22,7 +23,7 @@ import {
 import { planOptionsOf } from '../weights/plan-options.ts';
 import { QUANTIZATIONS } from '../weights/quantization.ts';
 import { rolesOf } from './components/residency.ts';
-import { plainRequest } from './draw-request.ts';
+import { plainRequest, withBatch } from './draw-request.ts';
 import { knownPipelines, pipelineEntry } from './families/registry.ts';
 import { drawTwice } from './paper-drawing.ts';
 import { openFamily } from './open-family.ts';
@@ -56,6 +57,8 @@ export const openImageOnPaper: OpenOnPaper = async (path, options, place, note) 
       const components = names.map((name) =>
         plannedComponent(pipeline, name, pages, weights.get(name), device),
       );
+      const atOnce = (asked && model.atOnce.get(asked.quantization)) ?? 1;
+      if (atOnce > 1) note(`up to ${countText(atOnce, 'result')} of requests of one shape are drawn at once`);
       const isStored = asked === undefined || asked.quantization === 'none';
       const more = isStored ? winogradNote(components) : null;
       if (more !== null) note(more);
@@ -104,6 +107,8 @@ class PaperImage implements PaperModel {
   readonly #weights: ReadonlyMap<string, Weights>;
   readonly #options: PlanOptions;
   readonly #least = new Map<PlannedQuantization, number>();
+  /** Results that are drawn at once within the budget that was asked for. */
+  readonly atOnce = new Map<PlannedQuantization, number>();
   #drawn = '';
 
   constructor(
@@ -136,14 +141,21 @@ class PaperImage implements PaperModel {
     const paper = await this.#openPaper(memoryBudget, quantization);
     const { device, components } = paper;
     const resolved = this.#request(paper);
+    const whole = withBatch(paper, resolved, device.profile.imagesAtOnce);
+    const tellsBatch = memoryBudget === this.#options.memoryBudget && (whole.batch ?? 1) > 1;
+    const search = this.#search(paper, quantization);
+    const found = !components.isSmall || tellsBatch ? await search.within(memoryBudget, resolved) : null;
     if (!components.isSmall) {
-      const found = await this.#search(paper, quantization).within(memoryBudget, resolved);
       if (!found) throw new EngineError('out_of_memory', `${this.#drawn} pixels does not fit the budget`);
       components.reside(found.residencies);
       device.prefetch = found.prefetch;
     }
     await drawTwice(paper, resolved, () => {});
     const { bytes, weights } = device.highestMemory;
+    if (found && tellsBatch) {
+      const { batch } = await search.batched(memoryBudget, whole, { ...found, batch: 1 });
+      this.atOnce.set(quantization, batch);
+    }
     return { weights, scratch: bytes - weights, bytes, contextLength: null };
   }
 

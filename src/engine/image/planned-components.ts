@@ -6,6 +6,7 @@ import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { chooseWeights, openComponentWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
+import { BYTE_TOKENIZER } from '../../files/tokenizer/byte-tokens.ts';
 import { SPIECE } from '../../files/tokenizer/sentencepiece.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -88,9 +89,9 @@ export async function componentHeaders(
     await Promise.all(weights.sources.map((source) => source.close()));
     found.set(name, { ...weights, sources: [] });
   }
-  for (const { kind, folder } of Object.values(components))
+  for (const { kind, folder, className } of Object.values(components))
     // Tokenizers of a model in one file are those that ship.
-    if (kind === 'tokenizer' && folder.path !== path)
+    if (kind === 'tokenizer' && folder.path !== path && className !== BYTE_TOKENIZER)
       checkTokenizerFiles(folder.path, await folder.names(), [SPIECE]);
   return found;
 }

@@ -30,6 +30,9 @@ export interface Found extends Candidate {
   measured: Measured;
 }
 
+/** A plan, and the results that are drawn at once. */
+export type PlannedResults = Found & { batch: number };
+
 /** Stages whose weights may be streamed, with the role of their components. */
 const STREAMED: readonly (readonly [StageName, MemoryRole])[] = [
   ['text-encoding', 'text encoder'],
@@ -81,6 +84,15 @@ export class ResidencySearch {
     const paper = await this.paper(memoryBudget);
     const measured = await withinBudget(() => measure(paper, resolved, residencies, prefetch));
     return measured && { residencies, prefetch, measured };
+  }
+
+  /** The plan with as many results at once, up to those of the request, as memory takes without weights that leave the device for them. */
+  async batched(memoryBudget: number, resolved: Resolved, single: PlannedResults): Promise<PlannedResults> {
+    for (let batch = resolved.batch ?? 1; batch > single.batch; batch = Math.ceil(batch / 2)) {
+      const found = await this.fits(memoryBudget, { ...resolved, batch }, single);
+      if (found) return { ...found, batch };
+    }
+    return single;
   }
 
   /** Measures with all that may leave the device between stages, or else with all on it. */

@@ -1,8 +1,9 @@
-// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json, or T5's spiece.model.
+// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json, T5's spiece.model, or none for ByT5.
 
 import { ggufOf } from './gguf-folder.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
+import { BYTE_TOKENIZER, byteTokenizer } from '../tokenizer/byte-tokens.ts';
 import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -40,6 +41,7 @@ export async function readTokenizer(
     const tokenizerJson = spieceTokenizer(await readBytes(folder, SPIECE), tokenizerConfig);
     return openTokenizer({ tokenizerJson, file: SPIECE, tokenizerConfig: withSpieceTokens(tokenizerConfig) });
   }
+  if (config['tokenizer_class'] === BYTE_TOKENIZER) return openTokenizer(byteTokenizer(tokenizerConfig));
   throw missingTokenizer(folder.path, names);
 }
 

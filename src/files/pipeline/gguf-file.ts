@@ -23,7 +23,7 @@ export async function openGgufTensors(folder: Folder, name: string): Promise<Ggu
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
   return keepingOpen(sources, () => {
     const entries = new Map<string, TensorEntry>();
-    for (const tensor of tensors.values()) entries.set(tensor.name, entryOf(keys, tensor));
+    for (const tensor of tensors.values()) entries.set(tensor.name, entryOf(keys, tensor, tensors));
     const stated = keys.get('general.architecture');
     const hasTokenizer = keys.get('tokenizer.ggml.tokens') !== undefined;
     return {
@@ -35,7 +35,9 @@ export async function openGgufTensors(folder: Folder, name: string): Promise<Ggu
   });
 }
 
-function entryOf(keys: GgufKeys, tensor: GgufTensor): TensorEntry {
+type Tensors = ReadonlyMap<string, GgufTensor>;
+
+function entryOf(keys: GgufKeys, tensor: GgufTensor, all: Tensors): TensorEntry {
   const { name, type, source, offset, bytes } = tensor;
   if (isNeverRead(type)) {
     throw unsupported(
@@ -43,7 +45,7 @@ function entryOf(keys: GgufKeys, tensor: GgufTensor): TensorEntry {
       name,
     );
   }
-  const shape = originalShape(keys, tensor) ?? tensor.shape;
+  const shape = originalShape(keys, tensor) ?? kernelShape(tensor, all) ?? tensor.shape;
   const block = blockValues(type);
   // Rows of a matrix that are whole blocks are computed in their codes, and other tensors as numbers.
   const isFlat = block > 1 && (shape.length !== 2 || shape[1]! % block !== 0);
@@ -63,4 +65,15 @@ function originalShape(keys: GgufKeys, { name, shape }: GgufTensor): readonly nu
     keys.file,
     `${key} is [${sizes.join(', ').slice(0, 80)}], and the tensor has [${shape.join(', ')}]`,
   );
+}
+
+/**
+ * The shape of a kernel over time that stable-diffusion.cpp has as [out · in, frames, height, width], since ggml's tensors have four dimensions: its
+ * bias tells how many are out; null: it is none.
+ */
+function kernelShape({ name, shape }: GgufTensor, all: Tensors): readonly number[] | null {
+  const [both = 0, ...kernel] = shape;
+  const bias = all.get(name.replace(/\.weight$/, '.bias'))?.shape ?? [];
+  const out = bias.length === 1 ? bias[0]! : both;
+  return kernel.length === 3 && both !== out && both % out === 0 ? [out, both / out, ...kernel] : null;
 }

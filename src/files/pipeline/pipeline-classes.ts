@@ -14,9 +14,9 @@ export type Library = 'diffusers' | 'transformers';
 export interface ComponentClasses {
   /**
    * Files it consists of: a model has config.json and weights, a tokenizer may have no configuration, a scheduler has
-   * scheduler_config.json, a processor of images preprocessor_config.json or processor_config.json.
+   * scheduler_config.json, a guider guider_config.json, a processor of images preprocessor_config.json or processor_config.json.
    */
-  kind: 'model' | 'tokenizer' | 'scheduler' | 'processor';
+  kind: 'model' | 'tokenizer' | 'scheduler' | 'guider' | 'processor';
   library: Library;
   /**
    * Built-in classes; null: any class whose name has the suffix of its kind, because the schedules themselves choose among

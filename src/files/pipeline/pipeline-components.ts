@@ -21,11 +21,17 @@ export interface Pair {
 }
 
 const INDEX = 'model_index.json';
-const CONFIGS = ['config.json', 'scheduler_config.json', 'tokenizer_config.json'];
+const CONFIGS = ['config.json', 'scheduler_config.json', 'guider_config.json', 'tokenizer_config.json'];
 /** A processor's folder also holds a tokenizer. */
 const PROCESSOR_CONFIGS = ['preprocessor_config.json', 'processor_config.json'];
 /** Suffix of class names, for components that may have any class of their kind. */
-const ENDINGS = { model: 'Model', tokenizer: 'Tokenizer', scheduler: 'Scheduler', processor: 'Processor' };
+const ENDINGS = {
+  model: 'Model',
+  tokenizer: 'Tokenizer',
+  scheduler: 'Scheduler',
+  guider: 'Guidance',
+  processor: 'Processor',
+};
 /** Libraries whose classes need no code of the repository; old files use `stable_diffusion` for the safety checker. */
 const LIBRARIES = ['diffusers', 'transformers', 'stable_diffusion'];
 
@@ -239,8 +245,12 @@ function missing(path: string, name: string, pipelineClassName: string | undefin
 }
 
 function withoutConfig(path: string, name: string, kind: ComponentClasses['kind']): EngineError {
-  const files = { scheduler: 'scheduler_config.json', processor: PROCESSOR_CONFIGS[0]! };
-  const file = kind === 'scheduler' || kind === 'processor' ? files[kind] : 'config.json';
+  const files: Partial<Record<typeof kind, string>> = {
+    scheduler: 'scheduler_config.json',
+    guider: 'guider_config.json',
+    processor: PROCESSOR_CONFIGS[0]!,
+  };
+  const file = files[kind] ?? 'config.json';
   return badCheckpoint(`${path} has no ${file}: fetch the pipeline again`, `${name}/${file}`);
 }
 

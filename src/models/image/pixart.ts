@@ -22,7 +22,7 @@ export interface PixArtStep {
   patches: Tensor;
   /** Positions of the patches, [1, tokens, hidden]. */
   places: Tensor;
-  /** f32 [items, 1]: the time step, 0 … 1000. */
+  /** f32 [items, 1], or [1, 1] for all items: the time step, 0 … 1000. */
   time: Tensor;
   /** The size of the image in pixels; null: the model has no such input. */
   size: SizeInputs | null;
@@ -71,13 +71,13 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
     condition: (text) => linear(linear(text, textUp, { activation: 'gelu-tanh' }), textOut),
     forward({ patches, places, time, size, text, counts }) {
       const [items, tokens] = patches.shape as [number, number, number];
-      const sizes = embedSize && size ? repeatRow(embedSize(size), items) : null;
-      const embedded = embedTime(time, sizes); //                  [items, hidden]
-      const modulation = modulate(embedded); //                    [items, 6 · hidden]
+      const sizes = embedSize && size ? repeatRow(embedSize(size), time.rows({})) : null;
+      const embedded = embedTime(time, sizes); //                  [items or 1, hidden]
+      const modulation = modulate(embedded); //                    [items or 1, 6 · hidden]
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
       const x = linearAdd(patches, embed, placed); //              [items, tokens, hidden]
       for (const run of blocks) run(x, modulation, text, counts);
-      const m = addTable(embedded, table); //                      [items, 2 · hidden]: shift, scale
+      const m = addTable(embedded, table); //                      [items or 1, 2 · hidden]: shift, scale
       return linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
     },
   };
@@ -105,7 +105,7 @@ function block(config: PixArtConfig, weights: WeightTable, name: string): Block 
   const up = weights.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
   const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
   return (x, modulation, text, counts) => {
-    const m = addTable(modulation, table); //                      [items, 6 · hidden]
+    const m = addTable(modulation, table); //                      [items or 1, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
     gatedAdd(selfAttention(layernorm(x, null, eps, modulated(m, 0, hidden))), gate(2), x);
     crossAttention(x, text, counts);

@@ -23,7 +23,7 @@ import type { SanaConfig } from './sana-config.ts';
 export interface SanaStep {
   /** [items, height, width, channels] */
   latents: Tensor;
-  /** f32 [items, 1]: the time step, multiplied by the configuration's factor. */
+  /** f32 [items, 1], or [1, 1] for all items: the time step, multiplied by the configuration's factor. */
   time: Tensor;
   /** f32 [items, 1]: the guidance scale, multiplied by the configuration's factor; null: the model has no such input. */
   guidance: Tensor | null;
@@ -81,7 +81,7 @@ export function sana(config: SanaConfig, weights: WeightTable): Sana {
         ? linearAdd(patches, embed, joinRows(Array<Tensor>(items).fill(places), size))
         : linear(patches, embed); //                                [items, rows, columns, hidden]
       for (const run of blocks) run(x, modulation, text, counts);
-      const m = addTable(embedded, table); //                      [items, 2 · hidden]: shift, scale
+      const m = addTable(embedded, table); //                      [items or 1, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
       if (patch === 1) return y;
       const tokens = takeRows(y, 0, [items, (height * width) / patch ** 2]);
@@ -105,7 +105,7 @@ function block(config: SanaConfig, weights: WeightTable, name: string): Block {
   const norm = config.affine ? affine(weights, `${name}.norm2`, hidden) : null;
   const feedForward = gluConv(weights, `${name}.ff`, hidden, inner);
   return (x, modulation, text, counts) => {
-    const m = addTable(modulation, table); //                      [items, 6 · hidden]
+    const m = addTable(modulation, table); //                      [items or 1, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
     gatedAdd(selfAttention(layernorm(x, null, eps, modulated(m, 0, hidden))), gate(2), x);
     crossAttention(x, text, counts);

@@ -32,11 +32,11 @@ export interface SD3Step {
   patches: Tensor;
   /** Rows of the table of positions, [1, tokens, hidden]. */
   places: Tensor;
-  /** f32 [items, 1]: the time step, 0 … 1000. */
+  /** f32 [items, …, 1]: the time step, 0 … 1000. */
   time: Tensor;
   /** The conditioned texts, [items, tokens, hidden]. */
   text: Tensor;
-  /** Pooled states of the texts, [items, pooledDims]. */
+  /** Pooled states of the texts, [items, …, pooledDims]. */
   pooled: Tensor;
   /** Numbers of blocks that are left out; left out: none. */
   without?: ReadonlySet<number>;

@@ -32,14 +32,19 @@ export function requireHidden(config: ConfigReader, key: CountKey, usual: number
 const COUNTS = ['', 'one', 'two', 'three', 'four'];
 
 /** Dimensions of a head that each axis rotates, as many as the usual ones. */
-export function readAxes(config: ConfigReader, dims: number, usual: readonly number[]): number[] {
-  const axes = config.list('axes_dims_rope', usual);
+export function readAxes(
+  config: ConfigReader,
+  dims: number,
+  usual: readonly number[],
+  key: CountKey = 'axes_dims_rope',
+): number[] {
+  const axes = config.list(key, usual);
   const isEven = axes.every((size) => size % 2 === 0);
   if (axes.length === usual.length && isEven && axes.reduce((sum, size) => sum + size, 0) === dims)
     return axes;
   throw config.error(
     'bad_checkpoint',
-    'axes_dims_rope',
+    key,
     `is ${JSON.stringify(axes)}, ${COUNTS[usual.length]} even numbers are needed that make up heads of ${dims} dimensions`,
   );
 }

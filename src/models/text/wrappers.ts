@@ -111,6 +111,15 @@ export function wrapperClasses(): string[] {
   return [...WRAPPERS.keys()];
 }
 
+/** Text models of WRAPPERS that pipelines of images have alone, without their heads. */
+const ALONE: readonly string[] = ['Qwen2_5_VLTextModel'];
+
+/** Returns the text model of a class that was saved alone; null: the class is another. */
+export function textAlone(config: Json, className: string): TextHalf | null {
+  const half = ALONE.includes(className) ? halfOf(config, className, null) : null;
+  return half && { ...half, config: withTextPositions(half.config) };
+}
+
 /** Returns the text model within a class; null: the class wraps none, or the text model's class is not built in. */
 export function textHalf(config: Json, className: string): TextHalf | null {
   const half = wrappedHalf(config, className);
@@ -129,7 +138,10 @@ export function multimodalText(config: Json, className: string): TextHalf | null
 /** The text model within a class with all that the class adds to its configuration; null: see `textHalf`. */
 export function wrappedHalf(config: Json, className: string): TextHalf | null {
   const tiedByDefault = WRAPPERS.get(className);
-  if (tiedByDefault === undefined) return null;
+  return tiedByDefault === undefined ? null : halfOf(config, className, tiedByDefault);
+}
+
+function halfOf(config: Json, className: string, tiedByDefault: boolean | null): TextHalf | null {
   // Configs of Qwen2-VL from 2024 have no text_config.
   const inner = TEXT_KEYS.map((key) => config[key]).find(isObject) ?? config;
   const type = String(inner['model_type']);

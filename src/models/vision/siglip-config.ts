@@ -7,8 +7,18 @@ const ACTIVATIONS = { gelu_pytorch_tanh: 'gelu-tanh', gelu: 'gelu' } as const;
 export type SiglipConfig = ReturnType<typeof readSiglip>;
 
 /** `defaults`: sizes of transformers' configuration class. */
-export function readSiglip(outer: ConfigReader, defaults: { hidden: number; heads: number; patch: number }) {
-  const config = outer.part('vision_config');
+export function readSiglip(outer: ConfigReader, defaults: SiglipDefaults) {
+  return readSiglipEncoder(outer.part('vision_config'), defaults);
+}
+
+interface SiglipDefaults {
+  hidden: number;
+  heads: number;
+  patch: number;
+}
+
+/** Reads the configuration of the encoder alone. */
+export function readSiglipEncoder(config: ConfigReader, defaults: SiglipDefaults) {
   config.only({ num_channels: [3] });
   const hidden = config.count('hidden_size', defaults.hidden);
   return {

@@ -13,7 +13,7 @@ import { tilesAtOnce } from '../tile-turns.ts';
 /** `name`: prefix of the tensors, which ends with a dot. */
 export function siglip(config: SiglipConfig, weights: WeightTable, name: string) {
   const { side, patch, hidden, ffn, eps } = config;
-  const count = (side / patch) ** 2;
+  const count = Math.floor(side / patch) ** 2; // what is left of an image to the right and below is not seen
   const stored = [3, patch, patch];
   const embed = weights.matrix(`${name}embeddings.patch_embedding.weight`, hidden, 3 * patch ** 2, {
     bias: true,

@@ -9,7 +9,8 @@ import { generateWith } from './generate-harness.ts';
 
 const folderOf = temporaryFolders();
 
-it('prompts that the engine draws at once begin together, and one that fails loses only its own', async () => {
+/** Draws three prompts, of which the second fails, by an engine that draws `most` results at once; returns how many requests ran as each began. */
+async function drawTogether(most: number, seeds: string) {
   const folder = await folderOf({});
   const fake = createFakeImageModel();
   const running: number[] = [];
@@ -19,7 +20,7 @@ it('prompts that the engine draws at once begin together, and one that fails los
     return {
       ...model,
       async resolve(request) {
-        return { ...(await model.resolve(request)), joins: { key: 'one shape', most: 2 } };
+        return { ...(await model.resolve(request)), joins: { key: 'one shape', most } };
       },
       async *generate(request, options) {
         running.push(++now);
@@ -33,11 +34,24 @@ it('prompts that the engine draws at once begin together, and one that fails los
   };
   const prompts = ['a house', 'fail internal', 'a boat'].flatMap((prompt) => ['--prompt', prompt]);
   const { code, out: text } = await generateWith(open, [
-    ...['--model-path', 'm', '--output-path', join(folder, 'out'), '--seed', '1'],
+    ...['--model-path', 'm', '--output-path', join(folder, 'out'), '--seed', seeds],
     ...prompts,
   ]);
   expect(code).toBe(1);
+  const requests = fake.requests.map(({ prompt, seed }) => `${prompt} ${seed}`);
+  return { running, requests, files: text.trim().split('\n') };
+}
+
+it('prompts that the engine draws at once begin together, and one that fails loses only its own', async () => {
+  const { running, requests, files } = await drawTogether(2, '1');
   expect(running).toEqual([1, 2, 1]);
-  expect(fake.requests.map(({ prompt }) => prompt)).toEqual(['a house', 'fail internal', 'a boat']);
-  expect(text.trim().split('\n')).toHaveLength(2);
+  expect(requests).toEqual(['a house 1', 'fail internal 1', 'a boat 1']);
+  expect(files).toHaveLength(2);
+});
+
+it('seeds of a prompt that the engine draws at once begin together, with those of the next prompt', async () => {
+  const { running, requests, files } = await drawTogether(3, '5,7');
+  expect(running).toEqual([1, 2, 3, 1, 2]);
+  expect(requests).toEqual(['a house 5', 'a house 7', 'fail internal 5', 'a boat 5', 'a boat 7']);
+  expect(files).toHaveLength(4);
 });

@@ -1,4 +1,4 @@
-// A device that is lost and an interrupt lose the image that is being drawn, and no other: svc generate with the engine and a tiny pipeline.
+// A device that is lost and an interrupt lose the image or clip that is being drawn, and no other: svc generate with the engine and tiny pipelines.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,9 +29,9 @@ const platform: Platform = {
   },
 };
 
-/** Opens the engine's model; `fail` is called after the first step of the second prompt. */
+/** Opens the engine's model; `fail` is called after a step of the second prompt. */
 const failing =
-  (fail: () => void): OpenImageModel =>
+  (fail: () => void, step = 1): OpenImageModel =>
   async (options, onEvent) => {
     const model = await openInline(IMAGE, platform, options, onEvent);
     let prompts = 0;
@@ -40,7 +40,7 @@ const failing =
       async *generate(request, more) {
         prompts += 1;
         for await (const event of model.generate(request, more)) {
-          if (prompts === 2 && event.type === 'step' && event.step === 1) fail();
+          if (prompts === 2 && event.type === 'step' && event.step === step) fail();
           yield event;
         }
       },
@@ -53,6 +53,27 @@ const run = (out: string, fail: () => void) =>
     ...['--prompt', 'a house', '--prompt', 'a boat', '--prompt', 'a house'],
     ...['--width', '32', '--height', '32', '--num-inference-steps', '2', '--guidance-scale', '0'],
   ]);
+
+/** Draws clips of three frames, two of latents, one at a time. */
+const runClips = (out: string, fail: () => void, step?: number) =>
+  generateWith(failing(fail, step), [
+    ...['--model-path', tinyPipeline('wan'), '--output-path', out, '--output-file-name', 'wave/'],
+    ...['--prompt', 'a wave', '--prompt', 'a boat', '--prompt', 'a wave', '--seed', '1', '--num-frames', '3'],
+    ...['--width', '32', '--height', '16', '--num-inference-steps', '2', '--guidance-scale', '1'],
+    ...['--batch-size', '1'],
+  ]);
+
+/** The frames of the clips in a folder, which holds no other file. */
+async function clipsIn(folder: string): Promise<Uint8Array[][]> {
+  const clips = (await readdir(folder)).toSorted();
+  return Promise.all(
+    clips.map(async (clip) => {
+      const names = (await readdir(join(folder, clip))).toSorted();
+      const files = await Promise.all(names.map((name) => readFile(join(folder, clip, name))));
+      return Promise.all(files.map(async (file) => (await decodeImage(file, clip)).data));
+    }),
+  );
+}
 
 /** Images in a folder, which holds no other file. */
 async function imagesIn(folder: string): Promise<string[]> {
@@ -85,5 +106,27 @@ it('the images before and after a lost device are saved, and the last is drawn o
   const [first, last] = await Promise.all(names.map((name) => readFile(join(out, name))));
   const pixels = async (bytes: Uint8Array) => (await decodeImage(bytes, 'image')).data;
   expect(await pixels(last!)).toEqual(await pixels(first!));
+  expect(devices).toHaveLength(2);
+});
+
+it('the clip before an interrupt stays, and nothing of the one that was drawn', async () => {
+  const out = join(await folderOf({}), 'out');
+  const { code, err } = await runClips(out, () => void process.emit('SIGINT'));
+  expect(code).toBe(130);
+  expect(err).toContain('Interrupted: 1 video saved before');
+  expect((await clipsIn(out)).map((frames) => frames.length)).toEqual([3]);
+});
+
+it('a device that is lost while a clip is decoded loses that clip alone', async () => {
+  useOwnDevices();
+  const out = join(await folderOf({}), 'out');
+  const { code, err } = await runClips(out, () => devices[0]!.destroy(), 2);
+  expect(code).toBe(1);
+  expect(err).toContain('Prompt 2/3 failed: the GPU device was lost');
+  expect(err).toMatch(/Generated 2 videos in .*; 1 prompt failed/);
+  const [first, last, ...more] = await clipsIn(out);
+  expect(more).toEqual([]);
+  expect(first).toHaveLength(3);
+  expect(last).toEqual(first);
   expect(devices).toHaveLength(2);
 });

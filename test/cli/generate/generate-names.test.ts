@@ -33,6 +33,13 @@ describe('an error of the engine', () => {
       { 'component-paths': {} },
       "--component-paths: 'x' is not a folder",
     ],
+    [
+      'model_not_found',
+      'componentPaths',
+      say`${option('componentPaths.text_encoder')}: 'x' is not a folder`,
+      { 'component-paths': {} },
+      "--text-encoder-path: 'x' is not a folder",
+    ],
     ['bad_request', 'eta', 'eta is 3', { 'generic-kwargs': { eta: 3 } }, 'eta in --generic-kwargs is 3'],
     // The user gave none of these options.
     ['bad_request', 'steps', 'steps is 50; at most 10', {}, 'num-inference-steps is 50; at most 10'],

@@ -164,6 +164,7 @@ it('--plan prints where weights would be and what each stage would take, and dra
     'text-encoding: 1 GiB on the device',
     'denoising: 7 GiB on the device',
     'decoding: 1.5 GiB on the device',
+    'drawn at once: 4 results',
     'peak: 7 GiB of a budget of 8 GiB',
     'host memory: 12 GiB',
     '',

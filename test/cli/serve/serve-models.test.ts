@@ -126,13 +126,16 @@ describe('models in one server', () => {
     expect(data[0]).toHaveProperty('pipeline');
   });
 
-  it('an id of the hub may turn out to make embeddings', async () => {
-    const { server } = await keep(['org/name'], {
+  it('an id of the hub may turn out to make embeddings, for which options of image models have no effect', async () => {
+    const { server, troubles } = await keep(['org/name'], {
       text: () => Promise.reject(new EngineError('unsupported', 'embeddings', { param: 'modules.json' })),
     });
     await expect.poll(() => server.names()).toEqual(['org/name']);
     const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: object[] };
     expect(data[0]).toHaveProperty('pooling');
+    expect(troubles).toEqual([
+      '--upscaling-model-path is for image models, and there is none among these: it has no effect',
+    ]);
   });
 
   it('embedding models get their options, seen by their modules or once their opening as text is refused', async () => {

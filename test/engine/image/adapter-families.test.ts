@@ -1,5 +1,4 @@
-// Adapters of each family, with the names and sizes of its published models, that are given to a model of another family: the refusal
-// names the family that they fit.
+// Adapters of each family, as for its published models, that are given to a model of another family: the refusal names the family that they fit.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -169,6 +168,7 @@ const ADAPTERS: readonly (readonly [fits: string, families: RegExp, modules: rea
   ['Wan', /^none$/, under('diffusion_model', blocks(29, square('blocks.#.self_attn.q', 1536)))],
   ['HunyuanVideo', /^none$/, flat(blocks(19, ['double_blocks.#.img_attn.qkv', 9216, 3072]))],
   ['LTX-Video', /^none$/, under('transformer', blocks(27, square('transformer_blocks.#.attn1.to_q', 2048)))],
+  ['HunyuanVideo 1.5', /^none$/, flat(blocks(53, square('transformer_blocks.#.attn.to_q', 2048)))],
 ];
 
 /** Tiny checkpoints of the families. */

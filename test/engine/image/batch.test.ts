@@ -3,7 +3,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../src/index.ts';
 import { open, REQUEST } from './open-model.ts';
-import { tinyPipeline } from './pipeline-golden.ts';
+import { openPipelineGolden, tinyPipeline } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -57,6 +57,71 @@ it.each<[string, Partial<ImageModelOptions>, Partial<ImageRequest>]>([
   ]);
   expect(batched.steps).toHaveLength(alone.steps.length);
 });
+
+/** Draws prompts of one length, or seeds of one prompt; returns the images, and the steps in their order. */
+async function drawnBy(model: ImageModel, requests: readonly ImageRequest[], together: boolean) {
+  const steps: string[] = [];
+  const run = async (request: ImageRequest): Promise<unknown[]> => {
+    const images: unknown[] = [];
+    for await (const event of model.generate(request)) {
+      if (event.type === 'step') steps.push(`${request.seed! + event.sample}:${event.step}`);
+      if (event.type === 'image') images.push(event.image.data);
+    }
+    return images;
+  };
+  const images: unknown[][] = [];
+  if (together) images.push(...(await Promise.all(requests.map(run))));
+  else for (const request of requests) images.push(await run(request));
+  return { images: images.flat(), steps };
+}
+
+it.each<[golden: string, options: Partial<ImageModelOptions>, kwargs?: Record<string, unknown>]>([
+  ['sd3', {}],
+  ['sd3-skip', { backend: 'generic' }],
+  ['pixart', {}],
+  ['sana', {}],
+  ['flux', { backend: 'generic' }],
+  ['chroma', {}],
+  ['flux2-klein-guided', {}],
+  ['qwen-image', {}],
+  ['z-image-guided', {}, { cfg_normalization: 0.5 }],
+  ['lumina2', {}],
+  ['wan', {}],
+  ['ltx', { backend: 'generic' }],
+])(
+  'two prompts that are drawn at once are those drawn alone, as in the golden %s',
+  async (name, options, more) => {
+    const { model, request } = await openPipelineGolden(`pipeline-${name}`, { ...options, batchSize: 2 });
+    models.push(model);
+    const kwargs = { ...request.kwargs, num_inference_steps: 2, ...more };
+    // Texts of Wan are all filled up to one length.
+    const second = name === 'wan' ? 'a hat' : 'a hat red now';
+    const requests = ['a red hat now', second].map((prompt, i): ImageRequest => {
+      return { ...request, prompt, kwargs, seed: i + 1, samples: 1 };
+    });
+    const alone = await drawnBy(model, requests, false);
+    const together = await drawnBy(model, requests, true);
+    const half = alone.steps.length / 2;
+    expect(together.steps).toEqual(
+      alone.steps.slice(0, half).flatMap((step, i) => [step, alone.steps[half + i]]),
+    );
+    expect(alone.images[0]).not.toEqual(alone.images[1]);
+    expect(together.images).toEqual(alone.images);
+  },
+);
+
+it.each(['flux2-klein-reference', 'qwen-image-edit'])(
+  'two results that see the same images are drawn at once, as in the golden %s',
+  async (name) => {
+    const { model, request } = await openPipelineGolden(`pipeline-${name}`, { batchSize: 2 });
+    models.push(model);
+    const one = { ...request, kwargs: { ...request.kwargs, num_inference_steps: 2 }, seed: 1, samples: 1 };
+    const alone = await drawnBy(model, [one, { ...one, seed: 2 }], false);
+    const together = await drawnBy(model, [{ ...one, samples: 2 }], true);
+    expect(together.steps).toEqual(['1:1', '2:1', '1:2', '2:2']);
+    expect(together.images).toEqual(alone.images);
+  },
+);
 
 it('requests of one shape that wait are drawn together, and one that is cancelled or refused ends without the others', async () => {
   const prompts = ['a house', 'a tree beside a red house', 'a boat', 'no prompt'];

@@ -148,7 +148,13 @@ export function q8(tensor: StoredTensor): { bytes: Uint8Array; numbers: StoredTe
   return { bytes, numbers: inF32(tensor, numbers) };
 }
 
-/** A GGUF file as ComfyUI-GGUF writes it: matrices of whole blocks in Q8_0, tensors of whole blocks reshaped, others in F16 or F32. */
+/** ComfyUI-GGUF writes tensors of so many dimensions as they are, in F32. */
+const VIDEO_DIMENSIONS = 5;
+
+/**
+ * A GGUF file as ComfyUI-GGUF writes it: matrices of whole blocks in Q8_0, tensors of whole blocks reshaped, those of five dimensions in F32, others
+ * in F16 or F32.
+ */
 export function ggufOf(
   tensors: readonly StoredTensor[],
   architecture: string | null,
@@ -160,10 +166,12 @@ export function ggufOf(
   };
   const written: WrittenTensor[] = [];
   const numbers: StoredTensor[] = [];
-  for (const tensor of tensors) {
-    const { name, shape } = tensor;
+  for (const given of tensors) {
+    const { name, shape } = given;
+    const isVideo = shape.length === VIDEO_DIMENSIONS;
+    const tensor = isVideo ? inF32(given, valuesOf(given)) : given;
     const count = shape.reduce((product, size) => product * size, 1);
-    const isCoded = shape.length > 1 && count % 256 === 0 && !name.endsWith('.bias');
+    const isCoded = !isVideo && shape.length > 1 && count % 256 === 0 && !name.endsWith('.bias');
     if (!isCoded) {
       written.push({
         name,

@@ -84,7 +84,7 @@ it('a batch has as many images as memory takes beside the weights, or as are ask
   fits(4);
   expect(await planner().apply(ofBatch(8, 3))).toBe(4);
   expect(measure.mock.calls.map(([, { batch }]) => batch as number)).toEqual([1, 8, 4]);
-  expect((await planner().plan(ofBatch(8, 3))).peak).toBe(4);
+  expect(await planner().plan(ofBatch(8, 3))).toMatchObject({ peak: 4, batch: 4 });
   fits(1);
   expect(await planner().apply(ofBatch(3, 3))).toBe(1);
   fits(5);

@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ADAPTER_BASES } from './mutation-adapters.ts';
+import { CLIP_BASES } from './mutation-clips.ts';
 import { FILE_BASES } from './mutation-files.ts';
 import { writeTensors, type StoredTensor } from './tiny-tensors.ts';
 
@@ -20,7 +21,7 @@ export interface MutationBase {
 
 export type MutationBases = Readonly<Record<string, () => MutationBase | Promise<MutationBase>>>;
 
-const BASES: MutationBases = { ...FILE_BASES, ...ADAPTER_BASES };
+const BASES: MutationBases = { ...FILE_BASES, ...CLIP_BASES, ...ADAPTER_BASES };
 
 /** Writes the bases of these names, or all, into a folder that exists. */
 export async function writeMutationBases(

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { ImageModel } from '../../../src/engine/image/calls/image-model.ts';
+import type { Frames, ImageModel } from '../../../src/engine/image/calls/image-model.ts';
 import { IMAGE } from '../../../src/host/kinds/image.ts';
 import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { SCENE } from '../../shipped.ts';
+import { CLIP, SCENE } from '../../shipped.ts';
 import { listen, imagesOf } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -45,7 +45,8 @@ it('the shipped image model draws the recorded image, which is also expected in 
 it('the shipped image model previews by a linear map, also where its decoder is off the device', async () => {
   const options = { model: inRoot(path), memoryBudget: 64 << 20 };
   const small = await openInline(IMAGE, nodePlatform, options);
-  const events = await listen(small, { prompt, seed: Number(seed), steps: 10, previews: 4 });
+  const request = { prompt, seed: Number(seed), steps: 10, previews: 4, width: 64, height: 64 };
+  const events = await listen(small, request);
   await small.close();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
   const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
@@ -58,7 +59,7 @@ it('the shipped image model previews by a linear map, also where its decoder is 
   expect(away).toEqual(away.toSorted((a, b) => b - a));
   expect(away.at(-1)).toBeLessThan(12);
   // A decoder that stays on the device makes the previews in the same way.
-  const others = await listen(model, { prompt, seed: Number(seed), steps: 10, previews: 4 });
+  const others = await listen(model, request);
   expect(others.flatMap((event) => (event.type === 'preview' ? [event.image] : []))).toEqual(previews);
 });
 
@@ -68,4 +69,15 @@ it('the shipped image model names unknown words before it draws', async () => {
     expect(event).toEqual({ type: 'unknown-words', words: ['cat', 'sofa'] });
     break;
   }
+});
+
+it('the shipped video model draws the recorded clip, and names words that it does not know', async () => {
+  const clips = await openInline(IMAGE, nodePlatform, { model: inRoot('models/svc-clips-mini') });
+  const wanted = await sharp(CLIP.path).raw().toBuffer();
+  const events = await listen(clips, CLIP.request);
+  await clips.close();
+  expect(events.flatMap((event) => (event.type === 'unknown-words' ? event.words : []))).toEqual(['zebra']);
+  const [clip] = imagesOf(events) as [Frames];
+  expect([clip.width, clip.height, clip.frames]).toEqual([64, 64, 5]);
+  expect(clip.data.filter((value, i) => Math.abs(value - wanted[i]!) > 1)).toHaveLength(0);
 });

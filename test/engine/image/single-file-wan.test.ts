@@ -1,45 +1,22 @@
 // Wan from one file with the names of its makers, as ComfyUI writes it, and from the transformer alone: it draws bit for bit what the diffusers
 // layout draws.
 
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readWanConfig } from '../../../src/models/image/clips/wan-config.ts';
-import { wan } from '../../../src/models/image/clips/wan.ts';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
 import { ggufOf } from './coded-tensors.ts';
 import { originalWan } from './original-names.ts';
-import { tinyPipeline } from './pipeline-golden.ts';
-import { newFolder, scratch } from './tiny-pipelines.ts';
-import { randomTensors, readTensors, writeComponent } from './tiny-tensors.ts';
-
-/** Heads of as many columns as those of published models. */
-const TRANSFORMER = {
-  _class_name: 'WanTransformer3DModel',
-  in_channels: 4,
-  out_channels: 4,
-  num_attention_heads: 1,
-  num_layers: 1,
-  ffn_dim: 96,
-  text_dim: 48,
-  freq_dim: 32,
-};
+import { tinyWan } from './tiny-clips.ts';
+import { scratch } from './tiny-pipelines.ts';
 
 it(
   'Wan draws from a file with the text encoder, and from a transformer with files beside it',
   { timeout: 120_000 },
   async () => {
-    const folder = newFolder('wan');
-    cpSync(tinyPipeline('wan'), folder, { recursive: true });
-    rmSync(join(folder, 'transformer'), { recursive: true });
-    const transformer = randomTensors([(table) => wan(readWanConfig(TRANSFORMER), table)], 61);
-    writeComponent(join(folder, 'transformer'), TRANSFORMER, transformer);
-    // Files do not say from which distance on keys share a class.
-    const config = join(folder, 'text_encoder', 'config.json');
-    const text = JSON.parse(readFileSync(config, 'utf8')) as object;
-    writeFileSync(config, JSON.stringify({ ...text, relative_attention_max_distance: 128 }));
-    const umt5 = await readTensors(join(folder, 'text_encoder', 'model.safetensors'));
-    const pipeline = { folder, tensors: {} };
+    const pipeline = await tinyWan();
+    const { folder, tensors } = pipeline;
+    const [transformer, umt5] = [tensors['transformer']!, tensors['text_encoder']!];
     const request = { prompt: 'a house', guidance: 1, frames: 3 };
     const [tokenizer, vae] = [join(folder, 'tokenizer'), folder];
 

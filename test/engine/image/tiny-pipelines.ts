@@ -109,8 +109,16 @@ function asStored(config: Json, tensors: StoredTensors): StoredTensors {
   );
 }
 
-export const clipTensors = (config: Json, className: string, seed: number): StoredTensors =>
-  randomTensors([(table) => clip(readClipConfig(config, className), table)], seed);
+/** Text encoders by what they are made of: three million numbers each, most of a pipeline's. */
+const textEncoders = new Map<string, StoredTensors>();
+
+export function clipTensors(config: Json, className: string, seed: number): StoredTensors {
+  const key = JSON.stringify([config, className, seed]);
+  const tensors =
+    textEncoders.get(key) ?? randomTensors([(table) => clip(readClipConfig(config, className), table)], seed);
+  textEncoders.set(key, tensors);
+  return tensors;
+}
 
 const CLIP = { vocab_size: 49408, intermediate_size: 128, max_position_embeddings: 77, eos_token_id: 49407 };
 

@@ -19,7 +19,7 @@ const platformAs = (as: Disguise): typeof nodePlatform => ({
   openDevice: async (options) => disguise(await nodePlatform.openDevice(options), as),
 });
 // Tiles of few columns occupy such a GPU.
-const GPU = platformAs({ profile: 'discrete', matvecRows: 2, sharedTiles: 1 });
+const GPU = platformAs({ profile: 'discrete', matvecRows: 2, sharedTiles: 1, sharedRows: 16, promptSums: 4 });
 
 const opened: TextModel[] = [];
 async function open(options: Parameters<typeof openGolden>[1], platform = GPU): Promise<TextModel> {

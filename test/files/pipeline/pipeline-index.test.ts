@@ -168,8 +168,8 @@ describe('a pipeline index is refused:', () => {
     ],
     [
       'a pipeline of videos whose parts are not built in',
-      { 'model_index.json': { _class_name: 'HunyuanVideo15Pipeline' } },
-      /is a HunyuanVideo15Pipeline, which makes videos with parts that this version does not have \(.* a transformer that refines texts in each step\), and is not built in: this version runs .*WanPipeline/,
+      { 'model_index.json': { _class_name: 'HunyuanVideoPipeline' } },
+      /is a HunyuanVideoPipeline, which makes videos with parts that this version does not have \(.* an autoencoder of its own\): it has those of HunyuanVideo 1\.5, and is not built in: this version runs .*WanPipeline/,
     ],
     [
       'a pipeline not built in',

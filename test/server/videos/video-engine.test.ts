@@ -3,7 +3,10 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type RunningServer, startServer } from '../../../src/server/lifecycle.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Device } from '../../../src/gpu/device.ts';
 import { openRipple, type Ripple } from '../../engine/image/families/ripple.ts';
+import { useOwnDevices } from '../../engine/kept-devices.ts';
 import { checkReplies } from '../docs/checked-replies.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -13,13 +16,21 @@ let server: RunningServer;
 let endChecks = (): void => {};
 let ripple: Ripple;
 let client: OpenAI;
+const devices: Device[] = [];
 
 beforeAll(async () => {
   const log = { error: console.error, warn() {}, info() {}, debug() {} };
   server = await startServer({ host: '127.0.0.1', port: 0 }, log);
   endChecks = checkReplies(server.url);
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0 });
-  ripple = await openRipple();
+  useOwnDevices();
+  ripple = await openRipple({
+    ...nodePlatform,
+    async openDevice(options) {
+      devices.push(await nodePlatform.openDevice(options));
+      return devices.at(-1)!;
+    },
+  });
   server.addModel({ names: ['ripple'] }).ready(ripple.model);
 });
 
@@ -82,4 +93,28 @@ it('a model that draws clips refuses images of several frames, and draws one fra
   const models = (await (await fetch(`${server.url}/v1/models/ripple`)).json()) as object;
   expect(models).toMatchObject({ image_defaults: { num_frames: 3, fps: 12 } });
   expect((await fetch(`${server.url}/server_info`)).status).toBe(200);
+});
+
+it('a lost device fails the video that is drawn, and the next one is drawn on a new device', async () => {
+  useOwnDevices();
+  const create = (steps: number) => {
+    const more: object = { seed: 5, num_inference_steps: steps };
+    return client.videos.create({ prompt: 'a wave', ...more });
+  };
+  const fileOf = async ({ id }: OpenAI.Video) => {
+    expect(await ended(id)).toMatchObject({ status: 'completed' });
+    return Buffer.from(await (await client.videos.downloadContent(id)).arrayBuffer());
+  };
+  const before = await fileOf(await create(2));
+  const lost = await create(50);
+  const waits = await create(2);
+  while ((await client.videos.retrieve(lost.id)).progress === 0)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  devices.at(-1)!.destroy();
+  expect(await ended(lost.id)).toMatchObject({
+    status: 'failed',
+    error: { code: 'device_lost', message: expect.stringContaining('the GPU device was lost') },
+  });
+  expect(await fileOf(waits)).toEqual(before);
+  expect(devices).toHaveLength(2);
 });

@@ -14,6 +14,8 @@ import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
 } from '../../../models/image/autoencoders/autoencoder-kl.ts';
+import { hunyuanDecoder, hunyuanEncoder } from '../../../models/image/autoencoders/autoencoder-hunyuan.ts';
+import { readAutoencoderHunyuanConfig } from '../../../models/image/autoencoders/autoencoder-hunyuan-config.ts';
 import {
   ltxDecoder,
   ltxEncoder,
@@ -68,6 +70,8 @@ export interface Autoencoder {
   framesPerLatent?: number;
   /** Whether it computes clips whole, on a tape that holds few of their frames at a time; left out: in chunks that share what is carried. */
   streams?: true;
+  /** Whether frames see all earlier ones, so that each chunk is recorded for itself; left out: those after the first are one recording. */
+  seesAllFrames?: true;
   /** Whether it has no encoder that is built in. */
   decodesOnly?: true;
   /** How previews are decoded, where that takes less than the result; left out: like the result. */
@@ -130,6 +134,17 @@ const CLASSES: Readonly<Record<string, (json: Json, file: string, isClip: boolea
       decoder: (weights) => ltxDecoder(config, weights),
       encoder: (weights) => ltxEncoder(config, weights),
       sample: (moments, noise) => sampleLatents(moments, noise, AS_THEY_ARE),
+    };
+  },
+  AutoencoderKLHunyuanVideo15(json, file) {
+    const config = readAutoencoderHunyuanConfig(json, file);
+    const { channels, framesPerLatent, scales } = config;
+    return {
+      ...declared(config, channels.length, hunyuanDecoder, hunyuanEncoder),
+      framesPerLatent,
+      seesAllFrames: true,
+      samples: true,
+      sample: (moments, noise) => sampleLatents(moments, noise, scales),
     };
   },
   TAEHV(json, file) {

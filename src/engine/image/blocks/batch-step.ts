@@ -1,4 +1,4 @@
-// Inputs of transformers that read texts beside the image: texts of different lengths as items of one batch, the negative prompt first, and
+// Inputs of transformers that read texts beside the image: texts of different lengths as items of one batch, negative prompts first, and
 // positions of the tokens of an image.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -8,7 +8,9 @@ import type { Scope } from '../recording/scope.ts';
 import { conditionOnce, type TransformerRequest } from './transformer-model.ts';
 
 export interface JoinedTexts {
-  /** The conditioned texts, [items, tokens, hidden]; tokens behind a text are not seen. */
+  /** Texts of an image. */
+  passes: number;
+  /** The conditioned texts, [passes · images, tokens, hidden]; tokens behind a text are not seen. */
   text: Tensor;
   /** u32 [items]: tokens of each text. */
   counts: Tensor;
@@ -19,18 +21,21 @@ export async function joinTexts(
   given: TransformerRequest<{ condition(states: Tensor): Tensor }>,
   scope: Scope,
 ): Promise<JoinedTexts> {
-  const { device, page } = given;
+  const { device, page, images } = given;
   const texts = given.texts.map(({ states }) => states).toReversed();
   const columns = texts[0]!.columns;
   const lengths = texts.map(({ shape }) => shape[1] as number);
   const most = Math.max(...lengths);
   const fill = scope.hold(device.tensor('step', 'padding of texts', [1, columns], new Float32Array(columns)));
+  const passes = texts.length;
+  const items = passes * images;
   const text = await conditionOnce(given, scope, (tape) => {
     const filled = texts.map((states) => fillTokens(states.on(tape), fill.on(tape), most));
-    return page.condition(joinRows(filled, [texts.length, most]));
+    return page.condition(joinRows(filled, [items, most]));
   });
-  const counts = device.tensor('step', 'tokens of texts', [texts.length], Uint32Array.from(lengths));
-  return { text, counts: scope.hold(counts) };
+  const ofItems = lengths.flatMap((length) => Array<number>(images).fill(length));
+  const counts = device.tensor('step', 'tokens of texts', [items], Uint32Array.from(ofItems));
+  return { passes, text, counts: scope.hold(counts) };
 }
 
 /** Positions of the tokens of an image, [1, tokens, hidden]. `sampleSize`: latents along a side in training. */

@@ -5,7 +5,7 @@ import type { Device } from '../../../gpu/device.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { ClipVisionConfig } from '../../../models/vision/clip-vision-config.ts';
 import type { ClipVision, ClipVisionOutput } from '../../../models/vision/clip-vision.ts';
-import { CLIP_COLOURS } from '../../../models/vision/pixel-values.ts';
+import { CLIP_COLOURS, type Colours } from '../../../models/vision/pixel-values.ts';
 import type { Pixels } from '../calls/image-model.ts';
 import { computeFinite, type ComputeOptions } from '../recording/compute.ts';
 import { Scope } from '../recording/scope.ts';
@@ -43,17 +43,26 @@ export function clipPatches(
   const [width, height] = [image.width, image.height].map((own) => Math.trunc((side * own) / shorter));
   const whole = resample(image, width!, height!, { filter: 'bicubic' });
   const [left, top] = [width!, height!].map((own) => Math.floor((own - side) / 2));
-  const values = new Float32Array(3 * side ** 2);
-  const across = side / patch;
+  return patchValues(whole, { left: left!, top: top!, side, patch }, CLIP_COLOURS);
+}
+
+/** Patches of a square part of an image, whose colours are normalized; what is left to the right and below takes no part. */
+export function patchValues(
+  whole: Pixels,
+  { left, top, side, patch }: { left: number; top: number; side: number; patch: number },
+  { means, spreads }: Colours,
+): Float32Array<ArrayBuffer> {
+  const across = Math.floor(side / patch);
+  const values = new Float32Array(3 * (across * patch) ** 2);
   let at = 0;
   for (let cell = 0; cell < across ** 2; cell++) {
     const [row, column] = [Math.floor(cell / across), cell % across];
     for (let channel = 0; channel < 3; channel++)
       for (let i = 0; i < patch ** 2; i++) {
-        const y = top! + row * patch + Math.floor(i / patch);
-        const x = left! + column * patch + (i % patch);
+        const y = top + row * patch + Math.floor(i / patch);
+        const x = left + column * patch + (i % patch);
         const value = whole.data[3 * (y * whole.width + x) + channel]! / 255;
-        values[at++] = (value - CLIP_COLOURS.means[channel]!) / CLIP_COLOURS.spreads[channel]!;
+        values[at++] = (value - means[channel]!) / spreads[channel]!;
       }
   }
   return values;

@@ -7,7 +7,7 @@ import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { ConfigError } from '../../../models/config-values.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/blocks/architecture.ts';
 import { readText, textClasses } from '../../../models/text/registry.ts';
-import { textHalf } from '../../../models/text/wrappers.ts';
+import { textAlone, textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { textStates, type StatesText } from '../../text/step/hidden-states.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
@@ -40,7 +40,9 @@ export interface StatesRequest {
 export function decoderDeclaration(components: ComponentAccess, half = textHalf): TextDeclaration {
   const { name, className, config } = components.get(ENCODER);
   const isAlone = textClasses().some((one) => one.name === className);
-  const found = isAlone ? { config, architecture: className } : half(config, className);
+  const found = isAlone
+    ? { config, architecture: className }
+    : (textAlone(config, className) ?? half(config, className));
   if (found !== null) return readText(found.config, found.architecture);
   const problem = `the language model within ${className} is not built: fetch the pipeline again`;
   throw new ConfigError('unsupported', `${name}/config.json`, problem, 'text_encoder/config.json');

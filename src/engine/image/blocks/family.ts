@@ -94,15 +94,9 @@ export interface LatentLayout {
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;
 
 /** Steps, guidance, the side of a square image in pixels or both sides of others, and of families that draw clips their frames, and frames in a second. */
-export interface FamilyDefaults {
-  frames?: number;
-  fps?: number;
-  steps?: number;
-  guidance?: number;
-  size?: number;
-  width?: number;
-  height?: number;
-}
+export type FamilyDefaults = Partial<
+  Record<'frames' | 'fps' | 'steps' | 'guidance' | 'size' | 'width' | 'height', number>
+>;
 
 /** Defaults with the hint that they are taken from; the hint follows "by" in messages. */
 export interface DefaultsFrom {
@@ -161,6 +155,8 @@ export interface ReferenceRule {
    * multiples of.
    */
   sizeOf(image: Size, pixels: number, multiple: number): Size;
+  /** Whether an image of a frame keeps its proportions, so that its middle is taken; left out: it is stretched. */
+  cuts?: true;
   /** Returns the size to which an image is scaled before its middle is taken; left out: that in which it is encoded. */
   scaledSizeOf?(image: Size, pixels: number): Size;
   /** Returns the size in which the text encoder sees an image; left out: it sees none. */
@@ -169,7 +165,6 @@ export interface ReferenceRule {
 
 /** Facts about an opened model that decide which call arguments it takes. */
 export interface CalledModel {
-  /** Names of the model's components. */
   components: readonly string[];
   /** The entries of model_index.json that are not components. */
   settings: Readonly<Record<string, unknown>>;
@@ -202,14 +197,18 @@ export type MaskInput = 'coarse' | 'folded';
 
 /** States of a text, or of several as items of one batch. */
 export interface TextStates {
-  /** [items, tokens, columns] */
+  /** [items, tokens, columns]; `tokens`: those of the text, where others stand behind them. */
   states: Tensor;
-  /** [items, columns]; left out: the denoiser takes none. */
+  tokens?: number;
+  /** [items, columns], or of several images [items, 1, columns]; left out: the denoiser takes none. */
   pooled?: Tensor;
+  /** States by a second encoder, of a length of their own, [items, tokens, columns]; left out: there are none. */
+  further?: Tensor;
 }
 
-/** The tensors that a recorded step reads and writes. */
+/** The tensors that a recorded step reads and writes; `images`: images or clips that take the step together. */
 export interface StepTensors {
+  images: number;
   /** [images · frames, height, width, channels] */
   latents: Tensor;
   /** In the shape of the latents. */
@@ -295,6 +294,5 @@ export interface FamilyModel {
   checkRequest?(request: CheckedRequest): void;
   /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */
   checkFiles(): Promise<void>;
-  /** Encodes the prompt and, under guidance, the negative prompt. */
   prepare(request: RunRequest): Promise<Prepared>;
 }

@@ -11,6 +11,7 @@ import {
   combineGuided,
   conditionOnce,
   guidedScalars,
+  seenByAll,
   uploadRotations,
   type RecordedStep,
   type StepInputs,
@@ -23,9 +24,9 @@ const GUIDANCE_SCALE = 1000;
 
 /** Inputs of one pass on the tape of a step. */
 export interface StreamInputs {
-  /** Patches of the input and behind them those of references, [1, tokens, size² · inputs], channel by channel. */
+  /** Patches of the input and behind them those of references, [images, tokens, size² · inputs], channel by channel. */
   patches: Tensor;
-  /** The conditioned text, [1, tokens, hidden]. */
+  /** The conditioned texts, [images, tokens, hidden]. */
   text: Tensor;
   /** Rotations of the text, of the patches, and of both one after the other. */
   rotations: Rotations;
@@ -64,7 +65,7 @@ export async function streamStep(
   scope: Scope,
   { patch, dims, rotateText, rotateImage, scale, pass }: Streams,
 ): Promise<RecordedStep> {
-  const { device, page, texts, references, latents, extra, height, width } = given;
+  const { device, page, texts, images, references, latents, extra, height, width } = given;
   const patches = { size: patch, order: 'cpq' } as const;
   const upload = (label: string, ...parts: Float32Array[]): Tensor =>
     uploadRotations(device, scope, { label, dims }, ...parts);
@@ -91,9 +92,8 @@ export async function streamStep(
   return {
     record(tape, inputs) {
       const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
-      const [first, ...others] = [input, ...references.map((one) => one.on(tape))].map((x) =>
-        patchify(x, patches),
-      ) as [Tensor, ...Tensor[]];
+      const first = patchify(input, patches);
+      const others = references.map((one) => seenByAll(patchify(one.on(tape), patches), images));
       const all = others.reduce(joinTokens, first);
       const forward = pass(tape, inputs);
       const predictions = sides.map(({ text, condition, turns }) =>
@@ -117,13 +117,14 @@ export async function streamStep(
   };
 }
 
-/** The guidance scale as an input of distilled models; null: the model has no such input. */
+/** The guidance scale as an input of distilled models, [items, 1, 1]; null: the model has no such input. */
 export function embeddedGuidance(
   { device, request }: Pick<TransformerRequest<unknown>, 'device' | 'request'>,
   scope: Scope,
   isTaken: boolean,
+  items = 1,
 ): Tensor | null {
   if (!isTaken) return null;
-  const values = Float32Array.of(GUIDANCE_SCALE * request.values.guidance);
-  return scope.hold(device.tensor('step', 'guidance', [1, 1], values));
+  const values = new Float32Array(items).fill(GUIDANCE_SCALE * request.values.guidance);
+  return scope.hold(device.tensor('step', 'guidance', [items, 1, 1], values));
 }

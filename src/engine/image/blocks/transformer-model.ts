@@ -6,6 +6,7 @@ import { say } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import { joinRows } from '../../../kernels/copy-rows.ts';
 import { guidance, keepSpread } from '../../../kernels/guidance.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { repeat } from '../../../kernels/repeat.ts';
@@ -69,7 +70,7 @@ export interface TransformerRequest<Page> extends StepTensors {
 
 /** Inputs that change from step to step, on the tape of the step. */
 export interface StepInputs {
-  /** [items, 1] */
+  /** [items, 1, 1] */
   time: Tensor;
   scalars: Region;
   /** Raised by values that are not finite. */
@@ -77,7 +78,7 @@ export interface StepInputs {
 }
 
 export interface RecordedStep {
-  /** Items of the transformer's batch, or frames, which have a time each; left out: 1. */
+  /** Items of the transformer's batch, or frames, which have a time each; left out: 1, the time of all. */
   items?: number;
   /** Records the pass or passes of a step, and returns the guided prediction in the shape of the latents. */
   record(tape: Tape, inputs: StepInputs): Tensor;
@@ -118,6 +119,7 @@ export function openTransformer<Page>(
     sampleSize: null,
     mostClipSkip: 0,
     unreadClipLayers: 0,
+    batches: () => true,
     ...facts,
     checkRequest(request) {
       checkLength(request, mostTokens);
@@ -130,7 +132,7 @@ export function openTransformer<Page>(
     async prepare(request): Promise<Prepared> {
       const texts = await encode(request, facts.guides(request.values.guidance, request.call));
       return {
-        tokens: texts[0]!.states.shape[1] as number,
+        tokens: texts[0]!.tokens ?? (texts[0]!.states.shape[1] as number),
         texts,
         async load(references) {
           using scope = new Scope(device);
@@ -151,7 +153,7 @@ export function openTransformer<Page>(
         [Symbol.dispose]: () =>
           freeTensors(
             device,
-            texts.flatMap(({ states, pooled }) => [states, pooled]),
+            texts.flatMap(({ states, pooled, further }) => [states, pooled, further]),
           ),
       };
     },
@@ -181,7 +183,7 @@ async function recordPredictor<Page>(
   const { items = 1, record, recordOther, refresh, firstFrame, values } = await step(given, scope);
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
-  const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
+  const time = scope.hold(allocateTensor(device, 'time step', [items, 1, 1]));
   const inputs = { scalars: scalars.region, flag };
   const recorded = async (way: RecordedStep['record']): Promise<Recording> => {
     const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
@@ -240,18 +242,18 @@ export async function conditionOnce<Page>(
 }
 
 /**
- * The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. `rescale`: the share of the result
- * that is rescaled to the deviation of the prediction.
+ * The prediction, or under guidance scalars[0] · prediction + scalars[1] · prediction for the negative prompt. `rescale`: the share of each image's
+ * result that is rescaled to the deviation of its prediction.
  */
 export function combineGuided(
   predictions: readonly Tensor[],
   { scalars, flag }: StepInputs,
-  rescale = 0,
+  rescale = { share: 0, images: 1 },
 ): Tensor {
   const [prediction] = predictions;
   if (predictions.length === 1) return prediction!;
   const guided = linearCombination(predictions, scalars, flag);
-  if (rescale > 0) keepSpread(guided, prediction!, rescale);
+  if (rescale.share > 0) keepSpread(guided, prediction!, rescale.share, rescale.images);
   return guided;
 }
 
@@ -262,13 +264,17 @@ export const guidedScalars = (scale: number): readonly number[] => [scale, 1 - s
 const GUIDANCE = 0;
 const INPUT = 1;
 
-/** The input of a batch, multiplied by scalars[1]. */
-export const repeated = (x: Tensor, items: number, { scalars }: StepInputs): Tensor =>
-  items === 1 ? x : repeat(x, items, scalars, INPUT);
+/** The input of all passes, multiplied by scalars[1]; x [images, …] → [passes · images, …] */
+export const repeated = (x: Tensor, passes: number, { scalars }: StepInputs): Tensor =>
+  passes === 1 ? x : repeat(x, passes, scalars, INPUT);
 
-/** The prediction of a batch, guided by scalars[0] where there is a negative prompt, which is the first item. */
-export const guidedItems = (y: Tensor, items: number, { scalars }: StepInputs): Tensor =>
-  items === 1 ? y : guidance(y, scalars, GUIDANCE);
+/** The prediction of all passes, guided by scalars[0] where there is one for negative prompts, which comes first; → [images, …] */
+export const guidedItems = (y: Tensor, passes: number, { scalars }: StepInputs): Tensor =>
+  passes === 1 ? y : guidance(y, scalars, GUIDANCE);
+
+/** What all images see, for each of them: x [1, tokens, columns] → [images, tokens, columns] */
+export const seenByAll = (x: Tensor, images: number): Tensor =>
+  images === 1 ? x : joinRows(Array<Tensor>(images).fill(x), [images, x.shape[1] as number]);
 
 /** Uploads the rotations of tokens, `dims` columns each, one part after the other; `scope` owns them. */
 export function uploadRotations(

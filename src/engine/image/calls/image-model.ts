@@ -120,7 +120,7 @@ export type ImageEvent =
       peakBytes: number;
       attention: readonly AttentionKernels[];
     }
-  /** After step `step` of `steps`, counted from 1. */
+  /** After step `step` of `steps`, counted from 1; `milliseconds`: of all results that take it together. */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }
   | { type: 'image'; sample: number; seed: number; image: Frames }

@@ -25,6 +25,8 @@ export interface PlacedComponent {
 
 export interface ImageMemoryPlan {
   budget: number;
+  /** Results that are drawn at once. */
+  batch: number;
   /** Most bytes on the device at one time. */
   peak: number;
   /** Most bytes of weights in host memory, with those on their way from a file. */

@@ -4,6 +4,7 @@ import { chromaFamily } from './chroma/chroma.ts';
 import { fluxKontext } from './flux/flux-kontext.ts';
 import { fluxFamily } from './flux/flux.ts';
 import { flux2, flux2Klein } from './flux2/flux2.ts';
+import { hunyuanVideo } from './hunyuan-video/hunyuan-video.ts';
 import { lumina2Family } from './lumina2/lumina2.ts';
 import { ltxConditions, ltxFamily } from './ltx/ltx.ts';
 import { pixartFamily } from './pixart/pixart.ts';
@@ -37,4 +38,5 @@ export const FAMILIES: readonly ImageFamily[] = [
   wanFamily,
   ltxFamily,
   ltxConditions,
+  hunyuanVideo,
 ];

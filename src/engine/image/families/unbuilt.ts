@@ -18,9 +18,9 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
     purpose: 'makes videos from latents of others, or in windows',
   },
   {
-    classes: /^HunyuanVideo15/,
+    classes: /^HunyuanVideo/,
     purpose:
-      'makes videos with parts that this version does not have (an autoencoder that repeats pixels around frames and attends to all earlier frames, texts read as bytes, a transformer that refines texts in each step)',
+      'makes videos with parts that this version does not have (texts by LLaMA and CLIP, blocks of one stream, an autoencoder of its own): it has those of HunyuanVideo 1.5',
     needsInput: true,
   },
   {
@@ -115,7 +115,10 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('AnimateDiff, which makes videos', /motion_modules\./),
   file('AuraFlow', /(^|\.)double_layers\.0\.attn\.w1q\./),
   file('Chroma Radiance, which draws pixels', /(^|\.)nerf_image_embedder\./),
-  file('HunyuanVideo 1.5, which makes videos', /(^|\.)(byt5_in\.|context_embedder_2\.)/),
+  file(
+    'a part of HunyuanVideo 1.5, whose pipelines are read from the folders of diffusers alone',
+    /(^|\.)(byt5_in\.|context_embedder_2\.)/,
+  ),
   file('HunyuanVideo, which makes videos', /(^|\.)txt_in\.individual_token_refiner\./),
   file('LTX-2, which makes videos and their sound', /(^|\.)audio_patchify_proj\./),
   file('Mochi, which makes videos', /(^|\.)blocks\.0\.attn\.qkv_x\./),

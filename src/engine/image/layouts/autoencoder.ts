@@ -54,6 +54,8 @@ function autoencoderConfig(headers: FileHeaders): PartConfig {
   const first = (level: number): string => `encoder.down_blocks.${level}.resnets.0.conv1.weight`;
   const levels = Math.max(1, shapes.count(first));
   const channels = Array.from({ length: levels }, (_, level) => extent(first(level), 0));
+  // One tensor shows the module, so that another one that is missing is told.
+  const has = (module: string): boolean => [...headers.keys()].some((name) => name.startsWith(`${module}.`));
   return {
     className: 'AutoencoderKL',
     config: {
@@ -68,8 +70,8 @@ function autoencoderConfig(headers: FileHeaders): PartConfig {
       mid_block_add_attention:
         headers.has('decoder.mid_block.attentions.0.to_q.weight') ||
         headers.has('decoder.mid_block.attentions.0.query.weight'),
-      use_quant_conv: headers.has('quant_conv.weight'),
-      use_post_quant_conv: headers.has('post_quant_conv.weight'),
+      use_quant_conv: has('quant_conv'),
+      use_post_quant_conv: has('post_quant_conv'),
     },
   };
 }

@@ -113,7 +113,7 @@ function causalConfig(headers: FileHeaders): PartConfig['config'] {
   const joins = Array.from({ length: levels - 1 }, (_, i) =>
     headers.has(`decoder.up_blocks.${i}.${upsampler}.time_conv.weight`),
   ).toReversed();
-  const inputs = shapes.extent('encoder.conv_in.weight', 1);
+  const inputs = shapes.kernelExtent('encoder.conv_in.weight', 1);
   const channels = shapes.extent('post_quant_conv.weight', 0);
   const statistics: Readonly<Record<number, object>> = LATENT_STATISTICS;
   return {

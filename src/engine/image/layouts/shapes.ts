@@ -5,6 +5,7 @@ import type { FileHeaders } from '../../../files/pipeline/file-layout.ts';
 
 /** Most numbered modules of one kind that are counted; published models have at most 100. */
 const MOST = 4096;
+const KERNEL_DIMENSIONS = 5;
 
 export class Shapes {
   readonly #headers: FileHeaders;
@@ -22,6 +23,17 @@ export class Shapes {
     if (size !== undefined && size > 0) return size;
     throw badCheckpoint(
       `the ${this.#component} has no tensor ${name}: take the file from where the model was published`,
+      name,
+    );
+  };
+
+  /** Returns a size of a kernel [out, in, frames, height, width]. Throws bad_checkpoint too if the tensor has other dimensions. */
+  readonly kernelExtent = (name: string, axis: number): number => {
+    const size = this.extent(name, axis);
+    const { shape } = this.#headers.get(name)!;
+    if (shape.length === KERNEL_DIMENSIONS) return size;
+    throw badCheckpoint(
+      `tensor ${name} has the shape [${shape.join(', ')}], which does not tell that of a kernel over time: take a file that has its five dimensions, or states them in comfy.gguf.orig_shape`,
       name,
     );
   };

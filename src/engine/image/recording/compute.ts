@@ -173,19 +173,56 @@ export async function recordTape(
 
 /** Records and runs a computation once; each result has a buffer of its own. */
 export async function compute(device: Device, options: ComputeOptions, record: Recorded): Promise<Tensor[]> {
-  const results: Tensor[] = [];
   const into: Tensor[] = [];
-  const recordInto = (tape: Tape): Tensor[] => {
-    results.push(...record(tape));
-    for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));
-    return results;
-  };
   try {
-    await computeInto(device, options, recordInto, into);
+    await computeInto(device, options, allocating(device, record, into), into);
     return into;
   } catch (error) {
     freeTensors(device, into);
     throw error;
+  }
+}
+
+/** A recording that allocates tensors for copies of its results. */
+const allocating =
+  (device: Device, record: Recorded, into: Tensor[]): Recorded =>
+  (tape) => {
+    const results = record(tape);
+    for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));
+    return results;
+  };
+
+/** Runs of a computation: `bring` gives the inputs of each, and `take` takes its results, which the next run overwrites. */
+export interface Turns {
+  count: number;
+  bring(turn: number): void;
+  take(results: readonly Tensor[]): Promise<void>;
+}
+
+/** Records a computation once, and runs it turn by turn. */
+export async function computeTurns(
+  device: Device,
+  options: ComputeOptions,
+  record: Recorded,
+  { count, bring, take }: Turns,
+): Promise<void> {
+  const into: Tensor[] = [];
+  try {
+    using recording = await recordTape(
+      device,
+      { ...options, tune: undefined },
+      allocating(device, record, into),
+      into,
+    );
+    for (let turn = 0; turn < count; turn++) {
+      bring(turn);
+      await recording.runUnless(options.signal);
+      await device.gpu.queue.onSubmittedWorkDone();
+      await take(into);
+    }
+    await options.profiler?.add(() => recording.times());
+  } finally {
+    freeTensors(device, into);
   }
 }
 

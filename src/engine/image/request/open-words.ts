@@ -6,6 +6,7 @@ import {
   refusePickledWord,
   type EmbeddedWord,
 } from '../../../files/pipeline/embedded-words.ts';
+import { option } from '../../../files/message.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PipelineEntry } from '../families/registry.ts';
 import type { ImageModelOptions } from '../calls/image-model.ts';
@@ -49,6 +50,6 @@ const NOT_FOUND: readonly string[] = ['model_not_found', 'unsupported', 'bad_req
 export function underOption(error: unknown, param: string, member?: string): unknown {
   if (!(error instanceof EngineError) || !NOT_FOUND.includes(error.code)) return error;
   const { code, cause } = error;
-  const parts = member === undefined ? error.parts : [`${member}: `, ...error.parts];
+  const parts = member === undefined ? error.parts : [option(`${param}.${member}`), ': ', ...error.parts];
   return new EngineError(code, { parts }, { param, cause });
 }

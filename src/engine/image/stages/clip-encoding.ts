@@ -46,7 +46,7 @@ export async function encodeClip(encoder: ClipEncoder, clip: GivenClip): Promise
     'the encoder',
     async (way, notFinite) => {
       using made = new Scope(device);
-      using kept = new KeptFrames(device);
+      using kept = new KeptFrames(device, count);
       const latents: Tensor[] = [];
       const most = streams ? count : 1;
       for (let first = 0; first < count; first += most) {

@@ -21,7 +21,7 @@ import { framesOf, type Autoencoder } from '../blocks/autoencoder.ts';
 const STRIPS: Tiling = { stripRows: 32 };
 
 /** Label of the latents that the memory check records the decoder on. */
-export const STAND_IN_LATENTS = 'stand-in latents';
+const STAND_IN_LATENTS = 'stand-in latents';
 
 type Decoding = Pick<StageContext, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
 
@@ -47,7 +47,7 @@ export async function tilingFor(
   using scope = new Scope(device);
   const latents = scope.hold(allocateTensor(device, STAND_IN_LATENTS, shapeOfLatents(shape, values)));
   const notFinite = scope.hold(allocateTensor(device, 'finite check', [1]));
-  // The last chunk of a clip takes as much as any: layers keep frames of the chunks before it.
+  // The last chunks of a clip take as much as any: layers keep frames of the chunks before them.
   const chunks = scope.use(new ClipChunks(device, latents, autoencoder, { isPlan: true }));
   const last = [...chunks].at(-1)!;
   const room = (strips: Tiling): Promise<Room> =>

@@ -10,7 +10,13 @@ import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import type { LeftNoise } from '../../../models/image/autoencoders/autoencoder-ltx.ts';
 import { framesOf, readPixels, type Autoencoder } from '../blocks/autoencoder.ts';
-import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
+import {
+  allocateTensor,
+  computeTurns,
+  finitely,
+  type ComputeOptions,
+  type Turns,
+} from '../recording/compute.ts';
 import { optionsFor } from './attention.ts';
 import type { StageContext } from './stage-context.ts';
 import type { ColourMap } from './latent-colours.ts';
@@ -51,14 +57,17 @@ export async function openDecoder(
       using chunks = new ClipChunks(device, latents, autoencoder, options);
       const { framesPerLatent = 1 } = autoencoder;
       const result = new PixelsRead(device, 1 + (chunks.frames - 1) * framesPerLatent);
-      for (const { on, carried } of chunks)
-        await result.compute(way, (tape) =>
-          Array.from(
-            framesOf(
-              page(on(tape), { ...tiling, carried, left: noise && noise(tape), injected: added?.(tape) }),
+      for (const { on, carried, ...turns } of chunks)
+        await result.compute(
+          way,
+          (tape) =>
+            Array.from(
+              framesOf(
+                page(on(tape), { ...tiling, carried, left: noise && noise(tape), injected: added?.(tape) }),
+              ),
+              (image) => toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
             ),
-            (image) => toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite),
-          ),
+          turns,
         );
       return result.frames;
     });
@@ -116,14 +125,16 @@ class PixelsRead {
     this.#count = count;
   }
 
-  /** Runs a recording that ends in packed pixels of frames, and reads these back. */
-  async compute(options: ComputeOptions, record: (tape: Tape) => Tensor[]): Promise<void> {
-    const made = await compute(this.#device, options, record);
-    try {
+  /** Runs a recording that ends in packed pixels of frames, once or several times, and reads these back. */
+  async compute(
+    options: ComputeOptions,
+    record: (tape: Tape) => Tensor[],
+    turns: Pick<Turns, 'count' | 'bring'> = { count: 1, bring() {} },
+  ): Promise<void> {
+    const take: Turns['take'] = async (made) => {
       for (const bytes of made) await this.#read(bytes);
-    } finally {
-      freeTensors(this.#device, made);
-    }
+    };
+    await computeTurns(this.#device, options, record, { ...turns, take });
   }
 
   async #read(bytes: Tensor): Promise<void> {

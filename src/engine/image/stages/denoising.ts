@@ -1,6 +1,6 @@
 // Denoises results of one or of several requests, in batches.
 
-import type { Tensor } from '../../../gpu/tensor.ts';
+import { Tensor } from '../../../gpu/tensor.ts';
 import type { DenoiserPage, TextStates } from '../blocks/family.ts';
 import type { Size } from '../calls/image-model.ts';
 import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
@@ -123,13 +123,18 @@ async function record(
       takesMeans: references.length > 0 && !samplesFrame(runner),
       options,
       predictor: (x, output, extra) =>
-        predictorOf(context.attention, denoiser, { latents: x, output, extra, texts }, options),
+        predictorOf(
+          context.attention,
+          denoiser,
+          { images: batch.length, latents: x, output, extra, texts },
+          options,
+        ),
     }),
   );
   return scope.give({ sampler, members });
 }
 
-/** The texts of all items, joined to one batch. */
+/** The texts of all items, joined to one batch. Pooled states are a token of each, since products of single rows are those of one row in any number. */
 function joinedTexts(
   members: readonly Member[],
   join: (tensors: readonly Tensor[]) => Tensor,
@@ -139,9 +144,13 @@ function joinedTexts(
   if (all.length === 1) return first;
   return first.map(({ pooled }, i) => ({
     states: join(all.map((texts) => texts[i]!.states)),
-    ...(pooled && { pooled: join(all.map((texts) => texts[i]!.pooled!)) }),
+    ...(pooled && { pooled: asTokens(join(all.map((texts) => texts[i]!.pooled!))) }),
   }));
 }
+
+/** [items, columns] → [items, 1, columns] */
+const asTokens = ({ shape: [items, columns], region }: Tensor): Tensor =>
+  new Tensor([items!, 1, columns!], 'f32', { region: region! });
 
 function sampleRequest({ tiling }: DenoisingRequest, { of: { context }, index }: Sample): SampleRequest {
   const { resolved, signal, emit, runner } = context;

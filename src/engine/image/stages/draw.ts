@@ -23,8 +23,8 @@ import {
 } from './encoding.ts';
 import type { Prepared } from '../blocks/family.ts';
 import type { Frames, StageName } from '../calls/image-model.ts';
-import { latentTokens, shapeOfLatents } from './latent-shape.ts';
-import { isDivisible, type Sampled } from './sampler.ts';
+import { latentTokens } from './latent-shape.ts';
+import type { Sampled } from './sampler.ts';
 import { Scope } from '../recording/scope.ts';
 
 /** Codes of errors after which weights are loaded again. */
@@ -74,7 +74,7 @@ class Run {
       using references = await this.#encodeReferences();
       this.#assertDone();
       const samples = samplesOf(this.#members);
-      const most = this.#mostAtOnce(encoded);
+      const { batch: most = 1 } = resolved;
       // Small models decode images as soon as they are denoised; large ones load the decoder once for all images.
       for (const group of components.resident ? batchesOf(samples, most) : [samples]) {
         using owner = new Scope(components.device);
@@ -101,11 +101,16 @@ class Run {
     return stage;
   }
 
-  /** `scope` takes over the encoded prompt. */
+  /** `scope` takes over the encoded prompt. A prompt that exceeds a binding is the failure of its request alone. */
   async #encodeText(member: Member, scope: Scope): Promise<void> {
     const { context } = member;
     const { latents, resolved, emit } = context;
-    member.prepared = scope.use(await this.#prepare(context));
+    try {
+      member.prepared = scope.use(await this.#prepare(context));
+    } catch (error) {
+      if (!(error instanceof BindingError)) throw error;
+      return member.fail(inWords(error, this.#stage, resolved.event.values));
+    }
     this.#assertDone();
     const each = latentTokens(latents, resolved.event.values);
     emit({ type: 'tokens', text: member.prepared.tokens, image: this.#imageTokens(), each });
@@ -159,16 +164,6 @@ class Run {
     using _ = this.#enter('denoising');
     using denoiser = await wanted[0]!.of.prepared!.load(references.latents);
     return await denoise({ context: this.#context, tiling: this.#tiling, denoiser, ...rest }, wanted, owner);
-  }
-
-  /** Number of images that the denoiser takes at once. */
-  #mostAtOnce(encoded: Encoded | null): number {
-    const { runner, resolved, latents, references = [] } = this.#context;
-    const { batch = 1, event, call } = resolved;
-    const hasExtra = encoded !== null && (encoded.beside !== null || (encoded.mask?.masked ?? null) !== null);
-    const takes = runner.batches?.({ values: event.values, call }) === true;
-    const isAlone = !takes || hasExtra || references.length > 0;
-    return !isAlone && isDivisible(shapeOfLatents(latents, event.values)) ? batch : 1;
   }
 
   async #decode(sampled: ReadonlyMap<Sample, Sampled>): Promise<void> {

@@ -42,6 +42,14 @@ function fitReference(image: Pixels, { width, height }: Size, scaled?: Size): Pi
   return crop(whole, { left, top, right: left + width, bottom: top + height });
 }
 
+/** The size in an image's own proportions that covers another, as diffusers rounds it. */
+function coveringSize(image: Size, { width, height }: Size): Size {
+  const isWide = width / height > image.width / image.height;
+  return isWide
+    ? { width, height: Math.floor((image.height * width) / image.width) }
+    : { width: Math.floor((image.width * height) / image.height), height };
+}
+
 export async function fitImages(
   { request, call: { maskPadding }, event }: Resolved,
   { pipeline, defaults, sizeMultiple }: Pick<ResolveContext, 'pipeline' | 'defaults' | 'sizeMultiple'>,
@@ -51,7 +59,11 @@ export async function fitImages(
   const rule = pipeline.set.references;
   if (rule?.isFrames) {
     const frames = [image, lastImage].filter((one) => one !== undefined);
-    const references = frames.map((one) => ({ shown: one, fitted: resample(one, width, height) }));
+    const references = frames.map((one) => {
+      if (!rule.cuts) return { shown: one, fitted: resample(one, width, height) };
+      const fitted = fitReference(one, { width, height }, coveringSize(one, { width, height }));
+      return { shown: fitted, fitted };
+    });
     return { image: null, mask: null, references };
   }
   if (rule) {

@@ -144,6 +144,7 @@ export class LatentSampler implements Disposable {
     const normals: DrawNormals = (count) => runs[0]!.request.noise.normals(count);
     for (const [i, step] of plan.steps.entries()) {
       let predict = (): Promise<void> => this.#predictor.run(step, i, normals);
+      // All images of a batch are told the time since the beginning of their step, but that of previews.
       let startedAt = performance.now();
       for (const run of runs.filter(({ failure }) => failure === null)) {
         const { preview, onStep } = run.request;
@@ -156,8 +157,9 @@ export class LatentSampler implements Disposable {
         predict = async () => {};
         if (run.failure) continue;
         onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
+        const shownAt = performance.now();
         if (shows) run.failure = await failureOf(run, () => preview.show(estimate!, i + 1));
-        startedAt = performance.now();
+        startedAt += performance.now() - shownAt;
       }
     }
   }
@@ -194,11 +196,11 @@ function isShownAfter(step: number, total: number, most: number): boolean {
   return partAt(step + 1) > partAt(step) && step + 1 < total;
 }
 
-/** Whether parts of a batch lie at places that can be bound. */
-export const isDivisible = (shape: readonly number[]): boolean => bytesOf(shape) % BINDING === 0;
-
 /** Places of bindings are multiples of so many bytes. */
 const BINDING = 256;
+
+/** Whether parts of a batch of latents lie at places that can be bound. */
+export const isDivisible = (shape: readonly number[]): boolean => bytesOf(shape) % BINDING === 0;
 
 const bytesOf = (shape: readonly number[]): number => new Tensor(shape, 'f32').bytes({});
 

@@ -18,6 +18,7 @@ import {
   convolveEach,
   convolveFrames,
   type CarriedFrames,
+  type CausalConv,
   type Frames,
 } from './causal-frames.ts';
 
@@ -32,6 +33,20 @@ export type ClipLayer = (frames: Frames, way: Way) => Frames;
 export interface Source {
   weights: WeightTable;
   isClip: boolean;
+  /** Whether copies of the nearest pixels stand around a frame, and copies of the first frame before it; left out: zeros. */
+  repeats?: true;
+}
+
+/** Declares a convolution of 3 × 3 × 3. */
+export function clipConv(
+  { weights, isClip, repeats }: Source,
+  name: string,
+  to: number,
+  from: number,
+): CausalConv {
+  // Modules that repeat pixels hold the convolution within them.
+  if (repeats) return { ...causalConv(weights, `${name}.conv`, [to, from], [3, 3], true), repeats };
+  return causalConv(weights, name, [to, from], [3, 3], isClip);
 }
 
 /** A convolution of one tap. */
@@ -40,15 +55,10 @@ export function pointwise(weights: WeightTable, name: string, to: number, from: 
 }
 
 /** RMSNorm over the channels, SiLU, a convolution of 3 × 3 × 3; each frame is recorded when it is asked for. */
-export function normedConv(
-  { weights, isClip }: Source,
-  norm: string,
-  conv: string,
-  from: number,
-  to: number,
-) {
-  const weight = weights.vector(`${norm}.gamma`, from);
-  const causal = causalConv(weights, conv, [to, from], [3, 3], isClip);
+export function normedConv(source: Source, norm: string, conv: string, from: number, to: number) {
+  const weight = source.weights.vector(`${norm}.gamma`, from);
+  const causal = clipConv(source, conv, to, from);
+  const padding = source.repeats ? ('edges' as const) : undefined;
   return (frames: Frames, { stripRows, carried }: Way, sums?: Frames): Iterable<Tensor> =>
     convolveEach(causal, frames, {
       carried,
@@ -57,6 +67,7 @@ export function normedConv(
         channelNormConv(frame, { weight, activation: 'silu' }, tap, {
           residual: sum,
           inPlace: !!sum,
+          padding,
           stripRows,
         }),
     });

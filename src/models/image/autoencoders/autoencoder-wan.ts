@@ -3,7 +3,6 @@
 // of each kernel alone, and no convolution that joins frames. Each frame of a clip after the first is several frames of the video.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { joinRows, takeRows } from '../../../kernels/copy-rows.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { pixelShuffle } from '../../../kernels/pixel-shuffle.ts';
 import { pixelUnshuffle } from '../../../kernels/pixel-unshuffle.ts';
@@ -20,9 +19,9 @@ import {
   sharedIn,
   sharedOut,
   upsample,
-  type Source,
 } from './autoencoder-wan-blocks.ts';
-import { causalConv, convolveFrames, type CarriedFrames, type Frames } from './causal-frames.ts';
+import { causalConv, convolveFrames, type CarriedFrames } from './causal-frames.ts';
+import { clipFrames, joinedFrames } from './clip-frames.ts';
 
 /** How a chunk of a clip is computed; `carried`: what it shares with the chunks before it; left out: the chunk is the whole clip. */
 export type ChunkOptions = Tiling & { carried?: CarriedFrames | null | undefined };
@@ -62,7 +61,8 @@ export function wanDecoder(config: AutoencoderWanConfig, weights: WeightTable, {
     { stripRows, carried = null }: ChunkOptions = {},
   ): Generator<Tensor, void, void> {
     const way = { stripRows, carried };
-    let x = framesOf(source, linear(latents, post)); //          [batch, height, width, latentChannels] each
+    const given = linear(latents, post);
+    let x = isClip ? clipFrames(given) : [given]; //          [batch, height, width, latentChannels] each
     x = convolveFrames(convIn, x, way);
     x = mid(x, way);
     for (const block of blocks) x = block(x, way);
@@ -108,21 +108,8 @@ export function wanEncoder(config: AutoencoderWanConfig, weights: WeightTable, {
     const way = { stripRows, carried };
     const patches =
       patch === 1 ? image : pixelUnshuffle(image, { factor: patch, channels: inputs, order: 'columns' });
-    let x = convolveFrames(convIn, framesOf(source, patches), way); // [batch, height, width, channels₀] each
+    let x = convolveFrames(convIn, isClip ? clipFrames(patches) : [patches], way); // [batch, height, width, channels₀] each
     for (const block of blocks) x = block(x, way);
-    return linear(joined([...head(mid(x, way), way)]), quant);
+    return linear(joinedFrames([...head(mid(x, way), way)]), quant);
   };
-}
-
-/** The frames of a clip; images are computed together. */
-function framesOf({ isClip }: Source, x: Tensor): Frames {
-  const [count, ...shape] = x.shape as number[];
-  if (!isClip || count === 1) return [x];
-  const [height, width] = shape as [number, number];
-  return Array.from({ length: count! }, (_, i) => takeRows(x, i * height * width, [1, height, width]));
-}
-
-function joined(frames: Frames): Tensor {
-  if (frames.length === 1) return frames[0]!;
-  return joinRows(frames, [frames.length, ...(frames[0]!.shape.slice(1, -1) as number[])]);
 }

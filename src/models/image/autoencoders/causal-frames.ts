@@ -1,5 +1,6 @@
 // Convolutions over time: a frame is made of itself and of the frames before it. Each frame is a tensor of its own, so that a tap of time
-// is a convolution of images, which is added to what the other taps gave. The first frame of a clip is an image, and needs one tap only.
+// is a convolution of images, which is added to what the other taps gave. The first frame of a clip is an image, and needs one tap only where
+// nothing stands before it.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { copyInto } from '../../../kernels/copy-rows.ts';
@@ -16,6 +17,8 @@ export interface CarriedFrames {
   readonly continues: boolean;
   /** The last frames that a layer has read, oldest first, on the tape of `like` and in its shape; zeros before the first. */
   last(layer: number, count: number, like: Tensor): Frames;
+  /** All frames that a layer has read, this one being the last, [1, frames · height · width, channels], on its tape. */
+  all(layer: number, frame: Tensor): Tensor;
 }
 
 /** A convolution over time. */
@@ -24,6 +27,8 @@ export interface CausalConv {
   layer: number;
   /** Taps of the frame itself, of the frame before it, and so on. */
   taps: readonly Matrix[];
+  /** Whether copies of the first frame stand before it, and of the nearest pixels around each; left out: nothing and zeros. */
+  repeats?: boolean;
 }
 
 /** Frames before a frame that its convolutions reach. */
@@ -51,17 +56,28 @@ interface Convolved {
   carried: CarriedFrames | null;
 }
 
-const plainProduct = (frame: Tensor, tap: Matrix, sum: Tensor | undefined): Tensor =>
-  conv2d(frame, tap, sum ? { residual: sum, inPlace: true } : {});
+const plainProduct =
+  (repeats: boolean): Required<Convolved>['product'] =>
+  (frame, tap, sum) =>
+    conv2d(frame, tap, {
+      ...(repeats && { padding: 'edges' }),
+      ...(sum && { residual: sum, inPlace: true }),
+    });
 
 /** Convolves the frames of a chunk with those before them, also with those of the chunk before; each is recorded when it is asked for. */
 export function* convolveEach(
-  { layer, taps }: CausalConv,
+  { layer, taps, repeats = false }: CausalConv,
   frames: Frames,
-  { product = plainProduct, sums, wants = () => true, carried }: Convolved,
+  { product = plainProduct(repeats), sums, wants = () => true, carried }: Convolved,
 ): Generator<Tensor, void, void> {
   const isOverTime = taps.length > 1;
-  const before = isOverTime && carried?.continues ? carried.last(layer, REACH, frames[0]!) : [];
+  const before = !isOverTime
+    ? []
+    : carried?.continues
+      ? carried.last(layer, REACH, frames[0]!)
+      : repeats
+        ? Array.from({ length: REACH }, () => frames[0]!)
+        : [];
   const seen = [...before, ...frames];
   for (const i of frames.keys()) {
     if (!wants(i)) continue;

@@ -16,13 +16,13 @@ import { conditionAttention, ownAttention } from './normed-attention.ts';
 import { numberEmbedding, perceptron } from '../number-embedding.ts';
 
 export interface LTXStep {
-  /** [frames, height, width, channels] */
+  /** [clips · frames, height, width, channels] */
   latents: Tensor;
-  /** f32 [1, 1]: the time step, 0 … 1000, or [frames, 1]: that of each frame. */
+  /** f32 [1, 1]: the time step, 0 … 1000, or of one clip [frames, 1]: that of each frame. */
   time: Tensor;
-  /** The conditioned text, [1, tokens, hidden]. */
+  /** The conditioned texts, [clips, tokens, hidden]. */
   text: Tensor;
-  /** [frames · height · width, hidden] */
+  /** [frames · height · width, hidden], of each clip */
   rotations: Tensor;
 }
 
@@ -54,8 +54,9 @@ export function ltx(config: LTXConfig, weights: WeightTable): LTX {
     condition: (text) => condition(text),
     forward({ latents, time, text, rotations }) {
       const shape = latents.shape as number[];
-      const tokens = shape.slice(0, -1).reduce((product, side) => product * side);
-      const x = linear(reshape(latents, [1, tokens, channels]), embed);
+      const clips = text.shape[0] as number;
+      const tokens = shape.slice(0, -1).reduce((product, side) => product * side) / clips;
+      const x = linear(reshape(latents, [clips, tokens, channels]), embed);
       const embedded = embedTime(time); //                         [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
       for (const run of blocks) run(x, modulation, text, rotations);

@@ -18,13 +18,16 @@ export function wanRotations(
   grid: ClipGrid,
 ): Float32Array<ArrayBuffer> {
   checkWanClip({ positions }, grid);
-  const { frames, rows, columns } = grid;
-  const places = Array.from({ length: frames * rows * columns }, (_, i) => [
+  return rotationsAt(clipPlaces(grid), axes, THETA);
+}
+
+/** Frame, row and column of each token. */
+export function clipPlaces({ frames, rows, columns }: ClipGrid): number[][] {
+  return Array.from({ length: frames * rows * columns }, (_, i) => [
     Math.floor(i / (rows * columns)),
     Math.floor(i / columns) % rows,
     i % columns,
   ]);
-  return rotationsAt(places, axes, THETA);
 }
 
 /** Throws bad_request for a clip of more frames of latents, or more patches along a side, than the model has positions for. */

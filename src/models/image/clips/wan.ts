@@ -20,18 +20,18 @@ import { PATCH, type WanConfig, type WanImageStates } from './wan-config.ts';
 
 /** What tokens attend to beside each other, in the transformer's width; constant over all steps. */
 export interface WanConditions {
-  /** [1, tokens, hidden] */
+  /** [clips, tokens, hidden] */
   text: Tensor;
   /** [1, tokens, hidden]; null: the model takes none. */
   image: Tensor | null;
 }
 
 export interface WanStep extends WanConditions {
-  /** [frames, height, width, inputs] */
+  /** [clips · frames, height, width, inputs] */
   latents: Tensor;
-  /** f32 [1, 1]: the time step, 0 … 1000, or [frames, 1]: that of each frame. */
+  /** f32 [1, 1]: the time step, 0 … 1000, or of one clip [frames, 1]: that of each frame. */
   time: Tensor;
-  /** [frames · height · width / 4, dims] */
+  /** [frames · height · width / 4, dims], of each clip */
   rotations: Tensor;
 }
 
@@ -40,7 +40,7 @@ export interface Wan {
   conditionText(states: Tensor): Tensor;
   /** States of images [1, tokens, dims] → [1, tokens, hidden]; for models that take them. */
   conditionImage(states: Tensor): Tensor;
-  /** → the velocity away from the clip, [frames, height, width, channels] */
+  /** → the velocity away from the clips, [clips · frames, height, width, channels] */
   forward(step: WanStep): Tensor;
 }
 
@@ -76,10 +76,11 @@ export function wan(config: WanConfig, weights: WeightTable): Wan {
       return conditionImage(states);
     },
     forward({ latents, time, text, image, rotations }) {
-      const [frames, height, width] = latents.shape as [number, number, number];
+      const [frames, height, width] = latents.shape as [number, number, number]; // of all clips
+      const clips = text.shape[0] as number;
       const perFrame = (height * width) / PATCH ** 2;
-      const patches = patchify(latents, { size: PATCH, order: 'cpq' }); // [frames, patches, 4 · inputs]
-      const x = linear(reshape(patches, [1, frames * perFrame, patches.columns]), embed);
+      const patches = patchify(latents, { size: PATCH, order: 'cpq' }); // [clips · frames, patches, 4 · inputs]
+      const x = linear(reshape(patches, [clips, (frames / clips) * perFrame, patches.columns]), embed);
       const embedded = embedTime(time); //                         [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
       for (const run of blocks) run(x, { modulation, text, image, rotations });

@@ -110,7 +110,6 @@ describe('Stable Diffusion 1 with ControlNets', () => {
       );
     const mask = { ...IMAGE, data: IMAGE.data.map((_, at) => (at % 240 < 120 ? 255 : 0)) };
     for (const [given, scale] of [
-      [{}, 1],
       [{ image: IMAGE }, 0.8],
       [{ image: IMAGE, mask }, 0.5],
     ] as const)
@@ -245,6 +244,7 @@ describe('rules for ControlNets', () => {
       { scale: 0.5, start: 0, end: 0.5 },
       { scale: 2, start: 0, end: 0.5 },
     ]);
+    expect(controlRules({}, 1)).toEqual([{ scale: 1, start: 0, end: 1 }]);
   });
 
   it.each([

@@ -47,13 +47,12 @@ export interface Ripple {
 }
 
 /** Opens a small checkpoint of the family. */
-export async function openRipple(): Promise<Ripple> {
+export async function openRipple(platform = nodePlatform): Promise<Ripple> {
   const { root, model: folder } = writePebble('ripple-small', {
     pipeline: 'RipplePipeline',
     codec: [CODEC, 'qwen-image'],
   });
-  const reopen: Ripple['reopen'] = (options) =>
-    openInline(RIPPLES, nodePlatform, { ...options, model: folder });
+  const reopen: Ripple['reopen'] = (options) => openInline(RIPPLES, platform, { ...options, model: folder });
   const model = await reopen({});
   const close = async (): Promise<void> => {
     await model.close();

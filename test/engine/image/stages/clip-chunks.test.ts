@@ -13,7 +13,7 @@ afterAll(() => device.destroy());
 it('a plan counts the frames of all layers and allocates those of each shape once', () => {
   const taken = (isPlan: boolean) => {
     const tape = new Tape(device, {}, { plain: false });
-    using kept = new KeptFrames(device, { isPlan });
+    using kept = new KeptFrames(device, 3, { isPlan });
     const before = device.memoryUsed;
     const layers = [
       [1, 4, 6, 8],
@@ -21,7 +21,7 @@ it('a plan counts the frames of all layers and allocates those of each shape onc
       [1, 4, 6, 8],
       [1, 8, 12, 4],
     ];
-    const { last } = kept.carried(true);
+    const { last, all } = kept.carried(true);
     for (const [layer, shape] of layers.entries()) {
       const frames = last(layer, 2, tape.tensor(shape));
       expect(frames.map((frame) => frame.shape)).toEqual([shape, shape]);
@@ -30,6 +30,8 @@ it('a plan counts the frames of all layers and allocates those of each shape onc
         frames.map(({ region }) => region),
       );
     }
+    for (const frame of [1, 2])
+      expect(all(layers.length, tape.tensor([1, 4, 6, 8])).shape).toEqual([1, 24 * frame, 8]);
     const allocated = device.memoryUsed - before;
     tape.destroy();
     return { allocated, shared: kept.sharedBytes };

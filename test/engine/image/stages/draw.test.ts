@@ -7,17 +7,28 @@ import { knownPipelines } from '../../../../src/engine/image/families/registry.t
 import { sd3Family } from '../../../../src/engine/image/families/sd3/sd3.ts';
 import { stableDiffusion } from '../../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';
 import { zImage as zImageFamily } from '../../../../src/engine/image/families/z-image/z-image.ts';
+import { drawTogether } from '../../../../src/engine/image/stages/draw.ts';
 import { openOnDevice, type OpenedPipeline } from '../../../../src/engine/image/opened-pipeline.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { EngineError } from '../../../../src/files/error.ts';
+import { BindingError } from '../../../../src/gpu/gpu-error.ts';
 import { Tape } from '../../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
 import type { UNet } from '../../../../src/models/image/unet/unet.ts';
 import type { ZImage } from '../../../../src/models/image/z-image.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
-import { drawOn, grey, openTiny, SMALL_BUDGET, withLoad, withPage, type Drawn } from './drawing.ts';
+import {
+  contextOn,
+  drawOn,
+  grey,
+  openTiny,
+  SMALL_BUDGET,
+  withLoad,
+  withPage,
+  type Drawn,
+} from './drawing.ts';
 import { goldenRequest, imagesOf } from '../pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -82,6 +93,27 @@ it('drawing says in the words of a request that the adapter cannot bind a tensor
     ) as string,
   });
   await fresh.components.close();
+});
+
+it('a prompt that exceeds a binding ends its request alone, in words of its own', async () => {
+  const runner: FamilyModel = {
+    ...parts.runner,
+    prepare(request) {
+      if (request.prompt === 'too long') throw new BindingError('states', 3 << 20, 1 << 20);
+      return parts.runner.prepare(request);
+    },
+  };
+  const ends: unknown[] = [];
+  const together = ['too long', 'a house'].map((prompt, i) =>
+    contextOn(parts, { prompt, steps: 1 }, { with: { runner, ended: (error) => (ends[i] = error) } }),
+  );
+  const [long, short] = together as [(typeof together)[0], (typeof together)[0]];
+  await drawTogether([long.context, short.context]);
+  expect(ends).toEqual([expect.any(EngineError), null]);
+  expect(String(ends[0])).toContain(
+    'encoding the prompt takes 3 MiB in one piece, the adapter allows 1 MiB: make it shorter',
+  );
+  expect([imagesOf(long.events), imagesOf(short.events)].map(({ length }) => length)).toEqual([0, 1]);
 });
 
 it('warming up compiles the kernels of an image without drawing it, and drawing compiles no more', async () => {

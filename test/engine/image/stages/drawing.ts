@@ -74,16 +74,23 @@ export interface Drawn {
 }
 
 /** Returns all events. */
-export async function drawOn(
-  { components, runner, latents, planner, context, autoencoder, plain }: OpenedPipeline,
+export async function drawOn(...given: Parameters<typeof contextOn>): Promise<ImageEvent[]> {
+  const { context, events } = contextOn(...given);
+  await draw(context);
+  return events;
+}
+
+/** What draws a request, and the list to which its events are added. */
+export function contextOn(
+  { components, runner, latents, planner, context: own, autoencoder, plain }: OpenedPipeline,
   request: Partial<CompleteImageRequest>,
   { ends = () => false, options = {}, with: other = {} }: Drawn = {},
-): Promise<ImageEvent[]> {
-  const own = context.pipeline.family.sigmas ? {} : { scheduler: 'euler' };
-  const resolved = resolveRequest({ ...REQUEST, ...own, ...request }, context);
+): { context: StageContext; events: ImageEvent[] } {
+  const scheduler = own.pipeline.family.sigmas ? {} : { scheduler: 'euler' };
+  const resolved = resolveRequest({ ...REQUEST, ...scheduler, ...request }, own);
   const abort = new AbortController();
   const events: ImageEvent[] = [];
-  await draw({
+  const context: StageContext = {
     components,
     runner,
     latents,
@@ -99,6 +106,6 @@ export async function drawOn(
       if (ends(event)) abort.abort();
     },
     ...other,
-  });
-  return events;
+  };
+  return { context, events };
 }

@@ -62,10 +62,10 @@ export function openFlux(components: ComponentAccess, wanted: ExtraInput = null)
       requireWidth('pooled_projection_dim', config.pooledDims, 'text_encoder', pooled);
     },
     encode: (request, guided) => encodeTexts(components, request, guided),
-    step(given, scope) {
-      const { page, request } = given;
-      const guidance = embeddedGuidance(given, scope, config.distilledGuidance);
-      return streamStep(given, scope, {
+    async step(given, scope) {
+      const { page, request, images } = given;
+      const guidance = embeddedGuidance(given, scope, config.distilledGuidance, images);
+      const recorded = await streamStep(given, scope, {
         patch: PATCH,
         dims: config.dims,
         rotateText: (tokens) => fluxTextRotations(config, tokens),
@@ -78,6 +78,7 @@ export function openFlux(components: ComponentAccess, wanted: ExtraInput = null)
             page.forward({ ...inputs, time, guidance: scale, pooled: pooled!.on(tape) });
         },
       });
+      return { ...recorded, items: images };
     },
   });
 }

@@ -1,6 +1,7 @@
 // LTX-Video's autoencoder in one file. Its makers number the blocks of all resolutions through: residual blocks, those that change the resolution,
 // and single residual blocks that change the width. source: diffusers' loaders/single_file_utils.py
 
+import { badCheckpoint } from '../../../../files/error.ts';
 import type {
   FileHeaders,
   NamedRows,
@@ -85,8 +86,22 @@ function kindsOf(headers: FileHeaders, side: string): Kind[] {
     else if (headers.has(`${name}.conv1.conv.weight`)) kinds.push('widening');
     else if (headers.has(`${name}.conv.weight`) || headers.has(`${name}.conv.conv.weight`))
       kinds.push('resizing');
-    else return kinds;
+    else break;
   }
+  refuseFurther(headers, side, kinds.length);
+  return kinds;
+}
+
+/** Throws bad_checkpoint for blocks behind one that lacks the tensor by which its kind is known. */
+function refuseFurther(headers: FileHeaders, side: string, count: number): void {
+  const further = [...headers.keys()].find(
+    (name) => name.startsWith(`${side}.`) && Number(name.split('.')[2]) >= count,
+  );
+  if (further !== undefined)
+    throw badCheckpoint(
+      `${side}.${count} has none of the tensors by which a block is known, and the file has ${further}: take it from where the model was published`,
+      further,
+    );
 }
 
 /** What becomes channels where a resolution is left, by how many values. */
@@ -101,7 +116,7 @@ function autoencoderConfig(headers: FileHeaders): PartConfig {
     config: {
       in_channels: IMAGE_CHANNELS,
       out_channels: IMAGE_CHANNELS,
-      latent_channels: shapes.extent('decoder.conv_in.conv.weight', 1),
+      latent_channels: shapes.kernelExtent('decoder.conv_in.conv.weight', 1),
       patch_size: Math.floor(Math.sqrt(shapes.extent('encoder.conv_in.conv.weight', 1) / IMAGE_CHANNELS)),
       ...encoderConfig(headers, shapes),
       ...decoderConfig(headers, shapes),

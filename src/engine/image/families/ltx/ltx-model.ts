@@ -115,9 +115,10 @@ async function recordStep(
   { config: { hidden }, places, imageNoise }: LTXFacts,
   scope: Scope,
 ): Promise<RecordedStep> {
-  const { device, page, latents, request } = given;
+  const { device, page, latents, images, request } = given;
   const { guidance, guidanceRescale } = request.values;
-  const [frames, rows, columns] = latents.shape as [number, number, number];
+  const [all, rows, columns] = latents.shape as [number, number, number];
+  const frames = all / images;
   const turns = ltxRotations({ hidden }, { frames, rows, columns }, places);
   const rotations = uploadRotations(device, scope, { label: 'rotations of a clip', dims: hidden }, turns);
   const first = firstFrameOf(given, imageNoise, scope);
@@ -136,7 +137,7 @@ async function recordStep(
           rotations: rotations.on(tape),
         }),
       );
-      return combineGuided(predictions, inputs, guidanceRescale);
+      return combineGuided(predictions, inputs, { share: guidanceRescale, images });
     },
     values: ({ timestep }) => ({
       // A first frame that is given is not noised.

@@ -101,17 +101,15 @@ function openPixArt(components: ComponentAccess, { className }: Pick<Pipeline, '
     async step(given, scope) {
       const { device, page, request, latents, height, width } = given;
       const { guidance, ...size } = request.values;
-      const items = given.texts.length;
-      const { text, counts } = await joinTexts(given, scope);
+      const { passes, text, counts } = await joinTexts(given, scope);
       const places = uploadPlaces(given, scope, { patch: PATCH, sampleSize, hidden, scale });
       const numbers = (label: string, ...values: number[]): Tensor =>
         scope.hold(device.tensor('step', label, [values.length, 1], Float32Array.from(values)));
       const sides = numbers('sides of an image', size.height, size.width);
       const ratio = numbers('their ratio', size.height / size.width);
       return {
-        items,
         record(tape, inputs) {
-          const x = repeat(latents.on(tape), items, inputs.scalars, INPUT_SCALE);
+          const x = repeat(latents.on(tape), passes, inputs.scalars, INPUT_SCALE);
           const predicted = page.forward({
             patches: patchify(x, { size: PATCH, order: 'cpq' }), //  [items, tokens, 4 · channels]
             places: places.on(tape),
@@ -122,7 +120,7 @@ function openPixArt(components: ComponentAccess, { className }: Pick<Pipeline, '
           });
           // Others predict a variance behind the channels, which no schedule reads.
           const y = unpatchify(predicted, { size: PATCH, order: 'pqc', height, width, channels });
-          return guidedItems(y, items, inputs);
+          return guidedItems(y, passes, inputs);
         },
         values: ({ timestep, inputScale }) => ({ time: timestep, scalars: [guidance, inputScale] }),
       };

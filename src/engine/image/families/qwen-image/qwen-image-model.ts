@@ -19,6 +19,7 @@ import {
   conditionOnce,
   openTransformer,
   promptsOf,
+  seenByAll,
   uploadRotations,
   type RecordedStep,
   type TextStates,
@@ -77,14 +78,14 @@ async function recordStep(
   config: QwenImageConfig,
   scope: Scope,
 ): Promise<RecordedStep> {
-  const { device, page, references, request, latents, height, width } = given;
+  const { device, page, images, references, request, latents, height, width } = given;
   const sides: Side[] = [];
   for (const { states } of given.texts) sides.push(await prepareSide(given, config, states, scope));
   const zero = scope.hold(device.tensor('step', 'time of clean images', [1, 1], new Float32Array(1)));
   return {
     record(tape, { time, scalars }) {
-      const patches = patchify(latents.on(tape), PATCHES); //    [1, tokens, 4 · channels]
-      const others = references.map((one) => patchify(one.on(tape), PATCHES));
+      const patches = patchify(latents.on(tape), PATCHES); //    [images, tokens, 4 · channels]
+      const others = references.map((one) => seenByAll(patchify(one.on(tape), PATCHES), images));
       const [positive, negative] = sides.map(({ text, words, images: [image, ...behind] }) =>
         page.forward({
           patches,
@@ -102,7 +103,7 @@ async function recordStep(
   };
 }
 
-/** The conditioned text [1, tokens, hidden], and the rotations of its tokens and of each image's beside it. */
+/** The conditioned texts [images, tokens, hidden], and the rotations of its tokens and of each image's beside it. */
 interface Side {
   text: Tensor;
   words: Tensor;

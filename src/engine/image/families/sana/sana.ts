@@ -114,21 +114,19 @@ function openSana(components: ComponentAccess): FamilyModel {
     encode: (request, guided) => readSanaTexts(components, request, guided),
     async step(given, scope) {
       const { page, request, latents } = given;
-      const items = given.texts.length;
-      const { text, counts } = await joinTexts(given, scope);
+      const { passes, text, counts } = await joinTexts(given, scope);
       const places = scale === null ? null : uploadPlaces(given, scope, { patch, sampleSize, hidden, scale });
       return {
-        items,
         record(tape, inputs) {
           const predicted = page.forward({
-            latents: repeated(latents.on(tape), items, inputs),
+            latents: repeated(latents.on(tape), passes, inputs),
             time: inputs.time,
             guidance: null,
             places: places && places.on(tape),
             text: text.on(tape),
             counts: counts.on(tape),
           });
-          return guidedItems(predicted, items, inputs);
+          return guidedItems(predicted, passes, inputs);
         },
         values: ({ timestep }) => ({
           time: timestep * config.timeScale,

@@ -108,22 +108,23 @@ async function placeRows(
 type Given = TransformerRequest<SD3>;
 
 async function recordStep(given: Given, scope: Scope): Promise<RecordedStep> {
-  const { device, page, texts, request } = given;
+  const { device, page, texts, images, request } = given;
   const { states } = texts[0]!;
   const items = states.shape[0] as number;
+  const passes = items / images;
   const text = await conditionOnce(given, scope, (tape) => page.condition(states.on(tape)));
-  const skipping = items === 1 ? null : layerGuidance(request);
+  const skipping = passes === 1 ? null : layerGuidance(request);
   const scales = scope.use(createScalars(device, 'scales of layer guidance', 3));
   if (skipping) scales.write([1, skipping.scale, -skipping.scale]);
   return {
     items,
-    record: (tape, inputs) => guidedItems(predictAll(given, text, tape, inputs), items, inputs),
+    record: (tape, inputs) => guidedItems(predictAll(given, text, tape, inputs), passes, inputs),
     ...(skipping && {
       recordOther(tape: Tape, inputs: StepInputs) {
         const y = predictAll(given, text, tape, inputs);
-        const guided = guidedItems(y, items, inputs);
+        const guided = guidedItems(y, passes, inputs);
         const [, height, width] = guided.shape as [number, number, number];
-        const positive = takeRows(y, height * width, [1, height, width]);
+        const positive = takeRows(y, images * height * width, [images, height, width]);
         const skipped = predictWithout(given, text, tape, inputs, skipping.layers);
         return linearCombination([guided, positive, skipped], scales.region, inputs.flag);
       },
@@ -142,12 +143,12 @@ const inputOn = (tape: Tape, { latents, extra }: Given): Tensor =>
 
 /** Predictions for all texts, [items, height, width, channels]. `text`: the conditioned texts, [items, tokens, hidden]. */
 function predictAll(given: Given, text: Tensor, tape: Tape, inputs: StepInputs): Tensor {
-  const x = repeated(inputOn(tape, given), text.shape[0] as number, inputs);
+  const x = repeated(inputOn(tape, given), (text.shape[0] as number) / given.images, inputs);
   const pooled = given.texts[0]!.pooled!.on(tape);
   return predict(given, tape, x, { time: inputs.time, text: text.on(tape), pooled });
 }
 
-/** The prediction for the prompt, which is the second text, in a pass without some blocks, [1, height, width, channels]. */
+/** Predictions for the prompts, whose texts are the second ones, in a pass without some blocks, [images, height, width, channels]. */
 function predictWithout(
   given: Given,
   text: Tensor,
@@ -155,11 +156,12 @@ function predictWithout(
   { time }: StepInputs,
   without: ReadonlySet<number>,
 ): Tensor {
+  const { images } = given;
   const tokens = text.shape[1] as number;
   return predict(given, tape, inputOn(tape, given), {
-    time: takeRows(time, 1, [1]),
-    text: takeRows(text.on(tape), tokens, [1, tokens]),
-    pooled: takeRows(given.texts[0]!.pooled!.on(tape), 1, [1]),
+    time: takeRows(time, images, [images, 1]),
+    text: takeRows(text.on(tape), images * tokens, [images, tokens]),
+    pooled: takeRows(given.texts[0]!.pooled!.on(tape), images, [images, 1]),
     without,
   });
 }

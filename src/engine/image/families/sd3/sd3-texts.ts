@@ -119,7 +119,7 @@ async function readOne(
   texts: readonly SD3Text[],
   options: ComputeOptions,
   made: Scope,
-): Promise<Required<TextStates>[]> {
+): Promise<Required<Pick<TextStates, 'states' | 'pooled'>>[]> {
   const own = texts.map((text) => text.clip[which]);
   const kept = await readClip(
     components,

@@ -49,7 +49,7 @@ export async function computeConditions(
   const batch = text.states.shape[0] as number;
   using given = new Scope(device);
   const values = (label: string, rows: readonly (readonly number[])[]): Tensor => {
-    const shape = [rows.length, rows[0]!.length];
+    const shape = [rows.length, 1, rows[0]!.length];
     return given.hold(device.tensor('step', label, shape, Float32Array.from(rows.flat())));
   };
   const ids =

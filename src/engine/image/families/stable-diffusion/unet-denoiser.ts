@@ -42,6 +42,7 @@ export interface UNetRequest extends ConditionRequest {
   calls: number;
   /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
   extra: Tensor | null;
+  images: number;
   /** [images, height, width, channels] */
   latents: Tensor;
   output: Tensor;
@@ -59,8 +60,7 @@ export async function unetPredictor(
   request: UNetRequest,
   options: ComputeOptions,
 ): Promise<Predictor> {
-  const { text, controls, calls, latents } = request;
-  const images = latents.shape[0] as number;
+  const { text, controls, calls, images } = request;
   const batch = text.states.shape[0] as number;
   const passes = batch / images;
   using scope = new Scope(device);
@@ -72,7 +72,7 @@ export async function unetPredictor(
   );
   const given = { ...request, imagePrompt: imagePrompt && keyValues ? { ...imagePrompt, keyValues } : null };
   const scalars = scope.use(createScalars(device, 'scalars of a step', 3));
-  const time = scope.hold(allocateTensor(device, 'time step', [batch, 1]));
+  const time = scope.hold(allocateTensor(device, 'time step', [batch, 1, 1]));
   const step: RecordedStep = { unet, request: given, conditions, passes, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);

@@ -61,8 +61,7 @@ export function openUNetModel(
       controls.check();
       imagePrompts.check();
     },
-    batches: ({ values }) =>
-      values.guidanceRescale === 0 || 'rescaled guidance takes the spread of one image',
+    batches: () => true,
     prepare: (request) =>
       prepare({ components, config, page, controls, imagePrompts, xl, zerosNegative }, request, guides),
   };

@@ -57,7 +57,7 @@ const IMAGES = `${EMBEDDER}.image_embedder`;
 
 function transformerConfig(headers: FileHeaders): PartConfig {
   const shapes = new Shapes(headers, 'transformer');
-  const { extent } = shapes;
+  const { extent, kernelExtent } = shapes;
   const other = [...headers.keys()].find((name) => OTHER_MODELS.test(name));
   if (other !== undefined)
     throw unsupported(
@@ -67,7 +67,7 @@ function transformerConfig(headers: FileHeaders): PartConfig {
   return {
     className: 'WanTransformer3DModel',
     config: {
-      in_channels: extent('patch_embedding.weight', 1),
+      in_channels: kernelExtent('patch_embedding.weight', 1),
       out_channels: Math.floor(extent('proj_out.weight', 0) / 4),
       num_attention_heads: Math.max(1, Math.floor(extent('patch_embedding.weight', 0) / DIMS)),
       attention_head_dim: DIMS,

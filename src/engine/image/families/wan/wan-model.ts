@@ -24,7 +24,7 @@ import type { CallArguments } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Scope } from '../../recording/scope.ts';
 import { frameImagesOf, prepareInput, WanImageEncoder } from './wan-images.ts';
-import { paddedText, readWanTexts, UMT5 } from './wan-texts.ts';
+import { readWanTexts, UMT5 } from './wan-texts.ts';
 
 const TRAINED_STEPS = 1000;
 const [FIRST, SECOND] = ['transformer', 'transformer_2'] as const;
@@ -108,22 +108,16 @@ async function recordStep(
   facts: WanFacts,
   scope: Scope,
 ): Promise<RecordedStep> {
-  const { device, page, latents, request } = given;
+  const { device, page, latents, images, request } = given;
   const { config, boundary } = facts;
-  const [frames, height, width] = latents.shape as [number, number, number];
+  const [all, height, width] = latents.shape as [number, number, number];
+  const frames = all / images;
   const grid = { frames, rows: height / PATCH, columns: width / PATCH };
   const places = { label: 'rotations of a clip', dims: config.dims };
   const rotations = uploadRotations(device, scope, places, wanRotations(config, grid));
-  const zeros = scope.hold(
-    device.tensor('step', 'zeros behind a text', [1, config.textDims], new Float32Array(config.textDims)),
-  );
   const texts: Tensor[] = [];
   for (const { states } of given.texts)
-    texts.push(
-      await conditionOnce(given, scope, (tape) =>
-        page.conditionText(paddedText(tape, states, zeros, request)),
-      ),
-    );
+    texts.push(await conditionOnce(given, scope, (tape) => page.conditionText(states.on(tape))));
   const { before } = given;
   const image = before && (await conditionOnce(given, scope, (tape) => page.conditionImage(before.on(tape))));
   const input = await prepareInput(given, config, scope);

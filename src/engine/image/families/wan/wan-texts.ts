@@ -1,34 +1,35 @@
 // Texts of Wan: states of UMT5, which sees the words alone, with zeros behind them that the transformer attends to like any token.
 
-import type { Tape } from '../../../../gpu/tape.ts';
-import type { Tensor } from '../../../../gpu/tensor.ts';
-import { fillTokens } from '../../../../kernels/copy-rows.ts';
+import { copy, fillTokens } from '../../../../kernels/copy-rows.ts';
 import type { RunRequest } from '../../blocks/family.ts';
 import { readT5 } from '../../blocks/t5-texts.ts';
 import { MOST_TOKENS, promptsOf, type TextStates } from '../../blocks/transformer-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
+import { compute } from '../../recording/compute.ts';
+import { Scope } from '../../recording/scope.ts';
 
 export const UMT5 = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
 
-/** Returns the states of the words of each text; the caller frees them. */
-export function readWanTexts(
+/** Returns the states of the words of each text with zeros behind them; the caller frees them. */
+export async function readWanTexts(
   components: ComponentAccess,
   request: RunRequest,
   guided: boolean,
 ): Promise<TextStates[]> {
+  const { device } = components;
   const { maxSequenceLength: count = MOST_TOKENS, options } = request;
   const texts = promptsOf(request, guided).map(cleanText);
-  return readT5(components, UMT5, texts, { count, padding: 'none', options });
-}
-
-/** The states of a text with zeros behind them; `zeros`: one row of them. */
-export function paddedText(
-  tape: Tape,
-  states: Tensor,
-  zeros: Tensor,
-  { maxSequenceLength = MOST_TOKENS }: Pick<RunRequest, 'maxSequenceLength'>,
-): Tensor {
-  return fillTokens(states.on(tape), zeros.on(tape), maxSequenceLength);
+  using words = new Scope(device);
+  const read = await readT5(components, UMT5, texts, { count, padding: 'none', options });
+  for (const { states } of read) words.hold(states);
+  const { columns } = read[0]!.states;
+  const zeros = words.hold(
+    device.tensor('step', 'zeros behind a text', [1, columns], new Float32Array(columns)),
+  );
+  const filled = await compute(device, options, (tape) =>
+    read.map(({ states }) => copy(fillTokens(states.on(tape), zeros.on(tape), count))),
+  );
+  return filled.map((states, i) => ({ states, tokens: read[i]!.states.shape[1] as number }));
 }
 
 /** Characters by the names that HTML's most common entities give them. */
