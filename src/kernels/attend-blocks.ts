@@ -19,8 +19,8 @@ const WORD = 32;
 
 /** Tokens of a clip, frame by frame and row by row. */
 export interface TokenGrid {
-  /** Tokens before those of the clip. */
-  first: number;
+  /** Tokens before those of the clip; left out: none. */
+  first?: number;
   frames: number;
   rows: number;
   columns: number;
@@ -91,7 +91,7 @@ function chosen(
 /** The blocks that have a token within the window around one of the queries. */
 function within(
   tape: Tape,
-  { first, frames, rows, columns }: TokenGrid,
+  { first = 0, frames, rows, columns }: TokenGrid,
   window: SparseAttention['window'] & object,
   blocks: number,
 ): SeenBlocks {

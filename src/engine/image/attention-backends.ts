@@ -58,8 +58,8 @@ const UNREAD: Readonly<Record<string, string>> = {
 export function pipelineAttention(
   options: AttentionOptions,
   device: Pick<Device, 'capabilities'>,
-  /** `plain`: whether all kernels are plain f32 ones; `denoiser`: its name in model_index.json. */
-  { plain, denoiser }: { plain: boolean; denoiser: string },
+  /** `plain`: whether all kernels are plain f32 ones; `denoiser`: its name in model_index.json; `drawsClips`: whether tokens have a grid. */
+  { plain, denoiser, drawsClips }: { plain: boolean; denoiser: string; drawsClips: boolean },
 ): PipelineAttention {
   const { attentionBackend, attentionBackendConfig = {}, componentAttentionBackends = {} } = options;
   const settings = Object.keys(attentionBackendConfig).length > 0 ? attentionBackendConfig : null;
@@ -71,7 +71,13 @@ export function pipelineAttention(
         say`${option('attentionBackendConfig')} has settings of sparse attention, and ${option(setting)} is ${name}: leave it out, or choose sparse`,
         'attentionBackendConfig',
       );
-    return withSettings(backend, settings ?? {});
+    const attention = withSettings(backend, settings ?? {});
+    if (!drawsClips && attention.choice.kernels === 'sparse' && attention.choice.window)
+      throw badRequest(
+        say`${option(setting)} is ${name}, whose window is one of frames, and the model draws images: choose sparse, with sparsity`,
+        setting,
+      );
+    return attention;
   };
   const components = ['text_encoder', denoiser, 'vae'];
   const unknown = Object.keys(componentAttentionBackends).find(

@@ -85,7 +85,11 @@ export async function openOnDevice(
   if (own.hint !== undefined) onEvent(noteOf(own.hint));
   const plain = options.backend === 'generic';
   const { denoiser, files } = entry.family;
-  const attention = pipelineAttention(options, device, { plain, denoiser });
+  const attention = pipelineAttention(options, device, {
+    plain,
+    denoiser,
+    drawsClips: (own.defaults.frames ?? 1) > 1,
+  });
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
   if (inF32 && quantization !== 'none' && quantization !== 'auto') {

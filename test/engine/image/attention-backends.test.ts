@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const able = { capabilities: { matrixUnit: { rows: 16 }, integerDots: true } } as never;
 const chosen = (options: AttentionOptions, device = able, plain = false) =>
-  pipelineAttention(options, device, { plain, denoiser: 'transformer' });
+  pipelineAttention(options, device, { plain, denoiser: 'transformer', drawsClips: true });
 
 function refusal(options: AttentionOptions, device = able, plain = false): string {
   try {
