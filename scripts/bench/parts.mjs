@@ -107,7 +107,7 @@ export async function profileParts(device, folder, values, prompt, measured = ['
   const prepared = await runner.prepare({ ...request, options: into('text') });
   // JavaScript in Node 20 has no `using`, so resources are disposed explicitly.
   const denoiser = await prepared.load([]);
-  const on = { latents, output, extra: null, texts: prepared.texts };
+  const on = { images: 1, latents, output, extra: null, texts: prepared.texts };
   const predictor = await denoiser.record(on, { plain: false });
   await predictor.run({ inputScale: 1, timestep: 500 });
   await device.gpu.queue.onSubmittedWorkDone(); // wait until everything is compiled

@@ -123,6 +123,21 @@ it.each(['flux2-klein-reference', 'qwen-image-edit'])(
   },
 );
 
+it('a model that draws one clip at a time says so, and draws the same', async () => {
+  const { model, request } = await openPipelineGolden('pipeline-hunyuan', { batchSize: 2 });
+  models.push(model);
+  const one = { ...request, kwargs: { ...request.kwargs, num_inference_steps: 2 }, seed: 1, samples: 1 };
+  const alone = await drawnBy(model, [one, { ...one, seed: 2 }], false);
+  const notes: string[] = [];
+  const images: unknown[] = [];
+  for await (const event of model.generate({ ...one, samples: 2 })) {
+    if (event.type === 'note') notes.push(event.message);
+    if (event.type === 'image') images.push(event.image.data);
+  }
+  expect(notes.join()).toMatch(/`batchSize` 2 changes nothing: HunyuanVideo 1.5 draws one clip at a time/);
+  expect(images).toEqual(alone.images);
+});
+
 it('requests of one shape that wait are drawn together, and one that is cancelled or refused ends without the others', async () => {
   const prompts = ['a house', 'a tree beside a red house', 'a boat', 'no prompt'];
   const request = { ...REQUEST, steps: 3, scheduler: 'euler', negativePrompt: 'rain' };

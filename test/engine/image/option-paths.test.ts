@@ -36,6 +36,6 @@ it.each(OPTIONS)('a missing path in %s is refused', async (param, of) => {
     });
   await expect(opening('acme/none')).rejects.toMatchObject({
     ...{ code: 'model_not_found', param },
-    message: expect.stringMatching(/^(?:vae: )?acme\/none at main is not complete/) as string,
+    message: expect.stringMatching(/^(?:`componentPaths\.vae`: )?acme\/none at main is not complete/) as string,
   });
 });
