@@ -125,7 +125,8 @@ async function drawn(options: AttentionOptions) {
   const { model } = await open(options);
   models.push(model);
   const events: ImageEvent[] = [];
-  for await (const event of model.generate({ ...REQUEST, width: 192, height: 192 })) events.push(event);
+  for await (const event of model.generate({ ...REQUEST, width: 192, height: 192, scheduler: 'euler' }))
+    events.push(event);
   const image = events.find((event) => event.type === 'image')!.image.data;
   const ran = events.flatMap((event) => (event.type === 'stage' ? [[event.name, event.attention]] : []));
   return { image, ran: Object.fromEntries(ran) as Record<string, readonly string[]> };
