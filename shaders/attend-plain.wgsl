@@ -8,6 +8,8 @@ const MASKED = -1e30;
 
 var<workgroup> scores: array<f32, 32>;
 
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 
 @compute @workgroup_size(32)

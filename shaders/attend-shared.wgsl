@@ -4,7 +4,9 @@
 // their number.
 #import "lib/attend-args.wgsl"
 #import "lib/attend-tile.wgsl"
+#import "lib/attend-dots.$DOTS.wgsl"
 #import "lib/attend-values.wgsl"
+#import "lib/blocks.$BLOCKS.wgsl"
 #import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 
@@ -26,8 +28,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let seen_keys = seen_of(count, min(first + QUERIES, args.queries) - 1u);
   let head_quads = args.dims / 4u;
   let rows = Rows(
-    (args.q_row + item * args.queries) * args.q_quads + args.q_first + head * head_quads,
-    (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * head_quads,
+    (args.q_row + item * args.queries) * args.q_quads + args.q_first + head * operand_quads(),
+    (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * operand_quads(),
     (args.v_row + item * args.keys) * args.v_quads + args.v_first + head / args.share * head_quads,
     first,
     max(count, 1u) - 1u,
@@ -52,8 +54,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   for (var first_key = 0u; first_key < seen_keys; first_key += GROUP) {
+    if (!sees_group(item, head, first, first_key)) {
+      continue;
+    }
     var s = scores_of(rows, first_key, local, row_lane, column_lane);
-    let partly = first_key + GROUP > seen_of(count, first);
+    let partly = first_key + GROUP > seen_of(count, first) || divides_blocks();
     if (BIASED || partly) {
       for (var i = 0u; i < 4u * QUERY_QUADS; i++) {
         let query = min(first + query_of(i, row_lane), args.queries - 1u);
@@ -62,7 +67,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
           if (BIASED) {
             s[i / 4u * 4u + j][i % 4u] += bias_of(head, query, min(key, rows.last_key));
           }
-          if (key >= seen_of(count, query)) {
+          if (key >= seen_of(count, query) || !sees_key(item, head, query, key)) {
             s[i / 4u * 4u + j][i % 4u] = UNSEEN;
           }
         }

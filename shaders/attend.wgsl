@@ -18,6 +18,8 @@ const SINGLES = 1u;  // groups of 8 dimensions, one per lane
 const MASKED = -1e30;
 const TASK_QUERIES = 8u * TILES;
 
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 
 @compute @workgroup_size(8u * TEAMS)

@@ -1,4 +1,4 @@
-// Arguments and bindings of both kernels of dense attention. If a tensor exceeds a binding, a dispatch covers one item's queries or
+// Arguments of the kernels of dense attention. If a tensor exceeds a binding, a dispatch covers one item's queries or
 // keys strip by strip; rows are counted from the first one in the binding.
 #import "lib/seen-keys.wgsl"
 
@@ -26,10 +26,10 @@ struct Args {
   causal: u32,     // whether a query sees only keys up to its own position
   bias_zero: u32,  // row of `biases` for a key at its query's place
   bias_stride: u32, // values from one row of `biases` to the next
+  block_planes: u32, // rows of `seen_blocks` from one head to the next; 0: all heads share them
+  block_words: u32,
   scale: f32,      // factor on q: the scores' scale times log2(e), because the softmax uses powers of two
 }
 
-@group(0) @binding(0) var<storage, read> q: array<vec4f>;
-@group(0) @binding(1) var<storage, read> k: array<vec4f>;
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;

@@ -1,11 +1,11 @@
-// Scores of a tile of dense attention, whose queries, keys and values go through workgroup memory. ROW_LANES lanes divide the
-// queries, COLUMN_LANES the keys of a group and the dimensions of a head. A score adds its dimensions in order, a sum its keys.
+// A tile of dense attention, whose queries, keys and values go through workgroup memory. ROW_LANES lanes divide the queries, COLUMN_LANES
+// the keys of a group and the dimensions of a head.
 
 const ROW_LANES = 8u;
 const COLUMN_LANES = 16u;
 const QUERY_QUADS = 2u; // quads of queries of a lane
 const OUT_QUADS = 1u;   // quads of dimensions of a lane
-const HEAD_CHUNK = 4u;  // quads of dimensions in workgroup memory at once, for the scores
+const HEAD_CHUNK = 4u;  // quads of dimensions, or of 16 codes, in workgroup memory at once, for the scores
 const VALUE_KEYS = 16u; // keys whose values are in workgroup memory at once; a divisor of 2 · COLUMN_LANES
 
 const MASKED = -1e30;
@@ -37,7 +37,7 @@ struct Rows {
 }
 
 // Queries and keys, or weights and values; also one number for each lane and query.
-var<workgroup> tile: array<vec4f, max(FIRST_K + HEAD_CHUNK * K_STRIDE, FIRST_V + VALUE_KEYS * OUT_ROW)>;
+var<workgroup> tile: array<vec4f, max(SCORE_QUADS, FIRST_V + VALUE_KEYS * OUT_ROW)>;
 var<workgroup> largest_scores: array<f32, QUERIES>;
 
 // The lane's i-th query of the tile.
@@ -56,61 +56,4 @@ fn share_partial(four: vec4f, h: u32, row_lane: u32, column_lane: u32) {
 
 fn partial(column_lane: u32, query: u32) -> f32 {
   return tile[column_lane * W_STRIDE + query / 4u][query % 4u];
-}
-
-fn scores_of(rows: Rows, first_key: u32, local: u32, row_lane: u32, column_lane: u32) -> Scores {
-  let head_quads = args.dims / 4u;
-  var s = Scores();
-  var qs: array<vec4f, Q_LOADS>;
-  var ks: array<vec4f, K_LOADS>;
-  let chunks = (head_quads + HEAD_CHUNK - 1u) / HEAD_CHUNK;
-  for (var next = 0u; next <= chunks; next++) {
-    if (next > 0u) {
-      for (var n = 0u; n < Q_LOADS; n++) {
-        let i = n * LANES + local;
-        if (QUERIES * HEAD_CHUNK % LANES == 0u || i < QUERIES * HEAD_CHUNK) {
-          tile[i % HEAD_CHUNK * Q_STRIDE + i / HEAD_CHUNK] = qs[n] * args.scale;
-        }
-      }
-      for (var n = 0u; n < K_LOADS; n++) {
-        let i = n * LANES + local;
-        if (GROUP * HEAD_CHUNK % LANES == 0u || i < GROUP * HEAD_CHUNK) {
-          tile[FIRST_K + i % HEAD_CHUNK * K_STRIDE + i / HEAD_CHUNK] = ks[n];
-        }
-      }
-      workgroupBarrier();
-    }
-    if (next < chunks) { // loaded before the products of the chunk before
-      for (var n = 0u; n < Q_LOADS; n++) {
-        let i = n * LANES + local;
-        let quad = next * HEAD_CHUNK + i % HEAD_CHUNK;
-        let row = min(rows.first + i / HEAD_CHUNK, args.queries - 1u);
-        qs[n] = select(vec4f(0.0), q[rows.q0 + row * args.q_quads + min(quad, head_quads - 1u)], quad < head_quads);
-      }
-      for (var n = 0u; n < K_LOADS; n++) {
-        let i = n * LANES + local;
-        let quad = next * HEAD_CHUNK + i % HEAD_CHUNK;
-        let row = min(first_key + i / HEAD_CHUNK, rows.last_key);
-        ks[n] = select(vec4f(0.0), k[rows.k0 + row * args.k_quads + min(quad, head_quads - 1u)], quad < head_quads);
-      }
-    }
-    if (next > 0u) {
-      let quads = select(HEAD_CHUNK, head_quads - (chunks - 1u) * HEAD_CHUNK, next == chunks);
-      for (var d = 0u; d < quads; d++) {
-        let at = FIRST_K + d * K_STRIDE + column_lane;
-        let keys = array<vec4f, 4>(tile[at], tile[at + COLUMN_LANES], tile[at + 2u * COLUMN_LANES], tile[at + 3u * COLUMN_LANES]);
-        for (var h = 0u; h < QUERY_QUADS; h++) {
-          let row = d * Q_STRIDE + query_of(4u * h, row_lane);
-          let by_d = transpose(mat4x4f(tile[row], tile[row + 1u], tile[row + 2u], tile[row + 3u]));
-          for (var j = 0u; j < 4u; j++) {
-            let key = keys[j];
-            let sum = fma(by_d[1], vec4f(key.y), fma(by_d[0], vec4f(key.x), s[h * 4u + j]));
-            s[h * 4u + j] = fma(by_d[3], vec4f(key.w), fma(by_d[2], vec4f(key.z), sum));
-          }
-        }
-      }
-      workgroupBarrier();
-    }
-  }
-  return s;
 }

@@ -19,6 +19,14 @@ export function isSlice(operand: Operand): operand is Slice {
   return 'tensor' in operand;
 }
 
+/** The memory of operands that have some of their own. */
+export function regionsOf(bind: Readonly<Record<string, Operand>>): Region[] {
+  return Object.values(bind).flatMap((operand) => {
+    const tensor = tensorOf(operand);
+    return (tensor ? tensor.region : (operand as Region)) ?? [];
+  });
+}
+
 /** Returns the tensor that an operand is or belongs to; null for a region. */
 export function tensorOf(operand: Operand): Tensor | null {
   if (operand instanceof Tensor) return operand;

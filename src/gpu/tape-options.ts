@@ -18,9 +18,29 @@ export interface TapeOptions {
   promptProducts?: boolean;
   /** See AdapterProfile; left out: the profile's. */
   activations?: ActivationDtype;
+  /** Kernels of dense attention; left out: `auto`. Plain tapes have plain ones. */
+  attention?: AttentionChoice;
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }
 
-/** Which rows of a tape are decode rows, and their kernels. */
-export type RowKinds = Pick<TapeOptions, 'decodes' | 'promptProducts'>;
+/**
+ * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles with online softmax in f32. `plain`: one query at a time,
+ * in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a query sees a part of the keys.
+ */
+export type AttentionKernels = 'auto' | 'flash' | 'plain' | 'matrix' | 'sage' | 'sparse';
+
+export type AttentionChoice = { kernels: Exclude<AttentionKernels, 'sparse'> } | SparseAttention;
+
+export interface SparseAttention {
+  kernels: 'sparse';
+  /** Share of the blocks of keys that queries do not see, from 0 to below 1; with a window it is not read. */
+  sparsity: number;
+  /** Frames, rows and columns of tokens around a query that it sees; null: the blocks are chosen by their means. */
+  window: readonly [frames: number, rows: number, columns: number] | null;
+}
+
+export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };
+
+/** Which rows of a tape are decode rows, and the kernels of its rows. */
+export type RowKinds = Pick<TapeOptions, 'decodes' | 'promptProducts' | 'attention'>;

@@ -10,10 +10,10 @@ import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
 import { Replay, type ReplayOptions, type Streamed } from './replay.ts';
 import { ReplayPlan } from './replay-plan.ts';
-import { isSlice, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
+import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { stagingBytes } from './stored-reads.ts';
 import { Streams } from './streams.ts';
-import type { TapeOptions } from './tape-options.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -32,6 +32,7 @@ export class Tape {
   readonly decodes: readonly string[];
   readonly activations: ActivationDtype;
   readonly promptProducts: boolean;
+  readonly attention: AttentionChoice;
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
@@ -56,6 +57,7 @@ export class Tape {
       decodes = [],
       promptProducts = false,
       activations = device.profile.activations,
+      attention = AUTO_ATTENTION,
       arena = device.arena,
     }: TapeOptions = {},
   ) {
@@ -67,6 +69,7 @@ export class Tape {
     this.decodes = decodes;
     this.activations = activations;
     this.promptProducts = promptProducts;
+    this.attention = attention;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */
@@ -253,11 +256,7 @@ export class Tape {
   #stream(): Streamed | null {
     const { host, prefetch } = this.device;
     const bound = this.#dispatches.map(({ bind }) =>
-      Object.values(bind).flatMap((operand) => {
-        const tensor = tensorOf(operand);
-        const region = tensor ? tensor.region : (operand as Region);
-        return region && host.owns(region.buffer) ? [region] : [];
-      }),
+      regionsOf(bind).filter(({ buffer }) => host.owns(buffer)),
     );
     if (bound.every(({ length }) => length === 0)) return null;
     const streams = new Streams(bound, this.#cuts, prefetch);

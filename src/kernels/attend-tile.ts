@@ -31,8 +31,13 @@ const HEADS: readonly HeadTile[] = [
   { dims: 384, rowLanes: 8, columnLanes: 24, valueKeys: 4 },
   { dims: 512, rowLanes: 8, columnLanes: 32, valueKeys: 4 },
 ];
-/** Quads of dimensions that the scores take into workgroup memory at once. */
-const CHUNKS = [4, 5, 6];
+/** What scores are dot products of: floats, or codes of 8 bits (attend-codes.ts). */
+export type Dots = 'floats' | 'codes';
+
+/** Quads of dimensions, or of 16 codes, that the scores take into workgroup memory at once. */
+const CHUNKS: Readonly<Record<Dots, readonly number[]>> = { floats: [4, 5, 6], codes: [2, 1] };
+/** Sums of a lane where the profile says none, because it has other kernels for floats in all keys. */
+const LEAST_SUMS = 16;
 /** Quads of queries of a lane. */
 const QUERY_QUADS = [2, 1];
 
@@ -47,6 +52,7 @@ interface TileParams extends Params {
   OUT_QUADS: number;
   HEAD_CHUNK: number;
   VALUE_KEYS: number;
+  DOTS: Dots;
 }
 
 export interface AttendTile {
@@ -70,14 +76,18 @@ export interface AttendShape {
  * The largest tile that the queries fill, and with which there are enough workgroups to occupy the device; or the one that tuning found. null:
  * none, because the heads are too large or the workgroup memory is too small.
  */
-export function attendTile({ device }: Tape, shape: AttendShape): AttendTile | null {
+export function attendTile(
+  { device }: Tape,
+  shape: AttendShape,
+  { dots, isSparse }: { dots: Dots; isSparse: boolean } = { dots: 'floats', isSparse: false },
+): AttendTile | null {
   const { queries, keys, heads, dims } = shape;
   const { profile, capabilities } = device;
-  const most = profile.attendSums;
+  const most = profile.attendSums ?? (dots === 'codes' || isSparse ? LEAST_SUMS : null);
   if (most === null) return null;
   const wanted = profile.sharedTiles ?? 0;
   const tiles = QUERY_QUADS.flatMap((queryQuads) => {
-    const params = paramsOf(dims, queryQuads);
+    const params = paramsOf(dims, queryQuads, dots);
     const fits =
       params &&
       (sumsOf(params) <= most || queryQuads === QUERY_QUADS.at(-1)) &&
@@ -88,7 +98,8 @@ export function attendTile({ device }: Tape, shape: AttendShape): AttendTile | n
     tile.queries < 2 * queries && heads * Math.ceil(queries / tile.queries) >= wanted;
   const standard = tiles.find(isFilled) ?? tiles.at(-1);
   if (standard === undefined) return null;
-  const tuned = `attend, ${queries} queries, ${keys} keys, ${heads} heads of ${dims}`;
+  const kind = dots === 'floats' ? 'attend' : 'attend on codes';
+  const tuned = `${kind}, ${queries} queries, ${keys} keys, ${heads} heads of ${dims}`;
   const variants = [standard, ...tiles.filter((one) => one !== standard)].map(({ queryQuads }) => ({
     queryQuads,
   }));
@@ -97,7 +108,7 @@ export function attendTile({ device }: Tape, shape: AttendShape): AttendTile | n
   return { tuned, params: chosen.params, queries: chosen.queries };
 }
 
-function paramsOf(dims: number, queryQuads: number): TileParams | null {
+function paramsOf(dims: number, queryQuads: number, dots: Dots): TileParams | null {
   const head = HEADS.find((one) => dims <= one.dims);
   if (head === undefined) return null;
   return {
@@ -105,15 +116,16 @@ function paramsOf(dims: number, queryQuads: number): TileParams | null {
     COLUMN_LANES: head.columnLanes,
     QUERY_QUADS: queryQuads,
     OUT_QUADS: Math.ceil(dims / 4 / head.columnLanes),
-    HEAD_CHUNK: headChunk(dims / 4),
+    HEAD_CHUNK: headChunk(dots === 'floats' ? dims / 4 : Math.ceil(dims / 16), CHUNKS[dots]),
     VALUE_KEYS: head.valueKeys,
+    DOTS: dots,
   };
 }
 
 /** The number of quads at once that fills the last turn best. */
-function headChunk(quads: number): number {
+function headChunk(quads: number, chunks: readonly number[]): number {
   const padded = (chunk: number): number => Math.ceil(quads / chunk) * chunk;
-  return CHUNKS.reduce((best, chunk) => (padded(chunk) < padded(best) ? chunk : best));
+  return chunks.reduce((best, chunk) => (padded(chunk) < padded(best) ? chunk : best));
 }
 
 const queriesOf = ({ ROW_LANES, QUERY_QUADS }: TileParams): number => 4 * ROW_LANES * QUERY_QUADS;
@@ -121,11 +133,12 @@ const queriesOf = ({ ROW_LANES, QUERY_QUADS }: TileParams): number => 4 * ROW_LA
 /** Sums of a lane. */
 const sumsOf = ({ QUERY_QUADS, OUT_QUADS }: TileParams): number => 16 * QUERY_QUADS * OUT_QUADS;
 
-/** Workgroup memory, as lib/attend-tile.wgsl and attend-shared.wgsl declare it. */
+/** Workgroup memory, as lib/attend-tile.wgsl, lib/attend-dots.* and attend-shared.wgsl declare it. */
 function bytesOf(params: TileParams): number {
   const { COLUMN_LANES, OUT_QUADS, HEAD_CHUNK, VALUE_KEYS } = params;
   const queries = queriesOf(params);
   const scores = HEAD_CHUNK * (queries + 2 + 4 * COLUMN_LANES + 2);
   const sums = 2 * COLUMN_LANES * (queries / 4 + 1) + VALUE_KEYS * OUT_QUADS * COLUMN_LANES;
-  return 16 * Math.max(scores, sums) + 2 * 4 * queries;
+  const quads = params.DOTS === 'floats' ? Math.max(scores, sums) : scores + sums;
+  return 16 * quads + 2 * 4 * queries;
 }

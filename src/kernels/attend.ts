@@ -1,10 +1,12 @@
 // Dense attention: every query of an item attends to every key of that item; for images and their texts.
 
-import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { attendMatrixTile, attendOnMatrices, itemsAtOnce } from './attend-matrix.ts';
-import { attendTile, type AttendShape } from './attend-tile.ts';
+import { seenBlocks, type SeenBlocks, type TokenGrid } from './attend-blocks.ts';
+import { roundHeads, roundKeys } from './attend-codes.ts';
+import { attendTile, type AttendShape, type Dots } from './attend-tile.ts';
+import { variantOf, type Variant } from './attend-variant.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostWork } from './dispatch-work.ts';
 import { fits, mostPixels, view } from './pixels.ts';
@@ -29,14 +31,14 @@ export interface Attention {
   mostWork?: number;
   /** f32 [1, queries + keys − 1, heads], added to the scores: row key − query + queries − 1 for a key and a query of an item. */
   bias?: Tensor;
+  /** The grid of a clip's tokens, which attend to each other; left out: they have none. */
+  grid?: TokenGrid;
 }
 
 /** Work of less than a second on a slow GPU, where drivers end what takes longer. */
 export const SEGMENT_WORK = 2 ** 36;
-/** Lanes that cooperate; an adapter with smaller subgroups uses the plain variant. */
-const LANES = 8;
-/** Dimensions of the largest head that one workgroup computes whole. */
-const LARGEST_WHOLE = 160;
+/** Preferences of a tape under which matrix units are used where there are any. */
+const MATRIX_KERNELS: ReadonlySet<string> = new Set(['auto', 'matrix']);
 
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
@@ -51,26 +53,28 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
   const queries = q.x.rows(tape.capacity) / items;
   const keys = k.x.rows(tape.capacity) / items;
   const shape = { queries, keys, heads: items * heads, dims };
-  const matrix = attention.bias || tape.plain ? null : attendMatrixTile(tape, shape);
-  const job = { tape, q, k, v, y, attention, all: { queries, keys } };
-  const isBound = [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor));
+  const usesMatrices = !tape.plain && MATRIX_KERNELS.has(tape.attention.kernels);
+  const matrix = attention.bias || !usesMatrices ? null : attendMatrixTile(tape, shape);
+  const given: Job = { tape, q, k, v, y, attention, all: { queries, keys }, dots: 'floats', blocks: null };
   const { maxWorkgroups } = tape.device.capabilities;
   if (matrix !== null && queries <= maxWorkgroups * matrix.tile.rows) {
-    const all = { ...job, ...withDefaults(attention) };
+    const all = { ...given, ...withDefaults(attention) };
     const atOnce = itemsAtOnce(all, matrix);
     for (const range of atOnce === 0 ? [] : ranges(items, atOnce)) {
       const { rows } = matrix.tile;
-      const parts = dividedParts(job, range[1] - range[0], { isWhole: true, most: queries, tile: rows });
+      const parts = dividedParts(given, range[1] - range[0], { isWhole: true, most: queries, tile: rows });
       const isDivided = parts.length > 1 || atOnce < items;
       attendOnMatrices(all, matrix, range, { parts, between: () => void (isDivided && tape.cut()) });
     }
     if (atOnce > 0) return y;
   }
-  const variant = variantOf(tape, shape);
+  const job = preferred(given, shape);
+  const isBound = [job.q.x, job.k.x, v.x, y].every((tensor) => fits(tape, tensor));
+  const variant = variantOf(tape, shape, { dots: job.dots, isSparse: job.blocks !== null });
   const dispatched = maxWorkgroups * variant.queriesAtOnce;
   const isWhole = isBound && queries <= dispatched;
-  const most = isWhole ? Infinity : Math.min(mostPixels(tape, q.x), mostPixels(tape, y), dispatched);
-  const mostKeys = isWhole ? keys : Math.min(mostPixels(tape, k.x), mostPixels(tape, v.x));
+  const most = isWhole ? Infinity : Math.min(mostPixels(tape, job.q.x), mostPixels(tape, y), dispatched);
+  const mostKeys = isWhole ? keys : Math.min(mostPixels(tape, job.k.x), mostPixels(tape, v.x));
   const parts = dividedParts(job, items, { isWhole, most, tile: variant.queriesAtOnce });
   for (const part of parts) {
     const [first, last] = part.queries;
@@ -80,6 +84,25 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
     if (workOf(job) < Infinity && parts.length > 1) tape.cut();
   }
   return y;
+}
+
+/** Queries and keys in 8 bits, or a list of the blocks that queries see, where the tape prefers that and a kernel has it. */
+function preferred(job: Job, shape: AttendShape): Job {
+  const { tape, q, k, attention } = job;
+  const choice = tape.attention;
+  const { heads, kvHeads, dims, causal, keyCounts, bias, grid } = withDefaults(attention);
+  if (tape.plain || bias) return job;
+  const has = (of: { dots: Dots; isSparse: boolean }): boolean => attendTile(tape, shape, of) !== null;
+  if (choice.kernels === 'sage' && has({ dots: 'codes', isSparse: false }))
+    return {
+      ...job,
+      q: roundHeads(q, { heads, dims }),
+      k: roundKeys(k, { heads: kvHeads, dims }),
+      dots: 'codes',
+    };
+  const seesAll = choice.kernels !== 'sparse' || causal || keyCounts !== undefined;
+  if (seesAll || !has({ dots: 'floats', isSparse: true })) return job;
+  return { ...job, blocks: seenBlocks(q, k, { heads, kvHeads, dims, grid }, choice) };
 }
 
 /** Heads with zeros behind, up to a multiple of 4; the result has none. */
@@ -156,6 +179,10 @@ interface Job {
   attention: Attention;
   /** Rows of one item. */
   all: { queries: number; keys: number };
+  /** What q and k hold. */
+  dots: Dots;
+  /** The blocks of keys that queries see; null: all. */
+  blocks: SeenBlocks | null;
 }
 
 /** Extent of one dispatch: many items whole, or ranges of one item's queries and keys. */
@@ -172,7 +199,7 @@ function record(
   { firstItem, items, queries, keys }: Part,
   state: Tensor | null,
 ): void {
-  const { tape, attention, variant, all } = job;
+  const { tape, attention, variant, all, blocks } = job;
   const { heads, dims, kvHeads, causal, keyCounts, scale, bias } = withDefaults(attention);
   const rows = (tensor: Tensor, ofItem: number, [first, last]: Range) => {
     const row = firstItem * ofItem + first;
@@ -220,6 +247,8 @@ function record(
       causal: Number(causal),
       bias_zero: all.queries - 1,
       bias_stride: bias?.stride ?? 0,
+      block_planes: blocks?.planes ?? 0,
+      block_words: blocks?.list.stride ?? 0,
       scale: scale * Math.LOG2E,
     },
     bind: {
@@ -230,59 +259,8 @@ function record(
       ...(state ? { state } : {}),
       ...(keyCounts ? { key_counts: keyCounts } : {}),
       ...(bias ? { biases: bias } : {}),
+      ...(blocks ? { seen_blocks: blocks.list } : {}),
     },
     groups: () => [Math.ceil(count / variant.queriesAtOnce), heads * variant.parts, items],
   });
-}
-
-interface Variant {
-  shader: string;
-  /** Key under which its tile is tuned. */
-  tuned?: string;
-  params: Params;
-  /** Number of workgroups among which a head's dimensions are divided. */
-  parts: number;
-  /** Queries per workgroup. */
-  queriesAtOnce: number;
-}
-
-function variantOf(tape: Tape, shape: AttendShape): Variant {
-  const shared = tape.plain ? null : attendTile(tape, shape);
-  if (shared) {
-    const { tuned, params, queries } = shared;
-    return { shader: 'attend-shared.wgsl', tuned, params, parts: 1, queriesAtOnce: queries };
-  }
-  const { dims } = shape;
-  if (tape.lanes < LANES) {
-    const params = { QUADS: Math.ceil(dims / 128) };
-    return { shader: 'attend-plain.wgsl', params, parts: 1, queriesAtOnce: 1 };
-  }
-  const { attend: profile } = tape.device.profile;
-  const { teams } = profile;
-  const { parts, ...held } = valueParts(dims, profile.valueQuads);
-  const { tiles } = profile.tiles.find((row) => dims <= row.dims)!;
-  return {
-    shader: 'attend.wgsl',
-    params: {
-      TEAMS: teams,
-      TILES: tiles,
-      ...(dims <= profile.heldQueries ? { QUERIES: 'held', HEAD_QUADS: dims / 4 } : { QUERIES: 'read' }),
-      VALUES: dims <= profile.fourValues ? 'four' : 'each',
-      ...held,
-    },
-    parts,
-    queriesAtOnce: LANES * tiles * teams,
-  };
-}
-
-/** Distributes a head's dimensions over lanes, and over several workgroups if one cannot hold them. */
-function valueParts(dims: number, most: number): { QUADS: number; SINGLES: number; parts: number } {
-  if (dims > LARGEST_WHOLE) {
-    const quads = Array.from({ length: most }, (_, i) => most - i).find((count) => dims % (32 * count) === 0);
-    if (quads === undefined) throw new Error(`attend: heads of ${dims} are not a multiple of 32`);
-    return { QUADS: quads, SINGLES: 0, parts: dims / (32 * quads) };
-  }
-  return dims % 8 === 0
-    ? { QUADS: Math.floor(dims / 32), SINGLES: (dims % 32) / 8, parts: 1 }
-    : { QUADS: Math.ceil(dims / 32), SINGLES: 0, parts: 1 };
 }

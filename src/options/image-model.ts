@@ -8,6 +8,7 @@ const WEIGHTS = 'LoRAs and quantization';
 const PERFORMANCE = 'Performance';
 const OFFLOADING = 'CPU offloading';
 const OUTPUT = 'Output and advanced';
+const ATTENTION = 'Attention and caching';
 
 const PLANNED = 'planned: what the memory budget asks for';
 
@@ -145,6 +146,21 @@ export const IMAGE_MODEL = rowsWith(
         otherwise: 'on GPUs as many as memory allows, at most 8; on CPUs 1',
         elsewhere: ['batch-count'],
       },
+    },
+    attentionBackend: {
+      kind: { type: 'text' },
+      help: "Attention of the denoiser: auto, flash (tiles in f32), plain (one query at a time), matrix (matrix units), sage (queries and keys in 8 bits), sparse (a query sees a part of the keys), or a name of SGLang's or diffusers' that means one of them.",
+      flag: { group: ATTENTION, value: 'name', otherwise: 'auto', elsewhere: ['diffusion-fa', 'fa'] },
+    },
+    attentionBackendConfig: {
+      kind: { type: 'record', of: { type: 'anything' } },
+      help: 'Settings of sparse attention: sparsity (share of the blocks of 64 keys that are left out), skip_first_steps (first steps that see all), window (frames, rows and columns of tokens around a query, in models of clips, in place of sparsity).',
+      flag: { group: ATTENTION, value: 'json|file|key=value,...' },
+    },
+    componentAttentionBackends: {
+      kind: { type: 'record', of: { type: 'text' } },
+      help: 'Attention of text_encoder, of the denoiser by its name, or of vae, as component=name,...; left out: auto for all but the denoiser.',
+      flag: { group: ATTENTION, value: 'component=name,...' },
     },
     allF32: {
       kind: { type: 'boolean' },

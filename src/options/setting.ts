@@ -15,6 +15,8 @@ export type Kind =
   | { readonly type: 'boolean' }
   /** `isEmpty`: "" is a valid value. */
   | { readonly type: 'text'; readonly isEmpty?: true }
+  /** Any value; another check decides. */
+  | { readonly type: 'anything' }
   | { readonly type: 'choice'; readonly choices: readonly string[] }
   /** A size in bytes; on the command line with a unit, for example 6GB or 512MiB. */
   | { readonly type: 'bytes' }
@@ -44,13 +46,15 @@ export type ValueOf<K extends Kind> = K extends { type: 'boolean' }
     ? string | number
     : K extends { type: 'text' }
       ? string
-      : K extends { type: 'choice'; choices: readonly (infer Choice)[] }
-        ? Choice
-        : K extends { type: 'list'; of: infer Entry extends Kind }
-          ? ValueOf<Entry>[]
-          : K extends { type: 'record' | 'tokens'; of: infer Entry extends Kind }
-            ? Record<string, ValueOf<Entry>>
-            : number;
+      : K extends { type: 'anything' }
+        ? unknown
+        : K extends { type: 'choice'; choices: readonly (infer Choice)[] }
+          ? Choice
+          : K extends { type: 'list'; of: infer Entry extends Kind }
+            ? ValueOf<Entry>[]
+            : K extends { type: 'record' | 'tokens'; of: infer Entry extends Kind }
+              ? Record<string, ValueOf<Entry>>
+              : number;
 
 /** The values of a kind as a request sends them. */
 export type SentValueOf<K extends Kind> = K extends {

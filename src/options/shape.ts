@@ -5,8 +5,6 @@ import type { Kind, ValueOf } from './setting.ts';
 
 export type Shape =
   | Kind
-  /** Any value; another check decides. */
-  | { readonly type: 'anything' }
   | { readonly type: 'null' }
   | { readonly type: 'list'; readonly of: Shape; readonly least?: number; readonly most?: number }
   | { readonly type: 'record'; readonly of: Shape }

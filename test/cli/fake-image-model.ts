@@ -118,7 +118,7 @@ async function* draw(
   const known = argument.endsWith('s') && { known: { [argument]: argument.slice(0, -1) } };
   if (command === 'note') yield noteOf(say`see ${field(argument)}`);
   if (command === 'knows') yield { type: 'unknown-words', words: [argument], ...known };
-  yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
+  yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20, attention: [] };
   const { width, height, frames, steps } = values;
   const each = (width * height) / 64;
   yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
@@ -143,8 +143,8 @@ async function* draw(
       if (request.previews) yield { type: 'preview', sample, step, image: image(step, 4) };
     }
   }
-  yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20 };
-  yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20 };
+  yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20, attention: [] };
+  yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20, attention: [] };
   for (let sample = 0; sample < values.samples; sample += 1) {
     const seed = request.seed + sample;
     yield { type: 'image', sample, seed, image: image(seed, 1, large) };

@@ -1,6 +1,7 @@
 // Runs the kernels that a test records on a tape of their own, on given inputs, with every other byte of the operands poisoned.
 
 import { expect } from 'vitest';
+import type { AttentionChoice } from '../../src/gpu/tape-options.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { Tensor, tensorBytes, type Extent, type Region, type Sizes } from '../../src/gpu/tensor.ts';
@@ -19,12 +20,15 @@ export interface Job {
   adapters?: Region;
   /** Names of the rows that are decode rows. */
   decodes?: readonly string[];
+  /** Kernels of dense attention. */
+  attention?: AttentionChoice;
 }
 
 /** The output's rows at `sizes`; padding columns must have come out as zeros. */
 export async function compute(job: Job): Promise<Float32Array[]> {
-  const { device, capacity, sizes, record, adapters, decodes = [] } = job;
-  const tape = new Tape(device, capacity, { rowLoras: adapters ? { rows: adapters } : null, decodes });
+  const { device, capacity, sizes, record, adapters, decodes = [], attention } = job;
+  const rowLoras = adapters ? { rows: adapters } : null;
+  const tape = new Tape(device, capacity, { rowLoras, decodes, ...(attention && { attention }) });
   const inputs: GPUBuffer[] = [];
   const input: Input = (shape, values) => {
     const size = tensorBytes(shape, capacity);

@@ -67,6 +67,12 @@ const PLACE_OPTIONS = {
   ...pipeline,
   backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
   'component-paths': { ...pipeline['component-paths'], isMap: true, members: COMPONENTS_BY_PATH },
+  'attention-backend-config': { ...pipeline['attention-backend-config'], isSettings: true },
+  'component-attention-backends': {
+    ...pipeline['component-attention-backends'],
+    isMap: true,
+    isSettings: true,
+  },
   'pipeline-class-name': {
     ...pipeline['pipeline-class-name'],
     kind: 'choice',

@@ -40,36 +40,6 @@ export const PARALLELISM = {
 const ATTENTION = 'Attention and caching';
 
 export const CACHING = {
-  'attention-backend': {
-    kind: 'choice',
-    choices: [
-      'auto',
-      'fa',
-      'torch_sdpa',
-      'torch_cudnn_sdpa',
-      'sage_attn',
-      'sage_attn_3',
-      'sliding_tile_attn',
-      'video_sparse_attn',
-      'sparse_video_gen_2_attn',
-      'vmoba_attn',
-      'sla_attn',
-      'sage_sla_attn',
-      'aiter',
-    ],
-    words: { fa3: 'fa', fa4: 'fa', sage_attn3: 'sage_attn_3' },
-    group: ATTENTION,
-    value: 'name',
-    help: 'Attention kernels.',
-    otherwise: 'auto',
-    unbuilt: { neutral: ['auto'], because: 'the engine chooses among its own attention kernels' },
-  },
-  'attention-backend-config': {
-    kind: 'json',
-    group: ATTENTION,
-    help: 'Settings for them.',
-    unbuilt: { neutral: [], because: 'the engine chooses among its own attention kernels' },
-  },
   'cache-dit-config': {
     kind: 'string',
     group: ATTENTION,

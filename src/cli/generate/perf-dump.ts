@@ -27,6 +27,8 @@ export interface PerfDump {
   denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number }[];
   /** Peak GPU memory of each stage in MiB. */
   memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
+  /** Kernels that computed dense attention, by stage: auto's choice, or --attention-backend's. */
+  attention_kernels: Record<string, string[]>;
   /** GPU time per kernel family; {} if the adapter has no timestamps. */
   kernels_ms: Record<string, number>;
   adapter: Pick<AdapterSummary, 'vendor' | 'architecture' | 'device' | 'description' | 'software'>;
@@ -73,6 +75,9 @@ export class Perf {
       const key = `after_${event.name.replaceAll('-', '_')}` as const;
       const peak = Math.max(checkpoints[key]?.peak_allocated_mb ?? 0, event.peakBytes / 2 ** 20);
       checkpoints[key] = { peak_allocated_mb: peak };
+      const { attention_kernels: ran } = this.dump;
+      if (event.attention.length > 0)
+        ran[event.name] = [...new Set([...(ran[event.name] ?? []), ...event.attention])];
     } else if (event.type === 'step') {
       const { sample, step, milliseconds } = event;
       steps.push({ prompt, sample, step, duration_ms: milliseconds });
@@ -117,6 +122,7 @@ function emptyDump(prompts: string[], requestId: string): PerfDump {
     steps: [],
     denoise_steps_ms: [],
     memory_checkpoints: {},
+    attention_kernels: {},
     kernels_ms: {},
     adapter: { vendor: '', architecture: '', device: '', description: '', software: false },
     options: {},

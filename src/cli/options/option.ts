@@ -1,5 +1,6 @@
 // Defines a command-line option (kind, bounds, help) and reads its value from an argument or from a configuration file.
 
+import { isObject, readObject, readSettings } from './object-text.ts';
 import { UsageError } from '../process/exit.ts';
 
 export interface OptionBase {
@@ -62,8 +63,11 @@ export type Option = OptionBase &
     | { kind: 'list' }
     /** Strings: the option may be repeated, and each value is one entry, commas included. */
     | { kind: 'texts' }
-    /** A JSON object. A map also accepts --name.member, and --<member>-path for each of `members`. */
-    | { kind: 'json'; isMap?: true; members?: readonly string[] }
+    /**
+     * A JSON object. A map also accepts --name.member, and --<member>-path for each of `members`; settings may be in a file, or be written as
+     * key=value,key=value.
+     */
+    | { kind: 'json'; isMap?: true; isSettings?: true; members?: readonly string[] }
   );
 
 export type OptionTable = Readonly<Record<string, Option>>;
@@ -150,7 +154,7 @@ export function readText(name: string, option: Option, text: string): unknown {
     case 'bytes':
       return readBytes(name, text);
     case 'json':
-      return readObject(name, text);
+      return option.isSettings ? readSettings(name, text) : readObject(name, text);
     default:
       return readNumber(name, option, text);
   }
@@ -223,26 +227,6 @@ function readBytes(name: string, text: string): number {
     throw new UsageError(`${name} is a size such as 6GB or 512MiB, got "${text}"`);
   }
   return Math.floor(Number(digits) * factor);
-}
-
-function readObject(name: string, text: string): Record<string, unknown> {
-  if (text === '') return {};
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The error below covers text that is not JSON.
-  }
-  if (isObject(value)) return value;
-  const isBare = /^\{[^"]+\}$/.test(text);
-  const hint = isBare
-    ? '; its quotes are missing, and where the shell takes them away each is written \\"'
-    : '';
-  throw new UsageError(`${name} is a JSON object such as '{"name": 1}', got "${text}"${hint}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The placeholder of an option's value in the help. */

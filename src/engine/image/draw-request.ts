@@ -88,7 +88,7 @@ export async function drawTogetherOn(
 ): Promise<void> {
   const { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report } = options;
   const { device, components, runner, planner, plain, upscaler } = opened;
-  const { latents, autoencoder, previews, colours } = opened;
+  const { latents, autoencoder, previews, colours, attention } = opened;
   const [{ resolved }] = requests;
   const samples = requests.reduce((sum, one) => sum + one.resolved.event.values.samples, 0);
   const drawn = asDrawn(withBatch(opened, withLongestTexts(requests), samples), runner);
@@ -119,13 +119,15 @@ export async function drawTogetherOn(
   components.adapt(changesOf(resolved.loras ?? []));
   const tuner =
     tune && !plain ? createTuner(device, platform, { note: report.note, onKernels, onTrials }) : undefined;
+  const shaders = new Set<string>();
   const contextOf = async (request: DrawnRequest): Promise<StageContext> => ({
-    ...{ components, runner, latents, autoencoder, previews, colours },
+    ...{ components, runner, latents, autoencoder, previews, colours, attention, shaders },
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
     ...((mostSteps !== undefined || compileOnly) && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
       ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
+      onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         request.emit(noteOf(message));

@@ -8,6 +8,8 @@ import type { Device } from '../../gpu/device.ts';
 import { ConfigError } from '../../models/config-values.ts';
 import type { Upscaler } from '../../models/image/upscalers/upscaler.ts';
 import type { Platform } from '../platform/platform.ts';
+import { pipelineAttention } from './attention-backends.ts';
+import type { PipelineAttention } from './stages/attention.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
 import { describe, nameOf } from './model-info.ts';
 import { openComponents, type Components } from './components/components.ts';
@@ -57,6 +59,7 @@ export interface OpenedPipeline {
   own: OwnSettings;
   /** Whether to use plain f32 kernels. */
   plain: boolean;
+  attention: PipelineAttention;
   /** Images of a request that are drawn at once; undefined: as memory allows. */
   batchSize: number | undefined;
   context: ResolveContext;
@@ -81,6 +84,12 @@ export async function openOnDevice(
   const own = defaultsOf(entry, pipeline.components, name, pipeline.settings);
   if (own.hint !== undefined) onEvent(noteOf(own.hint));
   const plain = options.backend === 'generic';
+  const { denoiser, files } = entry.family;
+  const attention = pipelineAttention(options, device, {
+    plain,
+    denoiser,
+    drawsClips: (own.defaults.frames ?? 1) > 1,
+  });
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
   if (inF32 && quantization !== 'none' && quantization !== 'auto') {
@@ -92,7 +101,6 @@ export async function openOnDevice(
   }
   const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
   const names = models.map(({ name }) => name);
-  const { denoiser, files } = entry.family;
   const denoisers = files?.parts[denoiser] ?? [];
   const components = await openComponents(device, names, {
     pipeline,
@@ -115,7 +123,7 @@ export async function openOnDevice(
   });
   return orClose(
     () => components.close(),
-    () => openedOn(device, platform, pipeline, options, { components, entry, own, plain }),
+    () => openedOn(device, platform, pipeline, options, { components, entry, own, plain, attention }),
   );
 }
 
@@ -124,6 +132,7 @@ interface Opened {
   entry: PipelineEntry;
   own: OwnDefaults;
   plain: boolean;
+  attention: PipelineAttention;
 }
 
 /** Errors in a configuration that follows from a file name that file in place of a config.json that is not there. */
@@ -141,7 +150,7 @@ async function openedOn(
   platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
   options: ImageModelOptions,
-  { components, entry, own: implied, plain }: Opened,
+  { components, entry, own: implied, plain, attention }: Opened,
 ): Promise<OpenedPipeline> {
   const { family } = entry;
   const opened = await openFamily(family, components, pipeline).catch((error: unknown) => {
@@ -189,7 +198,7 @@ async function openedOn(
   const { batchSize } = options;
   return {
     ...{ device, components, autoencoder, previews, colours, runner, latents, upscaler },
-    ...{ planner, own, plain, batchSize, context, info },
+    ...{ planner, own, plain, attention, batchSize, context, info },
   };
 }
 

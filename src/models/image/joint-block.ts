@@ -4,6 +4,7 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend } from '../../kernels/attend.ts';
+import type { TokenGrid } from '../../kernels/attend-blocks.ts';
 import type { Columns } from '../../kernels/columns.ts';
 import { joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
@@ -176,14 +177,15 @@ export function headProjection(
   };
 }
 
-/** Attention among the tokens of all streams → the part of each stream, [items, tokens, heads · dims] */
+/** Attention among the tokens of all streams, of which those of a clip may have a grid → the part of each stream, [items, tokens, heads · dims] */
 export function jointAttention(
   { heads, dims }: Pick<JointShape, 'heads' | 'dims'>,
   streams: readonly Projected[],
+  grid?: TokenGrid,
 ): Tensor[] {
   const all = streams.map(({ qkv }) => qkv).reduce((joined, next) => joinTokens(joined, next));
   const [q, k, v] = [0, 1, 2].map((i) => ({ x: all, first: i * heads * dims }));
-  const y = attend(q!, k!, v!, { heads, dims });
+  const y = attend(q!, k!, v!, { heads, dims, ...(grid && { grid }) });
   let first = 0;
   return streams.map(({ qkv }) => {
     const count = qkv.shape[1] as number;
@@ -193,8 +195,8 @@ export function jointAttention(
   });
 }
 
-/** A sequence has its time where its modulation is not given. */
-export type MaybeTimed = Stream & Partial<TimedStream>;
+/** A sequence has its time where its modulation is not given; `grid`: that of a clip's tokens. */
+export type MaybeTimed = Stream & Partial<TimedStream> & { grid?: TokenGrid };
 
 /** A block in which a text and an image have weights of their own. Modulation that is not given comes from modules of the block. */
 export function doubleBlock(
@@ -209,7 +211,8 @@ export function doubleBlock(
       text.project(words, given?.words ?? text.modulate(words.time!)),
       image.project(patches, given?.patches ?? image.modulate(patches.time!)),
     ] as const;
-    const [ofWords, ofPatches] = jointAttention(shape, projected);
+    const first = words.x.shape[1] as number;
+    const [ofWords, ofPatches] = jointAttention(shape, projected, patches.grid && { ...patches.grid, first });
     text.absorb(words, projected[0], ofWords!);
     image.absorb(patches, projected[1], ofPatches!);
     patches.x.tape!.cut();

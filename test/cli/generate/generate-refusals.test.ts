@@ -228,7 +228,6 @@ describe('a refusal with exit code 2 before a model is opened', () => {
   });
 
   const ONE_GPU = 'is not built yet: images are drawn on one GPU; leave it out';
-  const ATTENTION = 'is not built yet: the engine chooses among its own attention kernels; leave it out';
   it.each([
     ['--num-gpus 2', ONE_GPU],
     ['--tp-size 2', ONE_GPU],
@@ -240,9 +239,6 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     ['--data-parallel-size 2', ONE_GPU],
     ['--dp-degree 2', ONE_GPU],
     ['--enable-cfg-parallel', ONE_GPU],
-    ['--attention-backend fa', ATTENTION],
-    ['--attention-backend fa3', ATTENTION],
-    ['--attention-backend-config {"a":1}', ATTENTION],
     ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
     ['--quantization-rank 32', '--quantizer-config 32 is not built yet: low-rank quantized'],
     ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
@@ -253,8 +249,12 @@ describe('a refusal with exit code 2 before a model is opened', () => {
   ])('%s', async (option, message) => refused([...BASE, ...option.split(' ')], message));
 
   it.each([
-    ['--attention-backend nothing', '--attention-backend is one of auto, fa, torch_sdpa'],
     ['--attention-backend-config {', '--attention-backend-config is a JSON object'],
+    [
+      '--attention-backend-config sparsity',
+      'is a file, a JSON object or key=value,key=value, got "sparsity"',
+    ],
+    ['--attention-backend-config missing.yaml', 'missing.yaml cannot be read'],
   ])('%s with an invalid value', async (option, message) =>
     refused([...BASE, ...option.split(' ')], message),
   );
@@ -273,7 +273,7 @@ it('options that are not built pass at their neutral values', async () => {
       'lora-scale',
     ].flatMap((name) => [`--${name}`, '1']),
     '--no-enable-cfg-parallel',
-    ...['--attention-backend', 'auto', '--attention-backend-config', '{}', '--cache-dit-config', ''],
+    ...['--cache-dit-config', ''],
     ...['dit-cpu', 'dit-layerwise', 'text-encoder-cpu', 'image-encoder-cpu', 'vae-cpu'].flatMap((name) => [
       `--${name}-offload`,
       'false',

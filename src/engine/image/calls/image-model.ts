@@ -1,5 +1,6 @@
 // The public interface of an image model: requests in, events out. Everything here is plain data that can be posted to a worker.
 
+import type { AttentionKernels } from '../../../gpu/tape-options.ts';
 import { type Note } from '../../../files/message.ts';
 import type { AdapterSummary } from '../../../gpu/adapter.ts';
 import type { Frames, Pixels } from '../../../files/image/pixels.ts';
@@ -111,7 +112,14 @@ export type ImageEvent =
   | Note
   /** Inputs of the denoiser: tokens of the prompt, of the source image, and of each image that it generates. */
   | { type: 'tokens'; text: number; image: number; each: number }
-  | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
+  /** `attention`: the kernels that computed dense attention in it. */
+  | {
+      type: 'stage';
+      name: StageName;
+      milliseconds: number;
+      peakBytes: number;
+      attention: readonly AttentionKernels[];
+    }
   /** After step `step` of `steps`, counted from 1; `milliseconds`: of all results that take it together. */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }

@@ -1,6 +1,7 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
 import { EngineError } from '../../../files/error.ts';
+import type { AttentionChoice } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
@@ -12,6 +13,10 @@ import type { Profiler } from './profiler.ts';
 export interface ComputeOptions {
   /** Whether to use plain f32 kernels. */
   plain: boolean;
+  /** Kernels of dense attention; left out: `auto`. */
+  attention?: AttentionChoice | undefined;
+  /** Called with the names of the shaders of what is computed next. */
+  onShaders?: ((names: ReadonlySet<string>) => void) | undefined;
   /** Collects the GPU times of kernels. */
   profiler?: Profiler | undefined;
   /** Called for the kernels that are compiled for the next computation. */
@@ -25,7 +30,7 @@ export interface ComputeOptions {
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
-  tune?: ((record: Recorded) => Promise<void>) | undefined;
+  tune?: ((record: Recorded, attention?: AttentionChoice) => Promise<void>) | undefined;
 }
 
 type Recorded = (tape: Tape) => readonly Tensor[];
@@ -146,18 +151,19 @@ function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): vo
  */
 export async function recordTape(
   device: Device,
-  { plain, onKernels, compileOnly = false, tune }: ComputeOptions,
+  { plain, attention, onKernels, onShaders, compileOnly = false, tune }: ComputeOptions,
   record: Recorded,
   into: readonly Tensor[],
 ): Promise<Recording> {
-  if (!plain) await tune?.(record);
-  const tape = new Tape(device, {}, { plain });
+  if (!plain) await tune?.(record, attention);
+  const tape = new Tape(device, {}, { plain, ...(attention && { attention }) });
   try {
     const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);
     tape.finish();
     await device.reserve(device.memoryUsed + device.arena.growth());
     await compileTape(device, tape, onKernels);
+    onShaders?.(new Set(tape.encodables({}).map(({ name }) => name)));
     return new Recording(device, tape, { results, into }, compileOnly);
   } catch (error) {
     tape.destroy();

@@ -17,6 +17,7 @@ import {
   type ComputeOptions,
   type Turns,
 } from '../recording/compute.ts';
+import { optionsFor } from './attention.ts';
 import type { StageContext } from './stage-context.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { Frames } from '../calls/image-model.ts';
@@ -38,7 +39,8 @@ export async function openDecoder(
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
   part = 'decoder',
 ): Promise<Decoder> {
-  const { components, autoencoder, options, cutTo, runner, resolved } = context;
+  const { components, autoencoder, cutTo, runner, resolved } = context;
+  const options = optionsFor(context, 'autoencoder');
   const { device } = components;
   const settings = runner.leftNoise?.(resolved.call) ?? null;
   using scope = new Scope(device);
@@ -47,7 +49,7 @@ export async function openDecoder(
   );
   const tiling = await tilingOf(page);
   const decode = ({ latents, left, injected }: Sampled, own = options): Promise<Frames> =>
-    finitely(device, own, 'the decoder', async (way, notFinite) => {
+    finitely(device, { ...own, attention: options.attention }, 'the decoder', async (way, notFinite) => {
       using inputs = new Scope(device);
       const noise = settings && left && uploadNoise(device, inputs, { settings, left, like: latents });
       const added =

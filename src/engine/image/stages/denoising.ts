@@ -6,6 +6,7 @@ import type { Size } from '../calls/image-model.ts';
 import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { joinItems } from '../recording/join-items.ts';
 import { Scope } from '../recording/scope.ts';
+import { predictorOf } from './attention.ts';
 import { previewer } from './decoding.ts';
 import { samplesFrame, type Encoded } from './encoding.ts';
 import { shapeOfLatents } from './latent-shape.ts';
@@ -122,7 +123,12 @@ async function record(
       takesMeans: references.length > 0 && !samplesFrame(runner),
       options,
       predictor: (x, output, extra) =>
-        denoiser.record({ images: batch.length, latents: x, output, extra, texts }, options),
+        predictorOf(
+          context.attention,
+          denoiser,
+          { images: batch.length, latents: x, output, extra, texts },
+          options,
+        ),
     }),
   );
   return scope.give({ sampler, members });

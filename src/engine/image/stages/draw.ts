@@ -10,6 +10,7 @@ import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder } from './decoding.ts';
 import { denoise } from './denoising.ts';
 import { batchesOf, Member, samplesOf, sharedContext, type Sample } from './member.ts';
+import { optionsFor } from './attention.ts';
 import { Stage, type StageContext } from './stage-context.ts';
 import { openUpscaler } from './upscaling.ts';
 import {
@@ -116,7 +117,7 @@ class Run {
   }
 
   async #prepare(context: StageContext): Promise<Prepared> {
-    const { runner, resolved, options, plan, references = [], controls = [] } = context;
+    const { runner, resolved, plan, references = [], controls = [] } = context;
     const { values, sources } = resolved.event;
     using _ = this.#enter('text-encoding', context);
     const run = {
@@ -128,6 +129,7 @@ class Run {
       imagePrompt: resolved.request.ipAdapterImage ?? null,
       references: references.flatMap(({ shown }) => shown ?? []),
     };
+    const options = optionsFor(context, 'textEncoder');
     return await runner.prepare({ ...resolved.request, ...run, options });
   }
 

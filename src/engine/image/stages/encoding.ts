@@ -7,6 +7,7 @@ import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.t
 import { uploadImage } from '../blocks/autoencoder.ts';
 import { computeFinite } from '../recording/compute.ts';
 import { encodeClip, type GivenClip } from './clip-encoding.ts';
+import { optionsFor } from './attention.ts';
 import type { StageContext } from './stage-context.ts';
 import type { MaskInput } from '../blocks/family.ts';
 import type { ReferenceImage } from './given-images.ts';
@@ -46,7 +47,8 @@ export function encodesImages(context: StageContext): boolean {
 
 /** Encodes the source image and the one beside it. The encoder's weights are on the device until the function returns. */
 export async function encodeGiven(context: StageContext, tiling: Tiling): Promise<Encoded> {
-  const { components, autoencoder, latents, options, runner, image, mask } = context;
+  const { components, autoencoder, latents, runner, image, mask } = context;
+  const options = optionsFor(context, 'autoencoder');
   const { device } = components;
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using inputs = new Scope(device);
@@ -90,7 +92,8 @@ export async function encodeReferences(
   images: readonly ReferenceImage[],
   tiling: Tiling,
 ): Promise<EncodedReferences> {
-  const { components, autoencoder, runner, options } = context;
+  const { components, autoencoder, runner } = context;
+  const options = optionsFor(context, 'autoencoder');
   const { device } = components;
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using results = new Scope(device);

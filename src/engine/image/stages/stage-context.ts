@@ -1,11 +1,13 @@
 // What the stages of one request need: the opened model, the plan, the resolved values and the listener; the size in which images are drawn; and
 // the span of a stage.
 
+import { attentionKernels } from '../../../kernels/attend-variant.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';
 import { assertWanted, type ComputeOptions } from '../recording/compute.ts';
 import type { Components } from '../components/components.ts';
 import type { FamilyModel } from '../blocks/family.ts';
 import type { Upscaler } from '../../../models/image/upscalers/upscaler.ts';
+import type { PipelineAttention } from './attention.ts';
 import type { GivenImages } from './given-images.ts';
 import type { ImageEvent, StageName, Size } from '../calls/image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
@@ -32,6 +34,10 @@ export interface StageContext extends GivenImages {
   resolved: Resolved;
   signal: AbortSignal | undefined;
   options: ComputeOptions;
+  /** How components attend; left out: as `auto`. */
+  attention?: PipelineAttention;
+  /** Collects the names of the shaders that a stage runs; left out: nobody asks. */
+  shaders?: Set<string>;
   emit(event: ImageEvent): void;
   onStage?(name: StageName): void;
   /** Called as soon as all results are drawn, or with the error that ends this request alone. */
@@ -72,6 +78,7 @@ export class Stage implements Disposable {
     context.onStage?.(name);
     this.#startedAt = this.#now();
     context.components.device.takePeak();
+    context.shaders?.clear();
   }
 
   /** Current time in milliseconds without the time spent on profiling. */
@@ -80,10 +87,11 @@ export class Stage implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    const { components, emit } = this.#context;
+    const { components, emit, shaders = [] } = this.#context;
     const { device } = components;
     const milliseconds = this.#now() - this.#startedAt;
-    emit({ type: 'stage', name: this.#name, milliseconds, peakBytes: device.takePeak() });
+    const attention = attentionKernels(new Set(shaders));
+    emit({ type: 'stage', name: this.#name, milliseconds, peakBytes: device.takePeak(), attention });
     device.arena.clear();
   }
 }

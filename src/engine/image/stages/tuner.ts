@@ -23,8 +23,9 @@ export function createTuner(
     note('nothing is tuned: the adapter has no timestamps to tell fast kernels from slow ones');
     return undefined;
   }
-  return async (record) => {
-    const found = await tune(device, record, { onKernels, onTrials, time });
+  return async (record, attention) => {
+    const step = { capacity: {}, sizes: {}, kinds: attention ? { attention } : {} };
+    const found = await tune(device, record, { onKernels, onTrials, time, step });
     if (found === null) return;
     if (Object.keys(found.variants).length > 0) await platform.keepTuned(device.summary, found.variants);
     note(resultText(found, time.limit));

@@ -101,7 +101,8 @@ export function hunyuan(
       const all = [image, glyphs, refined].filter((x) => x !== null).reduce(joinTokens);
       const words = { x: all, time: t, rotations: null };
       const tokens = reshape(latents, [1, frames * height * width, inputs]);
-      const clip = { x: linear(tokens, embed), time: t, rotations };
+      const grid = { frames, rows: height, columns: width };
+      const clip = { x: linear(tokens, embed), time: t, rotations, grid };
       for (const run of blocks) run(words, clip);
       const m = linear(t, modulate); //                            [1, 2 · hidden]: scale, shift
       const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };

@@ -12,6 +12,7 @@ import { rmsnorm } from '../../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../../weights.ts';
 import { modulated, singleModulation } from '../adaln-single.ts';
 import type { LTXConfig } from './ltx-config.ts';
+import type { TokenGrid } from '../../../kernels/attend-blocks.ts';
 import { conditionAttention, ownAttention } from './normed-attention.ts';
 import { numberEmbedding, perceptron } from '../number-embedding.ts';
 
@@ -59,7 +60,9 @@ export function ltx(config: LTXConfig, weights: WeightTable): LTX {
       const x = linear(reshape(latents, [clips, tokens, channels]), embed);
       const embedded = embedTime(time); //                         [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
-      for (const run of blocks) run(x, modulation, text, rotations);
+      const [frames, rows, columns] = shape as [number, number, number];
+      const grid = { frames: frames / clips, rows, columns };
+      for (const run of blocks) run(x, { modulation, text, rotations, grid });
       const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
       return reshape(y, shape);
@@ -68,7 +71,12 @@ export function ltx(config: LTXConfig, weights: WeightTable): LTX {
 }
 
 /** A block changes x in place. */
-type Block = (x: Tensor, modulation: Tensor, text: Tensor, rotations: Tensor) => void;
+type Block = (x: Tensor, inputs: BlockInputs) => void;
+
+interface BlockInputs extends Pick<LTXStep, 'text' | 'rotations'> {
+  modulation: Tensor;
+  grid: TokenGrid;
+}
 
 function block(config: LTXConfig, weights: WeightTable, name: string): Block {
   const { hidden, eps } = config;
@@ -82,10 +90,11 @@ function block(config: LTXConfig, weights: WeightTable, name: string): Block {
   const ffn = WIDER * hidden;
   const up = weights.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
   const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
-  return (x, modulation, text, rotations) => {
+  return (x, { modulation, text, rotations, grid }) => {
     const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
-    gatedAdd(selfAttention(rmsnorm(x, null, eps, modulated(m, 0, hidden)), rotations), gate(2), x);
+    const normed = rmsnorm(x, null, eps, modulated(m, 0, hidden));
+    gatedAdd(selfAttention(normed, rotations, grid), gate(2), x);
     crossAttention(x, [text], x);
     const y = rmsnorm(x, null, eps, modulated(m, 3 * hidden, hidden));
     gatedAdd(linear(linear(y, up, { activation: 'gelu-tanh' }), down), gate(5), x);

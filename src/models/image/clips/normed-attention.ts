@@ -3,6 +3,7 @@
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { addRows } from '../../../kernels/add-rows.ts';
 import { attend, SEGMENT_WORK, type HeadsOf } from '../../../kernels/attend.ts';
+import type { TokenGrid } from '../../../kernels/attend-blocks.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
 import { rotate } from '../../../kernels/rotate.ts';
@@ -18,13 +19,13 @@ export interface NormedHeads extends Heads {
   eps: number;
 }
 
-/** Attention of all tokens to each other. x [1, tokens, hidden], rotations as `rotate` takes them → the shape of x */
+/** Attention of all tokens of a clip to each other. x [clips, tokens, hidden], rotations as `rotate` takes them → the shape of x */
 export function ownAttention(of: NormedHeads, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias, eps } = of;
   const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias, split: 'columns' });
   const norms = ['q', 'k'].map((part) => weights.vector(`${name}.norm_${part}.weight`, hidden));
   const out = outOf(of, weights, name);
-  return (x: Tensor, rotations: Tensor): Tensor => {
+  return (x: Tensor, rotations: Tensor, grid: TokenGrid): Tensor => {
     const y = linear(x, qkv); //                                   [1, tokens, 3 · hidden]
     const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden })) as [
       HeadsOf,
@@ -35,7 +36,7 @@ export function ownAttention(of: NormedHeads, weights: WeightTable, name: string
       rmsnormColumns(y, part.first, norms[i]!, eps);
       rotate(part, rotations, { heads, dims, layout: 'interleaved' });
     });
-    return linear(attend(q, k, v, { heads, dims, mostWork: SEGMENT_WORK }), out);
+    return linear(attend(q, k, v, { heads, dims, grid, mostWork: SEGMENT_WORK }), out);
   };
 }
 

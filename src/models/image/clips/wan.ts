@@ -14,6 +14,7 @@ import { reshape } from '../../../kernels/reshape.ts';
 import { affine } from '../../affine.ts';
 import type { WeightTable } from '../../weights.ts';
 import { modulated, singleModulation } from '../adaln-single.ts';
+import type { TokenGrid } from '../../../kernels/attend-blocks.ts';
 import { conditionAttention, ownAttention } from './normed-attention.ts';
 import { numberEmbedding, perceptron } from '../number-embedding.ts';
 import { PATCH, type WanConfig, type WanImageStates } from './wan-config.ts';
@@ -83,7 +84,8 @@ export function wan(config: WanConfig, weights: WeightTable): Wan {
       const x = linear(reshape(patches, [clips, (frames / clips) * perFrame, patches.columns]), embed);
       const embedded = embedTime(time); //                         [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
-      for (const run of blocks) run(x, { modulation, text, image, rotations });
+      const grid = { frames: frames / clips, rows: height / PATCH, columns: width / PATCH };
+      for (const run of blocks) run(x, { modulation, text, image, rotations, grid });
       const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, eps, modulated(m, 0, hidden)), out);
       const ofFrames = reshape(y, [frames, perFrame, y.columns]);
@@ -107,7 +109,7 @@ function imageEmbedding(weights: WeightTable, hidden: number, { dims, places }: 
   };
 }
 
-type BlockInputs = WanConditions & Pick<WanStep, 'rotations'> & { modulation: Tensor };
+type BlockInputs = WanConditions & Pick<WanStep, 'rotations'> & { modulation: Tensor; grid: TokenGrid };
 
 /** A block changes x in place. */
 function block(config: WanConfig, weights: WeightTable, name: string) {
@@ -122,10 +124,11 @@ function block(config: WanConfig, weights: WeightTable, name: string) {
   ]);
   const up = weights.matrix(`${name}.ffn.net.0.proj.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const down = weights.matrix(`${name}.ffn.net.2.weight`, hidden, ffn, { bias: true, split: 'rows' });
-  return (x: Tensor, { modulation, rotations, text, image }: BlockInputs): void => {
+  return (x: Tensor, { modulation, rotations, grid, text, image }: BlockInputs): void => {
     const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
-    gatedAdd(selfAttention(layernorm(x, null, eps, modulated(m, 0, hidden)), rotations), gate(2), x);
+    const normed = layernorm(x, null, eps, modulated(m, 0, hidden));
+    gatedAdd(selfAttention(normed, rotations, grid), gate(2), x);
     crossAttention(norm ? layernorm(x, norm, eps) : x, image ? [text, image] : [text], x);
     const y = layernorm(x, null, eps, modulated(m, 3 * hidden, hidden));
     gatedAdd(linear(linear(y, up, { activation: 'gelu-tanh' }), down), gate(5), x);
