@@ -2,7 +2,7 @@
 
 import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena } from './arena.ts';
-import type { Region } from './tensor.ts';
+import type { Region, Tensor } from './tensor.ts';
 
 export interface TapeOptions {
   /** Launchers use plain f32 kernels, which are the reference. */
@@ -20,13 +20,16 @@ export interface TapeOptions {
   activations?: ActivationDtype;
   /** Kernels of dense attention; left out: `auto`. Plain tapes have plain ones. */
   attention?: AttentionChoice;
+  /** Records blocks of a denoiser so that some steps can take their result from an earlier one; left out: all steps compute all blocks. */
+  reuse?: StepReuse | null;
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }
 
 /**
- * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles with online softmax in f32. `plain`: one query at a time,
- * in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a query sees a part of the keys.
+ * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles
+ * with online softmax in f32. `plain`: one query at a time, in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a
+ * query sees a part of the keys.
  */
 export type AttentionKernels = 'auto' | 'flash' | 'plain' | 'matrix' | 'sage' | 'sparse';
 
@@ -44,3 +47,20 @@ export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };
 
 /** Which rows of a tape are decode rows, and the kernels of its rows. */
 export type RowKinds = Pick<TapeOptions, 'decodes' | 'promptProducts' | 'attention'>;
+
+/** Blocks of a denoiser that change the same tensors in place, one after the other. */
+export interface BlockRow {
+  /** Records what stands before the first block; left out: nothing does. */
+  enter?(): void;
+  blocks: readonly (() => void)[];
+  /** What the blocks change, [items, tokens, columns] each; the last holds the tokens of the image. */
+  changed: readonly Tensor[];
+}
+
+/** Records parts of a denoiser so that a replay can leave them out. */
+export interface StepReuse {
+  /** Records rows of blocks, of which each row begins with the tokens of the one before. `probe`: records what tells how far the input has moved. */
+  blocks(rows: readonly BlockRow[], probe?: () => Tensor): void;
+  /** Records the deep part of a denoiser, which has `levels` parts around it at most, and returns its result. */
+  deep(record: () => Tensor): Tensor;
+}

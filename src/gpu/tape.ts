@@ -8,12 +8,10 @@ import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
-import { Replay, type ReplayOptions, type Streamed } from './replay.ts';
+import { Replay, streamOperands, type ReplayOptions, type Streamed } from './replay.ts';
 import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
-import { stagingBytes } from './stored-reads.ts';
-import { Streams } from './streams.ts';
-import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type StepReuse, type TapeOptions } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -33,10 +31,12 @@ export class Tape {
   readonly activations: ActivationDtype;
   readonly promptProducts: boolean;
   readonly attention: AttentionChoice;
+  readonly reuse: StepReuse | null;
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
+  readonly #forks: number[] = [];
   readonly #kept = new Set<Tensor>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
   readonly #args = createArgs();
@@ -58,6 +58,7 @@ export class Tape {
       promptProducts = false,
       activations = device.profile.activations,
       attention = AUTO_ATTENTION,
+      reuse = null,
       arena = device.arena,
     }: TapeOptions = {},
   ) {
@@ -70,6 +71,7 @@ export class Tape {
     this.activations = activations;
     this.promptProducts = promptProducts;
     this.attention = attention;
+    this.reuse = reuse;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */
@@ -98,6 +100,17 @@ export class Tape {
   cut(): void {
     const at = this.#dispatches.length;
     if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
+  }
+
+  /**
+   * Ends a segment behind which replays may leave segments out, and returns the number of segments so far. Until then nothing is brought for later
+   * segments, and what is made of rows is made again behind it.
+   */
+  fork(): number {
+    this.cut();
+    this.#forks.push(this.#dispatches.length);
+    this.changes.forget();
+    return this.#cuts.length;
   }
 
   /** Keeps a tensor readable after a replay, until another tape runs. */
@@ -133,7 +146,12 @@ export class Tape {
     const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
     const slots = this.arena.assign([...lives.values()], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
-    this.#streamed = this.#stream();
+    const { host } = this.device;
+    const bound = this.#dispatches.map(({ bind }) =>
+      regionsOf(bind).filter(({ buffer }) => host.owns(buffer)),
+    );
+    this.#streamed = streamOperands(this, bound, { cuts: this.#cuts, forks: this.#forks });
+    if (this.#streamed) host.stage(this, this.#streamed.staging);
   }
 
   /** Frees the tape's own resources. Submitted work still completes. */
@@ -251,25 +269,6 @@ export class Tape {
       : region;
     if (!isSlice(operand)) return { buffer, offset, size };
     return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
-  }
-
-  #stream(): Streamed | null {
-    const { host, prefetch } = this.device;
-    const bound = this.#dispatches.map(({ bind }) =>
-      regionsOf(bind).filter(({ buffer }) => host.owns(buffer)),
-    );
-    if (bound.every(({ length }) => length === 0)) return null;
-    const streams = new Streams(bound, this.#cuts, prefetch);
-    streams.assign(this.arena.assign(streams.lives, undefined, 'copies'));
-    const stored = streams
-      .between(0, Infinity)
-      .map(([, copies]) => copies.filter(({ from }) => host.isStored(from.buffer)));
-    const staging = stagingBytes(
-      stored.filter(({ length }) => length > 0),
-      host.room.staging,
-    );
-    host.stage(this, staging);
-    return { streams, staging, pool: [] };
   }
 
   #lives(): Map<Tensor, Life> {

@@ -26,11 +26,18 @@ export function joinTokens(a: Tensor, b: Tensor): Tensor {
       `joinTokens: [${a.shape.join(', ')}] and [${b.shape.join(', ')}] must have equal items and columns`,
     );
   const y = tapeOf(a).tensor([items, n + m, a.columns]);
+  joinTokensInto(a, b, y);
+  return y;
+}
+
+/** Like joinTokens, into a tensor of that shape. */
+export function joinTokensInto(a: Tensor, b: Tensor, y: Tensor): void {
+  const [items, n] = sequenceShape(a);
+  const [, m] = sequenceShape(b);
   for (let item = 0; item < items; item++) {
     copyRows(a, item * n, 1, y, item * (n + m), n);
     copyRows(b, item * m, 1, y, item * (n + m) + n, m);
   }
-  return y;
 }
 
 /** A run of tokens of each item; x [items, n, columns] → [items, count, columns] */

@@ -26,6 +26,7 @@ import type { ComponentAccess } from '../components/components.ts';
 import { switchExperts } from './expert-switch.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
+import { StepRecorder } from '../recording/step-recorder.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest, StepTensors, TextStates } from './family.ts';
 
@@ -185,13 +186,15 @@ async function recordPredictor<Page>(
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1, 1]));
   const inputs = { scalars: scalars.region, flag };
-  const recorded = async (way: RecordedStep['record']): Promise<Recording> => {
+  const recorder = options.reuse ? new StepRecorder(device, scope, options.reuse, options) : null;
+  const recorded = async (way: RecordedStep['record'], reuse = recorder): Promise<Recording> => {
     const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
-    return scope.use(await recordTape(device, options, on, [output]));
+    return scope.use(await recordTape(device, options, on, [output], reuse));
   };
   const usual = await recorded(record);
-  const other = recordOther ? await recorded(recordOther) : usual;
+  const other = recordOther ? await recorded(recordOther, null) : usual;
   return scope.give({
+    ...(recorder && { reused: () => recorder.reused }),
     run(planned: Step, index: number, normals: DrawNormals) {
       refresh?.(planned, normals);
       const now = values(planned, index);
@@ -201,7 +204,9 @@ async function recordPredictor<Page>(
         time,
         typeof now.time === 'number' ? new Float32Array(items).fill(now.time) : now.time,
       );
-      return (now.isOther === true ? other : usual).run();
+      if (now.isOther === true && recorder) recorder.forget();
+      if (now.isOther === true) return other.run();
+      return recorder ? recorder.run(usual, index) : usual.run();
     },
     ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
     times: () => timesOf(new Set([usual, other])),

@@ -1,13 +1,14 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
 import { EngineError } from '../../../files/error.ts';
-import type { AttentionChoice } from '../../../gpu/tape-options.ts';
+import type { AttentionChoice, StepReuse } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
+import type { ReuseRule } from '../step-cache/decisions.ts';
 import type { Profiler } from './profiler.ts';
 
 export interface ComputeOptions {
@@ -15,6 +16,8 @@ export interface ComputeOptions {
   plain: boolean;
   /** Kernels of dense attention; left out: `auto`. */
   attention?: AttentionChoice | undefined;
+  /** How steps of the denoiser reuse what blocks gave before, of so many steps; left out: they compute all blocks. */
+  reuse?: { rule: ReuseRule; steps: number } | undefined;
   /** Called with the names of the shaders of what is computed next. */
   onShaders?: ((names: ReadonlySet<string>) => void) | undefined;
   /** Collects the GPU times of kernels. */
@@ -96,6 +99,15 @@ export class Recording implements Disposable {
     if (!this.#compileOnly) await this.#tape.replay({}, this.#replay);
   }
 
+  /** Like `run`, for the segments from `first` to before `end`, between two forks of the tape; the last part copies the results. */
+  async runPart(first: number, end?: number): Promise<void> {
+    if (end === undefined) this.#runs++;
+    const segments = [first, end ?? this.#tape.segmentCount] as const;
+    if (this.#compileOnly || segments[0] === segments[1]) return;
+    const { last, ...replay } = this.#replay;
+    await this.#tape.replay({}, { ...replay, segments, ...(end === undefined && { last }) });
+  }
+
   /** Submits no further segment once `signal` aborts. Throws cancelled. */
   async runUnless(signal: AbortSignal | undefined): Promise<void> {
     this.#runs++;
@@ -147,16 +159,17 @@ function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): vo
 
 /**
  * Records `record`. `into` receives copies of the tensors that it returns, in order. Memory for the intermediates is reserved
- * before the first run; throws out_of_memory if that fails.
+ * before the first run; throws out_of_memory if that fails. `recorder`: records parts of a denoiser that runs may leave out.
  */
 export async function recordTape(
   device: Device,
   { plain, attention, onKernels, onShaders, compileOnly = false, tune }: ComputeOptions,
   record: Recorded,
   into: readonly Tensor[],
+  recorder: StepReuse | null = null,
 ): Promise<Recording> {
   if (!plain) await tune?.(record, attention);
-  const tape = new Tape(device, {}, { plain, ...(attention && { attention }) });
+  const tape = new Tape(device, {}, { plain, reuse: recorder, ...(attention && { attention }) });
   try {
     const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);

@@ -1,0 +1,208 @@
+// Records the blocks of a denoiser so that steps can take what they gave from earlier steps, and replays them as a decision says: a step computes
+// its first blocks, then either the others or a sum of what they added before and of its divided differences, then the last blocks.
+
+import type { Device } from '../../../gpu/device.ts';
+import type { BlockRow, StepReuse } from '../../../gpu/tape-options.ts';
+import { tapeOf, type Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { copy, copyInto, joinTokens } from '../../../kernels/copy-rows.ts';
+import { absoluteSums, addScaled, differ } from '../../../kernels/features.ts';
+import { scaledAdd } from '../../../kernels/scaled-add.ts';
+import type { Decision, PassState, ReuseRule } from '../step-cache/decisions.ts';
+import { allocateTensor, type ComputeOptions, type Recording } from './compute.ts';
+import { createScalars, type Scalars, type Scope } from './scope.ts';
+
+/** Index of the rate of divided differences among the scalars of a pass; the factors of what is kept follow. */
+const RATE = 0;
+const FACTORS = 1;
+
+/** A pass of a step: its parts end before these segments of the tape. */
+interface Pass {
+  head: number;
+  computed: number;
+  reused: number;
+  scalars: Scalars;
+  /** Σ of absolute changes and of absolute values, [1, 4]; null: nothing is measured. */
+  sums: Tensor | null;
+  run: PassRun;
+}
+
+/** Steps of a pass since the first of a result. */
+interface PassRun extends PassState {
+  decide: Decision;
+  /** Steps that were computed, the latest last, as many as differences need. */
+  computedAt: number[];
+}
+
+export class StepRecorder implements StepReuse {
+  readonly #device: Device;
+  readonly #scope: Scope;
+  readonly #rule: ReuseRule;
+  readonly #steps: number;
+  readonly #computes: boolean;
+  readonly #passes: Pass[] = [];
+  #index = Infinity;
+  #reusedPasses = 0;
+
+  /** `scope` owns what is kept. */
+  constructor(
+    device: Device,
+    scope: Scope,
+    { rule, steps }: NonNullable<ComputeOptions['reuse']>,
+    { compileOnly = false, onPaper = false }: Pick<ComputeOptions, 'compileOnly' | 'onPaper'>,
+  ) {
+    this.#device = device;
+    this.#scope = scope;
+    this.#rule = rule;
+    this.#steps = steps;
+    this.#computes = !compileOnly && !onPaper;
+  }
+
+  blocks(rows: readonly BlockRow[], probe?: () => Tensor): void {
+    const { firstBlocks, lastBlocks, decision } = this.#rule;
+    const [first, ...others] = rows as [BlockRow, ...BlockRow[]];
+    const last = rows.at(-1)!;
+    checkBlocks(this.#rule, rows);
+    const tape = tapeOf(first.changed[0]!);
+    const image = first.changed.at(-1)!;
+    first.enter?.();
+    const measured = decision.measure === 'probe' ? probe?.() : undefined;
+    if (decision.measure === 'probe' && !measured) throw new Error('the blocks have nothing to probe');
+    const before = decision.measure === 'residual' ? copy(image) : null;
+    for (const run of first.blocks.slice(0, firstBlocks)) run();
+    const compared = measured ?? (before && scaledAdd(before, -1, image));
+    const known = compared && this.#kept(compared, 'measured');
+    const sums = compared && this.#measure(compared, known!.on(tape));
+    if (measured) copyInto(measured, known!.on(tape)); // that of every step is compared with the next one's
+    const head = tape.fork();
+    if (compared && !measured) copyInto(compared, known!.on(tape));
+    const inputs = others.length === 0 ? last.changed.map(copy) : [first.changed.reduce(joinTokens)];
+    for (const [i, row] of rows.entries()) {
+      if (i > 0) row.enter?.();
+      const blocks = row === last ? row.blocks.slice(0, row.blocks.length - lastBlocks) : row.blocks;
+      for (const run of blocks.slice(i === 0 ? firstBlocks : 0)) run();
+    }
+    const pass = this.#addPass(head, sums);
+    const kept = last.changed.map((x, i) => this.#keep(scaledAdd(inputs[i]!, -1, x), pass));
+    pass.computed = tape.fork();
+    for (const row of others) row.enter?.();
+    last.changed.forEach((x, i) =>
+      kept[i]!.forEach((value, order) =>
+        addScaled(x, value.on(tape), { scalars: pass.scalars.region, index: FACTORS + order }),
+      ),
+    );
+    pass.reused = tape.fork();
+    for (const run of last.blocks.slice(last.blocks.length - lastBlocks)) run();
+  }
+
+  deep(record: () => Tensor): Tensor {
+    throw new Error(`not recorded: ${record.name}`);
+  }
+
+  /** Replays a step. `index`: that of the step in its plan. */
+  async run(recording: Recording, index: number): Promise<void> {
+    if (index <= this.#index) this.#begin();
+    this.#index = index;
+    this.#reusedPasses = 0;
+    let at = 0;
+    for (const pass of this.#passes) {
+      await recording.runPart(at, pass.head);
+      const reuses = await this.#decides(pass);
+      this.#count(pass, reuses);
+      if (reuses) await recording.runPart(pass.computed, pass.reused);
+      else await recording.runPart(pass.head, pass.computed);
+      at = pass.reused;
+    }
+    await recording.runPart(at);
+  }
+
+  /** Share of the passes of the last step that reused what was kept. */
+  get reused(): number {
+    return this.#passes.length === 0 ? 0 : this.#reusedPasses / this.#passes.length;
+  }
+
+  /** Forgets what was kept, so that the next step computes all blocks. */
+  forget(): void {
+    for (const { run } of this.#passes) run.computedAt = [];
+  }
+
+  #begin(): void {
+    for (const pass of this.#passes) pass.run = this.#newRun();
+  }
+
+  #newRun(): PassRun {
+    const decide = this.#rule.decision.decide(this.#steps);
+    return { step: -1, inRow: 0, reused: 0, change: null, decide, computedAt: [] };
+  }
+
+  async #decides({ run, sums }: Pass): Promise<boolean> {
+    run.step++;
+    if (run.step === 0 || !this.#computes) return false;
+    if (sums) {
+      const [apart, size] = new Float32Array(await this.#device.read(sums.region!));
+      run.change = apart! / size!;
+    }
+    return run.decide(run) && run.computedAt.length > 0;
+  }
+
+  /** Writes the scalars of a pass, and counts it. */
+  #count({ run, scalars }: Pass, reuses: boolean): void {
+    const { order } = this.#rule;
+    const latest = run.computedAt.at(-1) ?? run.step - 1;
+    const since = run.step - latest;
+    if (reuses) {
+      run.inRow++;
+      run.reused++;
+      this.#reusedPasses++;
+      const known = Math.min(order + 1, run.computedAt.length);
+      scalars.write([0, ...Array.from({ length: order + 1 }, (_, i) => (i < known ? power(since, i) : 0))]);
+      return;
+    }
+    run.inRow = 0;
+    scalars.write([1 / since, ...Array<number>(order + 1).fill(0)]);
+    run.computedAt = [...run.computedAt, run.step].slice(-order - 1);
+  }
+
+  #addPass(head: number, sums: Tensor | null): Pass {
+    const scalars = this.#scope.use(
+      createScalars(this.#device, 'scalars of a pass', FACTORS + 1 + this.#rule.order),
+    );
+    const pass: Pass = { head, computed: head, reused: head, scalars, sums, run: this.#newRun() };
+    this.#passes.push(pass);
+    return pass;
+  }
+
+  /** Copies the sums of two tensors to where they can be read. */
+  #measure(x: Tensor, known: Tensor): Tensor {
+    const sums = this.#kept(known, 'change of a step', [1, 4]);
+    copyInto(absoluteSums(x, known), sums.on(tapeOf(x)));
+    return sums;
+  }
+
+  /** Keeps a value and its divided differences, which take the place of `value`. */
+  #keep(value: Tensor, { scalars }: Pass): Tensor[] {
+    const { order } = this.#rule;
+    const kept = Array.from({ length: order + 1 }, () => this.#kept(value, 'kept blocks'));
+    const tape: Tape = tapeOf(value);
+    for (const one of kept.slice(0, order))
+      differ(value, one.on(tape), { scalars: scalars.region, index: RATE });
+    copyInto(value, kept[order]!.on(tape));
+    return kept;
+  }
+
+  #kept(model: Tensor, label: string, shape = model.shape): Tensor {
+    return this.#scope.hold(allocateTensor(this.#device, label, shape as number[]));
+  }
+}
+
+/** since^order / order! */
+const power = (since: number, order: number): number =>
+  order === 0 ? 1 : (power(since, order - 1) * since) / order;
+
+/** Throws where a row has too few blocks. */
+function checkBlocks({ firstBlocks, lastBlocks }: ReuseRule, rows: readonly BlockRow[]): void {
+  const [first, last] = [rows[0]!.blocks.length, rows.at(-1)!.blocks.length];
+  const left = rows.length === 1 ? last - firstBlocks : last;
+  if (firstBlocks <= first && lastBlocks <= left) return;
+  throw new Error(`${firstBlocks} first and ${lastBlocks} last blocks of ${first} and ${last}`);
+}
