@@ -61,6 +61,8 @@ export interface BlockRow {
 export interface StepReuse {
   /** Records rows of blocks, of which each row begins with the tokens of the one before. `probe`: records what tells how far the input has moved. */
   blocks(rows: readonly BlockRow[], probe?: () => Tensor): void;
-  /** Records the deep part of a denoiser, which has `levels` parts around it at most, and returns its result. */
-  deep(record: () => Tensor): Tensor;
+  /** Levels around the deep part of a UNet, beside the first, that steps compute always. */
+  readonly levels: number;
+  /** Records the deep part of a UNet, and returns what it makes of x. */
+  deep(x: Tensor, record: (x: Tensor) => Tensor): Tensor;
 }

@@ -162,6 +162,15 @@ export const IMAGE_MODEL = rowsWith(
       help: 'Attention of text_encoder, of the denoiser by its name, or of vae, as component=name,...; left out: auto for all but the denoiser.',
       flag: { group: ATTENTION, value: 'component=name,...' },
     },
+    cacheDitConfig: {
+      kind: { type: 'record', of: { type: 'anything' } },
+      help: 'Steps that reuse what others computed, by the keys of cache-dit, diffusers and TeaCache: method (dbcache, first_block, taylorseer, teacache, magcache, deepcache), its settings, guidance_interval (shares of the steps between which guidance has its second pass), secondary (settings of a second transformer). src/engine/image/step-cache/README.md lists them.',
+      flag: {
+        group: ATTENTION,
+        value: 'json|file|key=value,...',
+        otherwise: 'every step computes everything',
+      },
+    },
     allF32: {
       kind: { type: 'boolean' },
       help: 'Weights and activations in f32 throughout.',

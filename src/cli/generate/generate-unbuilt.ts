@@ -37,17 +37,6 @@ export const PARALLELISM = {
   },
 } as const satisfies OptionTable;
 
-const ATTENTION = 'Attention and caching';
-
-export const CACHING = {
-  'cache-dit-config': {
-    kind: 'string',
-    group: ATTENTION,
-    help: 'Settings for a cache of steps, in the generic backend.',
-    unbuilt: { neutral: [], because: 'every step is computed in full' },
-  },
-} as const satisfies OptionTable;
-
 const WEIGHTS = 'LoRAs and quantization';
 
 export const LOW_RANK = {

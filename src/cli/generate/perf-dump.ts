@@ -23,8 +23,8 @@ export interface PerfDump {
   warmup_duration_ms: number | null;
   /** Stages in order, each summed over all prompts, and `saving` (encoding and writing files). */
   steps: { name: string; duration_ms: number }[];
-  /** `prompt` counts from 0 in the order given, `step` from 1. */
-  denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number }[];
+  /** `prompt` counts from 0 in the order given, `step` from 1; `reused`: the share of the step's passes that reused what others computed, where steps may. */
+  denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number; reused?: number }[];
   /** Peak GPU memory of each stage in MiB. */
   memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
   /** Kernels that computed dense attention, by stage: auto's choice, or --attention-backend's. */
@@ -79,8 +79,14 @@ export class Perf {
       if (event.attention.length > 0)
         ran[event.name] = [...new Set([...(ran[event.name] ?? []), ...event.attention])];
     } else if (event.type === 'step') {
-      const { sample, step, milliseconds } = event;
-      steps.push({ prompt, sample, step, duration_ms: milliseconds });
+      const { sample, step, milliseconds, reused } = event;
+      steps.push({
+        prompt,
+        sample,
+        step,
+        duration_ms: milliseconds,
+        ...(reused !== undefined && { reused }),
+      });
     } else if (event.type === 'kernels') {
       this.#profilingMs += event.spent;
       for (const [name, milliseconds] of Object.entries(event.milliseconds))

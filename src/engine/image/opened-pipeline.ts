@@ -10,6 +10,8 @@ import type { Upscaler } from '../../models/image/upscalers/upscaler.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pipelineAttention } from './attention-backends.ts';
 import type { PipelineAttention } from './stages/attention.ts';
+import { reuseReader, type ReusingRequest } from './step-cache/request-reuse.ts';
+import type { StepReuseSettings } from './step-cache/cache-settings.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
 import { describe, nameOf } from './model-info.ts';
 import { openComponents, type Components } from './components/components.ts';
@@ -60,6 +62,8 @@ export interface OpenedPipeline {
   /** Whether to use plain f32 kernels. */
   plain: boolean;
   attention: PipelineAttention;
+  /** Returns how steps of a request reuse what others computed. Throws bad_request. */
+  reuseOf(request: ReusingRequest): StepReuseSettings;
   /** Images of a request that are drawn at once; undefined: as memory allows. */
   batchSize: number | undefined;
   context: ResolveContext;
@@ -171,6 +175,7 @@ async function openedOn(
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
   const defaults = modelDefaults(implied, own.defaults, { factor, sampleSize: runner.sampleSize });
+  const reuseOf = reuseReader(options.cacheDitConfig, family.denoiser, runner);
   const context: ResolveContext = {
     pipeline: entry,
     model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
@@ -190,6 +195,7 @@ async function openedOn(
     words: components.words.map(({ word }) => word),
     seesControl: runner.seesControl === true,
     upscaling: upscaler?.scale ?? null,
+    checkReuse: (request) => void reuseOf(request),
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const { upscalingModelPath: path = options.componentPaths?.[UPSCALER] ?? UPSCALER } = options;
@@ -198,7 +204,7 @@ async function openedOn(
   const { batchSize } = options;
   return {
     ...{ device, components, autoencoder, previews, colours, runner, latents, upscaler },
-    ...{ planner, own, plain, attention, batchSize, context, info },
+    ...{ planner, own, plain, attention, reuseOf, batchSize, context, info },
   };
 }
 

@@ -13,7 +13,7 @@ export function switchExperts<Page>(
   device: Device,
   expertOf: (step: Step) => string,
   load: (name: string) => Promise<LoadedComponent<Page>>,
-  record: (page: Page) => Promise<Predictor>,
+  record: (page: Page, name: string) => Promise<Predictor>,
   { profiler }: Pick<ComputeOptions, 'profiler'>,
 ): Predictor {
   let active: { name: string; predictor: Predictor; scope: Scope } | null = null;
@@ -30,7 +30,7 @@ export function switchExperts<Page>(
     await leave();
     using scope = new Scope(device);
     const { page } = scope.use(await load(name));
-    const predictor = scope.use(await record(page));
+    const predictor = scope.use(await record(page, name));
     active = { name, predictor, scope: scope.move() };
     return predictor;
   };

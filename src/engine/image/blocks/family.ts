@@ -19,6 +19,7 @@ import type { ComponentAccess } from '../components/components.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
 import type { ControlFields } from '../calls/control.ts';
 import type { Predictor } from '../recording/stepper.ts';
+import type { TeaCacheDefaults } from '../step-cache/teacache.ts';
 import type {
   ImageEvent,
   CompleteImageRequest,
@@ -286,6 +287,8 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
+  /** What is published for its steps to reuse others by TeaCache; left out, or null: nothing. */
+  teacache?(size: Size): TeaCacheDefaults | null;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
   batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */

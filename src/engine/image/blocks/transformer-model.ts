@@ -144,8 +144,10 @@ export function openTransformer<Page>(
           return scope.give({
             record(on: StepTensors, options: ComputeOptions) {
               const [, height, width] = on.latents.shape as [number, number, number];
-              const record = (loaded: Page): Promise<Predictor> =>
-                recordPredictor({ ...given, ...on, page: loaded, height, width, options }, step);
+              const record = (loaded: Page, name = DENOISER): Promise<Predictor> => {
+                const own = name === experts?.names[1] ? withSecondRule(options) : options;
+                return recordPredictor({ ...given, ...on, page: loaded, height, width, options: own }, step);
+              };
               if (only) return record(only.page);
               return Promise.resolve(switchExperts(device, experts!.of, load, record, options));
             },
@@ -160,6 +162,11 @@ export function openTransformer<Page>(
     },
   };
 }
+
+const withSecondRule = ({ reuse, ...options }: ComputeOptions): ComputeOptions => ({
+  ...options,
+  ...(reuse && { reuse: { ...reuse, rule: reuse.second } }),
+});
 
 /** Component that holds the transformer. */
 const DENOISER = 'transformer';

@@ -120,8 +120,11 @@ export type ImageEvent =
       peakBytes: number;
       attention: readonly AttentionKernels[];
     }
-  /** After step `step` of `steps`, counted from 1; `milliseconds`: of all results that take it together. */
-  | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
+  /**
+   * After step `step` of `steps`, counted from 1. `milliseconds`: of all results that take it together. `reused`: where steps may reuse what others
+   * computed, the share of its passes that did.
+   */
+  | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number; reused?: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }
   | { type: 'image'; sample: number; seed: number; image: Frames }
   /** GPU milliseconds per kernel if the request sets `profile`, and the milliseconds spent on measuring, which belong to no stage. */

@@ -16,8 +16,8 @@ export interface ComputeOptions {
   plain: boolean;
   /** Kernels of dense attention; left out: `auto`. */
   attention?: AttentionChoice | undefined;
-  /** How steps of the denoiser reuse what blocks gave before, of so many steps; left out: they compute all blocks. */
-  reuse?: { rule: ReuseRule; steps: number } | undefined;
+  /** How steps of the denoiser, of so many, reuse what others computed, and those of a second denoiser; left out: they compute everything. */
+  reuse?: { rule: ReuseRule; second: ReuseRule; steps: number } | undefined;
   /** Called with the names of the shaders of what is computed next. */
   onShaders?: ((names: ReadonlySet<string>) => void) | undefined;
   /** Collects the GPU times of kernels. */

@@ -8,13 +8,10 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { copy, copyInto, joinTokens } from '../../../kernels/copy-rows.ts';
 import { absoluteSums, addScaled, differ } from '../../../kernels/features.ts';
 import { scaledAdd } from '../../../kernels/scaled-add.ts';
-import type { Decision, PassState, ReuseRule } from '../step-cache/decisions.ts';
+import type { ReuseRule } from '../step-cache/decisions.ts';
+import { FACTORS, RATE, ReuseRun, scalarCount } from '../step-cache/reuse-run.ts';
 import { allocateTensor, type ComputeOptions, type Recording } from './compute.ts';
 import { createScalars, type Scalars, type Scope } from './scope.ts';
-
-/** Index of the rate of divided differences among the scalars of a pass; the factors of what is kept follow. */
-const RATE = 0;
-const FACTORS = 1;
 
 /** A pass of a step: its parts end before these segments of the tape. */
 interface Pass {
@@ -24,14 +21,7 @@ interface Pass {
   scalars: Scalars;
   /** Σ of absolute changes and of absolute values, [1, 4]; null: nothing is measured. */
   sums: Tensor | null;
-  run: PassRun;
-}
-
-/** Steps of a pass since the first of a result. */
-interface PassRun extends PassState {
-  decide: Decision;
-  /** Steps that were computed, the latest last, as many as differences need. */
-  computedAt: number[];
+  run: ReuseRun;
 }
 
 export class StepRecorder implements StepReuse {
@@ -83,7 +73,7 @@ export class StepRecorder implements StepReuse {
       for (const run of blocks.slice(i === 0 ? firstBlocks : 0)) run();
     }
     const pass = this.#addPass(head, sums);
-    const kept = last.changed.map((x, i) => this.#keep(scaledAdd(inputs[i]!, -1, x), pass));
+    const kept = last.changed.map((x, i) => this.#keep(scaledAdd(inputs[i]!, -1, x), pass.scalars));
     pass.computed = tape.fork();
     for (const row of others) row.enter?.();
     last.changed.forEach((x, i) =>
@@ -95,23 +85,38 @@ export class StepRecorder implements StepReuse {
     for (const run of last.blocks.slice(last.blocks.length - lastBlocks)) run();
   }
 
-  deep(record: () => Tensor): Tensor {
-    throw new Error(`not recorded: ${record.name}`);
+  get levels(): number {
+    return this.#rule.levels;
+  }
+
+  deep(x: Tensor, record: (x: Tensor) => Tensor): Tensor {
+    const tape = tapeOf(x);
+    const pass = this.#addPass(tape.fork(), null);
+    const y = record(x);
+    const [value, ...differences] = this.#keep(copy(y), pass.scalars);
+    pass.computed = tape.fork();
+    copyInto(value!.on(tape), y);
+    differences.forEach((one, i) =>
+      addScaled(y, one.on(tape), { scalars: pass.scalars.region, index: FACTORS + 1 + i }),
+    );
+    pass.reused = tape.fork();
+    return y;
   }
 
   /** Replays a step. `index`: that of the step in its plan. */
   async run(recording: Recording, index: number): Promise<void> {
-    if (index <= this.#index) this.#begin();
+    if (index <= this.#index) for (const pass of this.#passes) pass.run = this.#newRun();
     this.#index = index;
     this.#reusedPasses = 0;
     let at = 0;
-    for (const pass of this.#passes) {
-      await recording.runPart(at, pass.head);
-      const reuses = await this.#decides(pass);
-      this.#count(pass, reuses);
-      if (reuses) await recording.runPart(pass.computed, pass.reused);
-      else await recording.runPart(pass.head, pass.computed);
-      at = pass.reused;
+    for (const { head, computed, reused, run, sums, scalars } of this.#passes) {
+      await recording.runPart(at, head);
+      const next = run.next(sums && run.hasKept && this.#computes ? await this.#changeIn(sums) : 0);
+      scalars.write(next.scalars);
+      if (next.reuses) this.#reusedPasses++;
+      if (next.reuses) await recording.runPart(computed, reused);
+      else await recording.runPart(head, computed);
+      at = reused;
     }
     await recording.runPart(at);
   }
@@ -123,49 +128,21 @@ export class StepRecorder implements StepReuse {
 
   /** Forgets what was kept, so that the next step computes all blocks. */
   forget(): void {
-    for (const { run } of this.#passes) run.computedAt = [];
+    for (const { run } of this.#passes) run.forget();
   }
 
-  #begin(): void {
-    for (const pass of this.#passes) pass.run = this.#newRun();
+  #newRun(): ReuseRun {
+    return new ReuseRun(this.#rule, this.#steps);
   }
 
-  #newRun(): PassRun {
-    const decide = this.#rule.decision.decide(this.#steps);
-    return { step: -1, inRow: 0, reused: 0, change: null, decide, computedAt: [] };
-  }
-
-  async #decides({ run, sums }: Pass): Promise<boolean> {
-    run.step++;
-    if (run.step === 0 || !this.#computes) return false;
-    if (sums) {
-      const [apart, size] = new Float32Array(await this.#device.read(sums.region!));
-      run.change = apart! / size!;
-    }
-    return run.decide(run) && run.computedAt.length > 0;
-  }
-
-  /** Writes the scalars of a pass, and counts it. */
-  #count({ run, scalars }: Pass, reuses: boolean): void {
-    const { order } = this.#rule;
-    const latest = run.computedAt.at(-1) ?? run.step - 1;
-    const since = run.step - latest;
-    if (reuses) {
-      run.inRow++;
-      run.reused++;
-      this.#reusedPasses++;
-      const known = Math.min(order + 1, run.computedAt.length);
-      scalars.write([0, ...Array.from({ length: order + 1 }, (_, i) => (i < known ? power(since, i) : 0))]);
-      return;
-    }
-    run.inRow = 0;
-    scalars.write([1 / since, ...Array<number>(order + 1).fill(0)]);
-    run.computedAt = [...run.computedAt, run.step].slice(-order - 1);
+  async #changeIn(sums: Tensor): Promise<number> {
+    const [apart, size] = new Float32Array(await this.#device.read(sums.region!));
+    return apart! / size!;
   }
 
   #addPass(head: number, sums: Tensor | null): Pass {
     const scalars = this.#scope.use(
-      createScalars(this.#device, 'scalars of a pass', FACTORS + 1 + this.#rule.order),
+      createScalars(this.#device, 'scalars of a pass', scalarCount(this.#rule)),
     );
     const pass: Pass = { head, computed: head, reused: head, scalars, sums, run: this.#newRun() };
     this.#passes.push(pass);
@@ -180,7 +157,7 @@ export class StepRecorder implements StepReuse {
   }
 
   /** Keeps a value and its divided differences, which take the place of `value`. */
-  #keep(value: Tensor, { scalars }: Pass): Tensor[] {
+  #keep(value: Tensor, scalars: Scalars): Tensor[] {
     const { order } = this.#rule;
     const kept = Array.from({ length: order + 1 }, () => this.#kept(value, 'kept blocks'));
     const tape: Tape = tapeOf(value);
@@ -194,10 +171,6 @@ export class StepRecorder implements StepReuse {
     return this.#scope.hold(allocateTensor(this.#device, label, shape as number[]));
   }
 }
-
-/** since^order / order! */
-const power = (since: number, order: number): number =>
-  order === 0 ? 1 : (power(since, order - 1) * since) / order;
 
 /** Throws where a row has too few blocks. */
 function checkBlocks({ firstBlocks, lastBlocks }: ReuseRule, rows: readonly BlockRow[]): void {

@@ -28,12 +28,16 @@ export interface DecisionRule {
 
 /** How steps reuse what blocks gave. */
 export interface ReuseRule {
+  /** What is reused: what blocks of a transformer add, what the deep part of a UNet gives, or the whole prediction. */
+  of: 'blocks' | 'deep' | 'prediction';
   decision: DecisionRule;
   /** First blocks and last blocks, which every step computes. */
   firstBlocks: number;
   lastBlocks: number;
   /** Highest divided difference that continues what was kept; 0: it is taken as it is. */
   order: number;
+  /** Levels of a UNet that every step computes beside the first. */
+  levels: number;
 }
 
 /** Limits of DBCache. source: cache-dit's BasicCacheConfig */
@@ -60,30 +64,33 @@ export const byChange = (threshold: number, limits: Limits): DecisionRule => ({
   decide: () => (state) => allows(limits, state) && threshold > 0 && state.change! <= threshold,
 });
 
-/** Reuses in the steps that a mask has as false; `dynamic`: only where `rule` agrees. source: cache-dit's steps_computation_mask */
+/** Reuses in the steps that a mask has as false, all of them or those in which `rule` agrees. source: cache-dit's steps_computation_mask */
 export const byMask = (
   maskOf: (steps: number) => readonly boolean[],
-  limits: Limits,
-  dynamic: DecisionRule | null,
+  rule: DecisionRule | null,
 ): DecisionRule => ({
-  measure: dynamic?.measure ?? null,
+  measure: rule?.measure ?? null,
   decide(steps) {
     const mask = maskOf(steps);
-    const agrees = dynamic?.decide(steps);
-    return (state) => {
-      const isLeft = mask[state.step] === false;
-      const agreed = agrees?.(state) ?? true;
-      return isLeft && agreed && (agrees !== undefined || allows(limits, state));
-    };
+    const agrees = rule?.decide(steps) ?? (() => true);
+    return (state) => agrees(state) && mask[state.step] === false;
   },
 });
 
-/** Computes one step of so many behind the first ones, and all from `until` on. source: diffusers' TaylorSeerCacheConfig */
-export const byInterval = (interval: number, first: number, until: number): DecisionRule => ({
+/** Steps that compute at intervals: the first ones, one of so many from `from` on, and all from `until` on. */
+export interface Interval {
+  interval: number;
+  first: number;
+  from: number;
+  until: number;
+}
+
+/** source: diffusers' TaylorSeerCacheConfig, DeepCache */
+export const byInterval = ({ interval, first, from, until }: Interval): DecisionRule => ({
   measure: null,
   decide: () => (state) => {
     const { step } = state;
-    const isComputed = step < first || (step - first - 1) % interval === 0 || step >= until;
+    const isComputed = step < first || (step - from) % interval === 0 || step >= until;
     return !isComputed;
   },
 });

@@ -1,6 +1,7 @@
 // UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL: residual blocks and transformers with cross-attention to the text, down
 // to a small resolution and back up; each residual block on the way up also gets the output of its counterpart on the way down.
 
+import { tapeOf } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { conv2d } from '../../../kernels/conv2d.ts';
 import { linear } from '../../../kernels/matmul.ts';
@@ -53,10 +54,19 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
       const step = { time: linear(embedded, timeProj), keyValues, image };
       let y = conv2d(x, convIn); //                              [batch, height, width, base]
       const skips = [y];
-      for (const block of down) y = block(y, step, skips);
-      if (mid) y = mid(y, step);
-      if (control) y = steer(y, skips, control);
-      for (const block of up) y = block(y, step, skips);
+      const { reuse } = tapeOf(y);
+      const outer = reuse ? Math.min(1 + reuse.levels, down.length) : 0;
+      for (const block of down.slice(0, outer)) y = block(y, step, skips);
+      const deep = (from: Tensor): Tensor => {
+        let z = from;
+        for (const block of down.slice(outer)) z = block(z, step, skips);
+        if (mid) z = mid(z, step);
+        if (control) z = steer(z, skips, control);
+        for (const block of up.slice(0, up.length - outer)) z = block(z, step, skips);
+        return z;
+      };
+      y = reuse ? reuse.deep(y, deep) : deep(y);
+      for (const block of up.slice(up.length - outer)) y = block(y, step, skips);
       return normConv(y, normOut, convOut, { groups, eps, silu: true });
     },
   };
