@@ -15,8 +15,8 @@ struct Args {
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   let rate = scalars[args.index];
   for (var i = id.x; i < args.all_quads; i += groups.x * WORKGROUP) {
-    let new = difference[i];
-    difference[i] = rate * (new - kept[i]);
-    kept[i] = new;
+    let latest = difference[i];
+    difference[i] = rate * (latest - kept[i]);
+    kept[i] = latest;
   }
 }
