@@ -73,6 +73,76 @@ CASES = {
 }
 
 
+# Families that diffusers has no hooks for: what all blocks add is continued by its divided differences in the steps that do not compute.
+STEPS = 5
+COMPUTED = [True, True, False, True, False]
+TAYLOR = dict(method='taylorseer', cache_interval=2, disable_cache_before_step=2, max_order=1)
+for family in ('chroma', 'hunyuan', 'lumina2', 'pixart', 'sana', 'sd3', 'z-image'):
+    CASES[f'{family}-blocks'] = (f'pipeline-{family}', dict(num_inference_steps=STEPS), None, TAYLOR)
+# The deep part of a UNet, around which the first levels are computed always.
+CASES['sdxl-deep'] = ('pipeline-sdxl', dict(num_inference_steps=STEPS), None, dict(method='deepcache', cache_interval=2))
+CASES['sdxl-deep-levels'] = ('pipeline-sdxl', dict(num_inference_steps=STEPS), None, dict(method='deepcache', cache_interval=3, cache_branch_id=1))
+
+
+class Continued:
+    """Replaces what the blocks of a transformer give by what they took and a Taylor series of what they added before."""
+
+    def __init__(self, transformer, passes, place):
+        self.passes, self.place, self.calls, self.runs = passes, place, 0, [dict(at=[], kept=[]) for _ in range(passes)]
+        rows = [getattr(transformer, name) for name in ('transformer_blocks', 'single_transformer_blocks', 'layers') if hasattr(transformer, name)]
+        first, last = rows[0][0], rows[-1][-1]
+        first.register_forward_pre_hook(self.enter, with_kwargs=True)
+        last.register_forward_hook(self.leave)
+
+    def enter(self, _, arguments, named):
+        self.taken = named['hidden_states'] if 'hidden_states' in named else arguments[0]
+
+    def leave(self, _, arguments, output):
+        step, run = self.calls // self.passes, self.runs[self.calls % self.passes]
+        self.calls += 1
+        image = output[self.place] if isinstance(output, tuple) else output
+        count = self.taken.shape[1]
+        if COMPUTED[step]:
+            added = [image[:, -count:] - self.taken]
+            if run['at']:
+                added.append((added[0] - run['kept'][0]) / (step - run['at'][-1]))
+            run['kept'], run['at'] = added, [*run['at'], step]
+            return output
+        since = step - run['at'][-1]
+        series = sum(value * since**order for order, value in enumerate(run['kept']))
+        image = image.clone()
+        image[:, -count:] = self.taken + series
+        return (*output[: self.place], image, *output[self.place + 1 :]) if isinstance(output, tuple) else image
+
+
+class Deep:
+    """Replaces what the first of the last up blocks takes by what it took in the last computed step."""
+
+    def __init__(self, unet, levels, interval):
+        self.interval, self.calls = interval, 0
+        unet.up_blocks[-1 - levels].register_forward_pre_hook(self.enter, with_kwargs=True)
+
+    def enter(self, _, arguments, named):
+        if self.calls % self.interval == 0:
+            self.kept = named['hidden_states']
+        self.calls += 1
+        return arguments, named | {'hidden_states': self.kept}
+
+
+# Passes of a step, and which of a block's results are the states of the image.
+PLACES = {'chroma': (2, 0), 'hunyuan': (2, 0), 'lumina2': (2, 0), 'pixart': (1, 0), 'sana': (1, 0), 'sd3': (1, 1), 'z-image': (1, 0)}
+
+
+def own_cache(name, pipe, settings):
+    """Caches that diffusers has no hook for. Returns whether each call computes."""
+    if settings['method'] == 'deepcache':
+        Deep(pipe.unet, settings.get('cache_branch_id', 0), settings['cache_interval'])
+        return [step % settings['cache_interval'] == 0 for step in range(STEPS)]
+    passes, place = PLACES[name.removesuffix('-blocks')]
+    Continued(pipe.transformer, passes, place)
+    return [one for one in COMPUTED for _ in range(passes)]
+
+
 @contextmanager
 def watched(computed, changes):
     """Appends whether the blocks of a call were computed, and by how much what the first one adds has changed."""
@@ -110,7 +180,10 @@ def made(name):
 
     def opened(one):
         pipe = plain(one)
-        pipe.transformer.enable_cache(config)
+        if config is None:
+            computed.extend(own_cache(name, pipe, settings))
+        else:
+            pipe.transformer.enable_cache(config)
         return pipe
 
     image_pipelines.opened = opened

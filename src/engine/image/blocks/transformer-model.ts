@@ -211,8 +211,10 @@ async function recordPredictor<Page>(
         time,
         typeof now.time === 'number' ? new Float32Array(items).fill(now.time) : now.time,
       );
-      if (now.isOther === true && recorder) recorder.forget();
-      if (now.isOther === true) return other.run();
+      if (other !== usual && now.isOther === true) {
+        recorder?.forget();
+        return other.run();
+      }
       return recorder ? recorder.run(usual, index) : usual.run();
     },
     ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
