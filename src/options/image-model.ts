@@ -164,11 +164,13 @@ export const IMAGE_MODEL = rowsWith(
     },
     cacheDitConfig: {
       kind: { type: 'record', of: { type: 'anything' } },
-      help: 'Steps that reuse what others computed, by the keys of cache-dit, diffusers and TeaCache: method (dbcache, first_block, taylorseer, teacache, magcache, deepcache), its settings, guidance_interval (shares of the steps between which guidance has its second pass), secondary (settings of a second transformer). src/engine/image/step-cache/README.md lists them.',
+      help: 'Steps of the denoiser that reuse what others computed: method (dbcache, first_block, taylorseer, teacache, magcache, deepcache) and its settings, by the keys of cache-dit, diffusers and TeaCache; guidance_interval (shares of the steps between which guidance has its second pass); secondary (settings of a second transformer).',
       flag: {
         group: ATTENTION,
         value: 'json|file|key=value,...',
-        otherwise: 'every step computes everything',
+        otherwise: 'SVC_CACHE_DIT_*, or every step computes everything',
+        isSettings: true,
+        mayBeEmpty: true,
       },
     },
     allF32: {

@@ -68,7 +68,6 @@ const PLACE_OPTIONS = {
   backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
   'component-paths': { ...pipeline['component-paths'], isMap: true, members: COMPONENTS_BY_PATH },
   'attention-backend-config': { ...pipeline['attention-backend-config'], isSettings: true },
-  'cache-dit-config': { ...pipeline['cache-dit-config'], isSettings: true },
   'component-attention-backends': {
     ...pipeline['component-attention-backends'],
     isMap: true,

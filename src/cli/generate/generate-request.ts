@@ -12,6 +12,7 @@ import {
   type Pixels,
 } from '../../index.ts';
 import { IMAGE_MODEL } from '../../options/image-model.ts';
+import { cacheFromEnvironment } from '../options/cache-environment.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
@@ -237,12 +238,14 @@ function isThere(path: string): boolean {
 
 export function toImageModelOptions({ given: { options }, model }: DrawPlan): ImageModelOptions {
   const { width, height, scheduler } = settingsGiven(IMAGE_SAMPLING, options);
+  const cacheDitConfig = options['cache-dit-config'] ?? cacheFromEnvironment(process.env);
   const first = Object.entries({ width, height, scheduler }).filter(([, value]) => value !== undefined);
   return {
     model,
     ...(first.length > 0 && { firstRequest: Object.fromEntries(first) }),
     ...settingsGiven(forModels(MODEL_SETTINGS, 'image'), options),
     ...settingsGiven(IMAGE_MODEL, withoutSpareAdapters(options)),
+    ...(cacheDitConfig && { cacheDitConfig }),
   };
 }
 

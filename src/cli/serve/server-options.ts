@@ -8,7 +8,10 @@ import { optionsOf } from '../options/setting-options.ts';
 import { LOG_LEVELS } from '../process/terminal.ts';
 
 /** Settings of models that the server has options for, beside those that all commands have. */
-export const SERVED_SETTINGS = { upscalingModelPath: IMAGE_MODEL.upscalingModelPath };
+export const SERVED_SETTINGS = {
+  upscalingModelPath: IMAGE_MODEL.upscalingModelPath,
+  cacheDitConfig: IMAGE_MODEL.cacheDitConfig,
+};
 export const SERVED_OPTIONS = optionsOf(SERVED_SETTINGS, 'Model');
 
 export const SERVER_OPTIONS = {

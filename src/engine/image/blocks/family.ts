@@ -100,10 +100,7 @@ export type FamilyDefaults = Partial<
 >;
 
 /** Defaults with the hint that they are taken from; the hint follows "by" in messages. */
-export interface DefaultsFrom {
-  defaults: FamilyDefaults;
-  from: string;
-}
+export type DefaultsFrom = { defaults: FamilyDefaults; from: string };
 
 /**
  * `certain` applies whatever the model's name says, `likely` only if the name says nothing; `hint` is a note for the user instead
@@ -287,7 +284,7 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
-  /** What is published for its steps to reuse others by TeaCache; left out, or null: nothing. */
+  /** What is published of its TeaCache; left out, or null: nothing. */
   teacache?(size: Size): TeaCacheDefaults | null;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
   batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;

@@ -23,7 +23,7 @@ import {
   type Recording,
 } from '../recording/compute.ts';
 import type { ComponentAccess } from '../components/components.ts';
-import { switchExperts } from './expert-switch.ts';
+import { switchExperts, type Experts } from './expert-switch.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import { StepRecorder } from '../recording/step-recorder.ts';
@@ -50,7 +50,7 @@ export interface TransformerDeclaration<Page>
   /** Computes an input that needs weights of its own, before those of the transformer are loaded; left out: there is none. */
   before?(request: RunRequest): Promise<Tensor>;
   /** The component that computes a step, of several that are transformers of one kind; left out: all steps are those of `transformer`. */
-  experts?: { names: readonly string[]; of(step: Step): string };
+  experts?: Experts;
   /** Prepares the inputs of all steps, which `scope` takes over, and returns how a step is recorded. */
   step(given: TransformerRequest<Page>, scope: Scope): Promise<RecordedStep> | RecordedStep;
 }
@@ -144,12 +144,10 @@ export function openTransformer<Page>(
           return scope.give({
             record(on: StepTensors, options: ComputeOptions) {
               const [, height, width] = on.latents.shape as [number, number, number];
-              const record = (loaded: Page, name = DENOISER): Promise<Predictor> => {
-                const own = name === experts?.names[1] ? withSecondRule(options) : options;
-                return recordPredictor({ ...given, ...on, page: loaded, height, width, options: own }, step);
-              };
-              if (only) return record(only.page);
-              return Promise.resolve(switchExperts(device, experts!.of, load, record, options));
+              const record = (loaded: Page, own: ComputeOptions): Promise<Predictor> =>
+                recordPredictor({ ...given, ...on, page: loaded, height, width, options: own }, step);
+              if (only) return record(only.page, options);
+              return Promise.resolve(switchExperts(device, experts!, load, record, options));
             },
           });
         },
@@ -162,11 +160,6 @@ export function openTransformer<Page>(
     },
   };
 }
-
-const withSecondRule = ({ reuse, ...options }: ComputeOptions): ComputeOptions => ({
-  ...options,
-  ...(reuse && { reuse: { ...reuse, rule: reuse.second } }),
-});
 
 /** Component that holds the transformer. */
 const DENOISER = 'transformer';

@@ -94,12 +94,11 @@ export class Recording implements Disposable {
   }
 
   /** Resolves when all is submitted. Throws what reading weights from files throws. */
-  async run(): Promise<void> {
-    this.#runs++;
-    if (!this.#compileOnly) await this.#tape.replay({}, this.#replay);
+  run(): Promise<void> {
+    return this.runPart(0);
   }
 
-  /** Like `run`, for the segments from `first` to before `end`, between two forks of the tape; the last part copies the results. */
+  /** Like `run`, for the segments from `first` to before `end`, between two forks of the tape; left out: to the last, which copies the results. */
   async runPart(first: number, end?: number): Promise<void> {
     if (end === undefined) this.#runs++;
     const segments = [first, end ?? this.#tape.segmentCount] as const;

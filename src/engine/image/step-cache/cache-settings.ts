@@ -40,18 +40,48 @@ export interface StepReuseSettings {
 
 const BLOCKS = { of: 'blocks', firstBlocks: 0, lastBlocks: 0, order: 0, levels: 0 } as const;
 
-type Reader = (settings: SettingReader, model: ReusedModel) => ReuseRule;
+interface Method {
+  help: string;
+  /** Settings, as they are documented. */
+  keys: string;
+  read(settings: SettingReader, model: ReusedModel): ReuseRule;
+}
 
-const METHODS: Readonly<Record<string, Reader>> = {
-  dbcache: readDBCache,
-  first_block: readFirstBlock,
-  taylorseer: readTaylorSeer,
-  teacache: readTeaCache,
-  magcache: readMagCache,
-  deepcache: readDeepCache,
+/** Values of `method`; the first is taken where it is left out. */
+export const CACHE_METHODS: Readonly<Record<string, Method>> = {
+  dbcache: {
+    help: 'DBCache: the first blocks are computed; while what they add has changed little since the last computed step, the others are not.',
+    keys: 'Fn_compute_blocks (8), Bn_compute_blocks (0: last blocks, which are computed as well), residual_diff_threshold (0.08), max_warmup_steps (8), warmup_interval (1), max_cached_steps and max_continuous_cached_steps (-1: any number), enable_taylorseer (false), taylorseer_order (1), steps_computation_mask (slow, medium, fast, ultra, or a list of 1 and 0) or compute_bins with cache_bins, steps_computation_policy (dynamic; static: the mask alone decides)',
+    read: readDBCache,
+  },
+  first_block: {
+    help: 'First Block Cache, as diffusers has it: DBCache with one first block and no limits.',
+    keys: 'threshold (0.05)',
+    read: readFirstBlock,
+  },
+  taylorseer: {
+    help: 'TaylorSeer: steps at intervals are computed, others continue what the blocks added by its divided differences.',
+    keys: 'cache_interval (5), disable_cache_before_step (3), disable_cache_after_step (none), max_order (1), use_lite_mode (false in transformers: the whole prediction is continued, and no block is computed)',
+    read: readTaylorSeer,
+  },
+  teacache: {
+    help: 'TeaCache: steps are computed where the input of the first block has moved enough, estimated by a polynomial that is published for the model.',
+    keys: "teacache_thresh or rel_l1_thresh (the model's), coefficients (the model's), start_skipping (5, or the model's: the first step, counted from 1, that may reuse), end_skipping (-1: steps at the end that do not)",
+    read: readTeaCache,
+  },
+  magcache: {
+    help: 'MagCache: ratios of what the blocks add from step to step, measured with the model, tell which steps change little.',
+    keys: 'mag_ratios, threshold (0.06), max_skip_steps (3), retention_ratio (0.2: share of the steps, from the first on, that are computed)',
+    read: readMagCache,
+  },
+  deepcache: {
+    help: 'DeepCache, for UNets: steps at intervals are computed, others compute the outer levels alone.',
+    keys: 'cache_interval (3), cache_branch_id (0: further levels that are computed)',
+    read: readDeepCache,
+  },
 };
 
-const METHOD_NAMES: Readonly<Record<string, keyof typeof METHODS>> = {
+const METHOD_NAMES: Readonly<Record<string, string>> = {
   'cache-dit': 'dbcache',
   fbcache: 'first_block',
   first_block_cache: 'first_block',
@@ -100,9 +130,9 @@ export function teaCacheRule({ teacache }: Pick<ReusedModel, 'teacache'>, param:
 function readRule(settings: SettingReader, model: ReusedModel): ReuseRule {
   const method = settings.text('method') ?? settings.text('cache_type') ?? 'dbcache';
   const name = METHOD_NAMES[method.toLowerCase()] ?? method.toLowerCase();
-  const read = METHODS[name];
-  if (!read) throw settings.error('method', method, `name one of ${Object.keys(METHODS).join(', ')}`);
-  const rule = read(settings, model);
+  const known = CACHE_METHODS[name];
+  if (!known) throw settings.error('method', method, `name one of ${Object.keys(CACHE_METHODS).join(', ')}`);
+  const rule = known.read(settings, model);
   const wanted = rule.of === 'prediction' ? model.has : rule.of;
   if (wanted === model.has) return rule;
   const remedy =

@@ -29,43 +29,53 @@ export class SettingReader {
   }
 
   text(key: string): string | undefined {
-    return this.#read(key, 'a name', (value) => typeof value === 'string');
+    return this.#read(key, 'a name', (value): value is string => typeof value === 'string');
   }
 
   flag(key: string): boolean | undefined {
-    return this.#read(key, 'true or false', (value) => typeof value === 'boolean');
+    return this.#read(key, 'true or false', (value): value is boolean => typeof value === 'boolean');
   }
 
   choice<T extends string>(key: string, choices: readonly T[]): T | undefined {
-    return this.#read(key, choices.join(' or '), (value) => (choices as readonly unknown[]).includes(value));
+    return this.#read(key, choices.join(' or '), (value): value is T =>
+      (choices as readonly unknown[]).includes(value),
+    );
   }
 
   number(key: string, least: number, most = Infinity): number | undefined {
     const wanted = most === Infinity ? `a number from ${least} on` : `a number from ${least} to ${most}`;
-    return this.#read(key, wanted, (value) => typeof value === 'number' && value >= least && value <= most);
+    return this.#read(
+      key,
+      wanted,
+      (value): value is number => typeof value === 'number' && value >= least && value <= most,
+    );
   }
 
   whole(key: string, least: number, most = Infinity): number | undefined {
     const wanted =
       most === Infinity ? `a whole number from ${least} on` : `a whole number from ${least} to ${most}`;
-    return this.#read(key, wanted, (value) => isWhole(value) && value >= least && value <= most);
+    return this.#read(
+      key,
+      wanted,
+      (value): value is number => isWhole(value) && value >= least && value <= most,
+    );
   }
 
   numbers(key: string): number[] | undefined {
-    const fits = (value: unknown): boolean =>
+    const fits = (value: unknown): value is number[] =>
       Array.isArray(value) && value.length > 0 && value.every((one) => Number.isFinite(one));
     return this.#read(key, 'a list of numbers', fits);
   }
 
   wholes(key: string): number[] | undefined {
-    const fits = (value: unknown): boolean =>
+    const fits = (value: unknown): value is number[] =>
       Array.isArray(value) && value.length > 0 && value.every((one) => isWhole(one) && one >= 0);
     return this.#read(key, 'a list of whole numbers', fits);
   }
 
   /** Two shares of the steps, the first below the second; null: none are given. */
   shares(key: string): readonly [number, number] | null {
-    const fits = (value: unknown): boolean => {
+    const fits = (value: unknown): value is [number, number] => {
       if (!Array.isArray(value) || value.length !== 2) return false;
       const [start, stop] = value as unknown[];
       return typeof start === 'number' && typeof stop === 'number' && 0 <= start && start < stop && stop <= 1;
@@ -90,11 +100,11 @@ export class SettingReader {
     );
   }
 
-  #read<T>(key: string, wanted: string, fits: (value: unknown) => boolean): T | undefined {
+  #read<T>(key: string, wanted: string, fits: (value: unknown) => value is T): T | undefined {
     const value = this.any(key);
     if (value === undefined || value === null) return undefined;
     if (!fits(value)) throw this.error(key, value, `give ${wanted}`);
-    return value as T;
+    return value;
   }
 }
 
