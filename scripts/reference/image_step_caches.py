@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager
 from importlib.metadata import version
 
-import diffusers
+import numpy as np
 import torch
 from diffusers.hooks import FirstBlockCacheConfig, MagCacheConfig, TaylorSeerCacheConfig
 from diffusers.hooks.first_block_cache import FBCHeadBlockHook
@@ -82,6 +82,12 @@ for family in ('chroma', 'hunyuan', 'lumina2', 'pixart', 'sana', 'sd3', 'z-image
 # The deep part of a UNet, around which the first levels are computed always.
 CASES['sdxl-deep'] = ('pipeline-sdxl', dict(num_inference_steps=STEPS), None, dict(method='deepcache', cache_interval=2))
 CASES['sdxl-deep-levels'] = ('pipeline-sdxl', dict(num_inference_steps=STEPS), None, dict(method='deepcache', cache_interval=3, cache_branch_id=1))
+# TeaCache: the polynomial is a line, which suits the tiny models.
+TEA = dict(method='teacache', coefficients=[0.5, 0.01], start_skipping=2, end_skipping=-1)
+CASES['flux-tea'] = ('pipeline-flux', dict(num_inference_steps=8), None, TEA | dict(teacache_thresh=0.5))
+CASES['wan-tea'] = ('pipeline-wan', dict(num_inference_steps=8), None, TEA | dict(teacache_thresh=0.9))
+# Guidance in a part of the steps.
+CASES['wan-interval'] = ('pipeline-wan', dict(num_inference_steps=STEPS), None, dict(guidance_interval=[0.2, 0.7]))
 
 
 class Continued:
@@ -89,7 +95,7 @@ class Continued:
 
     def __init__(self, transformer, passes, place):
         self.passes, self.place, self.calls, self.runs = passes, place, 0, [dict(at=[], kept=[]) for _ in range(passes)]
-        rows = [getattr(transformer, name) for name in ('transformer_blocks', 'single_transformer_blocks', 'layers') if hasattr(transformer, name)]
+        rows = [getattr(transformer, name) for name in ('transformer_blocks', 'single_transformer_blocks', 'layers', 'blocks') if hasattr(transformer, name)]
         first, last = rows[0][0], rows[-1][-1]
         first.register_forward_pre_hook(self.enter, with_kwargs=True)
         last.register_forward_hook(self.leave)
@@ -100,11 +106,12 @@ class Continued:
     def leave(self, _, arguments, output):
         step, run = self.calls // self.passes, self.runs[self.calls % self.passes]
         self.calls += 1
+        computes = self.computes(step, run)
         image = output[self.place] if isinstance(output, tuple) else output
         count = self.taken.shape[1]
-        if COMPUTED[step]:
+        if computes:
             added = [image[:, -count:] - self.taken]
-            if run['at']:
+            if run['at'] and self.order:
                 added.append((added[0] - run['kept'][0]) / (step - run['at'][-1]))
             run['kept'], run['at'] = added, [*run['at'], step]
             return output
@@ -113,6 +120,57 @@ class Continued:
         image = image.clone()
         image[:, -count:] = self.taken + series
         return (*output[: self.place], image, *output[self.place + 1 :]) if isinstance(output, tuple) else image
+
+
+    order = 1
+
+    def computes(self, step, run):
+        return COMPUTED[step]
+
+
+class TeaCached(Continued):
+    """Reuses until the estimated changes of the input add up to a threshold."""
+
+    order = 0
+
+    def __init__(self, transformer, passes, place, settings, steps, computed):
+        super().__init__(transformer, passes, place)
+        self.settings, self.steps, self.computed = settings, steps, computed
+        if hasattr(transformer, 'condition_embedder'):
+            transformer.condition_embedder.register_forward_hook(lambda _, arguments, output: setattr(self, 'probe', output[1]))
+        else:
+            transformer.transformer_blocks[0].norm1.register_forward_hook(lambda _, arguments, output: setattr(self, 'probe', output[0]))
+
+    def computes(self, step, run):
+        known, run['probe'] = run.get('probe'), self.probe
+        isInside = self.settings['start_skipping'] - 1 <= step < self.steps + self.settings['end_skipping']
+        if known is not None:
+            change = ((self.probe - known).abs().mean() / known.abs().mean()).item()
+            run['moved'] = run.get('moved', 0) + np.polyval(self.settings['coefficients'], change)
+        self.computed.append(bool(known is None or not isInside or run['moved'] >= self.settings['teacache_thresh']))
+        if self.computed[-1]:
+            run['moved'] = 0
+        return self.computed[-1]
+
+
+class Unguided:
+    """Leaves the pass for the negative prompt out of the steps outside of an interval."""
+
+    def __init__(self, pipe, interval, steps):
+        self.pipe, self.step, self.scale = pipe, 0, None
+        self.inside = [interval[0] * steps <= step < interval[1] * steps for step in range(steps)]
+        pipe.transformer.register_forward_pre_hook(self.enter, with_kwargs=True)
+
+    def enter(self, *_):
+        if self.scale is None:
+            self.scale = self.pipe._guidance_scale
+        isFirst = self.pipe.do_classifier_free_guidance is False or not getattr(self, 'half', False)
+        if isFirst:
+            self.pipe._guidance_scale = self.scale if self.inside[self.step] else 1.0
+            self.half = self.inside[self.step]
+            self.step += 1
+        else:
+            self.half = False
 
 
 class Deep:
@@ -132,15 +190,22 @@ class Deep:
 # Passes of a step, and which of a block's results are the states of the image.
 PLACES = {'chroma': (2, 0), 'hunyuan': (2, 0), 'lumina2': (2, 0), 'pixart': (1, 0), 'sana': (1, 0), 'sd3': (1, 1), 'z-image': (1, 0)}
 
+TEA_PLACES = {'flux-tea': (1, 1), 'wan-tea': (2, 0)}
 
-def own_cache(name, pipe, settings):
-    """Caches that diffusers has no hook for. Returns whether each call computes."""
-    if settings['method'] == 'deepcache':
+
+def own_cache(name, pipe, settings, steps, computed):
+    """Caches that diffusers has no hook for; appends whether each call computes."""
+    if 'guidance_interval' in settings:
+        Unguided(pipe, settings['guidance_interval'], steps)
+    elif settings['method'] == 'teacache':
+        TeaCached(pipe.transformer, *TEA_PLACES[name], settings, steps, computed)
+    elif settings['method'] == 'deepcache':
         Deep(pipe.unet, settings.get('cache_branch_id', 0), settings['cache_interval'])
-        return [step % settings['cache_interval'] == 0 for step in range(STEPS)]
-    passes, place = PLACES[name.removesuffix('-blocks')]
-    Continued(pipe.transformer, passes, place)
-    return [one for one in COMPUTED for _ in range(passes)]
+        computed.extend(step % settings['cache_interval'] == 0 for step in range(steps))
+    else:
+        passes, place = PLACES[name.removesuffix('-blocks')]
+        Continued(pipe.transformer, passes, place)
+        computed.extend(one for one in COMPUTED for _ in range(passes))
 
 
 @contextmanager
@@ -181,7 +246,7 @@ def made(name):
     def opened(one):
         pipe = plain(one)
         if config is None:
-            computed.extend(own_cache(name, pipe, settings))
+            own_cache(name, pipe, settings, changed['num_inference_steps'], computed)
         else:
             pipe.transformer.enable_cache(config)
         return pipe

@@ -58,7 +58,7 @@ export function namedMask(name: MaskName, steps: number): boolean[] {
   const found = FEW.find(([least]) => steps >= least);
   if (!found) return Array<boolean>(steps).fill(true);
   const own = found[1][name];
-  return maskOf(steps > USUAL_STEPS ? longer(own, steps) : own, steps);
+  return maskOf(shorter(steps > USUAL_STEPS ? longer(own, steps) : own, steps), steps);
 }
 
 /** Returns which steps are computed, by bins: steps behind the last bin are not, but for the very last. */
@@ -72,17 +72,35 @@ export function maskOf({ computed, reused }: Bins, steps: number): boolean[] {
   return cut;
 }
 
+/** Bins without what exceeds the steps, of which the last reused run and the last computed run lose one by turns. */
+function shorter(bins: Bins, steps: number): Bins {
+  const [computed, reused] = [[...bins.computed], [...bins.reused]];
+  const exceeds = (): boolean => total({ computed, reused }) > steps;
+  const shorten = (runs: number[]): void => {
+    const last = runs.pop();
+    if (last !== undefined && last > 1) runs.push(last - 1);
+  };
+  while (exceeds()) {
+    shorten(reused);
+    if (exceeds()) shorten(computed);
+  }
+  return { computed, reused };
+}
+
+const total = ({ computed, reused }: Bins): number =>
+  [...computed, ...reused].reduce((sum, count) => sum + count, 0);
+
 /** Bins for more steps, which grow in turn by half of what the number of steps implies until they hold all. */
 function longer({ computed, reused }: Bins, steps: number): Bins {
   const grown = { computed: [...computed], reused: [...reused] };
-  const total = (): number => [...grown.computed, ...grown.reused].reduce((sum, count) => sum + count, 0);
+  const isShort = (): boolean => total(grown) < steps;
   const growth = (count: number): number => Math.max(1, Math.trunc(count * (steps / USUAL_STEPS) * 0.5));
-  while (total() < steps) {
-    for (let i = 0; i < reused.length && total() < steps; i++) {
+  while (isShort()) {
+    for (let i = 0; i < reused.length && isShort(); i++) {
       grown.computed[i]! += growth(computed[i]!);
-      if (total() < steps) grown.reused[i]! += growth(reused[i]!);
+      if (isShort()) grown.reused[i]! += growth(reused[i]!);
     }
-    if (total() < steps) grown.computed[computed.length - 1]! += 1;
+    if (isShort()) grown.computed[computed.length - 1]! += 1;
   }
   return grown;
 }
