@@ -7,6 +7,7 @@ import { addScaled, differ } from '../../../kernels/features.ts';
 import { FACTORS, RATE, ReuseRun, scalarCount } from '../step-cache/reuse-run.ts';
 import { allocateTensor, recordTape, type ComputeOptions } from './compute.ts';
 import { createScalars, Scope } from './scope.ts';
+import { clearTensors } from './step-recorder.ts';
 import type { Predictor } from './stepper.ts';
 
 /** `output`: where the predictor writes, and where the reused prediction stands. Owns the predictor, also when it throws. */
@@ -58,7 +59,10 @@ export async function reusePredictions(
   let reuses = false;
   return scope.give({
     async run(step, index, normals) {
-      if (index <= last) run = new ReuseRun(rule, steps);
+      if (index <= last) {
+        clearTensors(device, kept);
+        run = new ReuseRun(rule, steps);
+      }
       last = index;
       const next = run.next(null);
       ({ reuses } = next);

@@ -31,6 +31,7 @@ export class StepRecorder implements StepReuse {
   readonly #steps: number;
   readonly #computes: boolean;
   readonly #passes: Pass[] = [];
+  readonly #keptTensors: Tensor[] = [];
   #index = Infinity;
   #reusedPasses = 0;
 
@@ -105,7 +106,7 @@ export class StepRecorder implements StepReuse {
 
   /** Replays a step. `index`: that of the step in its plan. */
   async run(recording: Recording, index: number): Promise<void> {
-    if (index <= this.#index) for (const pass of this.#passes) pass.run = this.#newRun();
+    if (index <= this.#index) this.#begin();
     this.#index = index;
     this.#reusedPasses = 0;
     let at = 0;
@@ -129,6 +130,11 @@ export class StepRecorder implements StepReuse {
   /** Forgets what was kept, so that the next step computes all blocks. */
   forget(): void {
     for (const { run } of this.#passes) run.forget();
+  }
+
+  #begin(): void {
+    clearTensors(this.#device, this.#keptTensors);
+    for (const pass of this.#passes) pass.run = this.#newRun();
   }
 
   #newRun(): ReuseRun {
@@ -168,8 +174,17 @@ export class StepRecorder implements StepReuse {
   }
 
   #kept(model: Tensor, label: string, shape = model.shape): Tensor {
-    return this.#scope.hold(allocateTensor(this.#device, label, shape as number[]));
+    const tensor = this.#scope.hold(allocateTensor(this.#device, label, shape as number[]));
+    this.#keptTensors.push(tensor);
+    return tensor;
   }
+}
+
+/** Fills tensors with zeros: what memory holds may be no number, which a factor of zero does not take away. */
+export function clearTensors(device: Device, tensors: readonly Tensor[]): void {
+  const encoder = device.gpu.createCommandEncoder();
+  for (const { region } of tensors) encoder.clearBuffer(region!.buffer, region!.offset, region!.size);
+  device.gpu.queue.submit([encoder.finish()]);
 }
 
 /** Throws where a row has too few blocks. */
