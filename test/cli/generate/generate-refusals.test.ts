@@ -239,7 +239,6 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     ['--data-parallel-size 2', ONE_GPU],
     ['--dp-degree 2', ONE_GPU],
     ['--enable-cfg-parallel', ONE_GPU],
-    ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
     ['--quantization-rank 32', '--quantizer-config 32 is not built yet: low-rank quantized'],
     ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
     [
@@ -255,6 +254,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
       'is a file, a JSON object or key=value,key=value, got "sparsity"',
     ],
     ['--attention-backend-config missing.yaml', 'missing.yaml cannot be read'],
+    ['--cache-dit-config missing.yaml', 'missing.yaml cannot be read'],
   ])('%s with an invalid value', async (option, message) =>
     refused([...BASE, ...option.split(' ')], message),
   );
