@@ -25,8 +25,9 @@ export interface TapeOptions {
 }
 
 /**
- * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles with online softmax in f32. `plain`: one query at a time,
- * in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a query sees a part of the keys.
+ * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles
+ * with online softmax in f32. `plain`: one query at a time, in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a
+ * query sees a part of the keys.
  */
 export type AttentionKernels = 'auto' | 'flash' | 'plain' | 'matrix' | 'sage' | 'sparse';
 
