@@ -177,11 +177,15 @@ const OUTPUT_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
+// Headings of the help stand in the order of their first options.
+const { 'enable-teacache': teacache, ...SAMPLED } = SAMPLING_OPTIONS;
+
 export const GENERATE_OPTIONS = {
   ...REQUIRED_OPTIONS,
   ...MODEL_OPTIONS,
-  ...SAMPLING_OPTIONS,
+  ...SAMPLED,
   ...PARALLELISM,
+  'enable-teacache': teacache,
   ...PLACE_OPTIONS,
   ...LOW_RANK,
   ...PERFORMANCE_OPTIONS,

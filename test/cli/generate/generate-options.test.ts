@@ -85,6 +85,10 @@ describe('a value is read', () => {
       ['--lora-path', 'a', '--lora-scale', '0.5', '--lora-target-modules', 'to_q,to_k'],
       { loraPath: ['a'], loraScale: [0.5], loraTargetModules: ['to_q', 'to_k'] },
     ],
+    [
+      ['--cache-dit-config', 'method=teacache,coefficients=[1, 0]'],
+      { cacheDitConfig: { method: 'teacache', coefficients: [1, 0] } },
+    ],
     [['--attention-backend', 'sage_attn'], { attentionBackend: 'sage_attn' }],
     [
       ['--attention-backend-config', '{"sparsity": 0.4, "skip_first_steps": 2}'],
