@@ -52,7 +52,7 @@ export interface AdapterProfile {
    * other.
    */
   attendSums: number | null;
-  /** Most of them with queries and keys in 8 bits, whose scores take sums of integers besides. */
+  /** Most of them with queries and keys in 8 bits, whose scores take sums of integers, too. */
   codeSums: number;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
