@@ -52,6 +52,8 @@ export interface AdapterProfile {
    * other.
    */
   attendSums: number | null;
+  /** Most of them with queries and keys in 8 bits, whose scores take sums of integers, too. */
+  codeSums: number;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -116,6 +118,7 @@ const ALIKE = {
   loadsAhead: true,
   decodeQueries: 8,
   promptSums: 16,
+  codeSums: 64,
 } as const;
 
 /**

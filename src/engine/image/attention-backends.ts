@@ -128,7 +128,7 @@ function backendOf(name: string, setting: string): Backend {
   if (backend) return backend;
   const names = [...BACKENDS.keys()].join(', ');
   throw badRequest(
-    say`${option(setting)} is ${name}, which is no attention of this engine: choose one of ${names}`,
+    say`${option(setting)} is ${name}, which this engine does not know: choose one of ${names}`,
     setting,
   );
 }

@@ -79,7 +79,7 @@ it.each<[string, AttentionOptions, RegExp]>([
   [
     'an unknown name',
     { attentionBackend: 'laser_attn' },
-    /attentionBackend. is laser_attn, which is no attention of this engine: choose one of auto, .*sage/,
+    /attentionBackend. is laser_attn, which this engine does not know: choose one of auto, .*sage/,
   ],
   [
     'a component that is not there',
@@ -126,7 +126,7 @@ it.each<[string, AttentionOptions, RegExp]>([
   expect(refusal(options)).toMatch(message);
 });
 
-it('what the adapter or the backend cannot compute is refused', () => {
+it('backends that the adapter or plain kernels cannot compute are refused', () => {
   const bare = { capabilities: { matrixUnit: null, integerDots: false } } as never;
   expect(refusal({ attentionBackend: 'matrix' }, bare)).toMatch(/the adapter has no matrix units/);
   expect(refusal({ attentionBackend: 'sage' }, bare)).toMatch(/lacks the language feature packed_4x8/);
