@@ -56,6 +56,7 @@ export const FOLDERS = {
   'engine/image/lora': 'LoRA of pipelines: files, names, matrices beside or merged',
   'engine/image/layouts':
     'layouts of models in one file: names of their tensors and of modules in LoRA, configurations by shapes, what shapes do not tell',
+  'engine/image/step-cache': 'when steps reuse what others computed: settings, decisions, masks',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
   'engine/image/calls': 'what is asked of a pipeline and what it answers',
   'models/text': 'language models and text encoders, a folder a family: their configurations, their pages',
@@ -183,6 +184,7 @@ export const STOREYS = {
     'recording',
     'components',
     'layouts',
+    'step-cache',
     'schedules',
     'calls',
   ],

@@ -2,7 +2,7 @@
 
 import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena } from './arena.ts';
-import type { Region, Tensor } from './tensor.ts';
+import type { Region, StepReuse } from './tensor.ts';
 
 export interface TapeOptions {
   /** Launchers use plain f32 kernels, which are the reference. */
@@ -47,22 +47,3 @@ export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };
 
 /** Which rows of a tape are decode rows, and the kernels of its rows. */
 export type RowKinds = Pick<TapeOptions, 'decodes' | 'promptProducts' | 'attention'>;
-
-/** Blocks of a denoiser that change the same tensors in place, one after the other. */
-export interface BlockRow {
-  /** Records what stands before the first block; left out: nothing does. */
-  enter?(): void;
-  blocks: readonly (() => void)[];
-  /** What the blocks change, [items, tokens, columns] each; the last holds the tokens of the image. */
-  changed: readonly Tensor[];
-}
-
-/** Records parts of a denoiser so that a replay can leave them out. */
-export interface StepReuse {
-  /** Records rows of blocks, of which each row begins with the tokens of the one before. `probe`: records what tells how far the input has moved. */
-  blocks(rows: readonly BlockRow[], probe?: () => Tensor): void;
-  /** Levels around the deep part of a UNet, beside the first, that steps compute always. */
-  readonly levels: number;
-  /** Records the deep part of a UNet, and returns what it makes of x. */
-  deep(x: Tensor, record: (x: Tensor) => Tensor): Tensor;
-}

@@ -11,8 +11,8 @@ import type { Dispatch, Encodable } from './dispatch.ts';
 import { Replay, streamOperands, type ReplayOptions, type Streamed } from './replay.ts';
 import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
-import { AUTO_ATTENTION, type AttentionChoice, type StepReuse, type TapeOptions } from './tape-options.ts';
-import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
+import { Tensor, type Dtype, type Extent, type Region, type Sizes, type StepReuse } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
 export type { Dispatch, Encodable, Groups } from './dispatch.ts';

@@ -10,7 +10,7 @@ import type { Upscaler } from '../../models/image/upscalers/upscaler.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pipelineAttention } from './attention-backends.ts';
 import type { PipelineAttention } from './stages/attention.ts';
-import { reuseReader, type ReusingRequest } from './step-cache/request-reuse.ts';
+import { reuseReader, type ReusingRequest } from './step-reuse.ts';
 import type { StepReuseSettings } from './step-cache/cache-settings.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
 import { describe, nameOf } from './model-info.ts';

@@ -2,12 +2,11 @@
 // attend to each other: AdaLN-Zero before attention and before the feed-forward part (MMDiT; Qwen-Image, FLUX, FLUX.2, Chroma, Stable
 // Diffusion 3).
 
-import { tapeOf } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend } from '../../kernels/attend.ts';
 import type { TokenGrid } from '../../kernels/attend-blocks.ts';
 import type { Columns } from '../../kernels/columns.ts';
-import { joinTokens, joinTokensInto, takeTokens } from '../../kernels/copy-rows.ts';
+import { joinTokens, joinTokensInto, placeForTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearSwiglu } from '../../kernels/matmul.ts';
@@ -214,9 +213,7 @@ export function joinedStream(
   patches: Stream,
   rotations: Tensor | null,
 ): { both: Stream; enter(): void } {
-  const [items, n] = words.x.shape as [number, number];
-  const m = patches.x.shape[1] as number;
-  const both = { x: tapeOf(words.x).tensor([items, n + m, words.x.columns]), rotations };
+  const both = { x: placeForTokens(words.x, patches.x), rotations };
   return { both, enter: () => joinTokensInto(words.x, patches.x, both.x) };
 }
 

@@ -1,11 +1,11 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
 import { EngineError } from '../../../files/error.ts';
-import type { AttentionChoice, StepReuse } from '../../../gpu/tape-options.ts';
+import type { AttentionChoice } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
-import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { Tensor, tensorBytes, type Region, type StepReuse } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
 import type { ReuseRule } from '../step-cache/decisions.ts';

@@ -7,7 +7,7 @@ import { addScaled, differ } from '../../../kernels/features.ts';
 import { FACTORS, RATE, ReuseRun, scalarCount } from '../step-cache/reuse-run.ts';
 import { allocateTensor, recordTape, type ComputeOptions } from './compute.ts';
 import { createScalars, Scope } from './scope.ts';
-import { clearTensors } from './step-recorder.ts';
+import { clearTensors } from './reuse-recorder.ts';
 import type { Predictor } from './stepper.ts';
 
 /** `output`: where the predictor writes, and where the reused prediction stands. Owns the predictor, also when it throws. */

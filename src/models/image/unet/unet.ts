@@ -1,7 +1,6 @@
 // UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL: residual blocks and transformers with cross-attention to the text, down
 // to a small resolution and back up; each residual block on the way up also gets the output of its counterpart on the way down.
 
-import { tapeOf } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { conv2d } from '../../../kernels/conv2d.ts';
 import { linear } from '../../../kernels/matmul.ts';
@@ -54,7 +53,7 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
       const step = { time: linear(embedded, timeProj), keyValues, image };
       let y = conv2d(x, convIn); //                              [batch, height, width, base]
       const skips = [y];
-      const { reuse } = tapeOf(y);
+      const reuse = y.tape?.reuse;
       const outer = reuse ? Math.min(1 + reuse.levels, down.length) : 0;
       for (const block of down.slice(0, outer)) y = block(y, step, skips);
       const deep = (from: Tensor): Tensor => {

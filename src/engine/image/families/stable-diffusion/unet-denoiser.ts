@@ -22,7 +22,7 @@ import { activeIn, type ControlRule } from '../../calls/control.ts';
 import { joinItems } from '../../recording/join-items.ts';
 import { writeRows, type Predictor } from '../../recording/stepper.ts';
 import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
-import { StepRecorder } from '../../recording/step-recorder.ts';
+import { ReuseRecorder } from '../../recording/reuse-recorder.ts';
 import type { Step } from '../../schedules/schedule.ts';
 import {
   computeConditions,
@@ -77,7 +77,7 @@ export async function unetPredictor(
   const step: RecordedStep = { unet, request: given, conditions, passes, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);
-  const recorder = options.reuse ? new StepRecorder(device, scope, options.reuse, options) : null;
+  const recorder = options.reuse ? new ReuseRecorder(device, scope, options.reuse, options) : null;
   const recordings = new Map<string, Recording>();
   for (let call = 0; call < calls; call++) {
     const active = activeOf(call);
@@ -106,7 +106,7 @@ interface RecordedStep {
   scalars: Scalars;
   time: Tensor;
   /** Left out: all steps compute everything. */
-  recorder?: StepRecorder | null;
+  recorder?: ReuseRecorder | null;
 }
 
 /** Records a step in which some of the ControlNets take part; `scope` takes over what the recording reads. */

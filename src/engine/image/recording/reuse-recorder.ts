@@ -2,9 +2,9 @@
 // its first blocks, then either the others or a sum of what they added before and of its divided differences, then the last blocks.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { BlockRow, StepReuse } from '../../../gpu/tape-options.ts';
+
 import { tapeOf, type Tape } from '../../../gpu/tape.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
+import type { BlockRow, StepReuse, Tensor } from '../../../gpu/tensor.ts';
 import { copy, copyInto, joinTokens } from '../../../kernels/copy-rows.ts';
 import { absoluteSums, addScaled, differ } from '../../../kernels/features.ts';
 import { scaledAdd } from '../../../kernels/scaled-add.ts';
@@ -24,7 +24,7 @@ interface Pass {
   run: ReuseRun;
 }
 
-export class StepRecorder implements StepReuse {
+export class ReuseRecorder implements StepReuse {
   readonly #device: Device;
   readonly #scope: Scope;
   readonly #rule: ReuseRule;

@@ -1,13 +1,13 @@
 // How the steps of a request reuse what others computed: as the model was opened, or by TeaCache where the request asks for it.
 
-import type { FamilyModel } from '../blocks/family.ts';
-import type { Resolved } from '../stages/resolved.ts';
+import type { FamilyModel } from './blocks/family.ts';
+import type { Resolved } from './stages/resolved.ts';
 import {
   readCacheSettings,
   teaCacheRule,
   type ReusedModel,
   type StepReuseSettings,
-} from './cache-settings.ts';
+} from './step-cache/cache-settings.ts';
 
 export interface ReusingRequest {
   request: Pick<Resolved['request'], 'enableTeacache'>;
