@@ -120,3 +120,18 @@ describe('runs with a step cache', { timeout: PATIENCE }, () => {
     expect(bits(cached)).toEqual(bits(without));
   });
 });
+
+describe('a step cache that the model cannot have', { timeout: PATIENCE }, () => {
+  it.each<[pipeline: string, settings: Record<string, unknown>, message: RegExp]>([
+    ['pipeline-wan', { Fn_compute_blocks: 2 }, /computes 2 first and 0 last blocks .* the model has 2/],
+    ['pipeline-sd3', { method: 'teacache', coefficients: [1, 0] }, /choose dbcache/],
+    ['pipeline-control-sd1', { method: 'deepcache' }, /ControlNets steer all levels/],
+  ])('%s %j is refused', async (pipeline, settings, message) => {
+    await expect(drawn(await requestOf(pipeline, {}), settings)).rejects.toThrow(message);
+  });
+
+  it('has fewer first blocks where their number is not given', async () => {
+    const { reused } = await drawn(await requestOf('pipeline-wan', {}), { max_warmup_steps: 4 });
+    expect(reused).toEqual([0, 0, 0]);
+  });
+});

@@ -1,6 +1,8 @@
 // Records the blocks of a denoiser so that steps can take what they gave from earlier steps, and replays them as a decision says: a step computes
 // its first blocks, then either the others or a sum of what they added before and of its divided differences, then the last blocks.
 
+import { badRequest } from '../../../files/error.ts';
+import { option, say } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 
 import { tapeOf, type Tape } from '../../../gpu/tape.ts';
@@ -50,15 +52,19 @@ export class ReuseRecorder implements StepReuse {
   }
 
   blocks(rows: readonly BlockRow[], probe?: () => Tensor): void {
-    const { firstBlocks, lastBlocks, decision } = this.#rule;
+    const { lastBlocks, decision } = this.#rule;
     const [first, ...others] = rows as [BlockRow, ...BlockRow[]];
     const last = rows.at(-1)!;
-    checkBlocks(this.#rule, rows);
+    const firstBlocks = firstBlocksOf(this.#rule, rows);
     const tape = tapeOf(first.changed[0]!);
     const image = first.changed.at(-1)!;
     first.enter?.();
     const measured = decision.measure === 'probe' ? probe?.() : undefined;
-    if (decision.measure === 'probe' && !measured) throw new Error('the blocks have nothing to probe');
+    if (decision.measure === 'probe' && !measured)
+      throw badRequest(
+        say`${option('cacheDitConfig')} is teacache, and nothing tells how far the input of this model's blocks has moved: choose dbcache`,
+        'cacheDitConfig',
+      );
     const before = decision.measure === 'residual' ? copy(image) : null;
     for (const run of first.blocks.slice(0, firstBlocks)) run();
     const compared = measured ?? (before && scaledAdd(before, -1, image));
@@ -187,10 +193,14 @@ export function clearTensors(device: Device, tensors: readonly Tensor[]): void {
   device.gpu.queue.submit([encoder.finish()]);
 }
 
-/** Throws where a row has too few blocks. */
-function checkBlocks({ firstBlocks, lastBlocks }: ReuseRule, rows: readonly BlockRow[]): void {
+/** Throws bad_request where the model has too few blocks. */
+function firstBlocksOf({ firstBlocks, lastBlocks, orFewer }: ReuseRule, rows: readonly BlockRow[]): number {
   const [first, last] = [rows[0]!.blocks.length, rows.at(-1)!.blocks.length];
-  const left = rows.length === 1 ? last - firstBlocks : last;
-  if (firstBlocks <= first && lastBlocks <= left) return;
-  throw new Error(`${firstBlocks} first and ${lastBlocks} last blocks of ${first} and ${last}`);
+  const [most, mostLast] = rows.length === 1 ? [last - lastBlocks - 1, last - 1] : [first, last];
+  const used = orFewer ? Math.max(0, Math.min(firstBlocks, most)) : firstBlocks;
+  if (used <= most && lastBlocks <= mostLast) return used;
+  throw badRequest(
+    say`${option('cacheDitConfig')} computes ${firstBlocks} first and ${lastBlocks} last blocks in every step, and the model has ${first} that may come first and ${last} last, of which some are left out: give a smaller Fn_compute_blocks or Bn_compute_blocks`,
+    'cacheDitConfig',
+  );
 }

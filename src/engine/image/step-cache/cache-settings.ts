@@ -166,6 +166,7 @@ function readDBCache(settings: SettingReader): ReuseRule {
   const threshold = settings.number('residual_diff_threshold', 0) ?? 0.08;
   const mask = readMask(settings);
   const isStatic = settings.choice('steps_computation_policy', ['dynamic', 'static']) === 'static';
+  const first = settings.whole('Fn_compute_blocks', 1);
   const taylor = settings.flag('enable_taylorseer') ?? false;
   const order = settings.whole('taylorseer_order', 0, MOST_ORDER) ?? 1;
   return {
@@ -173,11 +174,14 @@ function readDBCache(settings: SettingReader): ReuseRule {
     decision: mask
       ? byMask(mask, isStatic ? null : byChange(threshold, { ...limits, warmup: 0 }))
       : byChange(threshold, limits),
-    firstBlocks: settings.whole('Fn_compute_blocks', 1) ?? 8,
+    firstBlocks: first ?? USUAL_FIRST_BLOCKS,
+    orFewer: first === undefined,
     lastBlocks: settings.whole('Bn_compute_blocks', 0) ?? 0,
     order: taylor ? order : 0,
   };
 }
+
+const USUAL_FIRST_BLOCKS = 8;
 
 /** Highest divided difference. */
 const MOST_ORDER = 4;

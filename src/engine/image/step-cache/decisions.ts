@@ -34,6 +34,8 @@ export interface ReuseRule {
   /** First blocks and last blocks, which every step computes. */
   firstBlocks: number;
   lastBlocks: number;
+  /** Whether models with fewer blocks have as many first ones as they can; left out: they are refused. */
+  orFewer?: boolean;
   /** Highest divided difference that continues what was kept; 0: it is taken as it is. */
   order: number;
   /** Levels of a UNet that every step computes beside the first. */
