@@ -51,16 +51,19 @@ export function linearAdd(x: Rows, weight: Matrix, residual: Tensor): Tensor {
 
 /** Whether factors add to the product: those beside the weights, or those of the rows' own adapters. */
 function hasFactors(x: Rows, weight: Matrix): boolean {
-  return weight.beside !== null || isAdapted(x, weight);
+  return weight.lowRank !== null || weight.beside !== null || isAdapted(x, weight);
 }
 
 /** Writes the part of the product that factors make up to y, or adds it, in place → y */
 function factorsOf(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
-  const { beside } = weight;
-  if (beside === null) return loraExpand(x, weight, y, { add });
-  const store = add ? ({ STORE: 'add' } as const) : ({ STORE: 'set', ACTIVATION: 'none' } as const);
-  record(linear(x, beside.down), beside.up, y, { params: store });
-  return isAdapted(x, weight) ? loraExpand(x, weight, y, { add: true }) : y;
+  let adds = add;
+  for (const factors of [weight.lowRank, weight.beside]) {
+    if (factors === null) continue;
+    const store = adds ? ({ STORE: 'add' } as const) : ({ STORE: 'set', ACTIVATION: 'none' } as const);
+    record(linear(x, factors.down), factors.up, y, { params: store });
+    adds = true;
+  }
+  return isAdapted(x, weight) ? loraExpand(x, weight, y, { add: adds }) : y;
 }
 
 /** linearAdd without adapters. */
