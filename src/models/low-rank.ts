@@ -1,5 +1,5 @@
 // Weights of SVDQuant: a product in codes, of inputs that are smoothed, and beside it the product of two small matrices. A checkpoint has three
-// tensors beside the weight of that name: `.down` [rank, k], `.up` [rows, rank], and `.smooth` [2, k].
+// tensors beside the weight of that name: `.down` [rank, k], `.up` [rows, rank], and, where inputs are smoothed, `.smooth` [2, k].
 
 import { unsupported } from '../files/error.ts';
 import type { StoredNames } from './input-orders.ts';
@@ -14,7 +14,8 @@ export interface LowRankNames {
   rank: number;
   /** One for each part. */
   ups: readonly string[];
-  smooth: string;
+  /** null: inputs are read as they are. */
+  smooth: string | null;
 }
 
 /** null: the weights of these names stand alone. Throws unsupported where they do not share the matrix that reads their input. */
@@ -33,6 +34,6 @@ export function lowRankNames(names: readonly string[], stored: StoredNames): Low
     down: name + DOWN,
     rank: first!.shape![0]!,
     ups: names.map((each) => `${each}.up`),
-    smooth: `${name}.smooth`,
+    smooth: stored.has(`${name}.smooth`) ? `${name}.smooth` : null,
   };
 }

@@ -233,7 +233,7 @@ export class WeightTable {
       down: this.#matrix({ ...kept, names: [down], rows: [rank], k }),
       up: this.#matrix({ ...kept, names: ups, rows, layout, k: rank }),
     };
-    matrix.smooth = this.table(smooth, 2, k);
+    if (smooth !== null) matrix.smooth = this.table(smooth, 2, k);
     // Parts that are multiplied together have them under each of their names.
     this.ignore(SHARED);
   }
