@@ -4,7 +4,7 @@
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { paddedColumns, type Sizes, type Tensor } from '../gpu/tensor.ts';
-import { activation as activate, type Activation } from './activation.ts';
+import type { Activation } from './activation.ts';
 import { isFasterAsPrompt } from './decode-products.ts';
 import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
@@ -21,7 +21,7 @@ export type { Activation } from './activation.ts';
 /** How shaders/lib/store.* finishes a sum. */
 export interface Store {
   params: {
-    STORE: 'set' | 'add' | 'gated-pair' | 'clamped-pair';
+    STORE: 'set' | 'add' | 'add-activated' | 'gated-pair' | 'clamped-pair';
     ACTIVATION?: Activation | 'none';
     GATE_FIRST?: boolean;
     ALPHA?: number;
@@ -36,8 +36,10 @@ export function linear(x: Rows, weight: Matrix, options: { activation?: Activati
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
   const { activation = 'none' } = options;
   if (hasFactors(x, weight)) {
-    const sum = linearAddAlone(x, weight, factorsOf(rowsOf(x), weight, y, { add: false }));
-    return activation === 'none' ? sum : activate(sum, activation);
+    factorsOf(rowsOf(x), weight, y, { add: false });
+    const store = activation === 'none' ? 'add' : 'add-activated';
+    record(x, weight, y, { params: { STORE: store, ...(store !== 'add' && { ACTIVATION: activation }) } });
+    return y;
   }
   record(x, weight, y, { params: { STORE: 'set', ACTIVATION: activation } });
   return y;
