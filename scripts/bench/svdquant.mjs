@@ -16,6 +16,7 @@ const PROMPT = 'a red balloon over snowy mountains at sunset';
 const STEPS = 4;
 const EVERY = 32;
 const svdquant = (quantizerConfig) => ({ enableSvdquant: true, quantizerConfig });
+/** @type {[name: string, options: object][]} */
 const WAYS = [
   ['int4 of all weights', { quantization: 'int4' }],
   ['int4, rank 1', svdquant({ rank: 1 })],
@@ -115,9 +116,8 @@ const [folder = SHIPPED, seeds = '5'] = process.argv.slice(2);
 const outliers = withOutliers(folder);
 try {
   const columns = [await measured(folder, Number(seeds)), await measured(outliers, Number(seeds))];
-  const rows = WAYS.map(([name], i) => [name, ...columns.map((column) => column[i])]);
-  for (const row of [['Weights', 'As it ships', 'With outliers'], ['---', '---', '---'], ...rows])
-    console.log(`| ${row.join(' | ')} |`);
+  console.log('| Weights | As it ships | With outliers |\n| --- | --- | --- |');
+  for (const [i, [name]] of WAYS.entries()) console.log(`| ${name} | ${columns[0][i]} | ${columns[1][i]} |`);
 } finally {
   rmSync(outliers, { recursive: true });
 }

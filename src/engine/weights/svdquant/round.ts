@@ -23,19 +23,31 @@ export function roundToIntegers(values: Float32Array, groupKs: number): Integers
     let [best, least] = [0, Infinity];
     for (const share of extreme === 0 ? [] : SHARES) {
       const scale = Math.fround((extreme * share) / -8);
-      let error = 0;
-      for (let i = first; i < first + groupKs; i++)
-        error += (values[i]! - scale * level(values[i]! / scale)) ** 2;
+      const error = errorOf(values, first, groupKs, scale);
       if (error < least) [best, least] = [scale, error];
     }
     scales[group] = best;
-    for (let i = first; i < first + groupKs; i++)
-      codes[i >> 1]! |= (best === 0 ? 8 : level(values[i]! / best) + 8) << (4 * (i & 1));
+    const rate = best === 0 ? 0 : 1 / best;
+    for (let i = first; i < first + groupKs; i += 2)
+      codes[i >> 1] = codeOf(values[i]! * rate) | (codeOf(values[i + 1]! * rate) << 4);
   }
   return { codes, scales };
 }
 
-const level = (value: number): number => Math.max(-8, Math.min(7, Math.round(value)));
+/** The sum of the squares of what codes with this scale miss. */
+function errorOf(values: Float32Array, first: number, count: number, scale: number): number {
+  const rate = 1 / scale;
+  let error = 0;
+  for (let i = first; i < first + count; i++) {
+    const value = values[i]!;
+    const missed = value - scale * (codeOf(value * rate) - 8);
+    error += missed * missed;
+  }
+  return error;
+}
+
+/** The nearest of -8 to 7, with 8 added. */
+const codeOf = (value: number): number => (value <= -8 ? 0 : value >= 7 ? 15 : (value + 8.5) | 0);
 
 export interface Floats {
   codes: Uint8Array<ArrayBuffer>;
@@ -43,7 +55,6 @@ export interface Floats {
   scales: Uint8Array<ArrayBuffer>;
 }
 
-const E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6];
 const MOST_E2M1 = 6;
 const MOST_E4M3 = 448;
 const GROUP = 16;
@@ -60,24 +71,28 @@ export function roundToFloats(values: Float32Array, factor: number): Floats {
   const scales = new Uint8Array(values.length / GROUP);
   const codes = new Uint8Array(values.length / 2);
   for (let group = 0; group < scales.length; group++) {
-    const own = values.subarray(group * GROUP, (group + 1) * GROUP);
-    const most = own.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+    const first = group * GROUP;
+    let most = 0;
+    for (let i = first; i < first + GROUP; i++) most = Math.max(most, Math.abs(values[i]!));
     const code = e4m3Of(most / MOST_E2M1 / rate);
     const scale = e4m3(code) * rate;
     scales[group] = code;
-    own.forEach((value, i) => {
-      const at = group * GROUP + i;
-      codes[at >> 1]! |= (scale === 0 ? 0 : nearest(value / scale)) << (4 * (at & 1));
-    });
+    const inverse = scale === 0 ? 0 : 1 / scale;
+    for (let i = first; i < first + GROUP; i += 2)
+      codes[i >> 1] = nearest(values[i]! * inverse) | (nearest(values[i + 1]! * inverse) << 4);
   }
   return { codes, scales };
 }
 
+/** Magnitudes halfway between two levels: 0, 0.5, 1, 1.5, 2, 3, 4 and 6. */
+const HALFWAY = [0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5] as const;
+
 function nearest(value: number): number {
   const magnitude = Math.abs(value);
-  let code = 0;
-  while (code < 7 && magnitude > (E2M1[code]! + E2M1[code + 1]!) / 2) code++;
-  return code | (value < 0 && code > 0 ? 8 : 0);
+  const upper = magnitude > HALFWAY[3] ? 4 : 0;
+  let code = upper;
+  while (code < 7 && magnitude > HALFWAY[code]!) code++;
+  return value < 0 && code > 0 ? code | 8 : code;
 }
 
 const e4m3 = (code: number): number =>
