@@ -27,8 +27,9 @@ type Stated = { [Key in keyof SvdquantSettings]?: SvdquantSettings[Key] };
 export interface Quantizer {
   /** What plain weights are quantized with; null: they stay as they are. */
   settings: SvdquantSettings | null;
-  /** What options state, for a file that holds its own. */
+  /** What options state, for a file that holds its own, and the option that messages name. */
   stated: Stated;
+  by: keyof QuantizerOptions;
 }
 
 /** Names of files that SVDQuant made for nunchaku. */
@@ -49,18 +50,25 @@ export function quantizerOf(options: QuantizerOptions): Quantizer {
   };
   if (options.quantizationActUnsigned === true) throw notRounded('quantizationActUnsigned');
   const named = FILE_NAME.exec(transformerWeightsPath ?? model);
-  if (!(enableSvdquant ?? named !== null)) return { settings: null, stated };
+  const { quantizationPrecision, quantizationRank } = options;
+  const by =
+    quantizationRank !== undefined
+      ? 'quantizationRank'
+      : quantizationPrecision !== undefined
+        ? 'quantizationPrecision'
+        : CONFIG;
+  if (!(enableSvdquant ?? named !== null)) return { settings: null, stated, by };
   const ofName: Stated = named
     ? { precision: named[1] === 'fp4' ? 'nvfp4' : 'int4', rank: Number(named[2]) }
     : {};
   const settings = { ...USUAL, ...ofName, ...stated };
-  if (settings.precision !== 'nvfp4') return { settings, stated };
+  if (settings.precision !== 'nvfp4') return { settings, stated, by };
   if (stated.groupKs !== undefined && stated.groupKs !== GROUP_OF_FLOATS)
     throw badRequest(
       say`${option(CONFIG)} has group_size ${stated.groupKs}, and nvfp4 has scales for ${GROUP_OF_FLOATS} inputs: leave it out`,
       CONFIG,
     );
-  return { settings: { ...settings, groupKs: GROUP_OF_FLOATS }, stated };
+  return { settings: { ...settings, groupKs: GROUP_OF_FLOATS }, stated, by };
 }
 
 /** What a file's tensors are quantized with; null: they have no low-rank part. */
@@ -75,7 +83,7 @@ export function lowRankIn(
 
 /** Throws bad_request where options state other values than a file of SVDQuant holds, or nothing that they would be for. */
 export function checkStated(
-  { settings, stated }: Quantizer,
+  { settings, stated, by }: Quantizer,
   tensors: ReadonlyMap<string, TensorEntry>,
   path: string,
 ): void {
@@ -84,20 +92,20 @@ export function checkStated(
   if (found === null) {
     if (settings !== null || first === undefined) return;
     throw badRequest(
-      say`${option(CONFIG)} has settings of SVDQuant, and ${path} holds none of its weights: add ${option('enableSvdquant')} to quantize it, or leave them out`,
-      CONFIG,
+      say`${option(by)} is a setting of SVDQuant, and ${path} holds none of its weights: add ${option('enableSvdquant')} to quantize it, or leave it out`,
+      by,
     );
   }
   for (const key of ['precision', 'rank'] as const)
     if (stated[key] !== undefined && stated[key] !== found[key])
       throw badRequest(
-        say`${option(CONFIG)} has ${key} ${stated[key]}, and ${path} was quantized with ${found[key]}: leave it out`,
-        CONFIG,
+        say`${option(by)} states ${key} ${stated[key]}, and ${path} was quantized with ${found[key]}: leave it out`,
+        by,
       );
   if (stated.groupKs !== undefined || stated.smoothing !== undefined)
     throw badRequest(
-      say`${option(CONFIG)} has group_size or smoothing, and ${path} is quantized already: leave them out`,
-      CONFIG,
+      say`${option(by)} has group_size or smoothing, and ${path} is quantized already: leave them out`,
+      by,
     );
 }
 

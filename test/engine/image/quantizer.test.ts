@@ -14,7 +14,7 @@ const USUAL = { precision: 'int4', rank: 32, groupKs: 64, smoothing: 0 };
 
 describe('settings of SVDQuant', () => {
   it('are none unless they are asked for, or a file name has them', () => {
-    expect(of({})).toEqual({ settings: null, stated: {} });
+    expect(of({})).toEqual({ settings: null, stated: {}, by: 'quantizerConfig' });
     expect(of({ enableSvdquant: true }).settings).toEqual(USUAL);
     const transformerWeightsPath = '/models/svdq-fp4_r128-flux.1-dev.safetensors';
     expect(of({ transformerWeightsPath }).settings).toEqual({
@@ -86,8 +86,11 @@ describe('a file of SVDQuant', () => {
   });
 
   it.each<[Partial<QuantizerOptions>, RegExp]>([
-    [{ quantizationRank: 64 }, /has rank 64, and f was quantized with 32/],
-    [{ quantizationPrecision: 'nvfp4' }, /has precision nvfp4, and f was quantized with int4/],
+    [{ quantizationRank: 64 }, /quantizationRank` states rank 64, and f was quantized with 32/],
+    [
+      { quantizationPrecision: 'nvfp4' },
+      /quantizationPrecision` states precision nvfp4, and f was quantized with int4/,
+    ],
     [{ quantizerConfig: { smoothing: 0.5 } }, /has group_size or smoothing, and f is quantized already/],
   ])('is refused with %j', (options, message) => {
     expect(() => checkStated(of(options), file, 'f')).toThrow(message);
