@@ -181,11 +181,6 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   if (path === undefined) return;
   const name = nameOf('transformer-weights-path');
   if (!existsSync(path)) throw new UsageError(`there is no ${path}, which ${name} names`);
-  if (path.includes('svdq-')) {
-    throw new UsageError(
-      `${name} ${path} is quantized by Nunchaku's SVDQuant, which is not run: give plain weights, and --quantization int8 or int4 packs them, or a GGUF file`,
-    );
-  }
   if (statSync(path).isFile() && !/\.(safetensors|gguf)$/i.test(path)) {
     const remedy = /\.(ckpt|pt|pth|bin)$/i.test(path)
       ? ', a Python pickle: convert it where its code may run, with safetensors.torch.save_file'

@@ -6,9 +6,6 @@ import type { OptionTable } from '../options/option.ts';
 
 const ONE_GPU = 'images are drawn on one GPU';
 
-const NO_LOW_RANK =
-  'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones';
-
 const degree = (help: string, aliases: readonly string[] = []) =>
   ({
     kind: 'integer',
@@ -34,25 +31,6 @@ export const PARALLELISM = {
     help: 'Both halves of classifier-free guidance at once, on two GPUs.',
     otherwise: 'false',
     unbuilt: { neutral: [false], because: ONE_GPU },
-  },
-} as const satisfies OptionTable;
-
-const WEIGHTS = 'LoRAs and quantization';
-
-export const LOW_RANK = {
-  'enable-svdquant': {
-    kind: 'boolean',
-    group: WEIGHTS,
-    help: 'Weights quantized with a low-rank part.',
-    otherwise: 'false',
-    unbuilt: { neutral: [false], because: NO_LOW_RANK },
-  },
-  'quantizer-config': {
-    kind: 'string',
-    group: WEIGHTS,
-    aliases: ['nunchaku-config', 'quantization-precision', 'quantization-rank'],
-    help: 'Settings for low-rank quantization.',
-    unbuilt: { neutral: [], because: NO_LOW_RANK },
   },
 } as const satisfies OptionTable;
 

@@ -38,7 +38,7 @@ export interface PerfDump {
   seeds: number[];
   outputs: { path: string; prompt: number; sample: number; seed: number }[];
   failures: { prompt: number; code: string; message: string }[];
-  meta: { prompt: string[]; model: string; pipeline: string; quantization: string };
+  meta: { prompt: string[]; model: string; pipeline: string; quantization: string; svdquant?: string };
 }
 
 /** Collects the timings of one `svc generate`. */
@@ -51,11 +51,13 @@ export class Perf {
     this.dump = emptyDump(prompts, requestId);
   }
 
-  loaded({ adapter, name, pipeline, quantization }: ImageModelInfo, milliseconds: number): void {
+  loaded(info: ImageModelInfo, milliseconds: number): void {
+    const { adapter, name, pipeline, quantization, svdquant } = info;
     const { vendor, architecture, device, description, software } = adapter;
     this.dump.adapter = { vendor, architecture, device, description, software };
     this.dump.load_duration_ms = milliseconds;
-    this.dump.meta = { prompt: this.dump.meta.prompt, model: name, pipeline, quantization };
+    const { prompt } = this.dump.meta;
+    this.dump.meta = { prompt, model: name, pipeline, quantization, ...(svdquant && { svdquant }) };
   }
 
   resolved(options: Record<string, ResolvedValue>): void {

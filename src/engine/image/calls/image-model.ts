@@ -141,6 +141,8 @@ export interface ImageModelInfo {
   denoiser: string;
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
+  /** Codes and rank of a denoiser whose weights have a low-rank part; left out: they have none. */
+  svdquant?: string;
   backend: Exclude<Backend, 'auto'>;
   /** Width and height must be multiples of this number. */
   sizeMultiple: number;
