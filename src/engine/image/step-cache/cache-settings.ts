@@ -1,7 +1,7 @@
 // Settings of step caches by the keys of cache-dit, of diffusers' hooks and of TeaCache, and ours.
 
 import { badRequest } from '../../../files/error.ts';
-import { option, say } from '../../../files/message.ts';
+import { field, option, say } from '../../../files/message.ts';
 import {
   byChange,
   byInterval,
@@ -122,7 +122,7 @@ export function readCacheSettings(
 export function teaCacheRule({ teacache }: Pick<ReusedModel, 'teacache'>, param: string): ReuseRule {
   if (teacache) return probing(teacache);
   throw badRequest(
-    say`${option(param)} asks for TeaCache, and no coefficients are published for this model: leave it out, or choose another cache by ${option(CACHE_OPTION)}`,
+    say`${field(param)} asks for TeaCache, and no coefficients are published for this model: leave it out, or choose another cache by ${option(CACHE_OPTION)}`,
     param,
   );
 }
