@@ -61,6 +61,7 @@ interface Unpacked {
   up: ComputedRows;
   /** [2, k]: what x is multiplied by once the second row has been added. */
   smooth(): Promise<{ rates: Float32Array; shifts: Float32Array }>;
+  hasBias: boolean;
   bias(): Promise<Float32Array>;
 }
 
@@ -131,6 +132,7 @@ function unpacked(module: string, tensors: Tensors): Unpacked {
       rates: halfValues(await tiledVector(smooth, k), smooth.dtype).map((value) => 1 / value),
       shifts: new Float32Array(k).fill(shift),
     }),
+    hasBias: tensors.has(`${module}.bias`),
     bias: () => biasOf(module, tensors, rows),
   };
 }
@@ -175,6 +177,7 @@ function joined(parts: readonly Unpacked[]): Unpacked {
     ...first,
     k: first.k + second.k,
     rank: first.rank + second.rank,
+    hasBias: first.hasBias || second.hasBias,
     codes: sideBySide(parts.map(({ codes }) => codes)),
     scales: sideBySide(parts.map(({ scales }) => scales)),
     factors: first.factors && sideBySide(parts.map(({ factors }) => factors!)),
@@ -235,10 +238,14 @@ function entriesOf(module: string, one: Unpacked): TensorEntry[] {
         return Float32Array.of(...rates, ...shifts);
       }),
     ),
-    computedTensor(
-      base,
-      { name: `${module}.bias`, dtype: 'F32', shape: [rows] },
-      computedNumbers(1, rows, () => one.bias()),
-    ),
+    ...(one.hasBias
+      ? [
+          computedTensor(
+            base,
+            { name: `${module}.bias`, dtype: 'F32', shape: [rows] },
+            computedNumbers(1, rows, () => one.bias()),
+          ),
+        ]
+      : []),
   ];
 }
