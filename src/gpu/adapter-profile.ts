@@ -9,6 +9,13 @@ import type { AdapterSummary } from './adapter.ts';
 /** What rows of activations are multiplied as. */
 export type ActivationDtype = 'float' | 'int8';
 
+/**
+ * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles
+ * with online softmax in f32. `plain`: one query at a time, in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a
+ * query sees a part of the keys.
+ */
+export type AttentionKernels = 'auto' | 'flash' | 'plain' | 'matrix' | 'sage' | 'sparse';
+
 export interface AdapterProfile {
   name: 'cpu' | 'integrated' | 'discrete';
   /** null: a GPU of no known family, or none. */

@@ -1,6 +1,6 @@
 // The public interface of an image model: requests in, events out. Everything here is plain data that can be posted to a worker.
 
-import type { AttentionKernels } from '../../../gpu/tape-options.ts';
+import type { AttentionKernels } from '../../../gpu/adapter-profile.ts';
 import { type Note } from '../../../files/message.ts';
 import type { AdapterSummary } from '../../../gpu/adapter.ts';
 import type { Frames, Pixels } from '../../../files/image/pixels.ts';
