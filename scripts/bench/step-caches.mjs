@@ -55,7 +55,8 @@ async function measured({ name, path, request, caches }) {
         ...(cacheDitConfig && { cacheDitConfig }),
       });
       await model.warmUp(request, 2);
-      const drawn = await draw(model, request).finally(() => model.close());
+      const drawn = await draw(model, request);
+      await model.close();
       if (!(best.get(kind)?.ms < drawn.ms)) best.set(kind, drawn);
     }
   const none = best.get('none');
