@@ -232,11 +232,8 @@ describe('svc serve with several models', () => {
 
 describe('svc serve', () => {
   const serve = (env: Record<string, string> = {}, more: string[] = []) => {
-    const { child, seen, ended } = launch(
-      FAKE,
-      ['serve', '--model-path', 'org/fake', '--port', '0', '--strict', ...more],
-      env,
-    );
+    const args = ['serve', '--model-path', 'org/fake', '--port', '0', '--strict', ...more];
+    const { child, seen, ended } = launch(FAKE, args, env);
     const url = async () => {
       await expect.poll(() => seen.err, PATIENCE).toContain('Listening on');
       return /http:\/\/[\d.:]+/.exec(seen.err)?.[0] ?? '';
