@@ -61,6 +61,8 @@ export const DEFAULTS = {
   mediaTimeout: 30_000,
   /** Milliseconds that the headers of a request may take to arrive, and its body beside what its bytes add. */
   receiveTime: 30_000,
+  /** Milliseconds that running requests get to end when the server stops. */
+  drainTime: 10_000,
   /** Milliseconds of decoding one medium: an hour of sound takes a minute or two. */
   mediaDecodeTimeout: 300_000,
 } as const;

@@ -97,7 +97,8 @@ export function keysFor(
 /** The key of a request: a bearer token, or x-api-key, as Anthropic's clients send it. */
 export function checkKey(headers: Headers, keys: string[] | null, access: 'key' | 'admin'): void {
   if (keys === null) return;
-  const bearer = /^bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim();
+  // SGLang's router sends the header twice: its client's and its own, which Headers joins.
+  const bearer = /^bearer +(.+?)(?:, *bearer .*)?$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim();
   const given = bearer ?? headers.get('x-api-key') ?? undefined;
   if (given === undefined) {
     throw new RequestError(

@@ -1,5 +1,5 @@
 // The one file of the server that other rooms import: starting it, its models, and how the process ends.
 
 export { endBy } from './end-process.ts';
-export { DRAIN_TIME, type RunningServer, type ServedModel, startServer, untilSignal } from './lifecycle.ts';
+export { type RunningServer, type ServedModel, startServer, untilSignal } from './lifecycle.ts';
 export type { ServableModel, ServerOptions } from './service/service.ts';

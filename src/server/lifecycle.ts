@@ -27,8 +27,6 @@ import {
   type Slot,
 } from './service/service.ts';
 
-/** Milliseconds that running requests get to end when the server stops. */
-export const DRAIN_TIME = 10_000;
 /** Milliseconds that an idle connection stays open: longer than clients and proxies keep theirs, so that the client closes it. */
 const IDLE_TIME = 75_000;
 /** Milliseconds between aborting requests and closing their connections. */
@@ -43,7 +41,10 @@ export interface RunningServer {
   running(): number;
   /** Adds a slot for a model that will be opened. It answers to `names`, else to the model's own name. */
   addModel(options?: { names?: string[]; kind?: AnyKind }): ServedModel;
-  /** Refuses new requests, lets the running ones end, aborts what runs after the drain time, and then gives the port back. */
+  /**
+   * Says at the probes that it stops, still takes requests for the drain delay, then refuses new ones, lets the running ones end, aborts
+   * what runs after the drain time, and gives the port back.
+   */
   close(): Promise<void>;
 }
 
@@ -87,8 +88,12 @@ export async function startServer(
 
   let closing: Promise<void> | undefined;
   const close = async () => {
+    service.leaving = true;
+    // Nobody sends requests to a server that never was ready.
+    const isKnown = service.slots.some(({ phase }) => phase.name === 'ready');
+    if (isKnown) await sleep(options.drainDelay ?? 0);
     service.stopping = true;
-    if (!(await quiet(service, options.drainTime ?? DRAIN_TIME))) {
+    if (!(await quiet(service, options.drainTime ?? DEFAULTS.drainTime))) {
       log.warn(`Still running: ${countText(service.running.size, 'request')}. Ending what runs.`);
       for (const abort of service.running) abort.abort(SHUTDOWN);
       await quiet(service, ABORT_TIME);

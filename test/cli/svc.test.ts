@@ -231,12 +231,9 @@ describe('svc serve with several models', () => {
 });
 
 describe('svc serve', () => {
-  const serve = (env: Record<string, string> = {}) => {
-    const { child, seen, ended } = launch(
-      FAKE,
-      ['serve', '--model-path', 'org/fake', '--port', '0', '--strict'],
-      env,
-    );
+  const serve = (env: Record<string, string> = {}, more: string[] = []) => {
+    const args = ['serve', '--model-path', 'org/fake', '--port', '0', '--strict', ...more];
+    const { child, seen, ended } = launch(FAKE, args, env);
     const url = async () => {
       await expect.poll(() => seen.err, PATIENCE).toContain('Listening on');
       return /http:\/\/[\d.:]+/.exec(seen.err)?.[0] ?? '';
@@ -245,9 +242,12 @@ describe('svc serve', () => {
   };
 
   it('tells what is in force, serves, and ends with 0 on SIGTERM', async () => {
-    const { child, seen, ended, url } = serve();
+    const { child, seen, ended, url } = serve({}, ['--drain-delay', '1', '--drain-timeout', '20']);
     const base = await url();
     await expect.poll(() => seen.err, PATIENCE).toContain('Ready:');
+    expect(await (await fetch(`${base}/server_info`)).json()).toMatchObject({
+      settings: { drainDelay: 1000, drainTime: 20_000 },
+    });
     expect(seen.err).toContain('Preparing kernels: 20 of 20');
     expect(seen.err).not.toContain('10 of 20');
     expect(seen.err).toContain('temperature 0.4 (generation_config.json)');
@@ -261,7 +261,10 @@ describe('svc serve', () => {
     });
     expect(refused.status).toBe(400);
     child.kill('SIGTERM');
+    await expect.poll(() => seen.err, PATIENCE).toContain('SIGTERM: ');
+    expect((await fetch(`${base}/health`)).status).toBe(503);
     expect(await ended).toMatchObject({ code: 0, out: '' });
+    expect(seen.err).toContain('taking requests for 1 s more, then waiting up to 20 s for what runs');
   });
 
   it('answers 503 while the model opens, and can be interrupted then', async () => {

@@ -214,6 +214,8 @@ describe('API keys', () => {
   it('come as a bearer token or in x-api-key', async () => {
     const { url } = await start({ apiKey: 'k' });
     expect(await status(url, '/v1/models', { authorization: 'bearer k' })).toBe(200);
+    expect(await status(url, '/v1/models', { authorization: 'Bearer k, Bearer k' })).toBe(200);
+    expect(await status(url, '/v1/models', { authorization: 'Bearer x, Bearer k' })).toBe(401);
     expect(await status(url, '/v1/models', { 'x-api-key': 'k' })).toBe(200);
     expect(await status(url, '/v1/models', { 'x-api-key': 'other' })).toBe(401);
     expect(await status(url, '/v1/models', {})).toBe(401);

@@ -56,6 +56,29 @@ describe('a server that stops', () => {
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
+  it('still takes requests for the drain delay, while its probes say that it stops', async () => {
+    const { server, post, url } = await start({ drainDelay: 400, drainTime: 5000 });
+    const closed = server.close();
+    for (const path of ['/health', '/readyz']) {
+      const answer = await fetch(url + path);
+      expect([answer.status, await answer.json()]).toEqual([503, { status: 'stopping' }]);
+    }
+    expect(await (await fetch(`${url}/server_info`)).json()).toMatchObject({
+      status: 'stopping',
+      settings: { drainDelay: 400, drainTime: 5000 },
+    });
+    const answers = await Promise.all([post(ask('wait 600')), post(ask('wait 600', { stream: true }))]);
+    expect(await answers[0].json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
+    expect(readChunks(await answers[1].text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    await closed;
+    await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
+  });
+
+  it('does not wait for the drain delay before a model is ready', async () => {
+    const { server } = await start({ drainDelay: 60_000 }, { ready: false });
+    await server.close();
+  });
+
   it('aborts what runs after the drain time', async () => {
     const { server, post, model, lines } = await start({ drainTime: 100 });
     const streamed = await post(ask('hang here', { stream: true }));

@@ -31,11 +31,14 @@ async function startBoth({ text = true, image = true } = {}) {
 }
 
 describe('a request finds its model', () => {
-  it.each(['org/chat', 'chat', 'default', 'org/chat:latest'])('of a conversation by %s', async (name) => {
-    const { say, chat, scenes } = await startBoth();
-    expect((await say(name)).status).toBe(200);
-    expect([chat.requests.length, scenes.requests.length]).toEqual([1, 0]);
-  });
+  it.each(['org/chat', 'chat', 'default', 'org/chat:latest', 'unknown'])(
+    'of a conversation by %s',
+    async (name) => {
+      const { say, chat, scenes } = await startBoth();
+      expect((await say(name)).status).toBe(200);
+      expect([chat.requests.length, scenes.requests.length]).toEqual([1, 0]);
+    },
+  );
 
   it.each(['org/scenes', 'scenes', 'default', undefined])('of an image by %s', async (name) => {
     const { draw, chat, scenes } = await startBoth();

@@ -4,7 +4,6 @@ import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandDef } from 'citty';
 import {
-  DRAIN_TIME,
   endBy,
   type ServableModel,
   type ServerOptions,
@@ -88,7 +87,7 @@ async function serve(
     kept.catch(() => {});
     const received = await Promise.race([kept, signal]);
     progress.end();
-    log.info(`${received}: ${lastWords(server.running())}`);
+    log.info(`${received}: ${lastWords(server.running(), options)}`);
     return received === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
   } finally {
     leaving.abort();
@@ -111,10 +110,14 @@ function summaryOf({ info }: ServableModel): string[] {
 /** Milliseconds that models get to release their devices after the last request. */
 const CLOSE_TIME = 10_000;
 
-function lastWords(running: number): string {
-  if (running === 0) return 'nothing runs; leaving.';
-  const seconds = DRAIN_TIME / 1000;
-  return `waiting up to ${seconds} s for ${countText(running, 'request')}; a second signal stops at once.`;
+function lastWords(
+  running: number,
+  { 'drain-delay': delay, 'drain-timeout': timeout }: Pick<ServeOptions, 'drain-delay' | 'drain-timeout'>,
+): string {
+  if (running === 0 && delay === 0) return 'nothing runs; leaving.';
+  const what = delay === 0 ? countText(running, 'request') : 'what runs';
+  const first = delay === 0 ? '' : `taking requests for ${delay} s more, then `;
+  return `${first}waiting up to ${timeout} s for ${what}; a second signal stops at once.`;
 }
 
 /** Throws UsageError for a folder of LoRAs that is not there. */
@@ -183,6 +186,8 @@ function toServerOptions(options: ServeOptions): ServerOptions {
     strict,
     maxQueuedImages: options['max-queued-requests'],
     receiveTime: Math.ceil(1000 * options['receive-timeout']),
+    drainDelay: Math.ceil(1000 * options['drain-delay']),
+    drainTime: Math.ceil(1000 * options['drain-timeout']),
     media: toMediaRules(options),
     version: packageVersion(),
     ...(options['output-path'] !== undefined && { outputPath: options['output-path'] }),

@@ -32,10 +32,10 @@ export const PROBE_ROUTES: RouteTable = {
   '/health': { GET: READINESS },
 };
 
-function readiness({ stopping, slots }: Service, event: H3Event): unknown {
+function readiness({ leaving, slots }: Service, event: H3Event): unknown {
   const models = slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : []));
   const opening = slots.find(({ phase }) => phase.name === 'starting');
-  if (!stopping && !opening && models.length > 0) {
+  if (!leaving && !opening && models.length > 0) {
     // A model that sleeps answers, after it is opened again.
     const asleep = slots.filter(isAsleep).flatMap(({ names }) => names);
     const status = asleep.length === models.length ? 'asleep' : 'ready';
@@ -43,7 +43,7 @@ function readiness({ stopping, slots }: Service, event: H3Event): unknown {
   }
   event.res.status = 503;
   event.res.headers.set('retry-after', '1');
-  if (stopping) return { status: 'stopping' };
+  if (leaving) return { status: 'stopping' };
   const progress = opening?.phase.name === 'starting' ? opening.phase.progress : null;
   return { status: 'starting', progress, ...(models.length > 0 && { models }) };
 }

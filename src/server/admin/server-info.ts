@@ -27,13 +27,13 @@ export const MODEL_INFO: Route = {
 };
 
 async function serverInfo(service: Service) {
-  const { options, stopping, startedAt, replies, slots } = service;
+  const { options, leaving, startedAt, replies, slots } = service;
   const { apiKey, adminApiKey, version, ...settings } = options;
   const first = slots.find(({ phase }) => phase.name === 'ready');
   return {
     ...(first && originOf(first)),
     version,
-    status: stopping ? 'stopping' : statusOf(slots),
+    status: leaving ? 'stopping' : statusOf(slots),
     started_at: startedAt,
     uptime_seconds: Math.floor(Date.now() / 1000) - startedAt,
     // This count includes the request for /server_info itself.

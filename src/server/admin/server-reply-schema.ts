@@ -69,6 +69,7 @@ export const ServerInfo = z.strictObject({
     maxQueuedImages: count.optional(),
     keepAlive: z.number().optional().describe('Milliseconds.'),
     drainTime: z.number().optional().describe('Milliseconds.'),
+    drainDelay: z.number().optional().describe('Milliseconds.'),
     receiveTime: z.number().optional().describe('Milliseconds.'),
     media: z
       .looseObject({})

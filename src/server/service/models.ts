@@ -43,7 +43,7 @@ export function findModel<K extends AnyKind>(
   const fits = (slot: Slot): boolean => kinds.some((one) => mayBe(one, slot));
   // If several kinds of model share a name, the wanted kind comes first.
   const ordered = [...slots.filter(fits), ...slots];
-  const name = untagged(slots, requested);
+  const name = plainName(slots, requested);
   const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
   if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
   if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
@@ -63,7 +63,7 @@ export function findTextModel(
 
 /** `adapter` is '' if the request names none. */
 export function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
-  const whole = untagged(slots, requested);
+  const whole = plainName(slots, requested);
   if (slotNamed(slots, whole)) return { base: whole, adapter: '' };
   const names = slots.flatMap((slot) => slot.names);
   const [base = whole] = ['default', ...names, ...names.map(lastSegment)]
@@ -72,11 +72,16 @@ export function splitName({ slots }: Service, requested: string): { base: string
   return { base, adapter: whole.slice(base.length + 1).trim() };
 }
 
-/** Removes the tag from a name: clients that read Ollama's list of models use its tagged names on every route. */
-function untagged(slots: readonly Slot[], requested: string): string {
-  const isWhole = slots.some(({ names }) => names.includes(requested));
-  return isWhole ? requested : requested.replace(/:latest$/, '');
+/**
+ * The name that is meant: without its tag, since clients that read Ollama's list of models use its tagged names on every route, and
+ * `default` for the name that SGLang's router gives to requests that name no model.
+ */
+function plainName(slots: readonly Slot[], requested: string): string {
+  if (slots.some(({ names }) => names.includes(requested))) return requested;
+  return requested === UNNAMED ? 'default' : requested.replace(/:latest$/, '');
 }
+
+const UNNAMED = 'unknown';
 
 /** A model that is not open yet may turn out to be of any kind. */
 function mayBe(kind: AnyKind, slot: Slot): boolean {

@@ -41,6 +41,8 @@ export interface ServerOptions {
   receiveTime?: number;
   /** Milliseconds that running requests get to end when the server stops. */
   drainTime?: number;
+  /** Milliseconds that a server which stops still takes requests, while its probes already answer 503. Default: 0. */
+  drainDelay?: number;
 }
 
 /** Any model that can be served. */
@@ -97,6 +99,9 @@ export interface Service {
   /** Seconds since 1970. */
   readonly startedAt: number;
   readonly slots: Slot[];
+  /** Whether the probes say that the server stops. */
+  leaving: boolean;
+  /** Whether requests are refused, since the server stops. */
   stopping: boolean;
   /** Requests that run in an engine; they are aborted at the end of the server's drain time. */
   readonly running: Set<AbortController>;
@@ -114,6 +119,7 @@ export function createService(options: ServerOptions, log: Log): Service {
     log,
     startedAt: Math.floor(Date.now() / 1000),
     slots: [],
+    leaving: false,
     stopping: false,
     running: new Set(),
     replies: 0,
