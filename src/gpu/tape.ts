@@ -3,12 +3,12 @@
 
 import { argsSize, createArgs } from './args.ts';
 import type { ActivationDtype } from './adapter-profile.ts';
-import type { Arena, Life } from './arena.ts';
+import { livesOf, type Arena, type BoundAt, type Life } from './arena.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
-import { Replay, type ReplayOptions, type Streamed } from './replay.ts';
+import { boundBy, Replay, type Meeting, type ReplayOptions, type Streamed } from './replay.ts';
 import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { stagingBytes } from './stored-reads.ts';
@@ -37,6 +37,7 @@ export class Tape {
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
+  readonly #meetings: Meeting[] = [];
   readonly #kept = new Set<Tensor>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
   readonly #args = createArgs();
@@ -100,6 +101,11 @@ export class Tape {
     if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
   }
 
+  /** Before the next dispatch a replay gives the bytes of `from` to other devices, and waits for those of `into`. */
+  meet(from: Tensor, into: readonly Tensor[], exchange: Meeting['exchange']): void {
+    this.#meetings.push({ at: this.#dispatches.length, from, into, exchange });
+  }
+
   /** Keeps a tensor readable after a replay, until another tape runs. */
   keep(tensor: Tensor): Tensor {
     this.#kept.add(tensor);
@@ -159,26 +165,26 @@ export class Tape {
     return { buffer: this.arena.buffer(slot), offset: 0, size: tensor.heldBytes(this.capacity) };
   }
 
-  /** Whether a replay reads operands from files, so that it has to wait between its submits. */
-  get readsFiles(): boolean {
-    return this.#streamed !== null && this.#streamed.staging > 0;
+  /** Whether a replay has to wait between its submits, because it reads operands from files or exchanges some with other devices. */
+  get waits(): boolean {
+    return this.#meetings.length > 0 || (this.#streamed !== null && this.#streamed.staging > 0);
   }
 
-  /** Replays all segments of a tape that reads no files. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
+  /** Replays all segments of a tape that waits for nothing. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
   run(sizes: Sizes, options: ReplayOptions = {}): void {
-    if (this.readsFiles) throw new Error('the tape reads operands from files: wait for `replay`');
+    if (this.waits) throw new Error('the tape waits for files or other devices: wait for `replay`');
     const submits = this.submits(sizes, options);
     while (submits.next().done !== true) continue;
   }
 
-  /** Replays like `run`; resolves when all is submitted. Throws what reading files throws. */
+  /** Replays like `run`; resolves when all is submitted. Throws what reading files and exchanging throw. */
   async replay(sizes: Sizes, options: ReplayOptions = {}): Promise<void> {
     for (const waits of this.submits(sizes, options)) await waits;
   }
 
   /**
    * Replays like `run` and yields after each submit but the last: a caller that stops iterating skips the remaining segments. Where the
-   * next submit needs bytes of a file, a promise is yielded that the caller has to wait for.
+   * next submit needs bytes of a file or of another device, a promise is yielded that the caller has to wait for.
    */
   submits(sizes: Sizes, options: ReplayOptions): Generator<Promise<void> | null, void, void> {
     return this.#replayFor(sizes).submits(options);
@@ -186,7 +192,7 @@ export class Tape {
 
   /** Encodes a whole replay into a command buffer that the caller submits. */
   encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
-    if (this.readsFiles) throw new Error('the tape reads operands from files: wait for `replay`');
+    if (this.waits) throw new Error('the tape waits for files or other devices: wait for `replay`');
     this.#replayFor(sizes).encode(encoder);
   }
 
@@ -202,7 +208,7 @@ export class Tape {
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
     this.#checkSizes(sizes);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]));
+    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts, this.#meetings));
   }
 
   /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
@@ -273,20 +279,13 @@ export class Tape {
   }
 
   #lives(): Map<Tensor, Life> {
-    const lives = new Map<Tensor, Life>();
-    this.#dispatches.forEach(({ bind }, i) => {
-      for (const operand of Object.values(bind)) {
-        const tensor = tensorOf(operand);
-        if (!tensor || tensor.region || this.#borrowed.has(tensor)) continue;
-        const life = lives.get(tensor);
-        if (life) life.last = i;
-        else lives.set(tensor, { bytes: tensor.heldBytes(this.capacity), first: i, last: i });
-      }
-    });
-    for (const tensor of this.#kept) {
-      const life = lives.get(tensor);
-      if (life) life.last = this.#dispatches.length;
-    }
+    const bound = this.#dispatches.map(({ bind }, i): BoundAt => [i, Object.values(bind)]);
+    const lives = livesOf(
+      [...bound, ...boundBy(this.#meetings)],
+      (tensor) => !tensor.region && !this.#borrowed.has(tensor),
+      this.capacity,
+    );
+    for (const [tensor, life] of lives) if (this.#kept.has(tensor)) life.last = this.#dispatches.length;
     return lives;
   }
 }

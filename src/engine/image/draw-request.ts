@@ -11,6 +11,7 @@ import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './call
 import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
+import type { Exchange } from './ranks/exchange.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { assertWanted } from './recording/compute.ts';
 import { createProfiler } from './recording/profiler.ts';
@@ -63,7 +64,12 @@ export function withBatch(
 }
 
 type Requests = readonly [DrawnRequest, ...DrawnRequest[]];
-type DrawingOptions = Omit<DrawOptions, 'signal'> & { onPaper?: boolean; report: Reporter };
+type DrawingOptions = Omit<DrawOptions, 'signal'> & {
+  onPaper?: boolean;
+  report: Reporter;
+  /** What ranks that draw together give each other; all but the first decode nothing. */
+  exchange?: Exchange;
+};
 
 /** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
 export async function drawOn(
@@ -87,6 +93,7 @@ export async function drawTogetherOn(
   options: DrawingOptions,
 ): Promise<void> {
   const { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report } = options;
+  const { exchange } = options;
   const { device, components, runner, planner, plain, upscaler } = opened;
   const { latents, autoencoder, previews, colours, attention } = opened;
   const [{ resolved }] = requests;
@@ -99,6 +106,8 @@ export async function drawTogetherOn(
     if (requests.length === 1 || !isOutOfMemory(error)) throw error;
     return drawEach(opened, platform, requests, options);
   }
+  // Ranks have memory of their own.
+  if (exchange && batch !== undefined) batch = await exchange.least(batch);
   for (const request of requests) tellNotes(opened, request);
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
@@ -123,10 +132,11 @@ export async function drawTogetherOn(
   const contextOf = async (request: DrawnRequest): Promise<StageContext> => ({
     ...{ components, runner, latents, autoencoder, previews, colours, attention, shaders },
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
+    ...(exchange && exchange.rank > 0 && { decodesNothing: true }),
     ...((mostSteps !== undefined || compileOnly) && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
-      ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
+      ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner, exchange },
       onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;

@@ -286,6 +286,8 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
+  /** Why both passes of a request with guidance are computed by one device; left out, or null: two may do so. */
+  passesTogether?(request: Pick<RunRequest, 'values' | 'call'>): string | null;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
   batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */

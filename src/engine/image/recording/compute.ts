@@ -8,6 +8,7 @@ import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
+import type { Exchange } from '../ranks/exchange.ts';
 import type { Profiler } from './profiler.ts';
 
 export interface ComputeOptions {
@@ -27,6 +28,8 @@ export interface ComputeOptions {
   compileOnly?: boolean;
   /** The device computes nothing: of the parts that take equal memory few are recorded. */
   onPaper?: boolean;
+  /** Gives this device the passes of guidance that others compute; left out: it computes all. */
+  exchange?: Exchange | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */

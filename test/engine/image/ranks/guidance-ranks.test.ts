@@ -1,0 +1,58 @@
+// Two ranks that compute the passes of guidance draw what one rank draws.
+
+import { afterEach, expect, it, vi } from 'vitest';
+import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../../src/index.ts';
+import { open, REQUEST } from '../open-model.ts';
+import { openPipelineGolden, tinyPipeline } from '../pipeline-golden.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const models: ImageModel[] = [];
+afterEach(() => Promise.all(models.splice(0).map((model) => model.close())));
+
+const APART: Partial<ImageModelOptions> = { numGpus: 2, enableCfgParallel: true, logicalRanks: true };
+
+async function drawn(model: ImageModel, request: ImageRequest) {
+  models.push(model);
+  const images: Uint8Array[] = [];
+  const exchanges: Extract<ImageEvent, { type: 'exchange' }>[] = [];
+  for await (const event of model.generate(request)) {
+    if (event.type === 'image') images.push(event.image.data);
+    if (event.type === 'exchange') exchanges.push(event);
+  }
+  return { images, exchanges };
+}
+
+it.each<[string, Partial<ImageModelOptions>, Partial<ImageRequest>]>([
+  ['Stable Diffusion', {}, { guidanceRescale: 0.5, scheduler: 'euler' }],
+  ['Stable Diffusion XL', { model: tinyPipeline('sdxl') }, { scheduler: 'euler' }],
+])('the passes of %s on two ranks draw the bits of one rank', async (_, options, more) => {
+  const request = { ...REQUEST, samples: 2, ...more };
+  const alone = await drawn((await open({ ...options, batchSize: 2 })).model, request);
+  const apart = await drawn((await open({ ...options, ...APART, batchSize: 2 })).model, request);
+  expect(alone.exchanges).toEqual([]);
+  expect(apart.images).toEqual(alone.images);
+  // Each step gives the predictions for both results at once.
+  expect(apart.exchanges).toMatchObject([{ ranks: 2, calls: REQUEST.steps }]);
+  expect(apart.exchanges[0]!.bytes).toBeGreaterThan(0);
+});
+
+it.each<[golden: string, kwargs?: Record<string, unknown>]>([
+  ['sd3'],
+  ['pixart'],
+  ['flux2-klein-guided'],
+  ['qwen-image'],
+  ['z-image-guided', { cfg_normalization: 0.5, cfg_truncation: 0.9 }],
+  ['lumina2', { cfg_trunc_ratio: 0.5 }],
+  ['ltx', { guidance_rescale: 0.5 }],
+])('the passes of golden %s on two ranks draw what one rank draws', async (name, more) => {
+  const of = async (options: Partial<ImageModelOptions>) => {
+    const { model, request } = await openPipelineGolden(`pipeline-${name}`, options);
+    const kwargs = { ...request.kwargs, num_inference_steps: 2, ...more };
+    return drawn(model, { ...request, kwargs, samples: 1 });
+  };
+  const alone = await of({});
+  const apart = await of(APART);
+  expect(apart.images).toEqual(alone.images);
+  expect(apart.exchanges).toMatchObject([{ ranks: 2, calls: 2 }]);
+});
