@@ -106,6 +106,9 @@ export class Replay {
 
   async #meet({ from, into, exchange }: Meeting): Promise<void> {
     const given = await exchange(await this.#device.read(this.#tape.region(from)));
+    // The device may be lost since, and a write to a lost device ends the process where Dawn does not validate.
+    await this.#device.loss();
+    if (this.#device.isLost) throw new Error('the device was lost during an exchange');
     for (const [i, tensor] of into.entries()) {
       const { buffer, offset } = this.#tape.region(tensor);
       this.#device.gpu.queue.writeBuffer(buffer, offset, given[i]!);

@@ -4,37 +4,28 @@
 import { UsageError } from '../process/exit.ts';
 import type { OptionTable } from '../options/option.ts';
 
-const ONE_GPU = 'images are drawn on one GPU';
+const WHOLE_MODEL =
+  'each GPU has the whole model and all tokens, and --dp-size and --enable-cfg-parallel divide the work';
 
 const NO_LOW_RANK =
   'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones';
 
-const degree = (help: string, aliases: readonly string[] = []) =>
+const degree = (help: string) =>
   ({
     kind: 'integer',
     min: 1,
     group: 'Parallelism',
     help,
-    aliases,
     otherwise: '1',
-    unbuilt: { neutral: [1], because: ONE_GPU },
+    unbuilt: { neutral: [1], because: WHOLE_MODEL },
   }) as const;
 
 export const PARALLELISM = {
-  'num-gpus': degree('GPUs used.'),
   'tp-size': degree('Tensor parallelism.'),
   'sp-degree': degree('Sequence parallelism.'),
   'ulysses-degree': degree('Ulysses sequence parallelism.'),
   'ring-degree': degree('Ring sequence parallelism.'),
-  'dp-size': degree('Data parallel groups.', ['data-parallel-size', 'dp']),
-  'dp-degree': degree('GPUs in a data parallel group.'),
-  'enable-cfg-parallel': {
-    kind: 'boolean',
-    group: 'Parallelism',
-    help: 'Both halves of classifier-free guidance at once, on two GPUs.',
-    otherwise: 'false',
-    unbuilt: { neutral: [false], because: ONE_GPU },
-  },
+  'kv-gather-degree': degree('Sequence parallelism that gathers keys and values.'),
 } as const satisfies OptionTable;
 
 const ATTENTION = 'Attention and caching';

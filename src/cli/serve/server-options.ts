@@ -1,6 +1,7 @@
 // The command-line options of the HTTP server, among them the models to serve.
 
 import { IMAGE_MODEL } from '../../options/image-model.ts';
+import { RANKS } from '../../options/ranks.ts';
 import { DEFAULTS, LIMITS } from '../../options/limits.ts';
 import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -8,8 +9,9 @@ import { optionsOf } from '../options/setting-options.ts';
 import { LOG_LEVELS } from '../process/terminal.ts';
 
 /** Settings of models that the server has options for, beside those that all commands have. */
-export const SERVED_SETTINGS = { upscalingModelPath: IMAGE_MODEL.upscalingModelPath };
-export const SERVED_OPTIONS = optionsOf(SERVED_SETTINGS, 'Model');
+export const SERVED_SETTINGS = { upscalingModelPath: IMAGE_MODEL.upscalingModelPath, ...RANKS };
+const { upscalingModelPath, ...ranks } = SERVED_SETTINGS;
+export const SERVED_OPTIONS = { ...optionsOf({ upscalingModelPath }, 'Model'), ...optionsOf(ranks) };
 
 export const SERVER_OPTIONS = {
   'model-path': {

@@ -5,13 +5,12 @@ import { badRequest, EngineError } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { RankPlace } from '../../gpu/find-adapter.ts';
-import type { OnDevice } from '../opening/served.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ImageModelOptions } from './calls/image-model.ts';
 import { drawTogetherOn } from './draw-request.ts';
 import { openWithMemoryPlan } from './open-planned.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
-import { HostGroup } from './ranks/exchange.ts';
+import { HostGroup, type Exchange } from './ranks/exchange.ts';
 import { refuseUnbuilt, worldOf, type World } from './ranks/world.ts';
 import type { Resolved } from './stages/resolved.ts';
 
@@ -19,6 +18,8 @@ import type { Resolved } from './stages/resolved.ts';
 export interface RankedPipeline extends OpenedPipeline {
   world: World;
   peers: readonly OpenedPipeline[];
+  /** Settled when nothing is drawn. */
+  drawing: Promise<unknown>;
 }
 
 /** Where the device of a rank of this model is; undefined: the model has one device. */
@@ -53,8 +54,9 @@ export async function openOnRanks(
         throw error;
       }
     }
-    loseTogether([first, ...peers]);
-    return { ...first, world, peers };
+    const ranked = { ...first, world, peers, drawing: Promise.resolve() };
+    if (peers.length > 0) loseTogether(ranked);
+    return ranked;
   } catch (error) {
     await closeRanks({ ...first, peers });
     throw error;
@@ -63,11 +65,13 @@ export async function openOnRanks(
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer Rest] ? Rest : never;
 
-/** A device that is lost takes the others with it, so that all are opened again. */
-function loseTogether(all: readonly OnDevice[]): void {
-  for (const [rank, { device }] of all.entries())
-    void device.lost.then((reason) => {
-      for (const other of all) if (other.device !== device) other.device.destroy(`rank ${rank}: ${reason}`);
+/** A device that is lost takes the others with it as soon as they draw nothing, so that all are opened again. */
+function loseTogether(ranked: RankedPipeline): void {
+  const devices = [ranked.device, ...ranked.peers.map(({ device }) => device)];
+  for (const [rank, device] of devices.entries())
+    void device.lost.then(async (reason) => {
+      await ranked.drawing;
+      for (const other of devices) if (other !== device) other.destroy(`rank ${rank}: ${reason}`);
     });
 }
 
@@ -106,47 +110,58 @@ export function checkDivided({ world, runner, context }: RankedPipeline, { event
 /** Draws on all ranks; see drawTogetherOn. Requests of several ranks are drawn one at a time. */
 export async function drawOnRanks(
   opened: RankedPipeline,
-  ...[platform, requests, options]: Tail1<Parameters<typeof drawTogetherOn>>
+  platform: Platform,
+  requests: Requests,
+  options: Options,
+): Promise<void> {
+  if (opened.peers.length === 0) return drawTogetherOn(opened, platform, requests, options);
+  const drawing = drawApart(opened, platform, requests, options);
+  opened.drawing = drawing.catch(() => {});
+  try {
+    await drawing;
+  } catch (error) {
+    if (!(error instanceof EngineError)) await loseWithPeers(opened);
+    throw error;
+  }
+}
+
+type Requests = Parameters<typeof drawTogetherOn>[2];
+type Options = Parameters<typeof drawTogetherOn>[3];
+
+const SILENT = { kernels: () => {}, trials: () => {}, note: () => {} };
+
+/** Settles when no rank draws any more. */
+async function drawApart(
+  opened: RankedPipeline,
+  platform: Platform,
+  [request]: Requests,
+  options: Options,
 ): Promise<void> {
   const { peers } = opened;
-  if (peers.length === 0) return drawTogetherOn(opened, platform, requests, options);
-  const [request] = requests;
   const group = new HostGroup(1 + peers.length);
+  const [exchange, ...others] = group.ranks as [Exchange, ...Exchange[]];
   const leave = (error: unknown): void => {
     if (error !== null) group.fail(error);
   };
   const { resolved, signal } = request;
-  const silent = { ...resolved, request: { ...resolved.request, previews: 0 } };
-  const { kernels, trials } = { kernels: () => {}, trials: () => {} };
-  const others = peers.map((peer, i) =>
-    drawTogetherOn(peer, platform, [{ resolved: silent, signal, emit: () => {}, ended: leave }], {
-      ...options,
-      ...{ profile: false, tune: false, exchange: group.ranks[1 + i]! },
-      report: { kernels, trials, note: () => {} },
-    }).catch(leave),
-  );
+  const quiet = {
+    resolved: { ...resolved, request: { ...resolved.request, previews: 0 } },
+    ...{ signal, emit: () => {}, ended: leave },
+  };
+  const settings = { ...options, profile: false, tune: false, report: SILENT };
   const ended = (error: unknown): void => {
     leave(error);
     request.ended?.(error);
   };
-  const exchange = group.ranks[0]!;
-  try {
-    await drawTogetherOn(opened, platform, [{ ...request, ended }], { ...options, exchange }).catch(
-      (error) => {
-        leave(error);
-        throw error;
-      },
-    );
-    request.emit({ type: 'exchange', ranks: exchange.ranks, ...exchange.spent });
-  } catch (error) {
-    if (!(error instanceof EngineError)) await loseWithPeers(opened);
-    throw error;
-  } finally {
-    await Promise.all(others);
-  }
+  const first = drawTogetherOn(opened, platform, [{ ...request, ended }], { ...options, exchange });
+  const drawings = [
+    first,
+    ...peers.map((peer, i) => drawTogetherOn(peer, platform, [quiet], { ...settings, exchange: others[i]! })),
+  ];
+  await Promise.allSettled(drawings.map((one) => one.catch(leave)));
+  await first;
+  request.emit({ type: 'exchange', ranks: exchange.ranks, ...exchange.spent });
 }
-
-type Tail1<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 /** Gives the first device up if one of the others is lost, so that the loss is found. */
 async function loseWithPeers({ device, peers }: RankedPipeline): Promise<void> {

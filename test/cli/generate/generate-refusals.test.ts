@@ -227,18 +227,21 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     await refused([...BASE, `--${name}=${value}`], `, got "${value}"`);
   });
 
-  const ONE_GPU = 'is not built yet: images are drawn on one GPU; leave it out';
+  const WHOLE =
+    'is not built yet: each GPU has the whole model and all tokens, and --dp-size and --enable-cfg-parallel divide the work; leave it out';
   it.each([
-    ['--num-gpus 2', ONE_GPU],
-    ['--tp-size 2', ONE_GPU],
-    ['--sp-degree 2', ONE_GPU],
-    ['--ulysses-degree 4', ONE_GPU],
-    ['--ring-degree 2', ONE_GPU],
-    ['--dp-size 2', ONE_GPU],
-    ['--dp 2', ONE_GPU],
-    ['--data-parallel-size 2', ONE_GPU],
-    ['--dp-degree 2', ONE_GPU],
-    ['--enable-cfg-parallel', ONE_GPU],
+    ['--tp-size 2', WHOLE],
+    ['--sp-degree 2', WHOLE],
+    ['--ulysses-degree 4', WHOLE],
+    ['--ring-degree 2', WHOLE],
+    ['--kv-gather-degree 2', WHOLE],
+    ['--num-gpus 3 --dp 2', '--num-gpus 3 is not divisible by --dp-size 2: give --num-gpus 2, or a multiple'],
+    ['--data-parallel-size 2', '--num-gpus 1 is not divisible by --dp-size 2'],
+    ['--num-gpus 2 --dp-degree 3', '--dp-size 1 times --dp-degree 3 is 3, and --num-gpus 2 is given'],
+    [
+      '--enable-cfg-parallel',
+      '--enable-cfg-parallel takes 2 GPUs, and --num-gpus 1 is given: give --num-gpus 2',
+    ],
     ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
     ['--quantization-rank 32', '--quantizer-config 32 is not built yet: low-rank quantized'],
     ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
@@ -268,6 +271,7 @@ it('options that are not built pass at their neutral values', async () => {
       'sp-degree',
       'ulysses-degree',
       'ring-degree',
+      'kv-gather-degree',
       'dp-size',
       'dp-degree',
       'lora-scale',

@@ -25,6 +25,7 @@ import {
 import type { Exchange } from '../ranks/exchange.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { switchExperts } from './expert-switch.ts';
+import { copyFirst } from './first-frame.ts';
 import { allPredictions, joinedPredictions, ownTexts } from './passes.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
@@ -219,14 +220,6 @@ async function recordPredictor<Page>(
     ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
     times: () => timesOf(new Set([usual, other])),
   });
-}
-
-/** Copies the latents of a frame over the first of a clip. */
-function copyFirst(device: Device, frame: Tensor, latents: Tensor): void {
-  const encoder = device.gpu.createCommandEncoder();
-  const bytes = (4 * latents.stride * latents.rows({})) / (latents.shape[0] as number);
-  encoder.copyBufferToBuffer(frame.region!.buffer, 0, latents.region!.buffer, 0, bytes);
-  device.gpu.queue.submit([encoder.finish()]);
 }
 
 /** Texts of most families. */

@@ -2,6 +2,10 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../../src/index.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { open, REQUEST } from '../open-model.ts';
 import { openPipelineGolden, tinyPipeline } from '../pipeline-golden.ts';
 
@@ -55,4 +59,55 @@ it.each<[golden: string, kwargs?: Record<string, unknown>]>([
   const apart = await of(APART);
   expect(apart.images).toEqual(alone.images);
   expect(apart.exchanges).toMatchObject([{ ranks: 2, calls: 2 }]);
+});
+
+it('a request without a second pass is refused, and so is one with a third', async () => {
+  const { model: flux, request } = await openPipelineGolden('pipeline-flux', APART);
+  models.push(flux);
+  await expect(flux.resolve(request)).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'guidance',
+    message: expect.stringMatching(
+      /^guidance is .*, with which flux has no second pass for `cfgParallelSize` 2: raise it/,
+    ) as unknown,
+  });
+  const { model: sd3, request: skipping } = await openPipelineGolden('pipeline-sd3-skip', APART);
+  models.push(sd3);
+  await expect(sd3.resolve(skipping)).rejects.toThrow(
+    '`cfgParallelSize` is 2, and guidance without some layers takes a third pass: give `cfgParallelSize` 1',
+  );
+});
+
+it('GPUs are given to guidance by themselves, and where a model has none they are refused', async () => {
+  const two = { numGpus: 2, logicalRanks: true };
+  const { exchanges } = await drawn((await open(two)).model, { ...REQUEST, scheduler: 'euler' });
+  expect(exchanges).toHaveLength(1);
+  await expect(openPipelineGolden('pipeline-flux', two)).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringContaining('would divide tokens over 2 GPUs') as unknown,
+  });
+});
+
+it('the loss of the device of a rank ends its result, and both are opened anew for the next one', async () => {
+  const devices: Device[] = [];
+  const platform = {
+    ...nodePlatform,
+    async openDevice(options: Parameters<typeof nodePlatform.openDevice>[0]) {
+      const device = await nodePlatform.openDevice(options);
+      devices.push(device);
+      return device;
+    },
+  };
+  const model = await openInline(IMAGE, platform, { model: tinyPipeline('sd1'), ...APART });
+  const { images } = await drawn(model, REQUEST);
+  const lost = (async () => {
+    for await (const event of model.generate(REQUEST))
+      if (event.type === 'step') devices[1]!.destroy('somebody pulled it out');
+  })();
+  await expect(lost).rejects.toMatchObject({ code: 'device_lost' });
+  expect((await drawn(model, REQUEST)).images).toEqual(images);
+  expect(devices.map(({ isLost }) => isLost)).toEqual([true, true, false, false]);
+  // A reader that leaves ends the work of both.
+  for await (const event of model.generate({ ...REQUEST, steps: 40 })) if (event.type === 'step') break;
+  expect((await drawn(model, REQUEST)).images).toEqual(images);
 });
