@@ -13,7 +13,7 @@ import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { stagingBytes } from './stored-reads.ts';
 import { Streams } from './streams.ts';
-import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions, type TokenSplit } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -35,6 +35,8 @@ export class Tape {
   readonly attention: AttentionChoice;
   readonly arena: Arena;
   readonly changes = new Changes();
+  /** How the tokens of what is recorded next are divided; null: this device has all. */
+  split: TokenSplit | null = null;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #meetings: Meeting[] = [];
@@ -97,7 +99,7 @@ export class Tape {
 
   /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
   cut(): void {
-    const at = this.#dispatches.length;
+    const at = this.dispatchCount;
     if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
   }
 

@@ -36,6 +36,16 @@ export const RANKS = rowsWith(
       help: 'GPUs for these passes: 1 or 2; decides over --enable-cfg-parallel.',
       flag: { group: GROUP, otherwise: '2 with --enable-cfg-parallel, else 1' },
     },
+    spDegree: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs among which the tokens of a result are divided, in FLUX.1, FLUX.2 and Chroma.',
+      flag: { group: GROUP, otherwise: 'what the other options leave of --num-gpus' },
+    },
+    kvGatherDegree: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs of --sp-degree that gather the keys and values of all tokens in every block, while each keeps its own queries.',
+      flag: { group: GROUP, otherwise: '2 where --sp-degree is 2' },
+    },
     logicalRanks: {
       kind: { type: 'boolean' },
       help: 'Where there are fewer GPUs than --num-gpus, devices share one, in the same time and more memory; for tests and plans.',

@@ -5,7 +5,7 @@ import { UsageError } from '../process/exit.ts';
 import type { OptionTable } from '../options/option.ts';
 
 const WHOLE_MODEL =
-  'each GPU has the whole model and all tokens, and --dp-size and --enable-cfg-parallel divide the work';
+  'each GPU has all matrices, and --dp-size, --enable-cfg-parallel and --kv-gather-degree divide the work';
 
 const NO_LOW_RANK =
   'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones';
@@ -22,10 +22,8 @@ const degree = (help: string) =>
 
 export const PARALLELISM = {
   'tp-size': degree('Tensor parallelism.'),
-  'sp-degree': degree('Sequence parallelism.'),
   'ulysses-degree': degree('Ulysses sequence parallelism.'),
   'ring-degree': degree('Ring sequence parallelism.'),
-  'kv-gather-degree': degree('Sequence parallelism that gathers keys and values.'),
 } as const satisfies OptionTable;
 
 const ATTENTION = 'Attention and caching';

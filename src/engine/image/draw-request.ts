@@ -11,7 +11,7 @@ import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './call
 import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
-import type { Exchange } from './ranks/exchange.ts';
+import type { RankExchanges } from './ranks/exchange.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { assertWanted } from './recording/compute.ts';
 import { createProfiler } from './recording/profiler.ts';
@@ -68,7 +68,7 @@ type DrawingOptions = Omit<DrawOptions, 'signal'> & {
   onPaper?: boolean;
   report: Reporter;
   /** What ranks that draw together give each other; all but the first decode nothing. */
-  exchange?: Exchange;
+  exchange?: RankExchanges;
 };
 
 /** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
@@ -107,7 +107,7 @@ export async function drawTogetherOn(
     return drawEach(opened, platform, requests, options);
   }
   // Ranks have memory of their own.
-  if (exchange && batch !== undefined) batch = await exchange.least(batch);
+  if (exchange && batch !== undefined) batch = await exchange.all.least(batch);
   for (const request of requests) tellNotes(opened, request);
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
@@ -136,7 +136,8 @@ export async function drawTogetherOn(
     ...((mostSteps !== undefined || compileOnly) && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
-      ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner, exchange },
+      ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
+      ...(exchange && { exchange: exchange.passes, tokens: exchange.tokens }),
       onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;

@@ -10,7 +10,7 @@ import type { ImageModelOptions } from './calls/image-model.ts';
 import { drawTogetherOn } from './draw-request.ts';
 import { openWithMemoryPlan } from './open-planned.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
-import { HostGroup, type Exchange } from './ranks/exchange.ts';
+import { exchangesOf, spentBy, type RankExchanges } from './ranks/exchange.ts';
 import { refuseUnbuilt, worldOf, type World } from './ranks/world.ts';
 import type { Resolved } from './stages/resolved.ts';
 
@@ -43,7 +43,12 @@ export async function openOnRanks(
   try {
     const { runner, info } = first;
     const world = worldOf(options, runner.guides(info.defaults.guidance, {}));
-    refuseUnbuilt(world);
+    if (world.sp > 1 && first.attention.denoiser.choice.kernels === 'sparse')
+      throw badRequest(
+        say`${option('attentionBackend')} sparse leaves keys out, and ${option('kvGatherDegree')} ${world.sp} divides them: choose one of both`,
+        'attentionBackend',
+      );
+    refuseUnbuilt(world, runner.ranks?.splitsTokens === true, info.pipeline);
     for (let rank = 1; rank < world.ranks / world.dp; rank++) {
       const place = placeOf(options, rank)!;
       const own = await platform.openDevice({ ...options, place });
@@ -90,8 +95,8 @@ export async function closeRanks({
 
 /** Throws bad_request for a request of which ranks have nothing to compute. */
 export function checkDivided({ world, runner, context }: RankedPipeline, { event, call }: Resolved): void {
-  if (world.cfg === 1) return;
   const { values } = event;
+  if (world.cfg === 1) return;
   const model = context.pipeline.family.name;
   const remedy = say`give ${option('cfgParallelSize')} 1 to draw such requests`;
   if (!runner.guides(values.guidance, call))
@@ -99,7 +104,7 @@ export function checkDivided({ world, runner, context }: RankedPipeline, { event
       say`guidance is ${values.guidance}, with which ${model} has no second pass for ${option('cfgParallelSize')} ${world.cfg}: raise it where the model is guided by a negative prompt, or ${remedy}`,
       'guidance',
     );
-  const reason = runner.passesTogether?.({ values, call }) ?? null;
+  const reason = runner.ranks?.passesTogether?.({ values, call }) ?? null;
   if (reason !== null)
     throw badRequest(
       say`${option('cfgParallelSize')} is ${world.cfg}, and ${reason}: ${remedy}`,
@@ -138,8 +143,8 @@ async function drawApart(
   options: Options,
 ): Promise<void> {
   const { peers } = opened;
-  const group = new HostGroup(1 + peers.length);
-  const [exchange, ...others] = group.ranks as [Exchange, ...Exchange[]];
+  const group = exchangesOf(opened.world);
+  const [exchange, ...others] = group.ranks as [RankExchanges, ...RankExchanges[]];
   const leave = (error: unknown): void => {
     if (error !== null) group.fail(error);
   };
@@ -160,7 +165,7 @@ async function drawApart(
   ];
   await Promise.allSettled(drawings.map((one) => one.catch(leave)));
   await first;
-  request.emit({ type: 'exchange', ranks: exchange.ranks, ...exchange.spent });
+  request.emit({ type: 'exchange', ranks: group.ranks.length, ...spentBy(exchange) });
 }
 
 /** Gives the first device up if one of the others is lost, so that the loss is found. */

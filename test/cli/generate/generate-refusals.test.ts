@@ -228,13 +228,13 @@ describe('a refusal with exit code 2 before a model is opened', () => {
   });
 
   const WHOLE =
-    'is not built yet: each GPU has the whole model and all tokens, and --dp-size and --enable-cfg-parallel divide the work; leave it out';
+    'is not built yet: each GPU has all matrices, and --dp-size, --enable-cfg-parallel and --kv-gather-degree divide the work; leave it out';
   it.each([
     ['--tp-size 2', WHOLE],
-    ['--sp-degree 2', WHOLE],
+    ['--sp-degree 2', '--num-gpus 1 is not divisible by --sp-degree 2: give a multiple'],
     ['--ulysses-degree 4', WHOLE],
     ['--ring-degree 2', WHOLE],
-    ['--kv-gather-degree 2', WHOLE],
+    ['--kv-gather-degree 2', '--kv-gather-degree 2 is not --sp-degree 1: give one number for both'],
     ['--num-gpus 3 --dp 2', '--num-gpus 3 is not divisible by --dp-size 2: give --num-gpus 2, or a multiple'],
     ['--data-parallel-size 2', '--num-gpus 1 is not divisible by --dp-size 2'],
     ['--num-gpus 2 --dp-degree 3', '--dp-size 1 times --dp-degree 3 is 3, and --num-gpus 2 is given'],

@@ -17,6 +17,7 @@ import type { Autoencoder } from './autoencoder.ts';
 import type { CallArguments, CallArgumentTable } from '../calls/call-arguments.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
+import type { RankRules } from '../ranks/rank-rules.ts';
 import type { ControlFields } from '../calls/control.ts';
 import type { Predictor } from '../recording/stepper.ts';
 import type {
@@ -286,8 +287,7 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
-  /** Why both passes of a request with guidance are computed by one device; left out, or null: two may do so. */
-  passesTogether?(request: Pick<RunRequest, 'values' | 'call'>): string | null;
+  ranks?: RankRules;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
   batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */

@@ -1,5 +1,7 @@
 // What the ranks of a model tell each other: bytes, by way of host memory.
 
+import type { World } from './world.ts';
+
 /** One rank's end of the exchange; all ranks of a group make the same calls in the same order. */
 export interface Exchange {
   /** Number of this rank, from 0. */
@@ -17,6 +19,45 @@ export interface ExchangeSpent {
   calls: number;
   bytes: number;
   milliseconds: number;
+}
+
+/** What one rank exchanges with those that compute other passes, or another part of the tokens. */
+export interface RankExchanges {
+  /** Number of the rank among all. */
+  rank: number;
+  /** With all ranks. */
+  all: Exchange;
+  /** With those that compute other passes of guidance; left out: it computes all. */
+  passes?: Exchange;
+  /** With those that have other tokens; left out: it has all. */
+  tokens?: Exchange;
+}
+
+/** Ranks of one drawing, numbered by pass and then by part of the tokens. */
+export function exchangesOf({ cfg, sp }: Pick<World, 'cfg' | 'sp'>): {
+  ranks: RankExchanges[];
+  fail(error: unknown): void;
+} {
+  const all = new HostGroup(cfg * sp);
+  const passes = Array.from({ length: sp }, () => new HostGroup(cfg));
+  const tokens = Array.from({ length: cfg }, () => new HostGroup(sp));
+  const ranks = all.ranks.map((one, rank): RankExchanges => {
+    const [pass, part] = [Math.floor(rank / sp), rank % sp];
+    return {
+      rank,
+      all: one,
+      ...(cfg > 1 && { passes: passes[part]!.ranks[pass]! }),
+      ...(sp > 1 && { tokens: tokens[pass]!.ranks[part]! }),
+    };
+  });
+  return { ranks, fail: (error) => [all, ...passes, ...tokens].forEach((group) => group.fail(error)) };
+}
+
+/** What a rank has received in all. */
+export function spentBy({ passes, tokens }: RankExchanges): ExchangeSpent {
+  const all = [passes, tokens].flatMap((one) => (one ? [one.spent] : []));
+  const sum = (of: keyof ExchangeSpent): number => all.reduce((total, one) => total + one[of], 0);
+  return { calls: sum('calls'), bytes: sum('bytes'), milliseconds: sum('milliseconds') };
 }
 
 /** A round in which each rank gives a value. */

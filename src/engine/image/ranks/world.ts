@@ -99,12 +99,25 @@ function require(holds: boolean, param: string, message: () => Message): void {
   if (!holds) throw badRequest(message(), param);
 }
 
-/** Throws unsupported for a division that is not built. */
-export function refuseUnbuilt({ ranks, dp, cfg, sp, tp }: World): void {
-  if (sp * tp === 1) return;
-  const what = sp > 1 ? say`tokens over ${sp} GPUs` : say`matrices over ${tp} GPUs`;
+/** Throws unsupported for a division that is not built. `splitsTokens`: whether it is for the tokens of a model; `model`: its name in messages. */
+export function refuseUnbuilt(
+  { ranks, sp, kvGather, tp }: World,
+  splitsTokens: boolean,
+  model: string,
+): void {
+  const gpus = say`${option('numGpus')} ${ranks} would divide`;
+  const remedy = say`choose ${option('dpSize')} and ${option('enableCfgParallel')} so that nothing is left to divide`;
+  if (tp > 1)
+    throw unsupported(say`${gpus} matrices over ${tp} GPUs, which is not built yet: ${remedy}`, 'tpSize');
+  if (sp === 1) return;
+  if (!splitsTokens)
+    throw unsupported(
+      say`${gpus} tokens over ${sp} GPUs, which is not built for ${model} yet: ${remedy}`,
+      'numGpus',
+    );
+  if (kvGather === sp) return;
   throw unsupported(
-    say`${option('numGpus')} ${ranks} would divide ${what}, beside ${dp} replicas and ${cfg} passes of guidance, which is not built yet: choose ${option('dpSize')} and ${option('enableCfgParallel')} so that nothing is left to divide`,
-    'numGpus',
+    say`${gpus} tokens over ${sp} GPUs by heads or in a ring, which is not built yet: give ${option('kvGatherDegree')} ${sp}`,
+    'kvGatherDegree',
   );
 }

@@ -30,6 +30,8 @@ export interface ComputeOptions {
   onPaper?: boolean;
   /** Gives this device the passes of guidance that others compute; left out: it computes all. */
   exchange?: Exchange | undefined;
+  /** Gives this device what others computed of their part of the tokens; left out: it has all. */
+  tokens?: Exchange | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */

@@ -41,17 +41,17 @@ it.each<[string, Partial<ImageModelOptions>, Partial<ImageRequest>]>([
   expect(apart.exchanges[0]!.bytes).toBeGreaterThan(0);
 });
 
-it.each<[golden: string, kwargs?: Record<string, unknown>]>([
-  ['sd3'],
+it.each<[golden: string, kwargs?: Record<string, unknown>, options?: Partial<ImageModelOptions>]>([
+  ['sd3', {}, { ditLayerwiseOffload: true }],
   ['pixart'],
-  ['flux2-klein-guided'],
+  ['flux2-klein-guided', {}, { quantization: 'int8' }],
   ['qwen-image'],
   ['z-image-guided', { cfg_normalization: 0.5, cfg_truncation: 0.9 }],
   ['lumina2', { cfg_trunc_ratio: 0.5 }],
   ['ltx', { guidance_rescale: 0.5 }],
-])('the passes of golden %s on two ranks draw what one rank draws', async (name, more) => {
+])('the passes of golden %s on two ranks draw what one rank draws', async (name, more, own) => {
   const of = async (options: Partial<ImageModelOptions>) => {
-    const { model, request } = await openPipelineGolden(`pipeline-${name}`, options);
+    const { model, request } = await openPipelineGolden(`pipeline-${name}`, { ...own, ...options });
     const kwargs = { ...request.kwargs, num_inference_steps: 2, ...more };
     return drawn(model, { ...request, kwargs, samples: 1 });
   };
@@ -78,13 +78,16 @@ it('a request without a second pass is refused, and so is one with a third', asy
   );
 });
 
-it('GPUs are given to guidance by themselves, and where a model has none they are refused', async () => {
+it('GPUs are given to guidance by themselves, and where that is switched off and nothing else is built they are refused', async () => {
   const two = { numGpus: 2, logicalRanks: true };
   const { exchanges } = await drawn((await open(two)).model, { ...REQUEST, scheduler: 'euler' });
   expect(exchanges).toHaveLength(1);
-  await expect(openPipelineGolden('pipeline-flux', two)).rejects.toMatchObject({
+  const whole = openPipelineGolden('pipeline-sd3', { ...two, enableCfgParallel: false });
+  await expect(whole).rejects.toMatchObject({
     code: 'unsupported',
-    message: expect.stringContaining('would divide tokens over 2 GPUs') as unknown,
+    message: expect.stringContaining(
+      'would divide tokens over 2 GPUs, which is not built for StableDiffusion3Pipeline',
+    ) as unknown,
   });
 });
 

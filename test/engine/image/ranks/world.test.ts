@@ -94,10 +94,25 @@ describe('degrees that do not fit', () => {
   });
 });
 
-it('a division that is not built is refused', () => {
-  expect(() => refuseUnbuilt(worldOf({ numGpus: 2 }, false))).toThrow(
-    /`numGpus` 2 would divide tokens over 2 GPUs/,
-  );
-  expect(() => refuseUnbuilt(worldOf({ numGpus: 2, tpSize: 2 }, false))).toThrow(/matrices over 2 GPUs/);
-  refuseUnbuilt(worldOf({ numGpus: 4, dpSize: 2 }, true));
+it.each<[Degrees, splitsTokens: boolean, message: RegExp]>([
+  [
+    { numGpus: 2 },
+    false,
+    /`numGpus` 2 would divide tokens over 2 GPUs, which is not built for WanPipeline yet/,
+  ],
+  [{ numGpus: 2, tpSize: 2 }, true, /matrices over 2 GPUs, which is not built yet/],
+  [
+    { numGpus: 4 },
+    true,
+    /tokens over 4 GPUs by heads or in a ring, which is not built yet: give `kvGatherDegree` 4/,
+  ],
+  [{ numGpus: 2, ringDegree: 2 }, true, /give `kvGatherDegree` 2/],
+])('a division that is not built is refused: %j', (given, splitsTokens, message) => {
+  expect(() => refuseUnbuilt(worldOf(given, false), splitsTokens, 'WanPipeline')).toThrow(message);
+});
+
+it('divisions that are built pass', () => {
+  refuseUnbuilt(worldOf({ numGpus: 4, dpSize: 2 }, true), false, '');
+  refuseUnbuilt(worldOf({ numGpus: 4 }, true), true, '');
+  refuseUnbuilt(worldOf({ numGpus: 4, kvGatherDegree: 4 }, false), true, '');
 });

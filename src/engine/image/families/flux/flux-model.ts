@@ -54,6 +54,7 @@ export function openFlux(components: ComponentAccess, wanted: ExtraInput = null)
     fillsMasks: extra === 'mask' && 'folded',
     ...(extra === 'control image' && { controls: 1, seesControl: true }),
     ignoresGuidance: !config.distilledGuidance,
+    ranks: { splitsTokens: true },
     guides: (_, call) => trueGuidance(call) > 1,
     notesOn: (request) => unguidedNotes(request),
     async checkTexts() {
