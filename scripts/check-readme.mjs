@@ -11,6 +11,7 @@ import { VIDEO_FIELDS } from '../dist/server/videos/video-schema.js';
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
 import { TOKENIZER_BACKENDS } from '../dist/engine/image/components/component-files.js';
+import { CACHE_METHODS } from '../dist/engine/image/step-cache/cache-settings.js';
 import { imageFamilies } from '../dist/engine/image/families/registry.js';
 import { GGUF_TOWERS, mediaFamily } from '../dist/models/towers/media-families.js';
 import { textClasses } from '../dist/models/text/registry.js';
@@ -198,11 +199,20 @@ function formatTable() {
   );
 }
 
+/** Ways in which steps reuse what others computed, with their settings. */
+function cacheTable() {
+  return table(
+    ['`method`', 'What it does', 'Settings (default)'],
+    Object.entries(CACHE_METHODS).map(([name, { help, keys }]) => [`\`${name}\``, help, keys]),
+  );
+}
+
 /** The tables of each README.md, by its path in the repository. */
 const DOCUMENTS = {
   'src/cli/README.md': {
     options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
     generate: optionTable(GENERATE_OPTIONS),
+    caches: cacheTable(),
   },
   'src/models/README.md': {
     architectures: architectureTable(),

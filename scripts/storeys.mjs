@@ -24,6 +24,7 @@ export const FOLDERS = {
   'host/page': "what starts the engine in a page: the page's files and storage, its workers",
   'host/electron': "Electron's main process and preload scripts: the face of an engine in a hidden window",
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
+  'engine/weights/svdquant': 'weights in 4 bits with a low-rank part, made from plain ones',
   'engine/check': 'kernels of an adapter against their plain forms, family by family',
   'engine/plan':
     'what a model of any kind would take: headers, openings on paper, the smallest change that fits',
@@ -57,6 +58,7 @@ export const FOLDERS = {
   'engine/image/lora': 'LoRA of pipelines: files, names, matrices beside or merged',
   'engine/image/layouts':
     'layouts of models in one file: names of their tensors and of modules in LoRA, configurations by shapes, what shapes do not tell',
+  'engine/image/step-cache': 'when steps reuse what others computed: settings, decisions, masks',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
   'engine/image/calls': 'what is asked of a pipeline and what it answers',
   'models/text': 'language models and text encoders, a folder a family: their configurations, their pages',
@@ -185,6 +187,7 @@ export const STOREYS = {
     'ranks',
     'components',
     'layouts',
+    'step-cache',
     'schedules',
     'calls',
   ],

@@ -1,6 +1,6 @@
 // Which blocks of keys a block of queries sees: those whose mean key has the largest scores for the mean query, and its own. A workgroup per block
 // of queries, head and item.
-const LANES = 64u;
+const LANES = 128u;
 const MOST_BLOCKS = 2048u; // of keys
 
 struct Args {
@@ -21,6 +21,7 @@ struct Args {
 @group(0) @binding(3) var<storage, read_write> y: array<u32>; // [item, head, block of queries, word]: a bit for each block of keys
 
 var<workgroup> scores: array<f32, MOST_BLOCKS>;
+var<workgroup> seen: array<atomic<u32>, MOST_BLOCKS / 32u>;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
@@ -29,6 +30,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let item = workgroup.z;
   let q0 = (item * args.q_blocks + own) * args.q_quads + head * args.head_quads;
   let k0 = item * args.k_blocks * args.k_quads + head / args.share * args.head_quads;
+  for (var word = local; word < MOST_BLOCKS / 32u; word += LANES) {
+    atomicStore(&seen[word], 0u);
+  }
   for (var block = local; block < args.k_blocks; block += LANES) {
     var sum = vec4f(0.0);
     for (var quad = 0u; quad < args.head_quads; quad++) {
@@ -37,16 +41,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     scores[block] = (sum.x + sum.y) + (sum.z + sum.w);
   }
   workgroupBarrier();
+  for (var block = local; block < args.k_blocks; block += LANES) {
+    if (block == own || is_kept(block)) {
+      atomicOr(&seen[block / 32u], 1u << (block % 32u));
+    }
+  }
+  workgroupBarrier();
   let y0 = ((item * args.heads + head) * args.q_blocks + own) * args.words;
   for (var word = local; word < args.words; word += LANES) {
-    var bits = 0u;
-    for (var i = 0u; i < min(32u, args.k_blocks - min(args.k_blocks, 32u * word)); i++) {
-      let block = 32u * word + i;
-      if (block == own || is_kept(block)) {
-        bits |= 1u << i;
-      }
-    }
-    y[y0 + word] = bits;
+    y[y0 + word] = atomicLoad(&seen[word]);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { allocateTensor, computeTurns } from '../../dist/engine/image/recording/compute.js';
 import { framesOf } from '../../dist/engine/image/blocks/autoencoder.js';
-import { openComponents } from '../../dist/engine/image/components/components.js';
+import { openComponents } from '../../dist/engine/image/components/open-components.js';
 import { ClipChunks } from '../../dist/engine/image/stages/clip-chunks.js';
 import { shapeOfLatents } from '../../dist/engine/image/stages/latent-shape.js';
 import { writeRows } from '../../dist/engine/image/recording/stepper.js';

@@ -25,10 +25,14 @@ export class PaperLaunches extends Launches {
 
   randomize() {}
 
-  async row({ name }, { capacity, isDecode = false, activations = 'float', record }) {
+  async row({ name }, { capacity, isDecode = false, activations = 'float', attention, record }) {
     this.#name = name;
     const isApart = isDecode && this.device.profile.matvecRows !== null;
-    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [], activations });
+    const tape = new Tape(this.device, capacity, {
+      decodes: isApart ? ['rows'] : [],
+      activations,
+      attention,
+    });
     record(tape);
     tape.finish();
     tape.destroy();

@@ -21,10 +21,20 @@ const ATTENTIONS = [
 ];
 const TINY_ATTENTION = { name: 'tiny', queries: 16, keys: 16, heads: 1, dims: 32 };
 
+/** Kernels that a user may choose (gpu/tape-options.ts) beside those that are taken. */
+const CHOICES = [
+  { name: 'queries and keys in 8 bits', attention: { kernels: 'sage' } },
+  { name: 'half of the keys', attention: { kernels: 'sparse', sparsity: 0.5, window: null } },
+];
+
 export async function measureImageKernels(launches) {
   const { small } = launches;
   for (const shape of small ? TINY_CONVOLUTIONS : CONVOLUTIONS) await measureConvolution(launches, shape);
-  for (const shape of small ? [TINY_ATTENTION] : ATTENTIONS) await measureAttend(launches, shape);
+  for (const shape of small ? [TINY_ATTENTION] : ATTENTIONS) {
+    await measureAttend(launches, shape);
+    if (shape.queries === shape.keys)
+      for (const choice of CHOICES) await measureAttend(launches, shape, choice);
+  }
 }
 
 async function measureConvolution(launches, { channels, side, isNormed = false }) {
@@ -58,14 +68,18 @@ async function measureConvolution(launches, { channels, side, isNormed = false }
   }
 }
 
-async function measureAttend(launches, { name, queries, keys, heads, dims }) {
+async function measureAttend(launches, { name, queries, keys, heads, dims }, choice) {
+  const { integerDots } = launches.device.capabilities;
+  if (choice?.attention.kernels === 'sage' && !integerDots) return;
+  const of = choice ? `, ${choice.name}` : '';
   const [q, k, v] = [queries, keys, keys].map((rows) => launches.tensor([1, rows, heads * dims]));
   await launches.row(
-    { name: `attend, ${name}, ${heads} heads of ${dims}`, kernel: 'attend', queries, keys, heads, dims },
+    { name: `attend, ${name}, ${heads} heads of ${dims}${of}`, kernel: 'attend', queries, keys, heads, dims },
     {
       capacity: {},
       bytes: 4 * heads * dims * (2 * queries + 2 * keys),
       operations: 4 * queries * keys * heads * dims,
+      attention: choice?.attention,
       record: (tape) => attend(...[q, k, v].map((x) => ({ x: x.on(tape), first: 0 })), { heads, dims }),
     },
   );

@@ -61,11 +61,12 @@ export class Launches {
 
   /**
    * Adds a row for `launches` equal launches that `record` puts on a tape; `bytes` and `operations`: what one reads and computes at least.
-   * `isDecode`: the rows named `rows` are those of a decode step. `activations`: see AdapterProfile. A kernel that fails makes a row with its error.
+   * `isDecode`: the rows named `rows` are those of a decode step. `activations`: see AdapterProfile. `attention`: see TapeOptions.
+   * A kernel that fails makes a row with its error.
    */
   async row(
     description,
-    { capacity, sizes = capacity, isDecode = false, activations = 'float', launches = 1, ...work },
+    { capacity, sizes = capacity, isDecode = false, activations = 'float', attention, launches = 1, ...work },
   ) {
     const { bytes, operations = 0, record } = work;
     if (this.#mayTakeTooLong(operations)) {
@@ -77,7 +78,11 @@ export class Launches {
       return;
     }
     const isApart = isDecode && this.device.profile.matvecRows !== null;
-    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [], activations });
+    const tape = new Tape(this.device, capacity, {
+      decodes: isApart ? ['rows'] : [],
+      activations,
+      attention,
+    });
     try {
       record(tape);
       tape.finish();

@@ -11,6 +11,7 @@ that the layout is the library's own. <stem>.recipe.json then stands for the fil
   of         name under which the numbers were drawn, where it is another
   seed       where it is not the recipe's own
   low, high  of integers between the two
+  raw        they are the tensor's bytes, not its values
   parts      [name, scale, offset, seed, count, starts]: runs of `count` numbers of what was drawn under a name, from each start on; name '' is zeros
   swapped    the last two axes were exchanged after the parts had been joined
   through    a dtype that the numbers were rounded to before they were widened

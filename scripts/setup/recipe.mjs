@@ -3,7 +3,7 @@
 import { inflateSync } from 'node:zlib';
 
 const STEP = Math.sqrt(6) / 65536;
-const BYTES = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, I8: 1 };
+const BYTES = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, I8: 1, F8_E4M3: 1 };
 
 function mixed(x) {
   x ^= x >>> 16;
@@ -104,6 +104,10 @@ function tensorOf(recipe, entry, [name, source], read) {
   const { dtype = recipe.dtype, shape, seed = recipe.seed } = entry;
   if (entry.file !== undefined) return { name, dtype, shape, data: stored(read(entry.file), source) };
   const count = shape.reduce((product, side) => product * side, 1);
+  if (entry.raw) {
+    const data = Buffer.from(drawIntegers(seed, source, entry.low, entry.high, count * BYTES[dtype]));
+    return { name, dtype, shape, data };
+  }
   let values;
   if (entry.scale !== undefined) values = drawNumbers(seed, source, entry.scale, entry.offset ?? 0, count);
   else if (entry.low !== undefined) values = drawIntegers(seed, source, entry.low, entry.high, count);
@@ -136,7 +140,7 @@ function joined(parts, count) {
 function inDtype(values, dtype) {
   if (dtype === 'I64') return BigInt64Array.from(values, BigInt);
   if (dtype === 'I32') return Int32Array.from(values);
-  if (dtype === 'U8') return Uint8Array.from(values);
+  if (dtype === 'U8' || dtype === 'I8' || dtype === 'F8_E4M3') return Uint8Array.from(values);
   if (dtype === 'F32') return Float32Array.from(values);
   if (dtype === 'F16' || dtype === 'BF16') return narrowed(Float32Array.from(values), dtype);
   throw new Error(`Recipes do not make numbers in ${dtype}.`);

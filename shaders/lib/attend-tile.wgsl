@@ -3,7 +3,7 @@
 
 const ROW_LANES = 8u;
 const COLUMN_LANES = 16u;
-const QUERY_QUADS = 2u; // quads of queries of a lane
+const QUERY_QUADS = 1u; // quads of queries of a lane
 const OUT_QUADS = 1u;   // quads of dimensions of a lane
 const HEAD_CHUNK = 4u;  // quads of dimensions, or of 16 codes, in workgroup memory at once, for the scores
 const VALUE_KEYS = 16u; // keys whose values are in workgroup memory at once; a divisor of 2 · COLUMN_LANES

@@ -14,6 +14,7 @@ export interface FamilyTraits {
   decodeQueries: number;
   promptSums: number;
   attendSums: number;
+  codeSums: number;
 }
 
 export type FamilyName =
@@ -126,9 +127,9 @@ export const FAMILIES: readonly Family[] = [
     traits: {},
   },
   {
-    name: 'adreno', // 7xx: subgroups of 64 and 128; nothing is spilled with the traits of other GPUs
+    name: 'adreno', // 7xx: subgroups of 64 and 128; attention on codes spills 15 to 56 with the sums of other GPUs, and nothing else does
     vendors: ['qualcomm'],
     isIntegrated: always,
-    traits: {},
+    traits: { codeSums: 16 },
   },
 ];

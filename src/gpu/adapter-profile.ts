@@ -9,6 +9,13 @@ import type { AdapterSummary } from './adapter.ts';
 /** What rows of activations are multiplied as. */
 export type ActivationDtype = 'float' | 'int8';
 
+/**
+ * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles
+ * with online softmax in f32. `plain`: one query at a time, in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a
+ * query sees a part of the keys.
+ */
+export type AttentionKernels = 'auto' | 'flash' | 'plain' | 'matrix' | 'sage' | 'sparse';
+
 export interface AdapterProfile {
   name: 'cpu' | 'integrated' | 'discrete';
   /** null: a GPU of no known family, or none. */
@@ -52,6 +59,8 @@ export interface AdapterProfile {
    * other.
    */
   attendSums: number | null;
+  /** Most of them with queries and keys in 8 bits, whose scores take sums of integers, too. */
+  codeSums: number;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -116,6 +125,7 @@ const ALIKE = {
   loadsAhead: true,
   decodeQueries: 8,
   promptSums: 16,
+  codeSums: 64,
 } as const;
 
 /**

@@ -6,16 +6,22 @@ import type { Tensor } from './tensor.ts';
 
 export class Changes {
   readonly #counts = new Map<Tensor, number>();
+  #forgotten = 0;
 
   record(bindings: readonly Binding[], bind: Readonly<Record<string, Operand>>): void {
     for (const { name, type } of bindings) {
       const tensor = type === 'storage' ? tensorOf(bind[name]!) : null;
-      if (tensor) this.#counts.set(tensor, this.of(tensor) + 1);
+      if (tensor) this.#counts.set(tensor, (this.#counts.get(tensor) ?? 0) + 1);
     }
   }
 
-  /** Number of dispatches so far that write to the tensor. */
+  /** Counts a change of every tensor. */
+  forget(): void {
+    this.#forgotten++;
+  }
+
+  /** Number of dispatches so far that write to the tensor, and of changes of every tensor. */
   of(tensor: Tensor): number {
-    return this.#counts.get(tensor) ?? 0;
+    return (this.#counts.get(tensor) ?? 0) + this.#forgotten;
   }
 }

@@ -4,8 +4,8 @@
 import type { Arena, BoundAt } from './arena.ts';
 import type { Device } from './device.ts';
 import type { ReplayPlan } from './replay-plan.ts';
-import { StoredReads } from './stored-reads.ts';
-import type { Copy, Streams } from './streams.ts';
+import { stagingBytes, StoredReads } from './stored-reads.ts';
+import { Streams, type Copy } from './streams.ts';
 import type { Region, Tensor } from './tensor.ts';
 
 export interface ReplayOptions {
@@ -13,6 +13,8 @@ export interface ReplayOptions {
   submitEvery?: number;
   /** Adds copies to the last submit. */
   last?: (encoder: GPUCommandEncoder) => void;
+  /** The segments that are submitted, between two forks of the tape; left out: all. */
+  segments?: readonly [first: number, end: number];
 }
 
 /** Operands that are not on the device. */
@@ -42,6 +44,26 @@ export const boundBy = (meetings: readonly Meeting[]): BoundAt[] =>
   ]);
 
 type Source = Readonly<{ device: Device; arena: Arena; region(tensor: Tensor): Region }>;
+
+/** `bound`: operands in host memory or in files of each dispatch; null: there are none. */
+export function streamOperands(
+  { device, arena }: { device: Device; arena: Arena },
+  bound: readonly (readonly Region[])[],
+  ends: { cuts: readonly number[]; forks: readonly number[] },
+): Streamed | null {
+  if (bound.every(({ length }) => length === 0)) return null;
+  const { host, prefetch } = device;
+  const streams = new Streams(bound, ends, prefetch);
+  streams.assign(arena.assign(streams.lives, undefined, 'copies'));
+  const stored = streams
+    .between(0, Infinity)
+    .map(([, copies]) => copies.filter(({ from }) => host.isStored(from.buffer)));
+  const staging = stagingBytes(
+    stored.filter(({ length }) => length > 0),
+    host.room.staging,
+  );
+  return { streams, staging, pool: [] };
+}
 
 export class Replay {
   readonly plan: ReplayPlan;
@@ -73,12 +95,13 @@ export class Replay {
   *submits({
     submitEvery = this.#ends.length,
     last,
+    segments: [first, end] = [0, this.#ends.length],
   }: ReplayOptions): Generator<Promise<void> | null, void, void> {
-    const reads = this.#reads();
-    let from = 0;
-    for (let segment = Math.min(submitEvery, this.#ends.length) - 1; ; segment += submitEvery) {
-      const isLast = segment >= this.#ends.length - 1;
-      const to = isLast ? this.#ends.at(-1)! : this.#ends[segment]!;
+    let from = first === 0 ? 0 : this.#ends[first - 1]!;
+    const reads = this.#reads(from, this.#ends[end - 1]!);
+    for (let segment = Math.min(first + submitEvery, end) - 1; ; segment += submitEvery) {
+      const isLast = segment >= end - 1;
+      const to = this.#ends[isLast ? end - 1 : segment]!;
       for (const [dispatch, waits] of this.#pauses(from, to, reads)) {
         if (dispatch > from) this.#submit(from, dispatch);
         from = dispatch;
@@ -147,10 +170,10 @@ export class Replay {
     encodeUntil(to);
   }
 
-  #reads(): StoredReads | null {
+  #reads(from: number, to: number): StoredReads | null {
     const streamed = this.#streamed;
     if (!streamed || streamed.staging === 0) return null;
-    const groups = this.#stored(0, this.#ends.at(-1)!).map(([, copies]) => copies);
+    const groups = this.#stored(from, to).map(([, copies]) => copies);
     return new StoredReads(this.#device, groups, streamed);
   }
 

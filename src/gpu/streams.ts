@@ -28,35 +28,48 @@ export class Streams {
   #copies: [dispatch: number, copies: readonly Copy[]][] = [];
 
   /**
-   * `bound`: regions in host memory that each dispatch binds. `cuts`: indices of dispatches before which a unit ends. `prefetch`:
-   * number of units by which a copy precedes the unit that needs it.
+   * `bound`: regions in host memory that each dispatch binds. `cuts`: indices of dispatches before which a unit ends; `forks`: those of them
+   * before which nothing is copied for what follows, because a replay may leave it out. `prefetch`: number of units by which a copy precedes the
+   * unit that needs it.
    */
-  constructor(bound: readonly (readonly Region[])[], cuts: readonly number[], prefetch: number) {
+  constructor(
+    bound: readonly (readonly Region[])[],
+    { cuts, forks }: { cuts: readonly number[]; forks: readonly number[] },
+    prefetch: number,
+  ) {
     const starts = unitStarts(bound, cuts);
+    const forked = new Set(forks);
     let unit = 0;
+    let fork = 0;
     bound.forEach((regions, i) => {
       while (i >= (starts[unit + 1] ?? Infinity)) unit++;
-      for (const region of regions) this.#bind(region, i, unit, (copied) => starts[copied]!, prefetch);
+      if (forked.has(i)) fork = unit;
+      const earliest = fork;
+      for (const region of regions)
+        this.#bind(region, i, { unit, earliest, startOf: (copied) => starts[copied]!, prefetch });
     });
   }
 
   #bind(
     region: Region,
     dispatch: number,
-    unit: number,
-    startOf: (unit: number) => number,
-    prefetch: number,
+    {
+      unit,
+      earliest,
+      startOf,
+      prefetch,
+    }: { unit: number; earliest: number; startOf: (unit: number) => number; prefetch: number },
   ): void {
     const stays = this.#byBuffer.get(region.buffer) ?? [];
     this.#byBuffer.set(region.buffer, stays);
     const last = stays.at(-1);
-    if (last && unit - last.lastUnit <= 1) {
+    if (last && unit - last.lastUnit <= 1 && last.lastUnit >= earliest) {
       last.lastUnit = unit;
       last.life.last = dispatch;
       return;
     }
     // A region is not copied again before the end of the unit that bound it last.
-    const first = startOf(Math.max(0, unit - prefetch, last ? last.lastUnit + 1 : 0));
+    const first = startOf(Math.max(earliest, unit - prefetch, last ? last.lastUnit + 1 : 0));
     const stay = { region, lastUnit: unit, life: { bytes: region.size, first, last: dispatch }, slot: -1 };
     stays.push(stay);
     this.#stays.push(stay);

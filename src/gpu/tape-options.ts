@@ -1,8 +1,8 @@
 // How the rows of a tape are computed.
 
-import type { ActivationDtype } from './adapter-profile.ts';
+import type { ActivationDtype, AttentionKernels } from './adapter-profile.ts';
 import type { Arena } from './arena.ts';
-import type { Region } from './tensor.ts';
+import type { Region, StepReuse } from './tensor.ts';
 
 export interface TapeOptions {
   /** Launchers use plain f32 kernels, which are the reference. */
@@ -20,15 +20,11 @@ export interface TapeOptions {
   activations?: ActivationDtype;
   /** Kernels of dense attention; left out: `auto`. Plain tapes have plain ones. */
   attention?: AttentionChoice;
+  /** Records blocks of a denoiser so that some steps can take their result from an earlier one; left out: all steps compute all blocks. */
+  reuse?: StepReuse | null;
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }
-
-/**
- * Kernels of dense attention, where several can compute it. `auto`: matrix units where the adapter has them, otherwise `flash`. `flash`: tiles with online softmax in f32. `plain`: one query at a time,
- * in f32. `matrix`: matrix units. `sage`: queries and keys in 8 bits. `sparse`: a query sees a part of the keys.
- */
-export type AttentionKernels = 'auto' | 'flash' | 'plain' | 'matrix' | 'sage' | 'sparse';
 
 export type AttentionChoice = { kernels: Exclude<AttentionKernels, 'sparse'> } | SparseAttention;
 

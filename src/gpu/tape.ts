@@ -8,13 +8,18 @@ import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
-import { boundBy, Replay, type Meeting, type ReplayOptions, type Streamed } from './replay.ts';
-import { ReplayPlan } from './replay-plan.ts';
+import {
+  boundBy,
+  Replay,
+  streamOperands,
+  type Meeting,
+  type ReplayOptions,
+  type Streamed,
+} from './replay.ts';
+import { checkSizes, ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
-import { stagingBytes } from './stored-reads.ts';
-import { Streams } from './streams.ts';
 import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions, type TokenSplit } from './tape-options.ts';
-import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
+import { Tensor, type Dtype, type Extent, type Region, type Sizes, type StepReuse } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
 export type { Dispatch, Encodable, Groups } from './dispatch.ts';
@@ -33,6 +38,7 @@ export class Tape {
   readonly activations: ActivationDtype;
   readonly promptProducts: boolean;
   readonly attention: AttentionChoice;
+  readonly reuse: StepReuse | null;
   readonly arena: Arena;
   readonly changes = new Changes();
   /** How the tokens of what is recorded next are divided; null: this device has all. */
@@ -40,6 +46,7 @@ export class Tape {
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #meetings: Meeting[] = [];
+  readonly #forks: number[] = [];
   readonly #kept = new Set<Tensor>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
   readonly #args = createArgs();
@@ -61,6 +68,7 @@ export class Tape {
       promptProducts = false,
       activations = device.profile.activations,
       attention = AUTO_ATTENTION,
+      reuse = null,
       arena = device.arena,
     }: TapeOptions = {},
   ) {
@@ -73,6 +81,7 @@ export class Tape {
     this.activations = activations;
     this.promptProducts = promptProducts;
     this.attention = attention;
+    this.reuse = reuse;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */
@@ -108,6 +117,17 @@ export class Tape {
     this.#meetings.push({ at: this.#dispatches.length, from, into, exchange });
   }
 
+  /**
+   * Ends a segment behind which replays may leave segments out, and returns the number of segments so far. Until then nothing is brought for later
+   * segments, and what is made of rows is made again behind it.
+   */
+  fork(): number {
+    this.cut();
+    this.#forks.push(this.#dispatches.length);
+    this.changes.forget();
+    return this.#cuts.length;
+  }
+
   /** Keeps a tensor readable after a replay, until another tape runs. */
   keep(tensor: Tensor): Tensor {
     this.#kept.add(tensor);
@@ -141,7 +161,12 @@ export class Tape {
     const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
     const slots = this.arena.assign([...lives.values()], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
-    this.#streamed = this.#stream();
+    const { host } = this.device;
+    const bound = this.#dispatches.map(({ bind }) =>
+      regionsOf(bind).filter(({ buffer }) => host.owns(buffer)),
+    );
+    this.#streamed = streamOperands(this, bound, { cuts: this.#cuts, forks: this.#forks });
+    if (this.#streamed) host.stage(this, this.#streamed.staging);
   }
 
   /** Frees the tape's own resources. Submitted work still completes. */
@@ -198,17 +223,11 @@ export class Tape {
     this.#replayFor(sizes).encode(encoder);
   }
 
-  #checkSizes(sizes: Sizes): void {
-    for (const [name, size] of Object.entries(sizes))
-      if (size > (this.capacity[name] ?? 0))
-        throw new Error(`${size} ${name} exceed the tape's ${this.capacity[name]}`);
-  }
-
   /** Returns the replay for these sizes; the previous one, if its sizes were equal. */
   #replayFor(sizes: Sizes): Replay {
     this.#prepare();
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
-    this.#checkSizes(sizes);
+    checkSizes(sizes, this.capacity);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
     return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts, this.#meetings));
   }
@@ -259,25 +278,6 @@ export class Tape {
       : region;
     if (!isSlice(operand)) return { buffer, offset, size };
     return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
-  }
-
-  #stream(): Streamed | null {
-    const { host, prefetch } = this.device;
-    const bound = this.#dispatches.map(({ bind }) =>
-      regionsOf(bind).filter(({ buffer }) => host.owns(buffer)),
-    );
-    if (bound.every(({ length }) => length === 0)) return null;
-    const streams = new Streams(bound, this.#cuts, prefetch);
-    streams.assign(this.arena.assign(streams.lives, undefined, 'copies'));
-    const stored = streams
-      .between(0, Infinity)
-      .map(([, copies]) => copies.filter(({ from }) => host.isStored(from.buffer)));
-    const staging = stagingBytes(
-      stored.filter(({ length }) => length > 0),
-      host.room.staging,
-    );
-    host.stage(this, staging);
-    return { streams, staging, pool: [] };
   }
 
   #lives(): Map<Tensor, Life> {

@@ -11,8 +11,29 @@ export type Dtype = 'f32' | 'u32';
 export interface TensorOwner {
   /** Sizes at which the tape's tensors are laid out. */
   readonly capacity: Sizes;
+  /** Records parts that steps may leave out; null: all steps compute everything. */
+  readonly reuse: StepReuse | null;
   /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
   cut(): void;
+}
+
+/** Blocks of a denoiser that change the same tensors in place, one after the other. */
+export interface BlockRow {
+  /** Records what stands before the first block; left out: nothing does. */
+  enter?(): void;
+  blocks: readonly (() => void)[];
+  /** What the blocks change, [items, tokens, columns] each; the last holds the tokens of the image. */
+  changed: readonly Tensor[];
+}
+
+/** Records parts of a denoiser so that a replay can leave them out. */
+export interface StepReuse {
+  /** Records rows of blocks, of which each row begins with the tokens of the one before. `probe`: records what tells how far the input has moved. */
+  blocks(rows: readonly BlockRow[], probe?: () => Tensor): void;
+  /** Levels around the deep part of a UNet, beside the first, that steps compute always. */
+  readonly levels: number;
+  /** Records the deep part of a UNet, and returns what it makes of x. */
+  deep(x: Tensor, record: (x: Tensor) => Tensor): Tensor;
 }
 
 /** Bytes as a binding sees them. */

@@ -83,8 +83,9 @@ export function attendTile(
 ): AttendTile | null {
   const { queries, keys, heads, dims } = shape;
   const { profile, capabilities } = device;
-  const most = profile.attendSums ?? (dots === 'codes' || isSparse ? LEAST_SUMS : null);
-  if (most === null) return null;
+  const sums = profile.attendSums ?? (dots === 'codes' || isSparse ? LEAST_SUMS : null);
+  if (sums === null) return null;
+  const most = dots === 'codes' ? Math.min(sums, profile.codeSums) : sums;
   const wanted = profile.sharedTiles ?? 0;
   const tiles = QUERY_QUADS.flatMap((queryQuads) => {
     const params = paramsOf(dims, queryQuads, dots);

@@ -1,6 +1,6 @@
 // Kernels of dense attention without matrix units, by what the adapter has and what the tape prefers.
 
-import type { AttentionKernels } from '../gpu/tape-options.ts';
+import type { AttentionKernels } from '../gpu/adapter-profile.ts';
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { attendTile, type AttendShape, type Dots } from './attend-tile.ts';

@@ -30,6 +30,8 @@ const lookup = coded(4, 'scale · table[code]', false);
 const ranged = coded(4, 'scale · code / 127');
 /** MLX: a scale and an offset of 16 bits. */
 const affine = coded(2 + 2, 'scale · code + offset');
+/** NVFP4: two E4M3 for the halves of 32 k's, and a factor of the row in bf16. */
+const nvfp4 = coded(2 + 2, 'factor · float of E4M3 · float of E2M1', false);
 
 export const CODED_FORMATS = {
   u4_32: integer(4, 32),
@@ -44,6 +46,7 @@ export const CODED_FORMATS = {
   fp4_64: lookup(4, 64),
   i8_32: ranged(8, 32),
   i8_128: ranged(8, 128),
+  nvfp4_32: nvfp4(4, 32),
   affine4_32_f16: affine(4, 32),
   affine4_64_f16: affine(4, 64),
   affine4_128_f16: affine(4, 128),

@@ -19,18 +19,30 @@ export function copyInto(x: Tensor, y: Tensor, first = 0): void {
 
 /** Concatenates each item of a with that of b; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */
 export function joinTokens(a: Tensor, b: Tensor): Tensor {
+  const y = placeForTokens(a, b);
+  joinTokensInto(a, b, y);
+  return y;
+}
+
+/** An empty tensor for the tokens of both; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */
+export function placeForTokens(a: Tensor, b: Tensor): Tensor {
   const [items, n] = sequenceShape(a);
   const [otherItems, m] = sequenceShape(b);
   if (items !== otherItems || a.columns !== b.columns)
     throw new Error(
       `joinTokens: [${a.shape.join(', ')}] and [${b.shape.join(', ')}] must have equal items and columns`,
     );
-  const y = tapeOf(a).tensor([items, n + m, a.columns]);
+  return tapeOf(a).tensor([items, n + m, a.columns]);
+}
+
+/** Like joinTokens, into a tensor of that shape. */
+export function joinTokensInto(a: Tensor, b: Tensor, y: Tensor): void {
+  const [items, n] = sequenceShape(a);
+  const [, m] = sequenceShape(b);
   for (let item = 0; item < items; item++) {
     copyRows(a, item * n, 1, y, item * (n + m), n);
     copyRows(b, item * m, 1, y, item * (n + m) + n, m);
   }
-  return y;
 }
 
 /** A run of tokens of each item; x [items, n, columns] → [items, count, columns] */

@@ -4,7 +4,7 @@
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { paddedColumns, type Sizes, type Tensor } from '../gpu/tensor.ts';
-import { activation as activate, type Activation } from './activation.ts';
+import type { Activation } from './activation.ts';
 import { isFasterAsPrompt } from './decode-products.ts';
 import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
@@ -21,7 +21,7 @@ export type { Activation } from './activation.ts';
 /** How shaders/lib/store.* finishes a sum. */
 export interface Store {
   params: {
-    STORE: 'set' | 'add' | 'gated-pair' | 'clamped-pair';
+    STORE: 'set' | 'add' | 'add-activated' | 'gated-pair' | 'clamped-pair';
     ACTIVATION?: Activation | 'none';
     GATE_FIRST?: boolean;
     ALPHA?: number;
@@ -36,8 +36,10 @@ export function linear(x: Rows, weight: Matrix, options: { activation?: Activati
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
   const { activation = 'none' } = options;
   if (hasFactors(x, weight)) {
-    const sum = linearAddAlone(x, weight, factorsOf(rowsOf(x), weight, y, { add: false }));
-    return activation === 'none' ? sum : activate(sum, activation);
+    factorsOf(rowsOf(x), weight, y, { add: false });
+    const store = activation === 'none' ? 'add' : 'add-activated';
+    record(x, weight, y, { params: { STORE: store, ...(store !== 'add' && { ACTIVATION: activation }) } });
+    return y;
   }
   record(x, weight, y, { params: { STORE: 'set', ACTIVATION: activation } });
   return y;
@@ -51,16 +53,19 @@ export function linearAdd(x: Rows, weight: Matrix, residual: Tensor): Tensor {
 
 /** Whether factors add to the product: those beside the weights, or those of the rows' own adapters. */
 function hasFactors(x: Rows, weight: Matrix): boolean {
-  return weight.beside !== null || isAdapted(x, weight);
+  return weight.lowRank !== null || weight.beside !== null || isAdapted(x, weight);
 }
 
 /** Writes the part of the product that factors make up to y, or adds it, in place → y */
 function factorsOf(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
-  const { beside } = weight;
-  if (beside === null) return loraExpand(x, weight, y, { add });
-  const store = add ? ({ STORE: 'add' } as const) : ({ STORE: 'set', ACTIVATION: 'none' } as const);
-  record(linear(x, beside.down), beside.up, y, { params: store });
-  return isAdapted(x, weight) ? loraExpand(x, weight, y, { add: true }) : y;
+  let adds = add;
+  for (const factors of [weight.lowRank, weight.beside]) {
+    if (factors === null) continue;
+    const store = adds ? ({ STORE: 'add' } as const) : ({ STORE: 'set', ACTIVATION: 'none' } as const);
+    record(linear(x, factors.down), factors.up, y, { params: store });
+    adds = true;
+  }
+  return isAdapted(x, weight) ? loraExpand(x, weight, y, { add: adds }) : y;
 }
 
 /** linearAdd without adapters. */

@@ -89,6 +89,10 @@ export class Matrix {
   bias: Tensor | null = null;
   /** The input of each k as packed, u32 [1, orders · k]; null: k's are in the order of the inputs. */
   readonly order: Tensor | null;
+  /** Factors that belong to the weights, see models/low-rank.ts; null: the weights stand alone. */
+  lowRank: BesideFactors | null = null;
+  /** f32 [2, k]: inputs are multiplied by the first row once the second has been added; null: they are read as they are. */
+  smooth: Tensor | null = null;
   /** Factors that low-rank adapters add for the rows that have one; set and cleared as adapters come and go. */
   lora: LoraFactors | null = null;
   /** Factors of image models' adapters; set and cleared between images. */

@@ -88,8 +88,8 @@ export interface AppliedNorm extends RowNorm {
  * The norm that a product with the matrix applies itself; null: its input is a tensor. Few rows are normed wholly by the product; with more, each
  * group of columns would multiply all of them by the norm's weight again. Both give the same bits.
  */
-export function appliedNorm(x: Rows, { order }: Matrix): AppliedNorm | null {
-  if (!(x instanceof NormedRows) || order !== null) return null;
+export function appliedNorm(x: Rows, { order, smooth }: Matrix): AppliedNorm | null {
+  if (!(x instanceof NormedRows) || order !== null || smooth !== null) return null;
   const { weight, eps } = x;
   if (x.x.rows(tapeOf(x).capacity) > MOST_ROWS) {
     const { scaled, rates } = x.scaled;

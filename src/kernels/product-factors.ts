@@ -16,6 +16,7 @@ import { appliedNorm, NormedRows, rowsOf, type AppliedNorm, type Rows } from './
 import { orderColumns } from './order-columns.ts';
 import { quantizeNormed } from './quantize-normed.ts';
 import { quantizeRows, type WordOrder } from './quantize-rows.ts';
+import { smoothRows } from './smooth-rows.ts';
 import { TILE_ROWS, type ProductKernel } from './tiling.ts';
 
 /** Windows of a matrix, and the form of the rows that their kernels multiply. */
@@ -81,7 +82,7 @@ function integerFactors(
   order: WordOrder,
 ): Factors {
   const tape = tapeOf(inputs);
-  const isNormed = inputs instanceof NormedRows && weight.order === null;
+  const isNormed = inputs instanceof NormedRows && weight.order === null && weight.smooth === null;
   const x = isNormed ? quantizeNormed(inputs, order) : quantizeRows(orderedRows(inputs, weight), order);
   const rows = x.rows(tape.capacity);
   const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
@@ -91,8 +92,9 @@ function integerFactors(
   return { windows, x, kernelOf };
 }
 
-/** Rows whose k's stand in the order of the weights. */
-function orderedRows(inputs: Rows, { order }: Matrix): Tensor {
+/** Rows whose k's stand in the order of the weights, and are smoothed. */
+function orderedRows(inputs: Rows, { order, smooth }: Matrix): Tensor {
   const rows = rowsOf(inputs);
-  return order ? orderColumns(rows, order) : rows;
+  const smoothed = smooth ? smoothRows(rows, smooth) : rows;
+  return order ? orderColumns(smoothed, order) : smoothed;
 }

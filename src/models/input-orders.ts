@@ -3,7 +3,15 @@
 /** Names of a checkpoint's tensors, and the order of a tensor's inputs where they are stored group by group. */
 export interface StoredNames {
   has(name: string): boolean;
-  get?(name: string): { readonly coded?: { readonly order: Uint32Array | null } } | undefined;
+  get?(name: string): StoredName | undefined;
+}
+
+/** What a page reads of a tensor's header. */
+export interface StoredName {
+  readonly coded?: { readonly order: Uint32Array | null };
+  readonly shape?: readonly number[];
+  /** The tensor of the file that it is a part of. */
+  readonly storedAs?: string;
 }
 
 export interface OrderedInputs {

@@ -6,6 +6,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { Matrix } from '../kernels/matrix.ts';
 import { floatTensor } from '../kernels/widen.ts';
 import { inputOrders, type StoredNames } from './input-orders.ts';
+import { lowRankNames, SHARED, type LowRankNames } from './low-rank.ts';
 import { biasSize, partsOf, type Split, type WeightRequest } from './weight-requests.ts';
 
 export { biasSize, mayQuantise, partsOf, tensorsOf } from './weight-requests.ts';
@@ -215,7 +216,26 @@ export class WeightTable {
     const parts = partsOf(request);
     const matrix = new Matrix(request.k, parts, request);
     if (request.bias) matrix.bias = floatTensor([biasSize(matrix)]);
-    return this.#add(request, matrix);
+    this.#add(request, matrix);
+    const beside = request.role === 'linear' ? lowRankNames(request.names, this.#names) : null;
+    if (beside) this.#lowRank(matrix, request, beside);
+    return matrix;
+  }
+
+  /** Declares what stands beside a matrix in codes, which keeps its stored formats like routers. */
+  #lowRank(
+    matrix: Matrix,
+    { rows, layout, k }: WeightRequest,
+    { down, rank, ups, smooth }: LowRankNames,
+  ): void {
+    const kept = { ...PLAIN, role: 'router' } as const;
+    matrix.lowRank = {
+      down: this.#matrix({ ...kept, names: [down], rows: [rank], k }),
+      up: this.#matrix({ ...kept, names: ups, rows, layout, k: rank }),
+    };
+    if (smooth !== null) matrix.smooth = this.table(smooth, 2, k);
+    // Parts that are multiplied together have them under each of their names.
+    this.ignore(SHARED);
   }
 
   #tensor(request: WeightRequest, shape: number[]): Tensor {

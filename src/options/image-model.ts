@@ -71,8 +71,33 @@ export const IMAGE_MODEL = rowsWith(
     },
     transformerWeightsPath: {
       kind: { type: 'text' },
-      help: "Weights for the denoiser in place of the model's: a .safetensors or .gguf file, or a folder; FP8, NF4 and GGUF are computed in their own codes.",
+      help: "Weights for the denoiser in place of the model's: a .safetensors or .gguf file, or a folder; FP8, NF4, GGUF and SVDQuant's (nunchaku) are computed in their own codes.",
       flag: { group: WEIGHTS, value: 'path', isInput: true },
+    },
+    enableSvdquant: {
+      kind: { type: 'boolean' },
+      help: "Quantize the denoiser's matrices to 4 bits with a low-rank part in 16 bits (SVDQuant), once: the result is kept in the cache. Activations stay as they are. A path with svdq-int4_r32 and the like in its name switches it on; files of nunchaku hold such weights already.",
+      flag: { group: WEIGHTS, otherwise: 'false' },
+    },
+    quantizerConfig: {
+      kind: { type: 'record', of: { type: 'anything' } },
+      help: 'Settings of SVDQuant: precision (int4, nvfp4), rank, group_size (inputs that share a scale: 32, 64, 128; 16 of nvfp4), smoothing (0 to 1: how far columns are brought to one magnitude first). Of a file that holds such weights they must be the ones that it was made with.',
+      flag: { group: WEIGHTS, value: 'json|file|key=value,...', aliases: ['nunchaku-config'] },
+    },
+    quantizationPrecision: {
+      kind: { type: 'choice', choices: ['int4', 'nvfp4'] },
+      help: 'Codes of SVDQuant.',
+      flag: { group: WEIGHTS, otherwise: "the file's name, or int4" },
+    },
+    quantizationRank: {
+      kind: { type: 'integer', min: 1 },
+      help: 'Rank of the low-rank part of SVDQuant.',
+      flag: { group: WEIGHTS, otherwise: "the file's name, or 32" },
+    },
+    quantizationActUnsigned: {
+      kind: { type: 'boolean' },
+      help: 'Signs of activations in 4 bits, to which nothing is rounded here: only false is taken.',
+      flag: { group: WEIGHTS, otherwise: 'false' },
     },
     /** Files, folders, or hub ids with or without :file. */
     loraPath: {
@@ -163,6 +188,17 @@ export const IMAGE_MODEL = rowsWith(
       kind: { type: 'record', of: { type: 'text' } },
       help: 'Attention of text_encoder, of the denoiser by its name, or of vae, as component=name,...; left out: auto for all but the denoiser.',
       flag: { group: ATTENTION, value: 'component=name,...' },
+    },
+    cacheDitConfig: {
+      kind: { type: 'record', of: { type: 'anything' } },
+      help: 'Steps of the denoiser that reuse what others computed: method (dbcache, first_block, taylorseer, teacache, magcache, deepcache) and its settings, by the keys of cache-dit, diffusers and TeaCache; guidance_interval (shares of the steps between which guidance has its second pass); secondary (settings of a second transformer).',
+      flag: {
+        group: ATTENTION,
+        value: 'json|file|key=value,...',
+        otherwise: 'SVC_CACHE_DIT_*, or every step computes everything',
+        isSettings: true,
+        mayBeEmpty: true,
+      },
     },
     allF32: {
       kind: { type: 'boolean' },

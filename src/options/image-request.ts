@@ -191,6 +191,12 @@ export const IMAGE_SAMPLING = rowsWith(
       help: "How many times as wide and as high results are; where the network's own scale is another, its result is resampled (Lanczos).",
       flag: { group: UPSCALING, otherwise: "the network's own", elsewhere: ['upscale-factor', 'outscale'] },
     },
+    enableTeacache: {
+      kind: { type: 'boolean' },
+      help: 'Steps whose input has moved little reuse what the blocks gave before (TeaCache, with the coefficients that are published for the model).',
+      default: false,
+      flag: { group: 'Attention and caching', otherwise: 'false' },
+    },
     tiling: {
       kind: { type: 'boolean' },
       help: 'Encode and decode in strips: the same image in less memory.',

@@ -83,6 +83,8 @@ export interface Flag {
   readonly negates?: true;
   /** The value is the path of an input, which a configuration file may give relative to itself. */
   readonly isInput?: true;
+  /** The value, an object, may also be given by a file, or as key=value,key=value. */
+  readonly isSettings?: true;
   /** "" is a valid value on the command line. */
   readonly mayBeEmpty?: true;
 }

@@ -139,11 +139,18 @@ async function* draw(
       if (step > 1 && command === 'crash') throw new TypeError('nobody foresaw this');
       if (step > 1 && command === 'hang') await untilAborted(signal);
       if (signal?.aborted) throw new EngineError('cancelled', 'cancelled');
-      yield { type: 'step', sample, step, steps, milliseconds: 10 };
+      const reused = request.enableTeacache && { reused: step > 1 ? 1 : 0 };
+      yield { type: 'step', sample, step, steps, milliseconds: 10, ...reused };
       if (request.previews) yield { type: 'preview', sample, step, image: image(step, 4) };
     }
   }
-  yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20, attention: [] };
+  yield {
+    type: 'stage',
+    name: 'denoising',
+    milliseconds: 10 * steps,
+    peakBytes: 3 * 2 ** 20,
+    attention: ['flash'],
+  };
   yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20, attention: [] };
   if (command === 'ranks')
     yield { type: 'exchange', ranks: 2, calls: 6, bytes: 2 * 2 ** 20, milliseconds: 5 };

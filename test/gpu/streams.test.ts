@@ -25,8 +25,8 @@ function region(size: number): Region {
 describe('stream units of a tape', () => {
   const [a, b, c, d] = [1, 2, 3, 4].map((size) => region(size * 1000));
   const bound = [[a!], [], [b!], [c!], [d!]];
-  const livesOf = (prefetch: number, cuts: number[], regions = bound) =>
-    new Streams(regions, cuts, prefetch).lives.map(({ first, last }) => [first, last]);
+  const livesOf = (prefetch: number, cuts: number[], regions = bound, forks: number[] = []) =>
+    new Streams(regions, { cuts, forks }, prefetch).lives.map(({ first, last }) => [first, last]);
 
   it('copies a region as many units ahead as asked', () => {
     const cuts = [2, 3, 4];
@@ -47,6 +47,25 @@ describe('stream units of a tape', () => {
       [0, 2],
       [0, 3],
       [0, 4],
+    ]);
+  });
+
+  it('copies nothing ahead of a fork, behind which a replay may begin', () => {
+    expect(livesOf(9, [2, 3, 4], bound, [3])).toEqual([
+      [0, 0],
+      [0, 2],
+      [3, 3],
+      [3, 4],
+    ]);
+    const twice = [[a!], [a!], [b!]];
+    expect(livesOf(1, [1, 2], twice)).toEqual([
+      [0, 1],
+      [1, 2],
+    ]);
+    expect(livesOf(1, [1, 2], twice, [1])).toEqual([
+      [0, 0],
+      [1, 1],
+      [1, 2],
     ]);
   });
 

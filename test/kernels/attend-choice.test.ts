@@ -5,6 +5,7 @@ import type { AttentionChoice } from '../../src/gpu/tape-options.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { attend } from '../../src/kernels/attend.ts';
+import { attendTile } from '../../src/kernels/attend-tile.ts';
 import type { Columns } from '../../src/kernels/columns.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { expectRight, problem, run, type Problem } from './attend-problem.ts';
@@ -58,6 +59,20 @@ describe('queries and keys in 8 bits', () => {
     const alone = await run(device, of, 2, 3);
     expect(differingRows(alone, all.slice(36))).toEqual([]);
   });
+
+  it.each([
+    ['nvidia', 2],
+    ['adreno', 1],
+  ] as const)(
+    'a lane of %s has as many sums as its registers hold: quads of queries: %i',
+    (family, quads) => {
+      const on = disguise(device, { profile: 'discrete', family, sharedTiles: 1 });
+      const tape = new Tape(on, {}, { attention: SAGE });
+      const shape = { queries: 4096, keys: 4096, heads: 8, dims: 64 };
+      expect(attendTile(tape, shape, { dots: 'codes', isSparse: false })!.params.QUERY_QUADS).toBe(quads);
+      tape.destroy();
+    },
+  );
 
   it('tensors above the binding limit', async () => {
     const of = problem({

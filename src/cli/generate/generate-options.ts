@@ -7,7 +7,7 @@ import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { optionsOf } from '../options/setting-options.ts';
 import { SAMPLING_OPTIONS } from './generate-sampling.ts';
-import { CACHING, LOW_RANK, PARALLELISM } from './generate-unbuilt.ts';
+import { PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from '../options/option.ts';
 import { ENGINE_OPTIONS } from '../options/engine-options.ts';
 
@@ -67,6 +67,7 @@ const PLACE_OPTIONS = {
   ...pipeline,
   backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
   'component-paths': { ...pipeline['component-paths'], isMap: true, members: COMPONENTS_BY_PATH },
+  'quantizer-config': { ...pipeline['quantizer-config'], isSettings: true },
   'attention-backend-config': { ...pipeline['attention-backend-config'], isSettings: true },
   'component-attention-backends': {
     ...pipeline['component-attention-backends'],
@@ -177,14 +178,16 @@ const OUTPUT_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
+// Headings of the help stand in the order of their first options.
+const { 'enable-teacache': teacache, ...SAMPLED } = SAMPLING_OPTIONS;
+
 export const GENERATE_OPTIONS = {
   ...REQUIRED_OPTIONS,
   ...MODEL_OPTIONS,
-  ...SAMPLING_OPTIONS,
+  ...SAMPLED,
   ...PARALLELISM,
-  ...CACHING,
+  'enable-teacache': teacache,
   ...PLACE_OPTIONS,
-  ...LOW_RANK,
   ...PERFORMANCE_OPTIONS,
   ...OUTPUT_OPTIONS,
 };

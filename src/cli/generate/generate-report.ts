@@ -78,8 +78,8 @@ export class Report {
 
   opened(info: ImageModelInfo, milliseconds: number): void {
     this.#opening.end();
-    const { name, pipeline, parameters, quantization, backend, adapter, memory } = info;
-    const weights = quantization === 'none' ? 'as stored' : quantization;
+    const { name, pipeline, parameters, quantization, svdquant, backend, adapter, memory } = info;
+    const weights = svdquant ?? (quantization === 'none' ? 'as stored' : quantization);
     this.#log.info(
       `Opened ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
     );

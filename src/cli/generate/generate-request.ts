@@ -12,6 +12,7 @@ import {
   type Pixels,
 } from '../../index.ts';
 import { IMAGE_MODEL } from '../../options/image-model.ts';
+import { cacheFromEnvironment } from '../options/cache-environment.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
@@ -180,11 +181,6 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   if (path === undefined) return;
   const name = nameOf('transformer-weights-path');
   if (!existsSync(path)) throw new UsageError(`there is no ${path}, which ${name} names`);
-  if (path.includes('svdq-')) {
-    throw new UsageError(
-      `${name} ${path} is quantized by Nunchaku's SVDQuant, which is not run: give plain weights, and --quantization int8 or int4 packs them, or a GGUF file`,
-    );
-  }
   if (statSync(path).isFile() && !/\.(safetensors|gguf)$/i.test(path)) {
     const remedy = /\.(ckpt|pt|pth|bin)$/i.test(path)
       ? ', a Python pickle: convert it where its code may run, with safetensors.torch.save_file'
@@ -237,12 +233,14 @@ function isThere(path: string): boolean {
 
 export function toImageModelOptions({ given: { options }, model }: DrawPlan): ImageModelOptions {
   const { width, height, scheduler } = settingsGiven(IMAGE_SAMPLING, options);
+  const cacheDitConfig = options['cache-dit-config'] ?? cacheFromEnvironment(process.env);
   const first = Object.entries({ width, height, scheduler }).filter(([, value]) => value !== undefined);
   return {
     model,
     ...(first.length > 0 && { firstRequest: Object.fromEntries(first) }),
     ...settingsGiven(forModels(MODEL_SETTINGS, 'image'), options),
     ...settingsGiven(IMAGE_MODEL, withoutSpareAdapters(options)),
+    ...(cacheDitConfig && { cacheDitConfig }),
   };
 }
 

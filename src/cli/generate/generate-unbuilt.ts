@@ -7,9 +7,6 @@ import type { OptionTable } from '../options/option.ts';
 const WHOLE_MODEL =
   'each GPU has all matrices, and --dp-size, --enable-cfg-parallel and --kv-gather-degree divide the work';
 
-const NO_LOW_RANK =
-  'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones';
-
 const degree = (help: string) =>
   ({
     kind: 'integer',
@@ -24,36 +21,6 @@ export const PARALLELISM = {
   'tp-size': degree('Tensor parallelism.'),
   'ulysses-degree': degree('Ulysses sequence parallelism.'),
   'ring-degree': degree('Ring sequence parallelism.'),
-} as const satisfies OptionTable;
-
-const ATTENTION = 'Attention and caching';
-
-export const CACHING = {
-  'cache-dit-config': {
-    kind: 'string',
-    group: ATTENTION,
-    help: 'Settings for a cache of steps, in the generic backend.',
-    unbuilt: { neutral: [], because: 'every step is computed in full' },
-  },
-} as const satisfies OptionTable;
-
-const WEIGHTS = 'LoRAs and quantization';
-
-export const LOW_RANK = {
-  'enable-svdquant': {
-    kind: 'boolean',
-    group: WEIGHTS,
-    help: 'Weights quantized with a low-rank part.',
-    otherwise: 'false',
-    unbuilt: { neutral: [false], because: NO_LOW_RANK },
-  },
-  'quantizer-config': {
-    kind: 'string',
-    group: WEIGHTS,
-    aliases: ['nunchaku-config', 'quantization-precision', 'quantization-rank'],
-    help: 'Settings for low-rank quantization.',
-    unbuilt: { neutral: [], because: NO_LOW_RANK },
-  },
 } as const satisfies OptionTable;
 
 /** Throws UsageError for the first value of an option that is not built; `nameOf` returns the name under which the user gave it. */

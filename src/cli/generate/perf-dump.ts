@@ -23,8 +23,8 @@ export interface PerfDump {
   warmup_duration_ms: number | null;
   /** Stages in order, each summed over all prompts, and `saving` (encoding and writing files). */
   steps: { name: string; duration_ms: number }[];
-  /** `prompt` counts from 0 in the order given, `step` from 1. */
-  denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number }[];
+  /** `prompt` counts from 0 in the order given, `step` from 1; `reused`: the share of the step's passes that reused what others computed, where steps may. */
+  denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number; reused?: number }[];
   /** Peak GPU memory of each stage in MiB. */
   memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
   /** Kernels that computed dense attention, by stage: auto's choice, or --attention-backend's. */
@@ -41,7 +41,7 @@ export interface PerfDump {
   /** `replica`: the one that drew it, of several. */
   outputs: { path: string; prompt: number; sample: number; seed: number; replica?: number }[];
   failures: { prompt: number; code: string; message: string }[];
-  meta: { prompt: string[]; model: string; pipeline: string; quantization: string };
+  meta: { prompt: string[]; model: string; pipeline: string; quantization: string; svdquant?: string };
 }
 
 /** Collects the timings of one `svc generate`. */
@@ -54,11 +54,13 @@ export class Perf {
     this.dump = emptyDump(prompts, requestId);
   }
 
-  loaded({ adapter, name, pipeline, quantization }: ImageModelInfo, milliseconds: number): void {
+  loaded(info: ImageModelInfo, milliseconds: number): void {
+    const { adapter, name, pipeline, quantization, svdquant } = info;
     const { vendor, architecture, device, description, software } = adapter;
     this.dump.adapter = { vendor, architecture, device, description, software };
     this.dump.load_duration_ms = milliseconds;
-    this.dump.meta = { prompt: this.dump.meta.prompt, model: name, pipeline, quantization };
+    const { prompt } = this.dump.meta;
+    this.dump.meta = { prompt, model: name, pipeline, quantization, ...(svdquant && { svdquant }) };
   }
 
   resolved(options: Record<string, ResolvedValue>): void {
@@ -82,8 +84,14 @@ export class Perf {
       if (event.attention.length > 0)
         ran[event.name] = [...new Set([...(ran[event.name] ?? []), ...event.attention])];
     } else if (event.type === 'step') {
-      const { sample, step, milliseconds } = event;
-      steps.push({ prompt, sample, step, duration_ms: milliseconds });
+      const { sample, step, milliseconds, reused } = event;
+      steps.push({
+        prompt,
+        sample,
+        step,
+        duration_ms: milliseconds,
+        ...(reused !== undefined && { reused }),
+      });
     } else if (event.type === 'exchange') {
       const { calls = 0, received_mb: received = 0, waited_ms: waited = 0 } = this.dump.exchange;
       this.dump.exchange = {

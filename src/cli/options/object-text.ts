@@ -19,7 +19,7 @@ export function readObject(name: string, text: string): Record<string, unknown> 
 export function readSettings(name: string, text: string): Record<string, unknown> {
   if (/\.(json|ya?ml)$/i.test(text)) return readFile(name, text);
   if (/^\s*(\{|$)/.test(text)) return readObject(name, text);
-  const pairs = text.split(',').map((pair): [string, unknown] => {
+  const pairs = text.split(/,(?![^[]*\])/).map((pair): [string, unknown] => {
     const [, key, value] = /^\s*([\w.-]+)\s*=\s*(.+?)\s*$/.exec(pair) ?? [];
     if (key === undefined)
       throw new UsageError(`${name} is a file, a JSON object or key=value,key=value, got "${text}"`);

@@ -15,6 +15,7 @@ import type { RunningServer, ServableModel, ServedModel } from '../../server/ent
 import { flagName, forModels, type ModelKind, type Setting } from '../../options/setting.ts';
 import { type EngineOptions, toModelOptions } from '../options/engine-options.ts';
 import type { Values } from '../options/option.ts';
+import { cacheFromEnvironment } from '../options/cache-environment.ts';
 import { settingsGiven } from '../options/setting-options.ts';
 import type { PlannedModel } from './serve-plan.ts';
 import { type SERVED_OPTIONS, SERVED_SETTINGS } from './server-options.ts';
@@ -45,11 +46,17 @@ export interface Keeping {
   onTrouble(message: string): void;
 }
 
+/** The options with the settings of step caches that the environment has, where none are given. */
+function withCache(options: ServedOptions): ServedOptions {
+  const cache = options['cache-dit-config'] ? null : cacheFromEnvironment(process.env);
+  return cache ? { ...options, 'cache-dit-config': cache } : options;
+}
+
 /** Options with which the server opens a model of a kind. */
 const servedOptions = (kind: AnyKind, path: string, options: ServedOptions): never =>
   ({
     ...(toModelOptions(kind, path, options) as object),
-    ...settingsGiven(forModels(SERVED_SETTINGS, kind.name as ModelKind), options),
+    ...settingsGiven(forModels(SERVED_SETTINGS, kind.name as ModelKind), withCache(options)),
     ...kind.served,
   }) as never;
 

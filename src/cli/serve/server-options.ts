@@ -9,9 +9,16 @@ import { optionsOf } from '../options/setting-options.ts';
 import { LOG_LEVELS } from '../process/terminal.ts';
 
 /** Settings of models that the server has options for, beside those that all commands have. */
-export const SERVED_SETTINGS = { upscalingModelPath: IMAGE_MODEL.upscalingModelPath, ...RANKS };
-const { upscalingModelPath, ...ranks } = SERVED_SETTINGS;
-export const SERVED_OPTIONS = { ...optionsOf({ upscalingModelPath }, 'Model'), ...optionsOf(ranks) };
+export const SERVED_SETTINGS = {
+  upscalingModelPath: IMAGE_MODEL.upscalingModelPath,
+  cacheDitConfig: IMAGE_MODEL.cacheDitConfig,
+  ...RANKS,
+};
+const { upscalingModelPath, cacheDitConfig, ...ranks } = SERVED_SETTINGS;
+export const SERVED_OPTIONS = {
+  ...optionsOf({ upscalingModelPath, cacheDitConfig }, 'Model'),
+  ...optionsOf(ranks),
+};
 
 export const SERVER_OPTIONS = {
   'model-path': {

@@ -32,14 +32,32 @@ const sparse = (of: Partial<Sparse>): Backend => ({
 
 const named = (backend: Backend, ...names: string[]) => names.map((name) => [name, backend] as const);
 
-/** Names in lower case → what computes them; defaults are those of SGLang. */
+/** Names in lower case → what computes them; defaults are those of SGLang. Names of the same kernel differ in hardware and packages alone. */
 const BACKENDS: ReadonlyMap<string, Backend> = new Map([
   ...named({ kernels: 'auto' }, 'auto', 'torch_sdpa', 'torch_cudnn_sdpa', 'cudnn_sdpa', 'dynamic_cudnn_sdpa'),
-  ...named({ kernels: 'auto' }, 'native', '_native_cudnn', '_native_efficient', '_native_flash', 'xformers'),
+  ...named(
+    { kernels: 'auto' },
+    'native',
+    '_native_cudnn',
+    '_native_efficient',
+    '_native_flash',
+    'xformers',
+    'flex',
+  ),
   ...named({ kernels: 'flash' }, 'flash', 'fa', 'fa2', 'fa3', 'fa4', 'aiter', '_flash_3', '_flash_3_hub'),
+  ...named(
+    { kernels: 'flash' },
+    'flash_hub',
+    'flash_4_hub',
+    'flash_varlen',
+    'flash_varlen_hub',
+    'aiter_fa2_hub',
+  ),
   ...named({ kernels: 'plain' }, 'plain', '_native_math'),
   ...named({ kernels: 'matrix' }, 'matrix'),
   ...named({ kernels: 'sage' }, 'sage', 'sage_attn', 'sage_attn_3', 'sage_attn3', 'sage_hub', 'aiter_sage'),
+  ...named({ kernels: 'sage' }, 'sage_varlen', 'sage_blackwell_hub', '_sage_qk_int8_pv_fp16_cuda'),
+  ...named({ kernels: 'sage' }, '_sage_qk_int8_pv_fp16_triton'),
   ...named(sparse({}), 'sparse', 'sparge_attn', 'sparse_video_gen_2_attn'),
   ...named(sparse({ sparsity: 0.2, fullSteps: 10 }), 'block_sparse_attn'),
   ...named(sparse({ sparsity: 0 }), 'video_sparse_attn'),
@@ -61,17 +79,11 @@ export function pipelineAttention(
   /** `plain`: whether all kernels are plain f32 ones; `denoiser`: its name in model_index.json; `drawsClips`: whether tokens have a grid. */
   { plain, denoiser, drawsClips }: { plain: boolean; denoiser: string; drawsClips: boolean },
 ): PipelineAttention {
-  const { attentionBackend, attentionBackendConfig = {}, componentAttentionBackends = {} } = options;
-  const settings = Object.keys(attentionBackendConfig).length > 0 ? attentionBackendConfig : null;
+  const { attentionBackend = 'auto', attentionBackendConfig = {}, componentAttentionBackends = {} } = options;
   const opened = (name: string, setting: string): ComponentAttention => {
     const backend = backendOf(name, setting);
     assertComputable(backend, name, { device, plain, setting });
-    if (settings && backend.kernels !== 'sparse')
-      throw badRequest(
-        say`${option('attentionBackendConfig')} has settings of sparse attention, and ${option(setting)} is ${name}: leave it out, or choose sparse`,
-        'attentionBackendConfig',
-      );
-    const attention = withSettings(backend, settings ?? {});
+    const attention = withSettings(backend, attentionBackendConfig);
     if (!drawsClips && attention.choice.kernels === 'sparse' && attention.choice.window)
       throw badRequest(
         say`${option(setting)} is ${name}, whose window is one of frames, and the model draws images: choose sparse, with sparsity`,
@@ -88,16 +100,24 @@ export function pipelineAttention(
       say`${option('componentAttentionBackends')} names ${unknown}: name one of ${components.join(', ')}, each of which speaks for others of its kind`,
       'componentAttentionBackends',
     );
-  const own = Object.entries(componentAttentionBackends).map(
-    ([given, name]) => [underscored(given), opened(name, 'componentAttentionBackends')] as const,
+  const own = new Map(
+    Object.entries(componentAttentionBackends).map(([given, name]) => [
+      underscored(given),
+      opened(name, 'componentAttentionBackends'),
+    ]),
   );
-  const of = (component: string, otherwise: ComponentAttention): ComponentAttention =>
-    new Map(own).get(component) ?? otherwise;
+  const named = opened(attentionBackend, 'attentionBackend');
+  const isSparse = [named, ...own.values()].some(({ choice }) => choice.kernels === 'sparse');
+  if (!isSparse && Object.keys(attentionBackendConfig).length > 0)
+    throw badRequest(
+      say`${option('attentionBackendConfig')} has settings of sparse attention, and ${option('attentionBackend')} is ${attentionBackend}: leave it out, or choose sparse`,
+      'attentionBackendConfig',
+    );
   const usual = { choice: AUTO_ATTENTION, fullSteps: 0 };
   return {
-    textEncoder: of('text_encoder', usual),
-    denoiser: of(denoiser, opened(attentionBackend ?? 'auto', 'attentionBackend')),
-    autoencoder: of('vae', usual),
+    textEncoder: own.get('text_encoder') ?? usual,
+    denoiser: own.get(denoiser) ?? named,
+    autoencoder: own.get('vae') ?? usual,
   };
 }
 
@@ -107,7 +127,10 @@ function backendOf(name: string, setting: string): Backend {
   const backend = BACKENDS.get(name.toLowerCase());
   if (backend) return backend;
   const names = [...BACKENDS.keys()].join(', ');
-  throw badRequest(say`${option(setting)} is ${name}, which is not built: choose one of ${names}`, setting);
+  throw badRequest(
+    say`${option(setting)} is ${name}, which this engine does not know: choose one of ${names}`,
+    setting,
+  );
 }
 
 function assertComputable(
@@ -132,7 +155,7 @@ function withSettings(backend: Backend, settings: Readonly<Record<string, unknow
     if (key === 'sparsity') sparsity = numberIn(key, value, { least: 0, below: 1 });
     else if (FULL_STEPS.has(key)) fullSteps = numberIn(key, value, { least: 0, isWhole: true });
     else if (key === 'window') window = windowIn(value);
-    else if (key === 'sta_mode' && value === 'STA_inference') continue;
+    else if (key === 'sta_mode') assertInference(value);
     else refuseKey(key);
   }
   const choice: SparseAttention = { kernels: 'sparse', sparsity, window };
@@ -147,6 +170,15 @@ function refuseKey(key: string): never {
     say`${option('attentionBackendConfig')} has ${JSON.stringify(key)}; ${why}`,
     'attentionBackendConfig',
   );
+}
+
+/** Other modes search for windows of single heads. */
+function assertInference(mode: unknown): void {
+  if (mode !== 'STA_inference')
+    throw badRequest(
+      say`${option('attentionBackendConfig')} has sta_mode ${JSON.stringify(mode)}: only STA_inference draws; leave it out`,
+      'attentionBackendConfig',
+    );
 }
 
 function numberIn(

@@ -34,8 +34,10 @@ export function batchLimit(opened: OpenedPipeline, resolved: Resolved): number |
 }
 
 /** Why results of a request are drawn one at a time; null: they are not. */
-function aloneBecause({ runner, latents }: OpenedPipeline, resolved: Resolved): string | null {
+function aloneBecause({ runner, latents, reuseOf }: OpenedPipeline, resolved: Resolved): string | null {
   const { request, event, call } = resolved;
+  if (reuseOf(resolved).rule?.decision.measure)
+    return 'steps that reuse others by what has changed draw one result at a time';
   const takes =
     runner.batches?.({ values: event.values, call }) ?? 'models of this family draw one at a time';
   if (takes !== true) return takes;
@@ -95,7 +97,7 @@ export async function drawTogetherOn(
   const { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report } = options;
   const { exchange } = options;
   const { device, components, runner, planner, plain, upscaler } = opened;
-  const { latents, autoencoder, previews, colours, attention } = opened;
+  const { latents, autoencoder, previews, colours, attention, reuseOf } = opened;
   const [{ resolved }] = requests;
   const samples = requests.reduce((sum, one) => sum + one.resolved.event.values.samples, 0);
   const drawn = asDrawn(withBatch(opened, withLongestTexts(requests), samples), runner);
@@ -131,6 +133,7 @@ export async function drawTogetherOn(
   const shaders = new Set<string>();
   const contextOf = async (request: DrawnRequest): Promise<StageContext> => ({
     ...{ components, runner, latents, autoencoder, previews, colours, attention, shaders },
+    reuse: reuseOf(request.resolved),
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
     ...(exchange && exchange.rank > 0 && { decodesNothing: true }),
     ...((mostSteps !== undefined || compileOnly) && { mostEnlarged: 1 }),

@@ -22,7 +22,17 @@ export function describe(
     backend,
     schedulers,
   }: ResolveContext,
-  { own, runner, enlarges }: { own: OwnSettings; runner: FamilyModel; enlarges: ImageModelInfo['upscaler'] },
+  {
+    own,
+    runner,
+    enlarges,
+    svdquant,
+  }: {
+    own: OwnSettings;
+    runner: FamilyModel;
+    enlarges: ImageModelInfo['upscaler'];
+    svdquant: string | null;
+  },
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
@@ -34,6 +44,7 @@ export function describe(
     denoiser: components.get(family.denoiser).className,
     parameters,
     quantization,
+    ...(svdquant !== null && { svdquant }),
     backend,
     sizeMultiple,
     frameMultiple: framesPerLatent,

@@ -94,8 +94,16 @@ export async function closeRanks({
 }
 
 /** Throws bad_request for a request of which ranks have nothing to compute. */
-export function checkDivided({ world, runner, context }: RankedPipeline, { event, call }: Resolved): void {
+export function checkDivided({ world, runner, context, reuseOf }: RankedPipeline, resolved: Resolved): void {
+  const { event, call } = resolved;
   const { values } = event;
+  const { rule, guidance } = reuseOf(resolved);
+  // Each rank would decide by what it computed, and wait for what another one leaves out.
+  if (world.cfg * world.sp > 1 && (rule || guidance))
+    throw badRequest(
+      say`steps that reuse others (${option('cacheDitConfig')}, or enableTeacache of a request) do not go with ${world.cfg * world.sp} ranks that draw a result together (${option('numGpus')} ${world.ranks}): leave one of them out, or give ${option('dpSize')} ${world.ranks}`,
+      'cacheDitConfig',
+    );
   if (world.cfg === 1) return;
   const model = context.pipeline.family.name;
   const remedy = say`give ${option('cfgParallelSize')} 1 to draw such requests`;

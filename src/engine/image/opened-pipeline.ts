@@ -10,9 +10,12 @@ import type { Upscaler } from '../../models/image/upscalers/upscaler.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pipelineAttention } from './attention-backends.ts';
 import type { PipelineAttention } from './stages/attention.ts';
+import { reuseReader, type ReusingRequest } from './step-reuse.ts';
+import type { StepReuseSettings } from './step-cache/cache-settings.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
 import { describe, nameOf } from './model-info.ts';
-import { openComponents, type Components } from './components/components.ts';
+import type { Components } from './components/components.ts';
+import { openComponents } from './components/open-components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel, ImageFamily } from './blocks/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
@@ -26,6 +29,7 @@ import { openFamily } from './open-family.ts';
 import { ownSettings, type OwnSettings } from './request/own-settings.ts';
 import type { Autoencoder } from './blocks/autoencoder.ts';
 import { StepPlanner } from './stages/step-planner.ts';
+import { checkStated, nameOfLowRank, quantizerOf } from './quantizer.ts';
 import { widenedWeights } from './widening.ts';
 import type { ModelDefaults, ResolveContext, Resolved } from './stages/resolved.ts';
 
@@ -60,6 +64,8 @@ export interface OpenedPipeline {
   /** Whether to use plain f32 kernels. */
   plain: boolean;
   attention: PipelineAttention;
+  /** Returns how steps of a request reuse what others computed. Throws bad_request. */
+  reuseOf(request: ReusingRequest): StepReuseSettings;
   /** Images of a request that are drawn at once; undefined: as memory allows. */
   batchSize: number | undefined;
   context: ResolveContext;
@@ -102,11 +108,16 @@ export async function openOnDevice(
   const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
   const names = models.map(({ name }) => name);
   const denoisers = files?.parts[denoiser] ?? [];
+  const quantizer = quantizerOf(options);
+  const isDenoiser = (name: string): boolean => name === denoiser || name === `${denoiser}_2`;
   const components = await openComponents(device, names, {
     pipeline,
     plain,
     packed: platform.packed,
     quantization: inF32 ? 'f32' : quantization,
+    ...(quantizer.settings && {
+      lowRank: { settings: quantizer.settings, names: names.filter(isDenoiser) },
+    }),
     ...(unread && { unread }),
     async openWeights({ name, folder, weights }) {
       const known = unread?.weights.get(name);
@@ -116,6 +127,7 @@ export async function openOnDevice(
         name === denoiser && path !== undefined
           ? await openDenoiserWeights(platform.openFolder, path, denoisers)
           : await (weights?.() ?? openComponentWeights(folder));
+      if (isDenoiser(name)) checkStated(quantizer, opened.tensors, opened.path);
       return widened?.component === name ? widenedWeights(opened, widened) : opened;
     },
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
@@ -171,6 +183,7 @@ async function openedOn(
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
   const defaults = modelDefaults(implied, own.defaults, { factor, sampleSize: runner.sampleSize });
+  const reuseOf = reuseReader(options.cacheDitConfig, family.denoiser, runner);
   const context: ResolveContext = {
     pipeline: entry,
     model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
@@ -190,15 +203,17 @@ async function openedOn(
     words: components.words.map(({ word }) => word),
     seesControl: runner.seesControl === true,
     upscaling: upscaler?.scale ?? null,
+    checkReuse: (request) => void reuseOf(request),
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const { upscalingModelPath: path = options.componentPaths?.[UPSCALER] ?? UPSCALER } = options;
   const enlarges = upscaler && { path, scale: upscaler.scale };
-  const info = describe(pipeline, options.model, components, context, { own, runner, enlarges });
+  const svdquant = nameOfLowRank(quantizerOf(options), components.filesOf(family.denoiser).tensors);
+  const info = describe(pipeline, options.model, components, context, { own, runner, enlarges, svdquant });
   const { batchSize } = options;
   return {
     ...{ device, components, autoencoder, previews, colours, runner, latents, upscaler },
-    ...{ planner, own, plain, attention, batchSize, context, info },
+    ...{ planner, own, plain, attention, reuseOf, batchSize, context, info },
   };
 }
 

@@ -1,6 +1,6 @@
 // Draws requests on devices that compute nothing, with weights that are not read, to measure the memory of each stage.
 
-import type { PageBytes } from './components/components.ts';
+import type { PageBytes } from './components/residency.ts';
 import { drawOn } from './draw-request.ts';
 import type { ImageEvent, StageName } from './calls/image-model.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';

@@ -2,13 +2,15 @@
 
 import { badCheckpoint, EngineError } from '../error.ts';
 import { readCoded } from '../coded/fold.ts';
+import { isNunchaku, readNunchaku } from '../coded/nunchaku.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { readSafetensors } from '../tensors/safetensors.ts';
 import type { Weights } from '../checkpoint/shards.ts';
 import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import { refuseFormats } from './comfy-formats.ts';
 import type { PartConfig, PartLayout } from './file-layout.ts';
-import { readFloat8, valueOf, type FileTensor } from './float8-tensors.ts';
+import { bfloatValue, halfValue } from '../tensors/half-values.ts';
+import { readFloat8, type FileTensor } from './float8-tensors.ts';
 import { openGgufTensors } from './gguf-file.ts';
 import { renameTensors, withScales } from './renamed-tensors.ts';
 
@@ -50,6 +52,7 @@ async function readCodes(
   await refuseFormats(tensors).catch((error: unknown) => {
     throw withPath(path, error);
   });
+  if (isNunchaku(tensors)) return underPath(path, () => readNunchaku(tensors));
   const declared = [...tensors.keys()].some((one) => BITSANDBYTES.test(one)) ? IN_BLOCKS : null;
   const coded = await readCoded(tensors, declared).catch((error: unknown) => {
     throw withPath(path, error);
@@ -142,12 +145,6 @@ export async function smallValues(
 
 const READERS: Readonly<Record<string, (view: DataView, i: number) => number>> = {
   F32: (view, i) => view.getFloat32(4 * i, true),
-  F16: (view, i) => valueOf(view.getUint16(2 * i, true)),
+  F16: (view, i) => halfValue(view.getUint16(2 * i, true)),
   BF16: (view, i) => bfloatValue(view.getUint16(2 * i, true)),
 };
-
-function bfloatValue(bits: number): number {
-  const view = new DataView(new ArrayBuffer(4));
-  view.setUint32(0, bits << 16);
-  return view.getFloat32(0);
-}

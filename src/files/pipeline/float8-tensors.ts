@@ -3,6 +3,7 @@
 
 import { unsupported } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
+import { halfValue } from '../tensors/half-values.ts';
 import { slicedSource, sourceOf, type ByteSource } from '../source.ts';
 
 /** A tensor of a file with the one that holds its scales. */
@@ -102,7 +103,7 @@ function widened(entry: TensorEntry, scale: TensorEntry | null): TensorEntry {
 async function scaledValues(halves: Uint16Array, { source, offset }: TensorEntry): Promise<Float32Array> {
   const bytes = await source.read(offset, 4);
   const scale = new DataView(bytes.buffer, bytes.byteOffset).getFloat32(0, true);
-  return Float32Array.from(halves, (bits) => valueOf(bits) * scale);
+  return Float32Array.from(halves, (bits) => halfValue(bits) * scale);
 }
 
 /** Bits of the f16 of each code. */
@@ -121,13 +122,4 @@ function halfOfE4M3(code: number): number {
   // fraction · 2⁻⁹, which is a normal number in f16.
   const shift = Math.floor(Math.log2(fraction));
   return sign | ((shift + 6) << 10) | ((fraction << (10 - shift)) & 0x3ff);
-}
-
-/** Value of the bits of an f16. */
-export function valueOf(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }

@@ -106,12 +106,17 @@ async function findInFile(
   }
 }
 
+/** Tensors of SVDQuant's weights, whose names a layout knows. */
+const LOW_RANK = /\.weight\.down$/;
+
 /** A file whose tensors have the names of the page, or are refused by them. */
 async function openPlain(folder: Folder, file: string): Promise<Weights> {
   const opened = await openFile(folder, file);
   const { tensors, sources, path } = opened;
   const numbers = [...tensors].filter(([, { scaledBy, coded }]) => !scaledBy && !coded);
-  const problem = quantizedSign(new Map(numbers));
+  const unknown = [...tensors.keys()].find((name) => LOW_RANK.test(name));
+  const problem =
+    unknown === undefined ? quantizedSign(new Map(numbers)) : `${unknown}, in names that are not known`;
   if (problem === null) return { tensors: withScales(tensors), sources: [...sources], path };
   await closeAll(opened.sources);
   throw quantizedWeights(path, ` (${problem})`);

@@ -69,13 +69,14 @@ function codedRows(
   { name, ...rows }: { name: string; first: number; count: number },
 ): CodedTensors<TensorEntry> {
   const { layout, codes, scales, zeros, offsets, groupOf, order } = coded;
-  const isByRow = (layout === 'rows' || layout === 'pairs') && !offsets && zeros === null;
+  const isByRow = (layout === 'rows' || layout === 'pairs') && (zeros === null || typeof zeros === 'number');
   if (!isByRow || groupOf !== null || order !== null)
     throw broken(entry, 'holds several matrices in codes that are not stored row by row');
   return {
     ...coded,
     codes: { ...rowsOf(codes, rows), name },
     scales: { ...rowsOf(scales, rows), name: `${name}.scales` },
+    ...(offsets && { offsets: { ...rowsOf(offsets, rows), name: `${name}.offsets` } }),
   };
 }
 

@@ -8,13 +8,14 @@ export type CodedDtype =
   | `U${4 | 8}_${32 | 64 | 128}`
   | `${'NF4' | 'FP4'}_${32 | 64}`
   | `I8_${32 | 128}`
+  | 'NVFP4_32'
   | `AFFINE${4 | 8}_${32 | 64 | 128}_${'F16' | 'BF16'}`;
 
 /**
  * How a weight follows from its code. integer: scale · (code - zero); affine: scale · code + offset; nf4, fp4: scale · table[code];
- * range: scale · code / 127.
+ * range: scale · code / 127; e2m1: offset · scale · float of E2M1, with two scales of E4M3 for the halves of 32 k's.
  */
-export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range';
+export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range' | 'e2m1';
 
 export interface CodedTensors<Entry> {
   rule: CodeRule;
@@ -33,7 +34,7 @@ export interface CodedTensors<Entry> {
   scales: Entry;
   /** Zero points packed along rows, [row words, groups] where codes are by rows, else [groups, row words]; or one of all groups; null: none. */
   zeros: { entry: Entry; plus: number } | number | null;
-  /** Offsets of the rule `affine`, [rows, groups]. */
+  /** Offsets of the rule `affine`, or factors of `e2m1`, [rows, groups]. */
   offsets?: Entry;
   /** The tensor that has the group of each k; null: none. */
   groupOf: Entry | null;
@@ -123,6 +124,7 @@ const TYPES = {
   nf4: { name: 'NF', blocks: [64, 32] },
   fp4: { name: 'FP', blocks: [64, 32] },
   range: { name: 'I', blocks: [128, 32] },
+  e2m1: { name: 'NVFP', blocks: [32] },
 } as const satisfies Record<CodeRule, { name: string; blocks: readonly number[] }>;
 
 /** The type of a weight on the device. Throws unsupported for rows and groups that are not whole blocks of 32 values. */

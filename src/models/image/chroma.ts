@@ -4,15 +4,16 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { Columns } from '../../kernels/columns.ts';
 import { concat } from '../../kernels/concat.ts';
-import { copy, joinTokens, repeatRow, takeTokens } from '../../kernels/copy-rows.ts';
+import { copy, repeatRow, takeTokens } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import type { ChromaConfig } from './chroma-config.ts';
 import { fluxDoubleBlock, fluxSingleBlock } from './flux-blocks.ts';
-import type { Stream } from './joint-block.ts';
+import { joinedStream, type Stream } from './joint-block.ts';
 import { wavesOf } from './number-embedding.ts';
 
 const PATCH = 2;
@@ -82,15 +83,20 @@ export function chroma(config: ChromaConfig, weights: WeightTable): Chroma {
       const vector = (i: number): Columns => ({ x: modulation, first: i * hidden });
       const words: Stream = { x: copy(text), rotations: rotations.text };
       const image: Stream = { x: linear(patches, embedPatches), rotations: rotations.image };
-      doubles.forEach((run, i) =>
-        run(words, image, {
-          words: vector(ofTexts + DOUBLE * i),
-          patches: vector(ofImages + DOUBLE * i),
-        }),
-      );
       const [tokens, count] = [words.x, image.x].map(({ shape }) => shape[1] as number) as [number, number];
-      const both: Stream = { x: joinTokens(words.x, image.x), rotations: rotations.both };
-      singles.forEach((run, i) => run(both, vector(SINGLE * i)));
+      const { both, enter } = joinedStream(words, image, rotations.both);
+      const given = (i: number) => ({
+        words: vector(ofTexts + DOUBLE * i),
+        patches: vector(ofImages + DOUBLE * i),
+      });
+      const [first] = doubles;
+      runBlocks(
+        [
+          { blocks: doubles.map((run, i) => () => run(words, image, given(i))), changed: [words.x, image.x] },
+          { enter, blocks: singles.map((run, i) => () => run(both, vector(SINGLE * i))), changed: [both.x] },
+        ],
+        first && (() => first.probe(image, given(0).patches)),
+      );
       const changed = { shift: vector(last), scale: vector(last + 1) };
       return linear(layernorm(takeTokens(both.x, tokens, count), null, eps, changed), out);
     },

@@ -3,14 +3,15 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
-import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
+import { copy, takeTokens } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { PATCH, type FluxConfig } from './flux-config.ts';
 import { fluxDoubleBlock, fluxSingleBlock } from './flux-blocks.ts';
-import type { TimedStream } from './joint-block.ts';
+import { joinedStream, type TimedStream } from './joint-block.ts';
 import { numberEmbedding, perceptron } from './number-embedding.ts';
 
 export interface FluxStep {
@@ -59,10 +60,17 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
       const time = embedTime(step); //                              [1, hidden]
       const words: TimedStream = { x: copy(text), time, rotations: rotations.text };
       const image: TimedStream = { x: linear(patches, embedPatches), time, rotations: rotations.image };
-      for (const run of doubles) run(words, image);
       const tokens = words.x.shape[1] as number;
-      const both: TimedStream = { x: joinTokens(words.x, image.x), time, rotations: rotations.both };
-      for (const run of singles) run(both);
+      const joined = joinedStream(words, image, rotations.both);
+      const both: TimedStream = { ...joined.both, time };
+      const [first] = doubles;
+      runBlocks(
+        [
+          { blocks: doubles.map((run) => () => run(words, image)), changed: [words.x, image.x] },
+          { enter: joined.enter, blocks: singles.map((run) => () => run(both)), changed: [both.x] },
+        ],
+        first && (() => first.probe(image)),
+      );
       const m = linear(time, modulate); //                          [1, 2 · hidden]: scale, shift
       const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
       return linear(layernorm(takeTokens(both.x, tokens, denoised), null, eps, modulation), out);

@@ -5,16 +5,17 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
 import { attend } from '../../kernels/attend.ts';
 import type { Columns } from '../../kernels/columns.ts';
-import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
+import { copy, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { gatedConcat } from '../../kernels/gated-concat.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { finalModulation } from './flux.ts';
 import type { Flux2Config } from './flux2-config.ts';
-import { doubleBlock, imageNames, textNames, type Stream } from './joint-block.ts';
+import { doubleBlock, imageNames, joinedStream, textNames, type Stream } from './joint-block.ts';
 import { numberEmbedding } from './number-embedding.ts';
 
 /** Names of the matrices of a feed-forward part. */
@@ -74,11 +75,17 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
       const words: Stream = { x: copy(text), rotations: rotations.text };
       const image: Stream = { x: linear(patches, embedPatches), rotations: rotations.image };
       const given = { words: modulateText(time), patches: modulateImage(time) }; // [1, 6 · hidden] each
-      for (const run of doubles) run(words, image, given);
       const tokens = words.x.shape[1] as number;
-      const both: Stream = { x: joinTokens(words.x, image.x), rotations: rotations.both };
+      const { both, enter } = joinedStream(words, image, rotations.both);
       const ofBoth = modulateBoth(time); //                         [1, 3 · hidden]: shift, scale, gate
-      for (const run of singles) run(both, ofBoth);
+      const [first] = doubles;
+      runBlocks(
+        [
+          { blocks: doubles.map((run) => () => run(words, image, given)), changed: [words.x, image.x] },
+          { enter, blocks: singles.map((run) => () => run(both, ofBoth)), changed: [both.x] },
+        ],
+        first && (() => first.probe(image, given.patches)),
+      );
       const m = linear(time, modulate); //                          [1, 2 · hidden]: scale, shift
       const last = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
       return linear(layernorm(takeTokens(both.x, tokens, denoised), null, eps, last), out);

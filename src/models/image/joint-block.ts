@@ -6,7 +6,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { attend } from '../../kernels/attend.ts';
 import type { TokenGrid } from '../../kernels/attend-blocks.ts';
 import type { Columns } from '../../kernels/columns.ts';
-import { joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
+import { joinTokens, joinTokensInto, placeForTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearSwiglu } from '../../kernels/matmul.ts';
@@ -118,6 +118,8 @@ export interface StreamBlock {
    */
   modulate(time: Tensor): Columns;
   project(stream: Stream, modulation: Columns): Projected;
+  /** Tokens as attention gets them, [items, tokens, hidden]. */
+  normed(stream: Stream, modulation: Columns): Tensor;
   /** Adds what attention gave for the stream's tokens, [items, tokens, hidden], then the feed-forward part. */
   absorb(stream: Stream, projected: Projected, attended: Tensor): void;
 }
@@ -141,6 +143,7 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
 
   return {
     modulate: (time) => ({ x: linear(time, modulate!), first: 0 }),
+    normed: ({ x }, modulation) => normed(x, modulation, 0),
     project({ x, rotations }, modulation) {
       return { modulation, qkv: toHeads(normed(x, modulation, 0), rotations) };
     },
@@ -198,15 +201,35 @@ export function jointAttention(
 /** A sequence has its time where its modulation is not given; `grid`: that of a clip's tokens. */
 export type MaybeTimed = Stream & Partial<TimedStream> & { grid?: TokenGrid };
 
+export interface DoubleBlock {
+  (words: MaybeTimed, patches: MaybeTimed, given?: { words: Columns; patches: Columns }): void;
+  /** Tokens of the image as attention gets them, [items, tokens, hidden]. */
+  probe(patches: MaybeTimed, given?: Columns): Tensor;
+}
+
+/** Both streams as one, which `enter` joins: those of the text come first. */
+export function joinedStream(
+  words: Stream,
+  patches: Stream,
+  rotations: Tensor | null,
+): { both: Stream; enter(): void } {
+  const both = { x: placeForTokens(words.x, patches.x), rotations };
+  return { both, enter: () => joinTokensInto(words.x, patches.x, both.x) };
+}
+
 /** A block in which a text and an image have weights of their own. Modulation that is not given comes from modules of the block. */
 export function doubleBlock(
   shape: JointShape,
   weights: WeightTable,
   names: { words: StreamNames; patches: StreamNames },
-): (words: MaybeTimed, patches: MaybeTimed, given?: { words: Columns; patches: Columns }) => void {
+): DoubleBlock {
   const text = streamBlock(shape, weights, names.words);
   const image = streamBlock(shape, weights, names.patches);
-  return (words, patches, given) => {
+  const run = (
+    words: MaybeTimed,
+    patches: MaybeTimed,
+    given?: { words: Columns; patches: Columns },
+  ): void => {
     const projected = [
       text.project(words, given?.words ?? text.modulate(words.time!)),
       image.project(patches, given?.patches ?? image.modulate(patches.time!)),
@@ -217,4 +240,7 @@ export function doubleBlock(
     image.absorb(patches, projected[1], ofPatches!);
     patches.x.tape!.cut();
   };
+  const probe: DoubleBlock['probe'] = (patches, given) =>
+    image.normed(patches, given ?? image.modulate(patches.time!));
+  return Object.assign(run, { probe });
 }

@@ -8,6 +8,7 @@ import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import type { Lumina2Config } from './lumina2-config.ts';
 import { nextDitBlock } from './next-dit-block.ts';
 import { numberEmbedding } from './number-embedding.ts';
@@ -55,7 +56,11 @@ export function lumina2(config: Lumina2Config, weights: WeightTable): Lumina2 {
       for (const run of noiseRefiners) y = run(y, image, t);
       // Tokens stand in any order; those of the image come first, so that the last rows can be left out.
       y = joinTokens(y, caption);
-      for (const run of layers) y = run(y, joint, t);
+      const [first] = layers;
+      runBlocks(
+        [{ blocks: layers.map((run) => () => void run(y, joint, t)), changed: [y] }],
+        first && (() => first.probe(y, t)),
+      );
       const scale = linear(t, modulate); //                      [batch, hidden]
       y = linear(layernorm(y, null, FINAL_EPS, { shift: null, scale }), out);
       return unpatchify(y, { ...PATCHES, height, width });

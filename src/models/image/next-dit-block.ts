@@ -39,8 +39,14 @@ export interface NextDitNames {
   modulation: string | null;
 }
 
-/** x [batch, tokens, hidden], rotations [tokens, dims], time [batch, timeDims] or null without modulation → x, changed in place */
-export function nextDitBlock(shape: NextDitShape, weights: WeightTable, names: NextDitNames) {
+export interface NextDitBlock {
+  /** x [batch, tokens, hidden], rotations [tokens, dims], time [batch, timeDims] or null without modulation → x, changed in place */
+  (x: Tensor, rotations: Tensor, time: Tensor | null): Tensor;
+  /** x as attention gets it, [batch, tokens, hidden] */
+  probe(x: Tensor, time: Tensor): Tensor;
+}
+
+export function nextDitBlock(shape: NextDitShape, weights: WeightTable, names: NextDitNames): NextDitBlock {
   const { hidden, ffn, eps, timeDims } = shape;
   const norms = names.norms.map((name) => weights.vector(`${name}.weight`, hidden));
   const attention = selfAttention(shape, weights, names.attention);
@@ -51,10 +57,12 @@ export function nextDitBlock(shape: NextDitShape, weights: WeightTable, names: N
       ? null
       : weights.matrix(`${names.modulation}.weight`, 4 * hidden, timeDims, { bias: true });
 
-  return (x: Tensor, rotations: Tensor, time: Tensor | null): Tensor => {
+  const scaleOf = (m: Tensor | null, i: number) =>
+    m ? { shift: null, scale: { x: m, first: i * hidden } } : undefined;
+  const run = (x: Tensor, rotations: Tensor, time: Tensor | null): Tensor => {
     const m = modulate && linear(time!, modulate); //            [batch, 4 · hidden]: scale, gate, scale, gate
     const gate = (i: number): Columns | null => m && { x: m, first: i * hidden };
-    const scale = (i: number) => (m ? { shift: null, scale: { x: m, first: i * hidden } } : undefined);
+    const scale = (i: number) => scaleOf(m, i);
     const y = attention(rmsnorm(x, norms[0]!, eps, scale(0)), rotations);
     x = rmsnormAdd(y, norms[1]!, eps, gate(1), x);
     const z = linear(linearSwiglu(rmsnorm(x, norms[2]!, eps, scale(2)), gateUp), down);
@@ -62,6 +70,9 @@ export function nextDitBlock(shape: NextDitShape, weights: WeightTable, names: N
     x.tape!.cut();
     return x;
   };
+  const probe: NextDitBlock['probe'] = (x, time) =>
+    rmsnorm(x, norms[0]!, eps, scaleOf(modulate && linear(time, modulate), 0));
+  return Object.assign(run, { probe });
 }
 
 function selfAttention(

@@ -12,6 +12,7 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { modulated, singleModulation } from './adaln-single.ts';
 import { numberEmbedding } from './number-embedding.ts';
 import { PATCH, type PixArtConfig } from './pixart-config.ts';
@@ -76,7 +77,7 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
       const modulation = modulate(embedded); //                    [items or 1, 6 · hidden]
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
       const x = linearAdd(patches, embed, placed); //              [items, tokens, hidden]
-      for (const run of blocks) run(x, modulation, text, counts);
+      runBlocks([{ blocks: blocks.map((run) => () => run(x, modulation, text, counts)), changed: [x] }]);
       const m = addTable(embedded, table); //                      [items or 1, 2 · hidden]: shift, scale
       return linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
     },

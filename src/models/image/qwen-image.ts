@@ -9,6 +9,7 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { imageNames, jointAttention, streamBlock, textNames, type TimedStream } from './joint-block.ts';
 import { numberEmbedding } from './number-embedding.ts';
 import type { QwenImageConfig } from './qwen-image-config.ts';
@@ -66,7 +67,8 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
         time: clean,
         rotations: one.rotations,
       }));
-      for (const run of blocks) run(words, image, others);
+      const changed = [words, ...others, image].map(({ x }) => x);
+      runBlocks([{ blocks: blocks.map((run) => () => run(words, image, others)), changed }]);
       const m = linear(t, modulate); //                            [items, 2 · hidden]: scale, shift
       const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
       return linear(layernorm(image.x, null, eps, modulation), out);

@@ -15,6 +15,7 @@ import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { affine } from '../affine.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { adaLNSingle } from './adaln-single.ts';
 import { gluConv } from './glu-conv.ts';
 import { projections } from './projections.ts';
@@ -80,7 +81,7 @@ export function sana(config: SanaConfig, weights: WeightTable): Sana {
       const x = places
         ? linearAdd(patches, embed, joinRows(Array<Tensor>(items).fill(places), size))
         : linear(patches, embed); //                                [items, rows, columns, hidden]
-      for (const run of blocks) run(x, modulation, text, counts);
+      runBlocks([{ blocks: blocks.map((run) => () => run(x, modulation, text, counts)), changed: [x] }]);
       const m = addTable(embedded, table); //                      [items or 1, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
       if (patch === 1) return y;

@@ -11,6 +11,7 @@ import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { finalModulation, timeAndText } from './flux.ts';
 import {
   headNames,
@@ -73,7 +74,8 @@ export function sd3(config: SD3Config, weights: WeightTable): SD3 {
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
       const image: TimedStream = { x: linearAdd(patches, embedPatches, placed), time, rotations: null };
       const words: TimedStream = { x: copy(text), time, rotations: null };
-      for (const [i, run] of blocks.entries()) if (!without?.has(i)) run(words, image);
+      const used = blocks.filter((_, i) => !without?.has(i));
+      runBlocks([{ blocks: used.map((run) => () => run(words, image)), changed: [words.x, image.x] }]);
       return linear(endNorm(image.x, linear(time, modulate), eps), out);
     },
   };

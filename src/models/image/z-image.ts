@@ -9,6 +9,7 @@ import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../weights.ts';
+import { runBlocks } from './block-rows.ts';
 import { nextDitBlock } from './next-dit-block.ts';
 import type { ZImageConfig } from './z-image-config.ts';
 import { wavesOf } from './number-embedding.ts';
@@ -61,7 +62,11 @@ export function zImage(config: ZImageConfig, weights: WeightTable): ZImage {
       y = fillTokens(y, patchFill, filledTokens(tokensOf(y)));
       for (const run of noiseRefiners) y = run(y, image, t);
       y = joinTokens(y, caption);
-      for (const run of layers) y = run(y, joint, t);
+      const [first] = layers;
+      runBlocks(
+        [{ blocks: layers.map((run) => () => void run(y, joint, t)), changed: [y] }],
+        first && (() => first.probe(y, t)),
+      );
       return unpatchify(finish(y, t), { size: PATCH, order: 'pqc', height: height!, width: width! });
     },
   };

@@ -107,7 +107,6 @@ export const IMAGE_FIELDS = {
 
   background: neutralOnly('Transparent or opaque; images are opaque.', 'auto', 'opaque'),
   true_cfg_scale: neutralOnly('A second guidance scale, of models with distilled guidance.'),
-  enable_teacache: neutralOnly('Skip steps that change little.', false),
   perf_dump_path: neutralOnly('File on the server for times; svc generate has it.'),
 
   quality: noEffect(

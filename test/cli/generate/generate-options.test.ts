@@ -85,11 +85,42 @@ describe('a value is read', () => {
       ['--lora-path', 'a', '--lora-scale', '0.5', '--lora-target-modules', 'to_q,to_k'],
       { loraPath: ['a'], loraScale: [0.5], loraTargetModules: ['to_q', 'to_k'] },
     ],
+    [
+      ['--cache-dit-config', 'method=teacache,coefficients=[1, 0]'],
+      { cacheDitConfig: { method: 'teacache', coefficients: [1, 0] } },
+    ],
+    [['--attention-backend', 'sage_attn'], { attentionBackend: 'sage_attn' }],
+    [
+      ['--attention-backend-config', '{"sparsity": 0.4, "skip_first_steps": 2}'],
+      { attentionBackendConfig: { sparsity: 0.4, skip_first_steps: 2 } },
+    ],
+    [
+      ['--attention-backend-config', 'sparsity=0.4, skip_first_steps=2,sta_mode=STA_inference'],
+      { attentionBackendConfig: { sparsity: 0.4, skip_first_steps: 2, sta_mode: 'STA_inference' } },
+    ],
+    [
+      ['--component-attention-backends', 'text-encoder=plain,vae=sage'],
+      { componentAttentionBackends: { 'text-encoder': 'plain', vae: 'sage' } },
+    ],
+    [
+      ['--component-attention-backends.text-encoder', 'plain', '--component-attention-backends.vae=sage'],
+      { componentAttentionBackends: { 'text-encoder': 'plain', vae: 'sage' } },
+    ],
   ])('%j for the engine', async (args, options) => {
     const { code, fake } = await draw(...BASE, ...args);
     expect(code).toBe(0);
     expect(fake.opened).toEqual([expect.objectContaining(options)]);
     expect(fake.closed).toBe(1);
+  });
+
+  it.each([
+    ['attention.yaml', 'sparsity: 0.4\nwindow: [3, 5, 7]\n'],
+    ['attention.json', '{"sparsity": 0.4, "window": [3, 5, 7]}'],
+  ])('settings of attention in %s', async (name, text) => {
+    const path = join(await folderOf({ [name]: text }), name);
+    const { code, fake } = await draw(...BASE, '--attention-backend-config', path);
+    expect(code).toBe(0);
+    expect(fake.opened).toMatchObject([{ attentionBackendConfig: { sparsity: 0.4, window: [3, 5, 7] } }]);
   });
 
   it('several prompts, in their order', async () => {

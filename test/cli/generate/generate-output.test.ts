@@ -196,7 +196,7 @@ describe('the performance file', () => {
     const place = join(folder, 'deep', 'perf.json');
     const { code, out } = await draw(
       ...['--prompt', 'ranks house', '--prompt', 'fail internal', '--num-samples', '2', '--seed', '8'],
-      ...['--num-inference-steps', '3', '--warmup', '--perf-dump-path', place],
+      ...['--num-inference-steps', '3', '--enable-teacache', '--warmup', '--perf-dump-path', place],
     );
     expect(code).toBe(1);
     const dump = JSON.parse(await readFile(place, 'utf8')) as PerfDump;
@@ -217,16 +217,16 @@ describe('the performance file', () => {
       ],
       denoise_steps_ms: [
         ...[0, 1].flatMap((sample) =>
-          [1, 2, 3].map((step) => ({ prompt: 0, sample, step, duration_ms: 10 })),
+          [0, 1, 1].map((reused, i) => ({ prompt: 0, sample, step: i + 1, duration_ms: 10, reused })),
         ),
-        { prompt: 1, sample: 0, step: 1, duration_ms: 10 },
+        { prompt: 1, sample: 0, step: 1, duration_ms: 10, reused: 0 },
       ],
       memory_checkpoints: {
         after_text_encoding: { peak_allocated_mb: 1 },
         after_denoising: { peak_allocated_mb: 3 },
         after_decoding: { peak_allocated_mb: 2 },
       },
-      attention_kernels: {},
+      attention_kernels: { denoising: ['flash'] },
       exchange: { ranks: 2, calls: 6, received_mb: 2, waited_ms: 5 },
       kernels_ms: { conv2d: 3, matmul: 1.5 },
       adapter: {

@@ -17,7 +17,6 @@ beforeAll(async () => {
     'empty.txt': '\n \n',
     'one.json': {},
     'weights.safetensors': '',
-    'svdq-int4_r32.safetensors': '',
     'weights.bin': '',
   });
 });
@@ -173,7 +172,6 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     ));
 
   it.each([
-    ['svdq-int4_r32.safetensors', "is quantized by Nunchaku's SVDQuant, which is not run"],
     [
       'weights.bin',
       'weights.bin, a Python pickle: convert it where its code may run, with safetensors.torch.save_file',
@@ -241,22 +239,19 @@ describe('a refusal with exit code 2 before a model is opened', () => {
       '--enable-cfg-parallel',
       '--enable-cfg-parallel takes 2 GPUs, and --num-gpus 1 is given: give --num-gpus 2',
     ],
-    ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
-    ['--quantization-rank 32', '--quantizer-config 32 is not built yet: low-rank quantized'],
-    ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
-    [
-      '--quantizer-config x',
-      'is not built yet: low-rank quantized weights are not run, and --quantization int8',
-    ],
   ])('%s', async (option, message) => refused([...BASE, ...option.split(' ')], message));
 
   it.each([
+    ['--quantization-rank 0', '--quantization-rank is a whole number of at least 1'],
+    ['--quantization-precision int3', '--quantization-precision is'],
+    ['--quantizer-config x', 'is a file, a JSON object or key=value,key=value, got "x"'],
     ['--attention-backend-config {', '--attention-backend-config is a JSON object'],
     [
       '--attention-backend-config sparsity',
       'is a file, a JSON object or key=value,key=value, got "sparsity"',
     ],
     ['--attention-backend-config missing.yaml', 'missing.yaml cannot be read'],
+    ['--cache-dit-config missing.yaml', 'missing.yaml cannot be read'],
   ])('%s with an invalid value', async (option, message) =>
     refused([...BASE, ...option.split(' ')], message),
   );
@@ -280,15 +275,7 @@ it('options that are not built pass at their neutral values', async () => {
       `--${name}-offload`,
       'false',
     ]),
-    ...[
-      '--lora-nickname',
-      'default',
-      '--lora-path=',
-      '--lora-target-modules',
-      '',
-      '--quantizer-config=',
-      '--no-enable-svdquant',
-    ],
+    ...['--lora-nickname', 'default', '--lora-path=', '--lora-target-modules', ''],
   ];
   const { code, err } = await draw(...BASE, ...neutral);
   expect(err).not.toContain('UsageError');

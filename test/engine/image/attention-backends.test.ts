@@ -1,12 +1,12 @@
 // Attention backends by name, with their settings, and what a tiny pipeline draws with each.
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { pipelineAttention, type AttentionOptions } from '../../../src/engine/image/attention-backends.ts';
-import type { ImageEvent, ImageModel } from '../../../src/index.ts';
+import type { ImageEvent } from '../../../src/index.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { open, REQUEST } from './open-model.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const able = { capabilities: { matrixUnit: { rows: 16 }, integerDots: true } } as never;
 const chosen = (options: AttentionOptions, device = able, plain = false) =>
@@ -46,6 +46,16 @@ describe('names', () => {
 });
 
 describe('settings of sparse attention', () => {
+  it('are those of each component that has sparse attention', () => {
+    const { denoiser, autoencoder } = chosen({
+      attentionBackend: 'sparse',
+      attentionBackendConfig: { sparsity: 0.7 },
+      componentAttentionBackends: { transformer: 'sage', vae: 'sparse' },
+    });
+    expect(denoiser.choice).toEqual({ kernels: 'sage' });
+    expect(autoencoder.choice).toEqual({ kernels: 'sparse', sparsity: 0.7, window: null });
+  });
+
   it.each([
     ['sparse', {}, { sparsity: 0.5, window: null, fullSteps: 0 }],
     ['block_sparse_attn', {}, { sparsity: 0.2, window: null, fullSteps: 10 }],
@@ -69,7 +79,7 @@ it.each<[string, AttentionOptions, RegExp]>([
   [
     'an unknown name',
     { attentionBackend: 'laser_attn' },
-    /attentionBackend. is laser_attn, which is not built: choose one of auto, .*sage/,
+    /attentionBackend. is laser_attn, which this engine does not know: choose one of auto, .*sage/,
   ],
   [
     'a component that is not there',
@@ -106,37 +116,46 @@ it.each<[string, AttentionOptions, RegExp]>([
     { attentionBackend: 'sparse', attentionBackendConfig: { topk: 2 } },
     /"topk"; known are sparsity, window, skip_first_steps/,
   ],
+  [
+    'a search for windows',
+    { attentionBackend: 'sliding_tile_attn', attentionBackendConfig: { sta_mode: 'STA_searching' } },
+    /sta_mode "STA_searching": only STA_inference draws/,
+  ],
 ])('%s is refused', (_, options, message) => {
   expect(refusal(options)).toMatch(/^bad_request, (attentionBackend|componentAttentionBackends)/);
   expect(refusal(options)).toMatch(message);
 });
 
-it('what the adapter or the backend cannot compute is refused', () => {
+it('backends that the adapter or plain kernels cannot compute are refused', () => {
   const bare = { capabilities: { matrixUnit: null, integerDots: false } } as never;
   expect(refusal({ attentionBackend: 'matrix' }, bare)).toMatch(/the adapter has no matrix units/);
   expect(refusal({ attentionBackend: 'sage' }, bare)).toMatch(/lacks the language feature packed_4x8/);
   expect(refusal({ attentionBackend: 'sage' }, able, true)).toMatch(/the generic backend has plain kernels/);
 });
 
-const models: ImageModel[] = [];
-afterEach(() => Promise.all(models.splice(0).map((model) => model.close())));
+type Drawn = { image: Uint8Array; ran: Record<string, readonly string[]> };
 
-async function drawn(options: AttentionOptions) {
+async function drawn(options: AttentionOptions): Promise<Drawn> {
   const { model } = await open(options);
-  models.push(model);
-  const events: ImageEvent[] = [];
-  for await (const event of model.generate({ ...REQUEST, width: 192, height: 192, scheduler: 'euler' }))
-    events.push(event);
-  const image = events.find((event) => event.type === 'image')!.image.data;
-  const ran = events.flatMap((event) => (event.type === 'stage' ? [[event.name, event.attention]] : []));
-  return { image, ran: Object.fromEntries(ran) as Record<string, readonly string[]> };
+  try {
+    const events: ImageEvent[] = [];
+    for await (const event of model.generate({ ...REQUEST, width: 64, height: 64, scheduler: 'euler' }))
+      events.push(event);
+    const image = events.find((event) => event.type === 'image')!.image.data;
+    const ran = events.flatMap((event) => (event.type === 'stage' ? [[event.name, event.attention]] : []));
+    return { image, ran: Object.fromEntries(ran) as Drawn['ran'] };
+  } finally {
+    await model.close();
+  }
 }
+
+let auto: Drawn;
+beforeAll(async () => void (auto = await drawn({})));
 
 const apart = (a: Uint8Array, b: Uint8Array): number =>
   a.reduce((sum, value, i) => sum + Math.abs(value - b[i]!), 0) / a.length;
 
 it('a pipeline draws with each backend what it draws without, within its tolerance, and tells what ran', async () => {
-  const auto = await drawn({});
   expect(auto.ran['denoising']).toEqual(['flash']);
   const plain = await drawn({ attentionBackend: 'plain', componentAttentionBackends: { vae: 'plain' } });
   expect([plain.ran['denoising'], plain.ran['decoding']]).toEqual([['plain'], ['plain']]);
@@ -148,7 +167,6 @@ it('a pipeline draws with each backend what it draws without, within its toleran
 });
 
 it('sparse attention that leaves nothing out draws the same, and after as many full steps as there are, to the bit', async () => {
-  const auto = await drawn({});
   const nothing = await drawn({ attentionBackend: 'sparse', attentionBackendConfig: { sparsity: 0 } });
   expect(nothing.ran['denoising']).toContain('sparse');
   expect(apart(nothing.image, auto.image)).toBeLessThan(0.01);

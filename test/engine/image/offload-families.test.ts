@@ -124,3 +124,17 @@ it('two transformers are streamed, each for its steps', async () => {
   const streamed = drawn.plan.components.filter(({ place }) => place === 'streamed');
   expect(streamed.map(({ name }) => name)).toEqual(['transformer', 'transformer_2']);
 });
+
+it.each<[golden: string, cacheDitConfig: Record<string, unknown>]>([
+  [
+    'pipeline-flux',
+    { Fn_compute_blocks: 1, steps_computation_mask: [1, 0, 1], steps_computation_policy: 'static' },
+  ],
+  ['pipeline-wan', { method: 'taylorseer', cache_interval: 2, disable_cache_before_step: 1 }],
+])('%s with steps that reuse blocks, of which the layers are streamed', async (golden, cacheDitConfig) => {
+  const image = await drawResident(device, golden, 3, { cacheDitConfig });
+  expect(image).not.toBe(await drawResident(device, golden, 3));
+  const drawn = await drawPlanned(device, golden, { cacheDitConfig, ditLayerwiseOffload: true }, 3);
+  expect(drawn.image).toBe(image);
+  expectAsPlanned(drawn);
+});

@@ -1,7 +1,7 @@
 // Whole pipelines against diffusers on the same tiny checkpoints, including the noise: compares the final latents, because
 // eight-bit values would hide small errors, and the images.
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draw } from '../../../src/engine/image/stages/draw.ts';
 import { imageFamilies, knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import { fitImages } from '../../../src/engine/image/stages/given-images.ts';
@@ -12,9 +12,8 @@ import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
-import { LatentSampler } from '../../../src/engine/image/stages/sampler.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import type { Tensor } from '../../../src/gpu/tensor.ts';
+import { expectClose, overheard } from './overheard.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import {
   goldenRequest,
@@ -33,35 +32,6 @@ const PATIENCE = 300_000;
 let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
-
-/** Reads the latents of the first image or clip that is drawn, [channels][frames][height][width], as in torch. */
-function overheard(on: Device): { latents(): Promise<Float32Array> } & Disposable {
-  let first: { shape: Tensor['shape']; stride: number; bytes: Promise<ArrayBuffer> } | undefined;
-  const sample = LatentSampler.prototype.sample;
-  const spy = vi.spyOn(LatentSampler.prototype, 'sample').mockImplementation(async function (
-    this: LatentSampler,
-    requests,
-  ) {
-    const made = await sample.call(this, requests);
-    if ('latents' in made[0]!) {
-      const { shape, stride, region } = made[0].latents;
-      first ??= { shape, stride, bytes: on.read(region!) };
-    }
-    return made;
-  });
-  return {
-    async latents() {
-      const { shape, stride, bytes } = first!;
-      const [frames, height, width, channels] = shape as [number, number, number, number];
-      const [all, pixels] = [new Float32Array(await bytes), frames * height * width];
-      return Float32Array.from(
-        { length: channels * pixels },
-        (_, i) => all[(i % pixels) * stride + Math.floor(i / pixels)]!,
-      );
-    },
-    [Symbol.dispose]: () => spy.mockRestore(),
-  };
-}
 
 async function drawGolden(name: string, on = device): Promise<{ images: Pixels[]; latents: Float32Array }> {
   const { options, request } = await goldenRequest(name);
@@ -89,17 +59,6 @@ async function drawGolden(name: string, on = device): Promise<{ images: Pixels[]
   }
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
   return { images: imagesOf(events), latents: await heard.latents() };
-}
-
-/** Largest difference of latents in shares of their standard deviation. */
-const TOLERANCE = 1e-3;
-
-function expectClose(found: Float32Array, wanted: Float32Array): void {
-  expect(found.length).toBe(wanted.length);
-  const mean = wanted.reduce((sum, value) => sum + value, 0) / wanted.length;
-  const variance = wanted.reduce((sum, value) => sum + (value - mean) ** 2, 0) / wanted.length;
-  const largest = found.reduce((most, value, i) => Math.max(most, Math.abs(value - wanted[i]!)), 0);
-  expect(largest / Math.sqrt(variance)).toBeLessThan(TOLERANCE);
 }
 
 /** Expects values within 1 of 255, except for one in a thousand. */

@@ -40,8 +40,13 @@ export function expectAsPlanned({ stages, host, planned }: Drawn): void {
 }
 
 /** Draws a golden with all weights on the device, and returns the image. */
-export function drawResident(device: Device, golden: string, steps = STEPS): Promise<string> {
-  return drawIn(device, golden, {}, async (parts, resolved) => {
+export function drawResident(
+  device: Device,
+  golden: string,
+  steps = STEPS,
+  options: Partial<ImageModelOptions> = {},
+): Promise<string> {
+  return drawIn(device, golden, options, async (parts, resolved) => {
     return (await drawImages(unplanned(parts), resolved, 1, steps)).image;
   });
 }

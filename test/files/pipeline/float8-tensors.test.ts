@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
-import { readFloat8, valueOf } from '../../../src/files/pipeline/float8-tensors.ts';
+import { readFloat8 } from '../../../src/files/pipeline/float8-tensors.ts';
+import { halfValue } from '../../../src/files/tensors/half-values.ts';
 import { equalRows, renameTensors, withScales } from '../../../src/files/pipeline/renamed-tensors.ts';
 import { memorySource } from '../memory-source.ts';
 
@@ -22,7 +23,7 @@ async function numbersOf({ dtype, source, offset, bytes }: TensorEntry): Promise
   const read = await source.read(offset, bytes);
   return dtype === 'F32'
     ? [...new Float32Array(read.buffer)]
-    : Array.from(new Uint16Array(read.buffer), (bits) => valueOf(bits));
+    : Array.from(new Uint16Array(read.buffer), (bits) => halfValue(bits));
 }
 
 /** source: OCP 8-bit Floating Point Specification */

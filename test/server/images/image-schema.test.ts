@@ -49,7 +49,7 @@ describe('an invalid image request is refused under the name of its field', () =
     [{ quality: 'best' }, 'quality', 'invalid_value', /none of auto, standard, hd, low, medium, high, which/],
     [{ style: 3 }, 'style', 'invalid_value', /none of vivid, natural/],
     [{ background: 'transparent' }, 'background', 'unsupported', /"auto"/],
-    [{ enable_teacache: true }, 'enable_teacache', 'unsupported', /send false/],
+    [{ enable_teacache: 1 }, 'enable_teacache', 'invalid_type', /must be a boolean/],
     [{ true_cfg_scale: 4 }, 'true_cfg_scale', 'unsupported', /leave it out/],
     [{ strength: 0.5 }, 'strength', 'unsupported', /images\/edits/],
     [{ image: 'x' }, 'image', 'unsupported', /images\/edits/],

@@ -35,7 +35,7 @@ it('every wrong field of a video is refused under its name', async () => {
     wrong.push([{ [name]: 'x' }, name, 'unsupported', /does not do; leave it out/]);
   for (const name of ['frame_interpolation_model_path', 'conditions', 'target'])
     wrong.push([{ [name]: 'x' }, name, 'unsupported', /does not do; leave it out/]);
-  for (const name of ['enable_teacache', 'enable_frame_interpolation', 'profile'])
+  for (const name of ['enable_frame_interpolation', 'profile'])
     wrong.push([{ [name]: true }, name, 'unsupported', /send false/]);
   wrong.push(
     [{ frame_interpolation_exp: 2 }, 'frame_interpolation_exp', 'unsupported', /send 1/],

@@ -8,14 +8,22 @@ import { Scope } from '../recording/scope.ts';
 import type { Predictor } from '../recording/stepper.ts';
 import type { Step } from '../schedules/schedule.ts';
 
+/** Components that compute a step each. */
+export interface Experts {
+  names: readonly string[];
+  of(step: Step): string;
+}
+
 /** `load`: the weights of a component; `record`: a step with them. */
 export function switchExperts<Page>(
   device: Device,
-  expertOf: (step: Step) => string,
+  { names, of: expertOf }: Experts,
   load: (name: string) => Promise<LoadedComponent<Page>>,
-  record: (page: Page) => Promise<Predictor>,
-  { profiler }: Pick<ComputeOptions, 'profiler'>,
+  record: (page: Page, options: ComputeOptions) => Promise<Predictor>,
+  options: ComputeOptions,
 ): Predictor {
+  const { profiler, reuse } = options;
+  const second = { ...options, ...(reuse && { reuse: { ...reuse, rule: reuse.second } }) };
   let active: { name: string; predictor: Predictor; scope: Scope } | null = null;
 
   const leave = async (): Promise<void> => {
@@ -30,7 +38,7 @@ export function switchExperts<Page>(
     await leave();
     using scope = new Scope(device);
     const { page } = scope.use(await load(name));
-    const predictor = scope.use(await record(page));
+    const predictor = scope.use(await record(page, name === names[1] ? second : options));
     active = { name, predictor, scope: scope.move() };
     return predictor;
   };

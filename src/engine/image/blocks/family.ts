@@ -20,6 +20,7 @@ import type { ComputeOptions } from '../recording/compute.ts';
 import type { RankRules } from '../ranks/rank-rules.ts';
 import type { ControlFields } from '../calls/control.ts';
 import type { Predictor } from '../recording/stepper.ts';
+import type { TeaCacheDefaults } from '../step-cache/teacache.ts';
 import type {
   ImageEvent,
   CompleteImageRequest,
@@ -100,10 +101,7 @@ export type FamilyDefaults = Partial<
 >;
 
 /** Defaults with the hint that they are taken from; the hint follows "by" in messages. */
-export interface DefaultsFrom {
-  defaults: FamilyDefaults;
-  from: string;
-}
+export type DefaultsFrom = { defaults: FamilyDefaults; from: string };
 
 /**
  * `certain` applies whatever the model's name says, `likely` only if the name says nothing; `hint` is a note for the user instead
@@ -288,6 +286,8 @@ export interface FamilyModel {
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   ranks?: RankRules;
+  /** What is published of its TeaCache; left out, or null: nothing. */
+  teacache?(size: Size): TeaCacheDefaults | null;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
   batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */

@@ -24,11 +24,12 @@ import {
 } from '../recording/compute.ts';
 import type { Exchange } from '../ranks/exchange.ts';
 import type { ComponentAccess } from '../components/components.ts';
-import { switchExperts } from './expert-switch.ts';
+import { switchExperts, type Experts } from './expert-switch.ts';
 import { copyFirst } from './first-frame.ts';
 import { allPredictions, joinedPredictions, ownTexts } from './passes.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
+import { ReuseRecorder } from '../recording/reuse-recorder.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest, StepTensors, TextStates } from './family.ts';
 
@@ -52,7 +53,7 @@ export interface TransformerDeclaration<Page>
   /** Computes an input that needs weights of its own, before those of the transformer are loaded; left out: there is none. */
   before?(request: RunRequest): Promise<Tensor>;
   /** The component that computes a step, of several that are transformers of one kind; left out: all steps are those of `transformer`. */
-  experts?: { names: readonly string[]; of(step: Step): string };
+  experts?: Experts;
   /** Prepares the inputs of all steps, which `scope` takes over, and returns how a step is recorded. */
   step(given: TransformerRequest<Page>, scope: Scope): Promise<RecordedStep> | RecordedStep;
 }
@@ -148,10 +149,10 @@ export function openTransformer<Page>(
           return scope.give({
             record(on: StepTensors, options: ComputeOptions) {
               const [, height, width] = on.latents.shape as [number, number, number];
-              const record = (loaded: Page): Promise<Predictor> =>
-                recordPredictor({ ...given, ...on, page: loaded, height, width, options }, step);
-              if (only) return record(only.page);
-              return Promise.resolve(switchExperts(device, experts!.of, load, record, options));
+              const record = (loaded: Page, own: ComputeOptions): Promise<Predictor> =>
+                recordPredictor({ ...given, ...on, page: loaded, height, width, options: own }, step);
+              if (only) return record(only.page, options);
+              return Promise.resolve(switchExperts(device, experts!, load, record, options));
             },
           });
         },
@@ -175,9 +176,6 @@ function checkLength({ maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLen
   throw badRequest(problem, 'maxSequenceLength');
 }
 
-/** Number of scalars of a step. */
-const MOST_SCALARS = 2;
-
 /** Records a step whose prediction is copied to `output`. */
 async function recordPredictor<Page>(
   given: TransformerRequest<Page>,
@@ -195,17 +193,19 @@ async function recordPredictor<Page>(
     firstFrame,
     values,
   } = await step({ ...given, texts }, scope);
-  const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1, 1]));
   const inputs = { scalars: scalars.region, flag, exchange };
-  const recorded = async (way: RecordedStep['record']): Promise<Recording> => {
+  const recorder = options.reuse ? new ReuseRecorder(device, scope, options.reuse, options) : null;
+  const recorded = async (way: RecordedStep['record'], reuse = recorder): Promise<Recording> => {
     const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
-    return scope.use(await recordTape(device, options, on, [output]));
+    return scope.use(await recordTape(device, options, on, [output], reuse));
   };
   const usual = await recorded(record);
-  const other = recordOther ? await recorded(recordOther) : usual;
+  const other = recordOther ? await recorded(recordOther, null) : usual;
   return scope.give({
+    ...(recorder && { reused: () => recorder.reused }),
     run(planned: Step, index: number, normals: DrawNormals) {
       refresh?.(planned, normals);
       const now = values(planned, index);
@@ -215,7 +215,11 @@ async function recordPredictor<Page>(
         time,
         typeof now.time === 'number' ? new Float32Array(items).fill(now.time) : now.time,
       );
-      return (now.isOther === true ? other : usual).run();
+      if (other !== usual && now.isOther === true) {
+        recorder?.forget();
+        return other.run();
+      }
+      return recorder ? recorder.run(usual, index) : usual.run();
     },
     ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
     times: () => timesOf(new Set([usual, other])),

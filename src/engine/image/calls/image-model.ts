@@ -1,6 +1,6 @@
 // The public interface of an image model: requests in, events out. Everything here is plain data that can be posted to a worker.
 
-import type { AttentionKernels } from '../../../gpu/tape-options.ts';
+import type { AttentionKernels } from '../../../gpu/adapter-profile.ts';
 import { type Note } from '../../../files/message.ts';
 import type { AdapterSummary } from '../../../gpu/adapter.ts';
 import type { Frames, Pixels } from '../../../files/image/pixels.ts';
@@ -122,8 +122,11 @@ export type ImageEvent =
       peakBytes: number;
       attention: readonly AttentionKernels[];
     }
-  /** After step `step` of `steps`, counted from 1; `milliseconds`: of all results that take it together. */
-  | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
+  /**
+   * After step `step` of `steps`, counted from 1. `milliseconds`: of all results that take it together. `reused`: where steps may reuse what others
+   * computed, the share of its passes that did.
+   */
+  | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number; reused?: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }
   /** `replica`: the one that drew it, of a model that is several. */
   | { type: 'image'; sample: number; seed: number; image: Frames; replica?: number }
@@ -143,6 +146,8 @@ export interface ImageModelInfo {
   denoiser: string;
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
+  /** Codes and rank of a denoiser whose weights have a low-rank part; left out: they have none. */
+  svdquant?: string;
   backend: Exclude<Backend, 'auto'>;
   /** Width and height must be multiples of this number. */
   sizeMultiple: number;

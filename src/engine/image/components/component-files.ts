@@ -21,6 +21,15 @@ export async function closeFiles(files: Files): Promise<void> {
   await Promise.all(sources.map((source) => source.close()));
 }
 
+/** Bytes and numbers of elements of all weights as stored. */
+export function sizesOf(files: Files): { storedBytes: number; parameters: number } {
+  const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
+  return {
+    storedBytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
+    parameters: entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0),
+  };
+}
+
 /** Returns a component of model_index.json. Throws bad_checkpoint if there is none of that name. */
 export function componentOf({ path, components }: Pipeline, name: string): PipelineComponent {
   const component = components[name];

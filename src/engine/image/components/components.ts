@@ -20,14 +20,15 @@ import {
   componentOf,
   componentSlot,
   openTokenizer,
-  orClose,
+  sizesOf,
   underFile,
   type Files,
   type UnreadComponents,
 } from './component-files.ts';
-import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
+import { formatOfComponent, type FormatOptions } from './component-format.ts';
 import { KeptWeights, type Kept } from './kept-weights.ts';
-import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
+import { QuantizedComponents, type LowRankComponents, type QuantizedPage } from './quantized-components.ts';
+import { RESIDENT, STAGED, type PageBytes, type Residencies, type Residency } from './residency.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;
@@ -42,6 +43,8 @@ export interface ComponentsOptions extends FormatOptions {
   plain: boolean;
   /** The cache in which layers are that host memory has no room for; null: there is none. */
   packed: PackedCache | null;
+  /** Components that are quantized with a low-rank part; left out: none. */
+  lowRank?: LowRankComponents;
   onProgress(bytes: number, totalBytes: number): void;
   /** For planning, where nothing is computed. */
   unread?: UnreadComponents;
@@ -53,13 +56,6 @@ export interface LoadedComponent<P> extends Disposable {
 }
 
 type Build<P> = (weights: WeightTable, component: PipelineComponent) => P;
-
-/** Bytes of weights, and those of them that are on the device while they are used, and that are read from a file as tapes run. */
-export interface PageBytes {
-  all: number;
-  onDevice: number;
-  inFile: number;
-}
 
 export class Components {
   readonly device: Device;
@@ -81,16 +77,17 @@ export class Components {
   readonly #bytes = new Map<string, PageBytes>();
   readonly #notes = new Set<string>();
   readonly #tokenizers = new Map<string, Promise<Tokenizer>>();
+  readonly #quantized: QuantizedComponents | null;
 
   constructor(device: Device, files: Files, format: WeightFormat | null, options: ComponentsOptions) {
-    const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
     this.device = device;
     this.#files = files;
     this.#format = format;
     this.#options = options;
+    const { lowRank = null } = options;
+    this.#quantized = lowRank && new QuantizedComponents(device, lowRank, options);
     this.words = options.pipeline.words ?? [];
-    this.storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    ({ storedBytes: this.storedBytes, parameters: this.parameters } = sizesOf(files));
     this.quantization = QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none';
   }
 
@@ -190,12 +187,14 @@ export class Components {
     });
     if (known) return this.#entered<P>(known);
     const residency = this.residencyOf(name);
-    const weights = await this.#declare(name, build);
+    const [weights, quantized] = await this.#declare(name, build);
     const isRead = residency.kind === 'resident' || !compileOnly;
     const stays = isRead && !once && (residency.kind !== 'staged' || residency.kept);
     try {
       const { onProgress } = this.#options;
-      const slot = isRead && weights.fileBytes > 0 && !unread ? await this.#slot(name, part, changes) : null;
+      const inCache = isRead && weights.fileBytes > 0 && !unread;
+      const slot = inCache ? await this.#slot(name, part + (quantized?.mark ?? ''), changes) : null;
+      if (isRead && !unread) await quantized?.make(onProgress);
       if (isRead) await weights.load({ onProgress, unread, changes, slot });
       if (stays && residency.kind !== 'resident') await weights.keepCopies({ unread });
     } catch (error) {
@@ -225,7 +224,7 @@ export class Components {
   async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<LoadedComponent<P>> {
     const known = this.#kept.get(`${name}/${part}`);
     if (known) return this.#entered<P>(known);
-    const weights = await this.#declare(name, build);
+    const [weights] = await this.#declare(name, build);
     return { page: weights.page, [Symbol.dispose]: () => weights.free() };
   }
 
@@ -235,6 +234,12 @@ export class Components {
     const files = this.#files.get(name)!;
     const format = formatOfComponent(files, this.#options, this.#format);
     return packed && componentSlot(packed, files, { device: this.device, name, part, format, changes });
+  }
+
+  /** Matrices that keep numbers beside those with a low-rank part are not rounded otherwise. */
+  #formatOf(name: string, quantized: QuantizedPage | null): WeightFormat | null {
+    const format = formatOfComponent(this.#files.get(name)!, this.#options, this.#format);
+    return quantized && format?.packing === 'quantise' ? null : format;
   }
 
   #count(name: string, { plan, deviceBytes, fileBytes }: LoadedWeights<unknown>): void {
@@ -249,28 +254,29 @@ export class Components {
   async close(): Promise<void> {
     await this.#kept.close();
     await closeFiles(this.#files);
+    await this.#quantized?.close();
   }
 
-  async #declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
+  async #declare<P>(name: string, build: Build<P>): Promise<[LoadedWeights<P>, QuantizedPage | null]> {
     const { device } = this;
     const options = this.#options;
     const weights = this.#files.get(name)!;
-    const format = formatOfComponent(weights, options, this.#format);
+    const page = (table: WeightTable): P => build(table, this.get(name));
+    const quantized = this.#quantized?.of(name, weights, page) ?? null;
+    const { tensors } = quantized ?? weights;
+    const format = this.#formatOf(name, quantized);
     const residency = this.residencyOf(name);
     const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
-    const page = (table: WeightTable): P => build(table, this.get(name));
     const { plain, unread, packed } = options;
     const layout = { format, plain, memoryBudget: unread?.memoryBudget ?? device.memoryBudget };
     if (!streamed && device.mayGrow)
-      await device.reserve(
-        device.memoryUsed + plannedBytes(device, weights.tensors, page, layout) + READING_BYTES,
-      );
-    const opened = openWeights(device, weights.tensors, page, {
+      await device.reserve(device.memoryUsed + plannedBytes(device, tensors, page, layout) + READING_BYTES);
+    const opened = openWeights(device, tensors, page, {
       ...layout,
       ...{ streamed, mayStore: packed !== null, keepsCopies: residency.kind === 'streamed' },
     });
     this.#count(name, opened);
-    return opened;
+    return [opened, quantized];
   }
 }
 
@@ -279,20 +285,3 @@ export type ComponentAccess = Pick<
   Components,
   'device' | 'names' | 'words' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'
 >;
-
-/** `names`: the components that have weights. */
-export async function openComponents(
-  device: Device,
-  names: readonly string[],
-  options: ComponentsOptions,
-): Promise<Components> {
-  const files = new Map<string, Weights>();
-  return orClose(
-    () => closeFiles(files),
-    async () => {
-      for (const name of names)
-        files.set(name, await options.openWeights(componentOf(options.pipeline, name)));
-      return new Components(device, files, await chooseFormat(device, options, [...files.values()]), options);
-    },
-  );
-}

@@ -136,3 +136,10 @@ export function withoutOptions<T extends OffloadOptions>(
   for (const name of names) delete others[name];
   return others;
 }
+
+/** Bytes of weights, and those of them that are on the device while they are used, and that are read from a file as tapes run. */
+export interface PageBytes {
+  all: number;
+  onDevice: number;
+  inFile: number;
+}

@@ -1,21 +1,26 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
-import { EngineError } from '../../../files/error.ts';
 import type { AttentionChoice } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
-import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { Tensor, tensorBytes, type Region, type StepReuse } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
 import type { Exchange } from '../ranks/exchange.ts';
+import type { ReuseRule } from '../step-cache/decisions.ts';
+import { assertWanted, NotFiniteError } from './compute-errors.ts';
 import type { Profiler } from './profiler.ts';
+
+export { assertWanted, NotFiniteError };
 
 export interface ComputeOptions {
   /** Whether to use plain f32 kernels. */
   plain: boolean;
   /** Kernels of dense attention; left out: `auto`. */
   attention?: AttentionChoice | undefined;
+  /** How steps of the denoiser, of so many, reuse what others computed, and those of a second denoiser; left out: they compute everything. */
+  reuse?: { rule: ReuseRule; second: ReuseRule; steps: number } | undefined;
   /** Called with the names of the shaders of what is computed next. */
   onShaders?: ((names: ReadonlySet<string>) => void) | undefined;
   /** Collects the GPU times of kernels. */
@@ -39,20 +44,6 @@ export interface ComputeOptions {
 }
 
 type Recorded = (tape: Tape) => readonly Tensor[];
-
-export class NotFiniteError extends EngineError {
-  constructor() {
-    super(
-      'internal',
-      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try `allF32`',
-    );
-  }
-}
-
-/** Throws cancelled if the request was aborted. */
-export function assertWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-}
 
 /** Allocates an uninitialized tensor with a buffer of its own; its shape consists of numbers, not step sizes. */
 export function allocateTensor(device: Device, label: string, shape: readonly number[]): Tensor {
@@ -96,9 +87,17 @@ export class Recording implements Disposable {
   }
 
   /** Resolves when all is submitted. Throws what reading weights from files throws. */
-  async run(): Promise<void> {
-    this.#runs++;
-    if (!this.#compileOnly) await this.#tape.replay({}, this.#replay);
+  run(): Promise<void> {
+    return this.runPart(0);
+  }
+
+  /** Like `run`, for the segments from `first` to before `end`, between two forks of the tape; left out: to the last, which copies the results. */
+  async runPart(first: number, end?: number): Promise<void> {
+    if (end === undefined) this.#runs++;
+    const segments = [first, end ?? this.#tape.segmentCount] as const;
+    if (this.#compileOnly || segments[0] === segments[1]) return;
+    const { last, ...replay } = this.#replay;
+    await this.#tape.replay({}, { ...replay, segments, ...(end === undefined && { last }) });
   }
 
   /** Submits no further segment once `signal` aborts. Throws cancelled. */
@@ -152,16 +151,17 @@ function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): vo
 
 /**
  * Records `record`. `into` receives copies of the tensors that it returns, in order. Memory for the intermediates is reserved
- * before the first run; throws out_of_memory if that fails.
+ * before the first run; throws out_of_memory if that fails. `recorder`: records parts of a denoiser that runs may leave out.
  */
 export async function recordTape(
   device: Device,
   { plain, attention, onKernels, onShaders, compileOnly = false, tune }: ComputeOptions,
   record: Recorded,
   into: readonly Tensor[],
+  recorder: StepReuse | null = null,
 ): Promise<Recording> {
   if (!plain) await tune?.(record, attention);
-  const tape = new Tape(device, {}, { plain, ...(attention && { attention }) });
+  const tape = new Tape(device, {}, { plain, reuse: recorder, ...(attention && { attention }) });
   try {
     const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);

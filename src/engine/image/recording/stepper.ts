@@ -30,6 +30,8 @@ export interface Predictor extends Disposable {
   run(step: Step, index: number, normals: DrawNormals): Promise<void>;
   /** Changes the latents after the last step; left out: they stay. */
   finish?(latents: Tensor): void;
+  /** Share of the passes of the last step that took what its blocks give from earlier steps; left out: none ever does. */
+  reused?(): number;
   /** GPU times of the kernels in all runs so far. */
   times(): Promise<KernelTime[]>;
 }

@@ -44,7 +44,9 @@ export function resolveRequest(given: CompleteImageRequest, context: ResolveCont
   checkControl(request, context);
   checkImagePrompt(request, context.takesImagePrompt);
   const reasons = reasonsOf(values, sources, context.defaults);
-  return { event: { type: 'resolved', values, sources, reasons }, request, call };
+  const resolved: Resolved = { event: { type: 'resolved', values, sources, reasons }, request, call };
+  context.checkReuse?.(resolved);
+  return resolved;
 }
 
 /** `named`: fields of the request that its call arguments set. */

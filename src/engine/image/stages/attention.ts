@@ -1,9 +1,7 @@
 // How the components of a pipeline attend.
 
-import { AUTO_ATTENTION, type AttentionChoice } from '../../../gpu/tape-options.ts';
-import type { DenoiserPage, StepTensors } from '../blocks/family.ts';
+import type { AttentionChoice } from '../../../gpu/tape-options.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
-import type { Predictor } from '../recording/stepper.ts';
 
 /** How one component attends. */
 export interface ComponentAttention {
@@ -25,35 +23,4 @@ export function optionsFor(
   component: keyof PipelineAttention,
 ): ComputeOptions {
   return attention ? { ...options, attention: attention[component].choice } : options;
-}
-
-/** The denoiser, of whose first steps queries may see all keys where they see a part of them in later ones. */
-export async function predictorOf(
-  all: PipelineAttention | undefined,
-  denoiser: DenoiserPage,
-  step: StepTensors,
-  options: ComputeOptions,
-): Promise<Predictor> {
-  const attention = all?.denoiser;
-  const recorded = (choice: AttentionChoice | undefined): Promise<Predictor> =>
-    denoiser.record(step, { ...options, attention: choice });
-  if (!attention || attention.fullSteps === 0 || options.plain) return recorded(attention?.choice);
-  return inTurn(await recorded(AUTO_ATTENTION), await recorded(attention.choice), attention.fullSteps);
-}
-
-/** A predictor for the first steps, and one for the others. */
-function inTurn(first: Predictor, then: Predictor, steps: number): Predictor {
-  let last = first;
-  return {
-    run(step, index, normals) {
-      last = index < steps ? first : then;
-      return last.run(step, index, normals);
-    },
-    finish: (latents) => last.finish?.(latents),
-    times: async () => [...(await first.times()), ...(await then.times())],
-    [Symbol.dispose]() {
-      first[Symbol.dispose]();
-      then[Symbol.dispose]();
-    },
-  };
 }

@@ -6,7 +6,7 @@ import type { Size } from '../calls/image-model.ts';
 import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { joinItems } from '../recording/join-items.ts';
 import { Scope } from '../recording/scope.ts';
-import { predictorOf } from './attention.ts';
+import { predictorOf } from './predictor.ts';
 import { previewer } from './decoding.ts';
 import { samplesFrame, type Encoded } from './encoding.ts';
 import { shapeOfLatents } from './latent-shape.ts';
@@ -124,7 +124,8 @@ async function record(
       options,
       predictor: (x, output, extra) =>
         predictorOf(
-          context.attention,
+          device,
+          { attention: context.attention, reuse: context.reuse, steps: plan.steps.length },
           denoiser,
           { images: batch.length, latents: x, output, extra, texts },
           options,

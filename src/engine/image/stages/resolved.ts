@@ -50,6 +50,8 @@ export interface ResolveContext extends ControlInputs {
   /** Scale of the network that enlarges results; null: there is none. */
   upscaling: number | null;
   checkRequest?: FamilyModel['checkRequest'];
+  /** Throws bad_request for steps that cannot reuse as they are asked to; left out: they are not asked. */
+  checkReuse?(resolved: Pick<Resolved, 'request' | 'event'>): void;
 }
 
 export interface Resolved {

@@ -33,7 +33,9 @@ export interface SampleRequest {
   leavesNoise: boolean;
   /** Numbers of values of the noise that layers of the decoder add, which is drawn behind all other noise. */
   injects: readonly number[];
-  onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
+  onStep(
+    event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds' | 'reused'>,
+  ): void;
 }
 
 export interface Sampled {
@@ -156,7 +158,9 @@ export class LatentSampler implements Disposable {
         // One pass predicts for the whole batch.
         predict = async () => {};
         if (run.failure) continue;
-        onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
+        const reused = this.#predictor.reused?.();
+        const milliseconds = performance.now() - startedAt;
+        onStep({ step: i + 1, steps: total, milliseconds, ...(reused !== undefined && { reused }) });
         const shownAt = performance.now();
         if (shows) run.failure = await failureOf(run, () => preview.show(estimate!, i + 1));
         startedAt += performance.now() - shownAt;

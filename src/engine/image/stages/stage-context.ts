@@ -7,6 +7,7 @@ import { assertWanted, type ComputeOptions } from '../recording/compute.ts';
 import type { Components } from '../components/components.ts';
 import type { FamilyModel } from '../blocks/family.ts';
 import type { Upscaler } from '../../../models/image/upscalers/upscaler.ts';
+import type { StepReuseSettings } from '../step-cache/cache-settings.ts';
 import type { PipelineAttention } from './attention.ts';
 import type { GivenImages } from './given-images.ts';
 import type { ImageEvent, StageName, Size } from '../calls/image-model.ts';
@@ -38,6 +39,8 @@ export interface StageContext extends GivenImages {
   options: ComputeOptions;
   /** How components attend; left out: as `auto`. */
   attention?: PipelineAttention;
+  /** How steps reuse what others gave; left out: they do not. */
+  reuse?: StepReuseSettings;
   /** Collects the names of the shaders that a stage runs; left out: nobody asks. */
   shaders?: Set<string>;
   emit(event: ImageEvent): void;

@@ -4,7 +4,7 @@
 import { type Prose, option, say, subject } from '../../../files/message.ts';
 import { badRequest } from '../../../files/error.ts';
 import { readPrompt } from './logprobs.ts';
-import type { StepRecorder } from '../step/step-part.ts';
+import type { BlockRecorder } from '../step/step-part.ts';
 import type { Pieces } from '../calls/piece.ts';
 import type { PromptToken, TextEvent } from '../calls/text-model.ts';
 import type { TextRequest } from '../calls/text-request.ts';
@@ -19,7 +19,7 @@ export interface RecordableData {
 
 type RecordedMembers = Pick<Extract<TextEvent, { type: 'done' }>, 'hiddenStates' | 'routedExperts'>;
 
-export interface Recorder extends StepRecorder {
+export interface Recorder extends BlockRecorder {
   routeAt(position: number): Uint32Array | undefined;
   promptTop: number | null;
   /** Log probabilities of the prompt, at the first call; undefined at later ones, or if none are requested. */

@@ -35,7 +35,7 @@ export interface StepRequest {
 }
 
 /** Takes what a request reports beside its tokens. */
-export interface StepRecorder {
+export interface BlockRecorder {
   readonly wantsStates: boolean;
   readonly wantsRoutes: boolean;
   /** Number of alternatives reported with each prompt token; null: none are requested, or the first choice reports them. */
@@ -63,7 +63,7 @@ export interface StepSequence {
     readonly tables: readonly (readonly number[])[];
     readonly passedPages: readonly number[];
   };
-  readonly recorder: StepRecorder | null;
+  readonly recorder: BlockRecorder | null;
   /** Whether a constraint restricts the next token, which therefore depends on all tokens before it. */
   readonly isConstrained: boolean;
   /** Whether the device needs a mask to sample the next token. */

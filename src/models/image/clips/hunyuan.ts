@@ -13,6 +13,7 @@ import { reshape } from '../../../kernels/reshape.ts';
 import { resizeHeads } from '../../../kernels/resize-heads.ts';
 import { affine } from '../../affine.ts';
 import type { WeightTable } from '../../weights.ts';
+import { runBlocks } from '../block-rows.ts';
 import { doubleBlock, headNames, headProjection, imageNames, textNames } from '../joint-block.ts';
 import { numberEmbedding, perceptron } from '../number-embedding.ts';
 import type { HunyuanConfig } from './hunyuan-config.ts';
@@ -103,7 +104,12 @@ export function hunyuan(
       const tokens = reshape(latents, [1, frames * height * width, inputs]);
       const grid = { frames, rows: height, columns: width };
       const clip = { x: linear(tokens, embed), time: t, rotations, grid };
-      for (const run of blocks) run(words, clip);
+      const [first] = blocks;
+      const changed = [words.x, clip.x];
+      runBlocks(
+        [{ blocks: blocks.map((run) => () => run(words, clip)), changed }],
+        first && (() => first.probe(clip)),
+      );
       const m = linear(t, modulate); //                            [1, 2 · hidden]: scale, shift
       const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
       const y = linear(layernorm(clip.x, null, eps, modulation), out);

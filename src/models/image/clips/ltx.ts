@@ -10,6 +10,7 @@ import { linear } from '../../../kernels/matmul.ts';
 import { reshape } from '../../../kernels/reshape.ts';
 import { rmsnorm } from '../../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../../weights.ts';
+import { runBlocks } from '../block-rows.ts';
 import { modulated, singleModulation } from '../adaln-single.ts';
 import type { LTXConfig } from './ltx-config.ts';
 import type { TokenGrid } from '../../../kernels/attend-blocks.ts';
@@ -62,7 +63,10 @@ export function ltx(config: LTXConfig, weights: WeightTable): LTX {
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
       const [frames, rows, columns] = shape as [number, number, number];
       const grid = { frames: frames / clips, rows, columns };
-      for (const run of blocks) run(x, { modulation, text, rotations, grid });
+      const given = { modulation, text, rotations, grid };
+      runBlocks([{ blocks: blocks.map((run) => () => run(x, given)), changed: [x] }], () =>
+        blocks[0]!.probe(x, given),
+      );
       const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
       return reshape(y, shape);
@@ -71,7 +75,11 @@ export function ltx(config: LTXConfig, weights: WeightTable): LTX {
 }
 
 /** A block changes x in place. */
-type Block = (x: Tensor, inputs: BlockInputs) => void;
+interface Block {
+  (x: Tensor, inputs: BlockInputs): void;
+  /** x as attention gets it. */
+  probe(x: Tensor, inputs: BlockInputs): Tensor;
+}
 
 interface BlockInputs extends Pick<LTXStep, 'text' | 'rotations'> {
   modulation: Tensor;
@@ -90,7 +98,7 @@ function block(config: LTXConfig, weights: WeightTable, name: string): Block {
   const ffn = WIDER * hidden;
   const up = weights.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
   const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
-  return (x, { modulation, text, rotations, grid }) => {
+  const run = (x: Tensor, { modulation, text, rotations, grid }: BlockInputs): void => {
     const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
     const normed = rmsnorm(x, null, eps, modulated(m, 0, hidden));
@@ -100,4 +108,7 @@ function block(config: LTXConfig, weights: WeightTable, name: string): Block {
     gatedAdd(linear(linear(y, up, { activation: 'gelu-tanh' }), down), gate(5), x);
     x.tape!.cut();
   };
+  const probe: Block['probe'] = (x, { modulation }) =>
+    rmsnorm(x, null, eps, modulated(addTable(modulation, table), 0, hidden));
+  return Object.assign(run, { probe });
 }

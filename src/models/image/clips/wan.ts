@@ -13,6 +13,7 @@ import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import { reshape } from '../../../kernels/reshape.ts';
 import { affine } from '../../affine.ts';
 import type { WeightTable } from '../../weights.ts';
+import { runBlocks } from '../block-rows.ts';
 import { modulated, singleModulation } from '../adaln-single.ts';
 import type { TokenGrid } from '../../../kernels/attend-blocks.ts';
 import { conditionAttention, ownAttention } from './normed-attention.ts';
@@ -85,7 +86,8 @@ export function wan(config: WanConfig, weights: WeightTable): Wan {
       const embedded = embedTime(time); //                         [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
       const grid = { frames: frames / clips, rows: height / PATCH, columns: width / PATCH };
-      for (const run of blocks) run(x, { modulation, text, image, rotations, grid });
+      const given = { modulation, text, image, rotations, grid };
+      runBlocks([{ blocks: blocks.map((run) => () => run(x, given)), changed: [x] }], () => modulation);
       const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, eps, modulated(m, 0, hidden)), out);
       const ofFrames = reshape(y, [frames, perFrame, y.columns]);

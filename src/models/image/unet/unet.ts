@@ -53,10 +53,19 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
       const step = { time: linear(embedded, timeProj), keyValues, image };
       let y = conv2d(x, convIn); //                              [batch, height, width, base]
       const skips = [y];
-      for (const block of down) y = block(y, step, skips);
-      if (mid) y = mid(y, step);
-      if (control) y = steer(y, skips, control);
-      for (const block of up) y = block(y, step, skips);
+      const reuse = y.tape?.reuse;
+      const outer = reuse ? Math.min(1 + reuse.levels, down.length) : 0;
+      for (const block of down.slice(0, outer)) y = block(y, step, skips);
+      const deep = (from: Tensor): Tensor => {
+        let z = from;
+        for (const block of down.slice(outer)) z = block(z, step, skips);
+        if (mid) z = mid(z, step);
+        if (control) z = steer(z, skips, control);
+        for (const block of up.slice(0, up.length - outer)) z = block(z, step, skips);
+        return z;
+      };
+      y = reuse ? reuse.deep(y, deep) : deep(y);
+      for (const block of up.slice(up.length - outer)) y = block(y, step, skips);
       return normConv(y, normOut, convOut, { groups, eps, silu: true });
     },
   };

@@ -3,7 +3,9 @@
 
 import { integer, STRENGTH, type CallArgumentTable } from '../../calls/call-arguments.ts';
 import type { Size } from '../../calls/image-model.ts';
+import { TEACACHE } from '../../step-cache/teacache.ts';
 import { FLUX_KONTEXT_FILES } from './flux-layout.ts';
+import { openFlux } from './flux-model.ts';
 import type { ImageFamily, ReferenceRule } from '../../blocks/family.ts';
 import type { FluxArguments } from './flux-model.ts';
 import { roundHalfEven } from '../../schedules/spacing.ts';
@@ -74,6 +76,7 @@ export const fluxKontext: ImageFamily = {
   examples: 'FLUX.1-Kontext-dev',
   modelIds: /flux.*kontext/i,
   files: FLUX_KONTEXT_FILES,
+  open: (components) => openFlux(components, null, TEACACHE.fluxKontext),
   pipelines: [
     {
       classes: { 'text-to-image': 'FluxKontextPipeline', inpainting: 'FluxKontextInpaintPipeline' },

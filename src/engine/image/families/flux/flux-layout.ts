@@ -5,6 +5,7 @@ import type { FileHeaders, FileLayouts, PartConfig } from '../../../../files/pip
 import { AUTOENCODER_LAYOUTS, FLUX_SCALES } from '../../layouts/autoencoder.ts';
 import { CLIP_TOKENIZER, transformersClip } from '../../layouts/clip.ts';
 import { fluxNames, sharedConfig } from '../../layouts/flux-names.ts';
+import { nunchakuLayout } from '../../layouts/nunchaku-names.ts';
 import {
   bothLayouts,
   DYNAMIC_SHIFT,
@@ -54,26 +55,37 @@ function describe(className: string): FileLayouts['describe'] {
   });
 }
 
+const TRANSFORMERS = bothLayouts({
+  original: [
+    'img_in.weight',
+    'time_in.in_layer.weight',
+    'vector_in.in_layer.weight',
+    'double_blocks.0.img_attn.qkv.weight',
+    'single_blocks.0.linear1.weight',
+  ],
+  diffusers: [
+    'x_embedder.weight',
+    'context_embedder.weight',
+    'time_text_embed.text_embedder.linear_1.weight',
+    'transformer_blocks.0.norm1_context.linear.weight',
+    'single_transformer_blocks.0.proj_mlp.weight',
+  ],
+  rename: fluxNames,
+  configure: fluxConfig,
+});
+
+const NUNCHAKU = ['qkv_proj', 'attn.to_qkv'].map((qkv) =>
+  nunchakuLayout(TRANSFORMERS[0]!, [
+    'x_embedder.weight',
+    'time_text_embed.text_embedder.linear_1.weight',
+    `transformer_blocks.0.${qkv}.weight`,
+    `single_transformer_blocks.0.${qkv}.weight`,
+  ]),
+);
+
 export const FLUX_FILES = fileLayouts({
   parts: {
-    transformer: bothLayouts({
-      original: [
-        'img_in.weight',
-        'time_in.in_layer.weight',
-        'vector_in.in_layer.weight',
-        'double_blocks.0.img_attn.qkv.weight',
-        'single_blocks.0.linear1.weight',
-      ],
-      diffusers: [
-        'x_embedder.weight',
-        'context_embedder.weight',
-        'time_text_embed.text_embedder.linear_1.weight',
-        'transformer_blocks.0.norm1_context.linear.weight',
-        'single_transformer_blocks.0.proj_mlp.weight',
-      ],
-      rename: fluxNames,
-      configure: fluxConfig,
-    }),
+    transformer: [...TRANSFORMERS, ...NUNCHAKU],
     vae: AUTOENCODER_LAYOUTS,
     text_encoder: transformersClip(encoderPrefixes('text_encoder', 'clip_l'), false),
     text_encoder_2: t5Layouts('text_encoder_2'),

@@ -20,6 +20,7 @@ import {
 import type { CallArguments } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { Scope } from '../../recording/scope.ts';
+import { TEACACHE, type TeaCacheDefaults } from '../../step-cache/teacache.ts';
 
 /** Latents along one side of a token. */
 const CLIP = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
@@ -39,7 +40,11 @@ const trueGuidance = ({ trueGuidance: scale = 1 }: FluxArguments): number => sca
 export type ExtraInput = 'mask' | 'control image' | null;
 
 /** `wanted`: the input beside the latents that the pipeline gives. */
-export function openFlux(components: ComponentAccess, wanted: ExtraInput = null): FamilyModel {
+export function openFlux(
+  components: ComponentAccess,
+  wanted: ExtraInput = null,
+  teacache: TeaCacheDefaults = TEACACHE.flux,
+): FamilyModel {
   const config = readFluxConfig(components.get('transformer').config, 'transformer/config.json');
   const extra = extraInputFor(config, readAutoencoder(components.get('vae')).factor);
   if (wanted !== null && extra !== wanted) {
@@ -56,6 +61,7 @@ export function openFlux(components: ComponentAccess, wanted: ExtraInput = null)
     ignoresGuidance: !config.distilledGuidance,
     ranks: { splitsTokens: true },
     guides: (_, call) => trueGuidance(call) > 1,
+    teacache: () => teacache,
     notesOn: (request) => unguidedNotes(request),
     async checkTexts() {
       const { pooled } = await checkClip(components, CLIP);

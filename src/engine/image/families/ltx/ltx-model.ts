@@ -29,6 +29,7 @@ import type { CallArguments } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { allocateTensor } from '../../recording/compute.ts';
 import type { Scope } from '../../recording/scope.ts';
+import { TEACACHE } from '../../step-cache/teacache.ts';
 import { writeRows, type DrawNormals } from '../../recording/stepper.ts';
 import type { Step } from '../../schedules/schedule.ts';
 
@@ -61,6 +62,7 @@ export function openLTX(
     frameImages: { first: 'may', last: 'never', encoded: 'sample', samplesLast: takesConditions },
     ...(removesNoise && { leftNoise }),
     guides: (guidance) => guidance > 1,
+    teacache: () => TEACACHE.ltx,
     checkRequest({ call, hasImage }) {
       if (!removesNoise) refuseDecoding(call);
       if (!hasImage) refuseImageNoise(call);

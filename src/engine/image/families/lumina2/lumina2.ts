@@ -50,6 +50,7 @@ import {
 import type { ComponentAccess } from '../../components/components.ts';
 import { decoderLora, transformerLora } from '../../layouts/lora-names.ts';
 import type { Scope } from '../../recording/scope.ts';
+import { TEACACHE } from '../../step-cache/teacache.ts';
 import { readConfig } from '../../schedules/config.ts';
 import { muOf, readSizeShift } from '../../schedules/flow-sigmas.ts';
 import { LUMINA2_FILES, ORIGINAL_WORDS, originalNames } from './lumina2-layout.ts';
@@ -143,6 +144,7 @@ function openLumina2(components: ComponentAccess): FamilyModel {
     latentChannels: config.channels,
     sampleSize: { height: config.sampleSize, width: config.sampleSize },
     guides: (guidance) => guidance > 1,
+    teacache: () => TEACACHE.lumina2,
     checkRequest({ values: { height, width } }) {
       checkLumina2Size(config, height / factor / PATCH, width / factor / PATCH);
     },

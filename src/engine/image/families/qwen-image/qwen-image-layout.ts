@@ -8,6 +8,7 @@ import type {
   PartLayout,
 } from '../../../../files/pipeline/file-layout.ts';
 import { decoderSizes, headsOf } from '../../layouts/decoder.ts';
+import { nunchakuLayout } from '../../layouts/nunchaku-names.ts';
 import {
   encoderPrefixes,
   fileLayouts,
@@ -42,6 +43,13 @@ const TRANSFORMER: PartLayout = {
     };
   },
 };
+
+const NUNCHAKU = nunchakuLayout(TRANSFORMER, [
+  'img_in.weight',
+  'txt_norm.weight',
+  `${FIRST}.img_mod.1.weight`,
+  `${FIRST}.attn.to_qkv.weight`,
+]);
 
 /** Latents along one side of a token. */
 const PATCH = 2;
@@ -146,7 +154,7 @@ function hasCleanReferences(headers: FileHeaders): boolean {
 
 export const QWEN_IMAGE_FILES = fileLayouts({
   parts: {
-    transformer: [TRANSFORMER],
+    transformer: [NUNCHAKU, TRANSFORMER],
     vae: causalLayouts('AutoencoderKLQwenImage'),
     text_encoder: [TEXT_ENCODER, NESTED_TEXT_ENCODER],
   },

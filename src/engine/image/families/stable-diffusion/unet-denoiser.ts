@@ -24,6 +24,7 @@ import type { TextStates } from '../../blocks/family.ts';
 import { joinItems } from '../../recording/join-items.ts';
 import { writeRows, type Predictor } from '../../recording/stepper.ts';
 import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
+import { ReuseRecorder } from '../../recording/reuse-recorder.ts';
 import type { Step } from '../../schedules/schedule.ts';
 import {
   computeConditions,
@@ -82,18 +83,21 @@ export async function unetPredictor(
   const step: RecordedStep = { unet, request: given, conditions, passes, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);
+  const recorder = options.reuse ? new ReuseRecorder(device, scope, options.reuse, options) : null;
   const recordings = new Map<string, Recording>();
   for (let call = 0; call < calls; call++) {
     const active = activeOf(call);
     if (recordings.has(active.join())) continue;
-    const recording = await recordStep(device, step, active, scope, options);
+    const recording = await recordStep(device, { ...step, recorder }, active, scope, options);
     recordings.set(active.join(), scope.use(recording));
   }
   return scope.give({
+    ...(recorder && { reused: () => recorder.reused }),
     run({ inputScale, timestep }: Step, index: number) {
       scalars.write([inputScale, request.guidance, 1]);
       writeRows(device, time, new Float32Array(batch).fill(timestep));
-      return recordings.get(activeOf(index).join())!.run();
+      const recording = recordings.get(activeOf(index).join())!;
+      return recorder ? recorder.run(recording, index) : recording.run();
     },
     times: () => timesOf(recordings.values()),
   });
@@ -107,12 +111,14 @@ interface RecordedStep {
   passes: number;
   scalars: Scalars;
   time: Tensor;
+  /** Left out: all steps compute everything. */
+  recorder?: ReuseRecorder | null;
 }
 
 /** Records a step in which some of the ControlNets take part; `scope` takes over what the recording reads. */
 async function recordStep(
   device: Device,
-  { unet, request, conditions, passes, scalars, time }: RecordedStep,
+  { unet, request, conditions, passes, scalars, time, recorder }: RecordedStep,
   active: readonly number[],
   scope: Scope,
   options: ComputeOptions,
@@ -154,5 +160,5 @@ async function recordStep(
     if (request.guidanceRescale > 0) keepSpread(guided, both, request.guidanceRescale);
     return [guided];
   };
-  return await recordTape(device, options, record, [output]);
+  return await recordTape(device, options, record, [output], recorder);
 }

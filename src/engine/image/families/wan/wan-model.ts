@@ -23,6 +23,8 @@ import {
 import type { CallArguments } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Scope } from '../../recording/scope.ts';
+import { TEACACHE, type TeaCacheDefaults } from '../../step-cache/teacache.ts';
+import type { Size } from '../../calls/image-model.ts';
 import { frameImagesOf, prepareInput, WanImageEncoder } from './wan-images.ts';
 import { readWanTexts, UMT5 } from './wan-texts.ts';
 
@@ -72,6 +74,7 @@ export function openWan(components: ComponentAccess, { settings }: Pick<Pipeline
     ...(frameImages && { frameImages }),
     ...(config.image && { before: (request) => encoder.read(request) }),
     guides: (guidance) => guidance > 1,
+    teacache: (size) => (boundary === null ? teacacheOf(config, size) : null),
     checkRequest: ({ values }) => checkWanClip(config, gridOf(values)),
     async checkTexts() {
       requireWidth('text_dim', config.textDims, UMT5.encoder, await checkT5(components, UMT5));
@@ -81,6 +84,23 @@ export function openWan(components: ComponentAccess, { settings }: Pick<Pipeline
     step: (given, scope) => recordStep(given, facts, scope),
   });
 }
+
+/** Pixels from which a clip counts as one of 720p. */
+const LARGE_CLIP = 800_000;
+
+/** What is published for Wan 2.1; null: another model. */
+function teacacheOf(
+  { hidden, inputs, channels }: WanConfig,
+  { width, height }: Size,
+): TeaCacheDefaults | null {
+  if (channels !== OF_2_1) return null;
+  if (inputs === channels) return hidden < LARGE ? TEACACHE.wanSmall : TEACACHE.wanLarge;
+  return width * height < LARGE_CLIP ? TEACACHE.wanImageSmall : TEACACHE.wanImageLarge;
+}
+
+/** Channels of the latents of Wan 2.1, and the width from which a transformer is one of 14 billion parameters. */
+const OF_2_1 = 16;
+const LARGE = 4096;
 
 /** The autoencoder for clips. */
 export const readWanAutoencoder = (component: Parameters<typeof readAutoencoder>[0]) =>

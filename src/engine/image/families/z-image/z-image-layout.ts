@@ -4,6 +4,7 @@
 import type { FileHeaders, NamedRows, PartConfig } from '../../../../files/pipeline/file-layout.ts';
 import { AUTOENCODER_LAYOUTS, FLUX_SCALES } from '../../layouts/autoencoder.ts';
 import { qwenLayout } from '../../layouts/decoder.ts';
+import { nunchakuLayout } from '../../layouts/nunchaku-names.ts';
 import {
   bothLayouts,
   encoderPrefixes,
@@ -51,14 +52,22 @@ function zImageConfig(headers: FileHeaders): PartConfig {
   };
 }
 
+const TRANSFORMERS = bothLayouts({
+  original: ['x_embedder.weight', 'cap_embedder.1.weight', MODULATION, 'layers.0.attention.qkv.weight'],
+  diffusers: ['all_x_embedder.2-1.weight', 'cap_embedder.1.weight', MODULATION],
+  rename: originalNames,
+  configure: zImageConfig,
+});
+
+const NUNCHAKU = nunchakuLayout(TRANSFORMERS[0]!, [
+  'all_x_embedder.2-1.weight',
+  MODULATION,
+  'layers.0.attention.to_qkv.weight',
+]);
+
 export const Z_IMAGE_FILES = fileLayouts({
   parts: {
-    transformer: bothLayouts({
-      original: ['x_embedder.weight', 'cap_embedder.1.weight', MODULATION, 'layers.0.attention.qkv.weight'],
-      diffusers: ['all_x_embedder.2-1.weight', 'cap_embedder.1.weight', MODULATION],
-      rename: originalNames,
-      configure: zImageConfig,
-    }),
+    transformer: [NUNCHAKU, ...TRANSFORMERS],
     vae: AUTOENCODER_LAYOUTS,
     text_encoder: [qwenLayout(encoderPrefixes('text_encoder', 'qwen3_4b'))],
   },

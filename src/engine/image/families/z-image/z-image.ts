@@ -47,6 +47,7 @@ import {
 import type { ComponentAccess } from '../../components/components.ts';
 import { decoderLora, transformerLora } from '../../layouts/lora-names.ts';
 import type { Scope } from '../../recording/scope.ts';
+import { TEACACHE } from '../../step-cache/teacache.ts';
 import { originalNames, Z_IMAGE_FILES } from './z-image-layout.ts';
 
 /** Latents along one side of a token. */
@@ -131,6 +132,7 @@ function openZImage(components: ComponentAccess): FamilyModel {
     latentChannels: config.channels,
     mostTokens: longestCaption(config),
     guides: (guidance) => guidance > 0,
+    teacache: () => TEACACHE.zImage,
     checkRequest({ values: { height, width } }) {
       checkZImageSize(config, height / factor / PATCH, width / factor / PATCH);
     },
