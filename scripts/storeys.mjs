@@ -53,6 +53,7 @@ export const FOLDERS = {
   'engine/image/families': 'the families that are built, and those that are refused by name',
   'engine/image/blocks': 'what families are built of: declaration, text encoders, denoisers of transformers',
   'engine/image/components': 'components of a pipeline coming and going: files, formats, residency',
+  'engine/image/ranks': 'devices that draw together: how they divide the work, what they exchange',
   'engine/image/recording': "tapes of a pipeline's stages, scopes, the denoising step",
   'engine/image/lora': 'LoRA of pipelines: files, names, matrices beside or merged',
   'engine/image/layouts':
@@ -183,6 +184,7 @@ export const STOREYS = {
     'lora',
     'blocks',
     'recording',
+    'ranks',
     'components',
     'layouts',
     'step-cache',

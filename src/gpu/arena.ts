@@ -3,6 +3,8 @@
 // within one submit; `generation` tells a tape that its bind groups are stale.
 
 import type { DeviceMemory } from './memory.ts';
+import { tensorOf, type Operand } from './operand.ts';
+import type { Sizes, Tensor } from './tensor.ts';
 
 export interface Life {
   /** Bytes at the tape's capacity. */
@@ -10,6 +12,29 @@ export interface Life {
   /** Indices of the first and the last dispatch that bind it. */
   first: number;
   last: number;
+}
+
+/** Operands by the index of a dispatch. */
+export type BoundAt = readonly [dispatch: number, operands: readonly Operand[]];
+
+/** Returns the lives of the tensors that need a slot. */
+export function livesOf(
+  bound: readonly BoundAt[],
+  needsSlot: (tensor: Tensor) => boolean,
+  capacity: Sizes,
+): Map<Tensor, Life> {
+  const lives = new Map<Tensor, Life>();
+  for (const [dispatch, operands] of bound) {
+    for (const operand of operands) {
+      const tensor = tensorOf(operand);
+      if (!tensor || !needsSlot(tensor)) continue;
+      const life = lives.get(tensor);
+      if (!life) lives.set(tensor, { bytes: tensor.heldBytes(capacity), first: dispatch, last: dispatch });
+      else
+        Object.assign(life, { first: Math.min(life.first, dispatch), last: Math.max(life.last, dispatch) });
+    }
+  }
+  return lives;
 }
 
 /**

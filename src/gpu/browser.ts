@@ -4,7 +4,7 @@ import { internalError } from '../files/error.ts';
 import { findInBrowser } from './browser-adapters.ts';
 import { SHADERS } from './browser-shaders.ts';
 import type { Device } from './device.ts';
-import { chooseAdapter } from './find-adapter.ts';
+import { adapterOf } from './find-adapter.ts';
 import { startDevice, type DeviceOptions } from './start-device.ts';
 
 export { destroyDevices } from './start-device.ts';
@@ -19,7 +19,7 @@ const FREE = 0.5;
 
 export async function openDevice(options: PageDeviceOptions = {}): Promise<Device> {
   const { deviceMemory } = navigator as { deviceMemory?: number };
-  const found = chooseAdapter(await findInBrowser(), options.adapter);
+  const found = adapterOf(await findInBrowser(), options.adapter, options.place);
   return startDevice(found, options, { shaders: readShader, freeBytes: () => freeBytes(deviceMemory) });
 }
 

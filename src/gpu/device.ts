@@ -106,7 +106,7 @@ export class Device {
     });
   }
 
-  /** Set before `lost` resolves. */
+  /** Set by `destroy`, and before `lost` resolves. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -232,7 +232,6 @@ export class Device {
     this.#memory.free(buffer);
   }
 
-  /** Bytes for everything on the device. */
   get memoryBudget(): number {
     return this.#memory.budget;
   }
@@ -280,7 +279,7 @@ export class Device {
     return tensor;
   }
 
-  /** Copies the bytes of a region to the CPU; for tests and for small results outside of the hot path. */
+  /** Copies the bytes of a region to the CPU. */
   async read(region: Region): Promise<ArrayBuffer> {
     const staging = this.gpu.createBuffer({ size: region.size, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
     const encoder = this.gpu.createCommandEncoder();
@@ -295,6 +294,7 @@ export class Device {
   /** `reason`: why the device is given up, as if it were lost. */
   destroy(reason: string | null = null): void {
     this.#reason ??= reason;
+    this.#isLost = true;
     this.gpu.destroy();
   }
 }

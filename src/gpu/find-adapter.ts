@@ -1,6 +1,7 @@
 // Adapters of a WebGPU implementation: which there are, which one a user means, and the device that the engine asks of it.
 
-import { badRequest } from '../files/error.ts';
+import { badRequest, EngineError } from '../files/error.ts';
+import { option, say } from '../files/message.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { chooseMatrixUnit, MATRIX_FEATURE, SIZE_FEATURE, type MatrixConfig } from './matrix-units.ts';
 
@@ -94,13 +95,49 @@ export function chooseAdapter(found: readonly FoundAdapter[], wanted: string | u
           .includes(text),
   );
   if (match) return match;
-  const names = found
+  const message = `adapter ${wanted} matches none of this machine: choose one of ${namesOf(found)}`;
+  throw badRequest(message, 'adapter');
+}
+
+const namesOf = (found: readonly FoundAdapter[]): string =>
+  found
     .map(
       ({ summary }) => `${summary.index}: ${summary.description || summary.device || summary.architecture}`,
     )
     .join('; ');
-  const message = `adapter ${wanted} matches none of this machine: choose one of ${names}`;
-  throw badRequest(message, 'adapter');
+
+/** One of several devices that compute together. */
+export interface RankPlace {
+  rank: number;
+  ranks: number;
+  /** Whether devices share an adapter. */
+  isLogical: boolean;
+}
+
+/**
+ * Returns the adapter of a rank: each has one of its own, and software ones count where there are no others. Throws no_adapter where there
+ * are too few, and bad_request for a wanted one that all would share.
+ */
+export function adapterOf(
+  found: readonly FoundAdapter[],
+  wanted: string | undefined,
+  place: RankPlace = { rank: 0, ranks: 1, isLogical: false },
+): FoundAdapter {
+  const { rank, ranks, isLogical } = place;
+  const gpus = found.filter(({ summary }) => !summary.software);
+  const usable = gpus.length > 0 ? gpus : found;
+  if (isLogical && wanted === undefined) return usable[rank % usable.length]!;
+  if (isLogical || ranks === 1) return chooseAdapter(found, wanted);
+  const remedy = say`give each a GPU of its own, or let them share with ${option('logicalRanks')}`;
+  if (wanted !== undefined)
+    throw badRequest(say`adapter ${wanted} is one adapter for ${ranks} ranks: ${remedy}`, 'adapter');
+  if (usable.length < ranks)
+    throw new EngineError(
+      'no_adapter',
+      say`${option('numGpus')} ${ranks} needs as many adapters, and this machine has ${usable.length} (${namesOf(usable)}): ${remedy}`,
+      { param: 'numGpus' },
+    );
+  return usable[rank]!;
 }
 
 /** Asks for a device with the adapter's own limits and the features that kernels use where they are present. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { EngineError, unsupported } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import type { Device, DeviceSettings } from './device.ts';
-import { chooseAdapter, findAdapters, type FoundAdapter } from './find-adapter.ts';
+import { adapterOf, findAdapters, type FoundAdapter } from './find-adapter.ts';
 import { freeHostMemory } from './free-memory.ts';
 import { startDevice, type DeviceOptions } from './start-device.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
@@ -92,7 +92,7 @@ export async function openDevice(options: NodeDeviceOptions = {}): Promise<Devic
       'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
     );
   }
-  return startDevice(chooseAdapter(found, options.adapter), options, {
+  return startDevice(adapterOf(found, options.adapter, options.place), options, {
     shaders: readShader,
     freeBytes: freeHostMemory,
   });

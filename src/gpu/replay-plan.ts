@@ -61,3 +61,9 @@ export class ReplayPlan {
     }
   }
 }
+
+/** Throws if a size of a step exceeds what its tape was recorded for. */
+export function checkSizes(sizes: Sizes, capacity: Sizes): void {
+  for (const [name, size] of Object.entries(sizes))
+    if (size > (capacity[name] ?? 0)) throw new Error(`${size} ${name} exceed the tape's ${capacity[name]}`);
+}

@@ -1,12 +1,12 @@
-// One way through a tape's dispatches: what is encoded into each submit, and which operands are brought from host memory and from files
-// in between.
+// One way through a tape's dispatches: what is encoded into each submit, and which operands are brought from host memory, from files and
+// from other devices in between.
 
-import type { Arena } from './arena.ts';
+import type { Arena, BoundAt } from './arena.ts';
 import type { Device } from './device.ts';
 import type { ReplayPlan } from './replay-plan.ts';
 import { stagingBytes, StoredReads } from './stored-reads.ts';
 import { Streams, type Copy } from './streams.ts';
-import type { Region } from './tensor.ts';
+import type { Region, Tensor } from './tensor.ts';
 
 export interface ReplayOptions {
   /** Segments of a submit; left out: all. */
@@ -25,6 +25,25 @@ export interface Streamed {
   /** Memory that bytes of files are read into. */
   pool: Uint8Array<ArrayBuffer>[];
 }
+
+/** An exchange with other devices before a dispatch. */
+export interface Meeting {
+  /** Index of the dispatch. */
+  at: number;
+  from: Tensor;
+  into: readonly Tensor[];
+  /** Takes the bytes of `from`, and returns those of each tensor of `into`. */
+  exchange(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
+}
+
+/** What exchanges read and write: it lives from the dispatch before one on, and until the one behind it. */
+export const boundBy = (meetings: readonly Meeting[]): BoundAt[] =>
+  meetings.flatMap(({ at, from, into }): BoundAt[] => [
+    [Math.max(0, at - 1), into],
+    [at, [from, ...into]],
+  ]);
+
+type Source = Readonly<{ device: Device; arena: Arena; region(tensor: Tensor): Region }>;
 
 /** `bound`: operands in host memory or in files of each dispatch; null: there are none. */
 export function streamOperands(
@@ -50,21 +69,26 @@ export class Replay {
   readonly plan: ReplayPlan;
   readonly #device: Device;
   readonly #arena: Arena;
+  readonly #tape: Source;
   readonly #streamed: Streamed | null;
   /** Indices of the dispatches after which segments end; the last one is their number. */
   readonly #ends: readonly number[];
+  readonly #meetings: readonly Meeting[];
 
   constructor(
-    { device, arena }: { device: Device; arena: Arena },
+    tape: Source,
     plan: ReplayPlan,
     streamed: Streamed | null,
-    ends: readonly number[],
+    cuts: readonly number[],
+    meetings: readonly Meeting[],
   ) {
-    this.#arena = arena;
-    this.#device = device;
+    this.#tape = tape;
+    this.#arena = tape.arena;
+    this.#device = tape.device;
+    this.#meetings = meetings;
     this.plan = plan;
     this.#streamed = streamed;
-    this.#ends = ends;
+    this.#ends = cuts.length > 0 ? cuts : [0];
   }
 
   /** See Tape.submits. */
@@ -78,16 +102,39 @@ export class Replay {
     for (let segment = Math.min(first + submitEvery, end) - 1; ; segment += submitEvery) {
       const isLast = segment >= end - 1;
       const to = this.#ends[isLast ? end - 1 : segment]!;
-      for (const [dispatch, copies] of reads ? this.#stored(from, to) : []) {
+      for (const [dispatch, waits] of this.#pauses(from, to, reads)) {
         if (dispatch > from) this.#submit(from, dispatch);
         from = dispatch;
-        for (const copy of copies)
-          for (let piece = StoredReads.count(copy); piece > 0; piece--) yield reads!.write();
+        for (const wait of waits) yield wait();
       }
       this.#submit(from, to, isLast ? last : undefined);
       if (isLast) return;
       yield null;
       from = to;
+    }
+  }
+
+  /** What is waited for before each dispatch, of those between two. */
+  #pauses(from: number, to: number, reads: StoredReads | null): [number, (() => Promise<void>)[]][] {
+    const met = this.#meetings.filter(({ at }) => from <= at && at < to);
+    const stored = reads ? this.#stored(from, to) : [];
+    return [
+      ...met.map((one): [number, (() => Promise<void>)[]] => [one.at, [() => this.#meet(one)]]),
+      ...stored.map(([dispatch, copies]): [number, (() => Promise<void>)[]] => {
+        const pieces = copies.reduce((sum, copy) => sum + StoredReads.count(copy), 0);
+        return [dispatch, Array<() => Promise<void>>(pieces).fill(() => reads!.write())];
+      }),
+    ].toSorted(([a], [b]) => a - b);
+  }
+
+  async #meet({ from, into, exchange }: Meeting): Promise<void> {
+    const given = await exchange(await this.#device.read(this.#tape.region(from)));
+    // The device may be lost since, and a write to a lost device ends the process where Dawn does not validate.
+    await this.#device.loss();
+    if (this.#device.isLost) throw new Error('the device was lost during an exchange');
+    for (const [i, tensor] of into.entries()) {
+      const { buffer, offset } = this.#tape.region(tensor);
+      this.#device.gpu.queue.writeBuffer(buffer, offset, given[i]!);
     }
   }
 

@@ -5,12 +5,14 @@ import { probeAdapter } from './adapter-probe.ts';
 import { firstBudget, hostBudget } from './adapter-profile.ts';
 import { checkChoices, chosenProfile, type KernelChoices } from './chosen-profile.ts';
 import { Device, type DeviceSettings } from './device.ts';
-import { requestDevice, type FoundAdapter } from './find-adapter.ts';
+import { requestDevice, type FoundAdapter, type RankPlace } from './find-adapter.ts';
 import { withoutRefusedSizes } from './pinned-subgroups.ts';
 
 export interface DeviceOptions extends KernelChoices, Pick<DeviceSettings, 'remedies'> {
   /** Part of the adapter's name, or its index. */
   adapter?: string;
+  /** Left out: the device computes alone. */
+  place?: RankPlace;
   /** Budget in bytes; left out: a share of the memory that is free, on GPUs an estimate that is raised by trying to allocate. */
   memoryBudget?: number;
 }

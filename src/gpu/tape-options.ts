@@ -36,6 +36,16 @@ export interface SparseAttention {
   window: readonly [frames: number, rows: number, columns: number] | null;
 }
 
+/** Tokens of sequences that attend to each other, divided among devices. */
+export interface TokenSplit {
+  /** Number of this device, from 0. */
+  readonly rank: number;
+  /** Tokens of each device. */
+  readonly counts: readonly number[];
+  /** Returns the bytes of all devices in their order. */
+  allGather(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
+}
+
 export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };
 
 /** Which rows of a tape are decode rows, and the kernels of its rows. */

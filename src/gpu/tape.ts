@@ -3,15 +3,22 @@
 
 import { argsSize, createArgs } from './args.ts';
 import type { ActivationDtype } from './adapter-profile.ts';
-import type { Arena, Life } from './arena.ts';
+import { livesOf, type Arena, type BoundAt, type Life } from './arena.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
-import { Replay, streamOperands, type ReplayOptions, type Streamed } from './replay.ts';
-import { ReplayPlan } from './replay-plan.ts';
+import {
+  boundBy,
+  Replay,
+  streamOperands,
+  type Meeting,
+  type ReplayOptions,
+  type Streamed,
+} from './replay.ts';
+import { checkSizes, ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
-import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions, type TokenSplit } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes, type StepReuse } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -34,8 +41,11 @@ export class Tape {
   readonly reuse: StepReuse | null;
   readonly arena: Arena;
   readonly changes = new Changes();
+  /** How the tokens of what is recorded next are divided; null: this device has all. */
+  split: TokenSplit | null = null;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
+  readonly #meetings: Meeting[] = [];
   readonly #forks: number[] = [];
   readonly #kept = new Set<Tensor>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
@@ -98,8 +108,13 @@ export class Tape {
 
   /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
   cut(): void {
-    const at = this.#dispatches.length;
+    const at = this.dispatchCount;
     if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
+  }
+
+  /** Before the next dispatch a replay gives the bytes of `from` to other devices, and waits for those of `into`. */
+  meet(from: Tensor, into: readonly Tensor[], exchange: Meeting['exchange']): void {
+    this.#meetings.push({ at: this.#dispatches.length, from, into, exchange });
   }
 
   /**
@@ -177,26 +192,26 @@ export class Tape {
     return { buffer: this.arena.buffer(slot), offset: 0, size: tensor.heldBytes(this.capacity) };
   }
 
-  /** Whether a replay reads operands from files, so that it has to wait between its submits. */
-  get readsFiles(): boolean {
-    return this.#streamed !== null && this.#streamed.staging > 0;
+  /** Whether a replay has to wait between its submits, because it reads operands from files or exchanges some with other devices. */
+  get waits(): boolean {
+    return this.#meetings.length > 0 || (this.#streamed !== null && this.#streamed.staging > 0);
   }
 
-  /** Replays all segments of a tape that reads no files. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
+  /** Replays all segments of a tape that waits for nothing. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
   run(sizes: Sizes, options: ReplayOptions = {}): void {
-    if (this.readsFiles) throw new Error('the tape reads operands from files: wait for `replay`');
+    if (this.waits) throw new Error('the tape waits for files or other devices: wait for `replay`');
     const submits = this.submits(sizes, options);
     while (submits.next().done !== true) continue;
   }
 
-  /** Replays like `run`; resolves when all is submitted. Throws what reading files throws. */
+  /** Replays like `run`; resolves when all is submitted. Throws what reading files and exchanging throw. */
   async replay(sizes: Sizes, options: ReplayOptions = {}): Promise<void> {
     for (const waits of this.submits(sizes, options)) await waits;
   }
 
   /**
    * Replays like `run` and yields after each submit but the last: a caller that stops iterating skips the remaining segments. Where the
-   * next submit needs bytes of a file, a promise is yielded that the caller has to wait for.
+   * next submit needs bytes of a file or of another device, a promise is yielded that the caller has to wait for.
    */
   submits(sizes: Sizes, options: ReplayOptions): Generator<Promise<void> | null, void, void> {
     return this.#replayFor(sizes).submits(options);
@@ -204,23 +219,17 @@ export class Tape {
 
   /** Encodes a whole replay into a command buffer that the caller submits. */
   encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
-    if (this.readsFiles) throw new Error('the tape reads operands from files: wait for `replay`');
+    if (this.waits) throw new Error('the tape waits for files or other devices: wait for `replay`');
     this.#replayFor(sizes).encode(encoder);
-  }
-
-  #checkSizes(sizes: Sizes): void {
-    for (const [name, size] of Object.entries(sizes))
-      if (size > (this.capacity[name] ?? 0))
-        throw new Error(`${size} ${name} exceed the tape's ${this.capacity[name]}`);
   }
 
   /** Returns the replay for these sizes; the previous one, if its sizes were equal. */
   #replayFor(sizes: Sizes): Replay {
     this.#prepare();
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
-    this.#checkSizes(sizes);
+    checkSizes(sizes, this.capacity);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]));
+    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts, this.#meetings));
   }
 
   /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
@@ -272,20 +281,13 @@ export class Tape {
   }
 
   #lives(): Map<Tensor, Life> {
-    const lives = new Map<Tensor, Life>();
-    this.#dispatches.forEach(({ bind }, i) => {
-      for (const operand of Object.values(bind)) {
-        const tensor = tensorOf(operand);
-        if (!tensor || tensor.region || this.#borrowed.has(tensor)) continue;
-        const life = lives.get(tensor);
-        if (life) life.last = i;
-        else lives.set(tensor, { bytes: tensor.heldBytes(this.capacity), first: i, last: i });
-      }
-    });
-    for (const tensor of this.#kept) {
-      const life = lives.get(tensor);
-      if (life) life.last = this.#dispatches.length;
-    }
+    const bound = this.#dispatches.map(({ bind }, i): BoundAt => [i, Object.values(bind)]);
+    const lives = livesOf(
+      [...bound, ...boundBy(this.#meetings)],
+      (tensor) => !tensor.region && !this.#borrowed.has(tensor),
+      this.capacity,
+    );
+    for (const [tensor, life] of lives) if (this.#kept.has(tensor)) life.last = this.#dispatches.length;
     return lives;
   }
 }

@@ -11,6 +11,7 @@ import { DeviceSession } from './session/device-session.ts';
 import { localModel } from './session/local-model.ts';
 import type { AnyModel } from './session/model.ts';
 import { Opening } from './session/opening.ts';
+import { openReplicas } from './session/replicas.ts';
 import { letSleep } from './session/sleeping-model.ts';
 import { ModelHost, type HostedModel } from './thread/model-host.ts';
 
@@ -45,14 +46,16 @@ export function serveKind<Options extends SessionOptions, M extends AnyModel>(
   return new ModelHost(port, { calls: kind.calls, open, ...ending });
 }
 
-/** Opens a model by `open`; with `sleepAfter` it sleeps when it is idle, and the next request opens it again. */
+/** Opens a model, or its replicas, by `open`; with `sleepAfter` it sleeps when it is idle, and the next request opens it again. */
 export async function openSleeping<Options extends SessionOptions, M extends AnyModel>(
   kind: ModelKind<Options, M>,
   options: Options,
   onEvent: (event: OpenEvent) => void = () => {},
   signal: AbortSignal | undefined,
-  open: (giveUp?: AbortSignal) => Promise<M>,
+  openOne: (options: Options, giveUp?: AbortSignal) => Promise<M>,
 ): Promise<M> {
+  const open = (giveUp?: AbortSignal): Promise<M> =>
+    openReplicas(kind.replicas, kind.calls, options, (one) => openOne(one, giveUp));
   const model = await open(signal);
   const { sleepAfter: after } = options;
   if (after === undefined) return model;

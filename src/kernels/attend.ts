@@ -9,6 +9,7 @@ import { attendTile, type AttendShape, type Dots } from './attend-tile.ts';
 import { variantOf, type Variant } from './attend-variant.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostWork } from './dispatch-work.ts';
+import { gatherKeys } from './gather-tokens.ts';
 import { fits, mostPixels, view } from './pixels.ts';
 import { paddedHead, resizeHeads } from './resize-heads.ts';
 
@@ -40,8 +41,15 @@ export const SEGMENT_WORK = 2 ** 36;
 /** Preferences of a tape under which matrix units are used where there are any. */
 const MATRIX_KERNELS: ReadonlySet<string> = new Set(['auto', 'matrix']);
 
-/** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
+/** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m], of all devices that share the tokens → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
+  const { split } = tapeOf(q.x);
+  const { heads, kvHeads = heads, dims } = attention;
+  const keyed = split ? gatherKeys(k, v, kvHeads * dims, split) : ([k, v] as const);
+  return attendAll(q, ...keyed, attention);
+}
+
+function attendAll(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
   const { heads, dims } = attention;
   if (dims % 4 !== 0) return attendPadded(q, k, v, attention);
   const tape = tapeOf(q.x);
@@ -114,7 +122,7 @@ function attendPadded(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention):
     first: 0,
   });
   const all = { ...attention, dims: to, scale };
-  const y = attend(padded(q, heads), padded(k, kvHeads), padded(v, kvHeads), all);
+  const y = attendAll(padded(q, heads), padded(k, kvHeads), padded(v, kvHeads), all);
   return resizeHeads({ x: y, first: 0 }, { heads, from: to, to: dims });
 }
 

@@ -1,6 +1,7 @@
 // The settings for opening a model that only image models have.
 
 import { LIMITS } from './limits.ts';
+import { RANKS } from './ranks.ts';
 import { rowsWith } from './setting.ts';
 
 const MODEL = 'Model configuration';
@@ -172,6 +173,7 @@ export const IMAGE_MODEL = rowsWith(
         elsewhere: ['batch-count'],
       },
     },
+    ...RANKS,
     attentionBackend: {
       kind: { type: 'text' },
       help: "Attention of the denoiser: auto, flash (tiles in f32), plain (one query at a time), matrix (matrix units), sage (queries and keys in 8 bits), sparse (a query sees a part of the keys), or a name of SGLang's or diffusers' that means one of them.",

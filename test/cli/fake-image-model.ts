@@ -152,9 +152,12 @@ async function* draw(
     attention: ['flash'],
   };
   yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20, attention: [] };
+  if (command === 'ranks')
+    yield { type: 'exchange', ranks: 2, calls: 6, bytes: 2 * 2 ** 20, milliseconds: 5 };
   for (let sample = 0; sample < values.samples; sample += 1) {
     const seed = request.seed + sample;
-    yield { type: 'image', sample, seed, image: image(seed, 1, large) };
+    const replica = command === 'ranks' && { replica: sample };
+    yield { type: 'image', sample, seed, image: image(seed, 1, large), ...replica };
   }
   yield { type: 'kernels', milliseconds: { conv2d: 3, matmul: 1.5 }, spent: 0 };
   yield { type: 'done', milliseconds: 300 };

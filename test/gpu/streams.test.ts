@@ -159,7 +159,7 @@ describe('replaying a tape with streamed weights', () => {
     }
     tape.keep(x);
     tape.finish();
-    if (tape.readsFiles) expect(() => tape.run({})).toThrow('the tape reads operands from files');
+    if (tape.waits) expect(() => tape.run({})).toThrow('the tape waits for files or other devices');
     await tape.replay({});
     await tape.replay({}, { submitEvery: 1 });
     const bytes = device.memory().arena;

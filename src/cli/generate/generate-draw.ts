@@ -41,13 +41,13 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
   return failed;
 }
 
-/** Requests whose results the engine draws at once; with a profile, or with previews, which would wait in memory, one. */
+/** Requests whose results the engine draws at once; with a profile, or with previews, which would wait in memory, one for each replica. */
 function requestsAtOnce({ plan }: Run, { joins, values }: ResolvedEvent): number {
-  const { 'perf-dump-path': perf, preview } = plan.given.options;
-  if (!joins || perf !== undefined || preview) return 1;
+  const { 'perf-dump-path': perf, preview, 'dp-size': replicas = 1 } = plan.given.options;
+  if (!joins || perf !== undefined || preview) return replicas;
   // Several seeds are requests of their own.
   const samples = plan.seeds.length > 1 ? 1 : values.samples;
-  return Math.max(1, Math.floor(joins.most / samples));
+  return Math.max(replicas, Math.floor((replicas * joins.most) / samples));
 }
 
 type Events = AsyncGenerator<ImageEvent, void, void>;

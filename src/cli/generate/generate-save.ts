@@ -57,7 +57,7 @@ export async function checkOutput({ names, given }: DrawPlan, values: ResolvedIm
 export async function saveOutput(run: Run, task: Task, event: Drawn): Promise<void> {
   const { plan, digests, model, report, perf } = run;
   const { index: prompt, resolved } = task;
-  const { seed, sample, image } = event;
+  const { seed, sample, image, replica } = event;
   const { frames = 1 } = image;
   const { fps } = resolved.values;
   const started = performance.now();
@@ -67,7 +67,10 @@ export async function saveOutput(run: Run, task: Task, event: Drawn): Promise<vo
   const save = await saver(run, image, { format: pattern.format, fps, parameters });
   const names = nameValues(model.info, resolved, { prompt: task.prompt, seed, sample });
   const path = await saveNumbered(plan.given.options['output-path'], pattern, names, save);
-  perf.saved({ path, prompt, sample, seed }, performance.now() - started);
+  perf.saved(
+    { path, prompt, sample, seed, ...(replica !== undefined && { replica }) },
+    performance.now() - started,
+  );
   const { width, height } = image;
   const clip = frames > 1 && fps !== null && { frames, fps };
   report.saved({ path, prompt, sample, seed, width, height, ...clip });

@@ -4,34 +4,23 @@
 import { UsageError } from '../process/exit.ts';
 import type { OptionTable } from '../options/option.ts';
 
-const ONE_GPU = 'images are drawn on one GPU';
+const WHOLE_MODEL =
+  'each GPU has all matrices, and --dp-size, --enable-cfg-parallel and --kv-gather-degree divide the work';
 
-const degree = (help: string, aliases: readonly string[] = []) =>
+const degree = (help: string) =>
   ({
     kind: 'integer',
     min: 1,
     group: 'Parallelism',
     help,
-    aliases,
     otherwise: '1',
-    unbuilt: { neutral: [1], because: ONE_GPU },
+    unbuilt: { neutral: [1], because: WHOLE_MODEL },
   }) as const;
 
 export const PARALLELISM = {
-  'num-gpus': degree('GPUs used.'),
   'tp-size': degree('Tensor parallelism.'),
-  'sp-degree': degree('Sequence parallelism.'),
   'ulysses-degree': degree('Ulysses sequence parallelism.'),
   'ring-degree': degree('Ring sequence parallelism.'),
-  'dp-size': degree('Data parallel groups.', ['data-parallel-size', 'dp']),
-  'dp-degree': degree('GPUs in a data parallel group.'),
-  'enable-cfg-parallel': {
-    kind: 'boolean',
-    group: 'Parallelism',
-    help: 'Both halves of classifier-free guidance at once, on two GPUs.',
-    otherwise: 'false',
-    unbuilt: { neutral: [false], because: ONE_GPU },
-  },
 } as const satisfies OptionTable;
 
 /** Throws UsageError for the first value of an option that is not built; `nameOf` returns the name under which the user gave it. */

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { CommandDef } from 'citty';
-import type { ImageModel, ImageModelOptions, OpenEvent } from '../../index.ts';
+import { MODEL_KINDS, type ImageModel, type ImageModelOptions, type OpenEvent } from '../../index.ts';
 import { createCommand } from '../options/command.ts';
 import { EXIT } from '../process/exit.ts';
 import { drawPrompts } from './generate-draw.ts';
@@ -63,6 +63,7 @@ export function createGenerate(open: OpenImageModel): CommandDef {
 
 async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const plan = await makePlan(given);
+  MODEL_KINDS.image.check(toImageModelOptions(plan));
   const { sources, digests } = await readSources(given);
   const { options } = given;
   const report = new Report(options);

@@ -29,6 +29,8 @@ export interface PerfDump {
   memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
   /** Kernels that computed dense attention, by stage: auto's choice, or --attention-backend's. */
   attention_kernels: Record<string, string[]>;
+  /** What the ranks of a replica gave each other, and how long the first one waited for that, over all prompts; {} for a model of one rank. */
+  exchange: { ranks?: number; calls?: number; received_mb?: number; waited_ms?: number };
   /** GPU time per kernel family; {} if the adapter has no timestamps. */
   kernels_ms: Record<string, number>;
   adapter: Pick<AdapterSummary, 'vendor' | 'architecture' | 'device' | 'description' | 'software'>;
@@ -36,7 +38,8 @@ export interface PerfDump {
   options: Record<string, ResolvedValue>;
   /** Seed of each image, in the order of `outputs`. */
   seeds: number[];
-  outputs: { path: string; prompt: number; sample: number; seed: number }[];
+  /** `replica`: the one that drew it, of several. */
+  outputs: { path: string; prompt: number; sample: number; seed: number; replica?: number }[];
   failures: { prompt: number; code: string; message: string }[];
   meta: { prompt: string[]; model: string; pipeline: string; quantization: string; svdquant?: string };
 }
@@ -89,6 +92,14 @@ export class Perf {
         duration_ms: milliseconds,
         ...(reused !== undefined && { reused }),
       });
+    } else if (event.type === 'exchange') {
+      const { calls = 0, received_mb: received = 0, waited_ms: waited = 0 } = this.dump.exchange;
+      this.dump.exchange = {
+        ranks: event.ranks,
+        calls: calls + event.calls,
+        received_mb: received + event.bytes / 2 ** 20,
+        waited_ms: waited + event.milliseconds,
+      };
     } else if (event.type === 'kernels') {
       this.#profilingMs += event.spent;
       for (const [name, milliseconds] of Object.entries(event.milliseconds))
@@ -131,6 +142,7 @@ function emptyDump(prompts: string[], requestId: string): PerfDump {
     denoise_steps_ms: [],
     memory_checkpoints: {},
     attention_kernels: {},
+    exchange: {},
     kernels_ms: {},
     adapter: { vendor: '', architecture: '', device: '', description: '', software: false },
     options: {},

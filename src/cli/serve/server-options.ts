@@ -1,6 +1,7 @@
 // The command-line options of the HTTP server, among them the models to serve.
 
 import { IMAGE_MODEL } from '../../options/image-model.ts';
+import { RANKS } from '../../options/ranks.ts';
 import { DEFAULTS, LIMITS } from '../../options/limits.ts';
 import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -11,8 +12,13 @@ import { LOG_LEVELS } from '../process/terminal.ts';
 export const SERVED_SETTINGS = {
   upscalingModelPath: IMAGE_MODEL.upscalingModelPath,
   cacheDitConfig: IMAGE_MODEL.cacheDitConfig,
+  ...RANKS,
 };
-export const SERVED_OPTIONS = optionsOf(SERVED_SETTINGS, 'Model');
+const { upscalingModelPath, cacheDitConfig, ...ranks } = SERVED_SETTINGS;
+export const SERVED_OPTIONS = {
+  ...optionsOf({ upscalingModelPath, cacheDitConfig }, 'Model'),
+  ...optionsOf(ranks),
+};
 
 export const SERVER_OPTIONS = {
   'model-path': {

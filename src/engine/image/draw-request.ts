@@ -11,6 +11,7 @@ import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './call
 import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
+import type { RankExchanges } from './ranks/exchange.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { assertWanted } from './recording/compute.ts';
 import { createProfiler } from './recording/profiler.ts';
@@ -65,7 +66,12 @@ export function withBatch(
 }
 
 type Requests = readonly [DrawnRequest, ...DrawnRequest[]];
-type DrawingOptions = Omit<DrawOptions, 'signal'> & { onPaper?: boolean; report: Reporter };
+type DrawingOptions = Omit<DrawOptions, 'signal'> & {
+  onPaper?: boolean;
+  report: Reporter;
+  /** What ranks that draw together give each other; all but the first decode nothing. */
+  exchange?: RankExchanges;
+};
 
 /** Draws a request on an opened pipeline; whether their device works is the caller's concern. */
 export async function drawOn(
@@ -89,6 +95,7 @@ export async function drawTogetherOn(
   options: DrawingOptions,
 ): Promise<void> {
   const { profile = false, compileOnly = false, mostSteps, onPaper = false, tune = false, report } = options;
+  const { exchange } = options;
   const { device, components, runner, planner, plain, upscaler } = opened;
   const { latents, autoencoder, previews, colours, attention, reuseOf } = opened;
   const [{ resolved }] = requests;
@@ -101,6 +108,8 @@ export async function drawTogetherOn(
     if (requests.length === 1 || !isOutOfMemory(error)) throw error;
     return drawEach(opened, platform, requests, options);
   }
+  // Ranks have memory of their own.
+  if (exchange && batch !== undefined) batch = await exchange.all.least(batch);
   for (const request of requests) tellNotes(opened, request);
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
@@ -126,10 +135,12 @@ export async function drawTogetherOn(
     ...{ components, runner, latents, autoencoder, previews, colours, attention, shaders },
     reuse: reuseOf(request.resolved),
     upscaler: resolved.event.values.upscalingScale === null ? null : upscaler,
+    ...(exchange && exchange.rank > 0 && { decodesNothing: true }),
     ...((mostSteps !== undefined || compileOnly) && { mostEnlarged: 1 }),
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
       ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
+      ...(exchange && { exchange: exchange.passes, tokens: exchange.tokens }),
       onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;

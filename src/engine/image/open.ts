@@ -10,14 +10,7 @@ import { fetchModel } from '../opening/fetch-model.ts';
 import { aboutLora, ImageLoras } from './lora/image-loras.ts';
 import { contextWith, shiftedBy } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
-import {
-  batchLimit,
-  drawOn,
-  drawTogetherOn,
-  plainRequest,
-  type Reporter,
-  withBatch,
-} from './draw-request.ts';
+import { batchLimit, drawOn, plainRequest, type Reporter, withBatch } from './draw-request.ts';
 import { joinKey } from './request/join-key.ts';
 import type { ImageFamily } from './blocks/family.ts';
 import { imageFamilies, isKnownName, knownPipelines, pipelineEntry } from './families/registry.ts';
@@ -28,7 +21,14 @@ import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type Resolve } from './model.ts';
 import { openWords, underOption } from './request/open-words.ts';
 import { UPSCALER } from './layouts/upscaler.ts';
-import { openWithMemoryPlan } from './open-planned.ts';
+import {
+  checkDivided,
+  closeRanks,
+  drawOnRanks,
+  openOnRanks,
+  placeOf,
+  type RankedPipeline,
+} from './open-ranks.ts';
 import { widenedBy } from './widening.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { checkImageRequest, completeRequest } from './request/request-rules.ts';
@@ -41,21 +41,26 @@ export async function openImage(
   options: ImageModelOptions,
   opening: Opening,
   families: readonly ImageFamily[] = imageFamilies(),
-): Promise<ReadModel<ImageModel, OpenedPipeline>> {
+): Promise<ReadModel<ImageModel, RankedPipeline>> {
   const { pipeline, loraPaths } = await openFiles(platform, options, opening, families);
   const given = { ...options, families };
   return {
-    openDevice: () => platform.openDevice(options),
-    load: (device, _, onLoad) => openWithMemoryPlan(device, platform, pipeline, given, onLoad),
-    unload: ({ components }) => components.close(),
+    openDevice: () => platform.openDevice(withPlace(options)),
+    load: (device, _, onLoad) => openOnRanks(device, platform, pipeline, given, onLoad),
+    unload: closeRanks,
     serve: (session) => serve(platform, options, session, opening, loraPaths),
   };
+}
+
+function withPlace(options: ImageModelOptions): Parameters<Platform['openDevice']>[0] {
+  const place = placeOf(options);
+  return place ? { ...options, place } : options;
 }
 
 async function serve(
   platform: Platform,
   options: ImageModelOptions,
-  session: ServedDevice<OpenedPipeline>,
+  session: ServedDevice<RankedPipeline>,
   opening: Opening,
   loraPaths: OpenedFiles['loraPaths'],
 ): Promise<LocalImageModel> {
@@ -158,7 +163,7 @@ async function findLoras(
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the LoRAs that they draw with. */
-function resolver(opened: OpenedPipeline, loras: ImageLoras, platform: Platform): Resolve {
+function resolver(opened: RankedPipeline, loras: ImageLoras, platform: Platform): Resolve {
   const { context, planner, autoencoder } = opened;
   return async (given) => {
     checkImageRequest(given);
@@ -171,9 +176,10 @@ function resolver(opened: OpenedPipeline, loras: ImageLoras, platform: Platform)
     const shifted = shiftedBy(applied, request, context);
     const resolved = resolveRequest({ ...shifted, prompt }, contextWith(applied, context));
     planner.plan(resolved);
+    checkDivided(opened, resolved);
     const whole = { ...resolved, loras: applied };
     const [key, most] = [joinKey(whole), batchLimit(opened, whole)];
-    if (key === null || typeof most === 'string' || most === 1) return whole;
+    if (opened.peers.length > 0 || key === null || typeof most === 'string' || most === 1) return whole;
     return { ...whole, event: { ...whole.event, joins: { key, most } } };
   };
 }
@@ -183,14 +189,14 @@ function resolver(opened: OpenedPipeline, loras: ImageLoras, platform: Platform)
  * device_lost.
  */
 async function drawIn(
-  session: ServedDevice<OpenedPipeline>,
+  session: ServedDevice<RankedPipeline>,
   platform: Platform,
   requests: Parameters<Draw>[0],
   options: Parameters<Draw>[1] & { report: Reporter },
 ): Promise<void> {
   const opened = await session.ready();
   try {
-    await drawTogetherOn(opened, platform, requests, options);
+    await drawOnRanks(opened, platform, requests, options);
   } catch (cause) {
     const reason = cause instanceof EngineError ? null : await session.loss();
     if (reason === null) throw cause;

@@ -9,6 +9,7 @@ import type { PackedEntries, PackedFile, PackedOrigin } from '../../files/checkp
 import type { ByteSource, Folder } from '../../files/source.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { RankPlace } from '../../gpu/find-adapter.ts';
 import type { TunedVariants } from '../../gpu/tuning.ts';
 import type { LOADING } from '../../options/model.ts';
 import type { SettingValues } from '../../options/setting.ts';
@@ -20,7 +21,7 @@ export interface Platform {
     options: Pick<
       SettingValues<typeof LOADING>,
       'adapter' | 'activationDtype' | 'deterministic' | 'memoryBudget' | 'safe'
-    >,
+    > & { place?: RankPlace },
   ): Promise<Device>;
   /** Stores the tuned kernel variants of an adapter for the devices that are opened on it later. */
   keepTuned(adapter: AdapterSummary, tuned: TunedVariants): Promise<void>;

@@ -21,8 +21,8 @@ export async function openModel<Options extends SessionOptions, M extends AnyMod
   kind.check(options);
   if (options.inline)
     throw badRequest('inline is true; in Electron the engine runs in a worker: leave it out', 'inline');
-  return openSleeping(kind, options, onEvent, signal, (giveUp) =>
-    openContinuing({ kind, options, onEvent }, giveUp),
+  return openSleeping(kind, options, onEvent, signal, (one, giveUp) =>
+    openContinuing({ kind, options: one, onEvent }, giveUp),
   );
 }
 

@@ -5,6 +5,7 @@ import { countText } from '../../files/count-text.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import { checkImageModelOptions } from '../../engine/image/request/image-rules.ts';
 import { PLAIN_SLEEP } from '../session/sleeping-model.ts';
+import { IMAGE_REPLICAS } from './image-replicas.ts';
 import type { ModelKind } from './model-kind.ts';
 import { parametersText } from './summary-words.ts';
 
@@ -20,6 +21,7 @@ export const IMAGE: ModelKind<ImageModelOptions, ImageModel> = {
   served: { prepare: true },
   check: checkImageModelOptions,
   sleep: () => PLAIN_SLEEP,
+  replicas: IMAGE_REPLICAS,
   engine: async () => (await import('../../engine/image/open.ts')).openImage,
   paper: async () => (await import('../../engine/image/plan-image.ts')).openImageOnPaper,
   summary(info) {

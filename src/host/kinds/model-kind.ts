@@ -5,6 +5,7 @@ import type { AnyMerge } from '../../engine/async/event-queue.ts';
 import type { ReadFiles } from '../../engine/opening/served.ts';
 import type { OpenOnPaper } from '../../engine/plan/paper-model.ts';
 import type { AnyModel } from '../session/model.ts';
+import type { ReplicaRule } from '../session/replicas.ts';
 import type { KindFace, SessionOptions } from './kind-face.ts';
 import type { Repeat } from './repeat.ts';
 
@@ -13,6 +14,8 @@ export interface ModelKind<Options extends SessionOptions, M extends AnyModel> e
   readonly module: string;
   /** Merges events of a reader that falls behind. */
   readonly merge?: AnyMerge;
+  /** How replicas share requests; left out: models of this kind have none. */
+  readonly replicas?: ReplicaRule<Options, M>;
   /** Begins to follow a request that may have to run a second time. Left out: PlainRepeat. */
   repeat?(request: never): Repeat<unknown, unknown>;
   /** Loads the engine, which reads the files of such a model. */

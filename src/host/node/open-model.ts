@@ -17,9 +17,9 @@ export async function openModel<Options extends SessionOptions, M extends AnyMod
 ): Promise<M> {
   refuseElectron();
   kind.check(options);
-  return openSleeping(kind, options, onEvent, signal, async (giveUp) => {
-    if (!options.inline) return openInWorker(kind, options, onEvent, giveUp);
+  return openSleeping(kind, options, onEvent, signal, async (one, giveUp) => {
+    if (!options.inline) return openInWorker(kind, one, onEvent, giveUp);
     const { nodePlatform } = await import('./platform.ts');
-    return openInline(kind, nodePlatform, options, onEvent, giveUp);
+    return openInline(kind, nodePlatform, one, onEvent, giveUp);
   });
 }

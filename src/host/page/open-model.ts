@@ -36,8 +36,8 @@ export async function openModel<Options extends SessionOptions, M extends AnyMod
   kind.check(options);
   checkPageOptions(plain);
   if (ids.length > 0) askToPersist();
-  const model = await openSleeping(kind, options, onEvent, signal, (giveUp) =>
-    openInWorker(kind, options, { script, files, hub, onEvent, signal: giveUp }),
+  const model = await openSleeping(kind, options, onEvent, signal, (one, giveUp) =>
+    openInWorker(kind, one, { script, files, hub, onEvent, signal: giveUp }),
   );
   // The worker of a model that may sleep holds its files only while it runs.
   if (options.sleepAfter !== undefined) await holdUntil(model, ids);

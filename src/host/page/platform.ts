@@ -18,11 +18,12 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
   const folders = new PageFolders(files, stores.models);
   const resolve = hubResolver(stores, hub);
   return {
-    async openDevice({ adapter, memoryBudget, deterministic, activationDtype }) {
+    async openDevice({ adapter, memoryBudget, deterministic, activationDtype, place }) {
       const device = await openDevice({
         remedies: MEMORY_REMEDIES,
         ...(memoryBudget === undefined ? {} : { memoryBudget }),
         ...(adapter === undefined ? {} : { adapter: String(adapter) }),
+        ...(place && { place }),
         ...(deterministic === undefined ? {} : { deterministic }),
         ...(activationDtype === undefined ? {} : { activationDtype }),
       });

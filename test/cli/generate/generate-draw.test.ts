@@ -10,7 +10,7 @@ import { generateWith } from './generate-harness.ts';
 const folderOf = temporaryFolders();
 
 /** Draws three prompts, of which the second fails, by an engine that draws `most` results at once; returns how many requests ran as each began. */
-async function drawTogether(most: number, seeds: string) {
+async function drawTogether(most: number, seeds: string, ...more: string[]) {
   const folder = await folderOf({});
   const fake = createFakeImageModel();
   const running: number[] = [];
@@ -36,6 +36,7 @@ async function drawTogether(most: number, seeds: string) {
   const { code, out: text } = await generateWith(open, [
     ...['--model-path', 'm', '--output-path', join(folder, 'out'), '--seed', seeds],
     ...prompts,
+    ...more,
   ]);
   expect(code).toBe(1);
   const requests = fake.requests.map(({ prompt, seed }) => `${prompt} ${seed}`);
@@ -54,4 +55,12 @@ it('seeds of a prompt that the engine draws at once begin together, with those o
   expect(running).toEqual([1, 2, 3, 1, 2]);
   expect(requests).toEqual(['a house 5', 'a house 7', 'fail internal 5', 'a boat 5', 'a boat 7']);
   expect(files).toHaveLength(4);
+});
+
+it('prompts of which each replica draws one at a time begin together, even where their performance is measured', async () => {
+  const perf = join(await folderOf({}), 'perf.json');
+  const replicas = ['--num-gpus', '2', '--dp-size', '2', '--perf-dump-path', perf];
+  const { running, files } = await drawTogether(1, '1', ...replicas);
+  expect(running).toEqual([1, 2, 1]);
+  expect(files).toHaveLength(2);
 });

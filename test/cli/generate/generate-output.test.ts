@@ -195,7 +195,7 @@ describe('the performance file', () => {
   it('says what the run took, by the schema in perf-dump.ts', async () => {
     const place = join(folder, 'deep', 'perf.json');
     const { code, out } = await draw(
-      ...['--prompt', 'a house', '--prompt', 'fail internal', '--num-samples', '2', '--seed', '8'],
+      ...['--prompt', 'ranks house', '--prompt', 'fail internal', '--num-samples', '2', '--seed', '8'],
       ...['--num-inference-steps', '3', '--enable-teacache', '--warmup', '--perf-dump-path', place],
     );
     expect(code).toBe(1);
@@ -227,6 +227,7 @@ describe('the performance file', () => {
         after_decoding: { peak_allocated_mb: 2 },
       },
       attention_kernels: { denoising: ['flash'] },
+      exchange: { ranks: 2, calls: 6, received_mb: 2, waited_ms: 5 },
       kernels_ms: { conv2d: 3, matmul: 1.5 },
       adapter: {
         vendor: 'fake',
@@ -244,10 +245,10 @@ describe('the performance file', () => {
         backend: { value: 'svc', source: 'default' },
       }),
       seeds: [8, 9],
-      outputs: paths.map((path, sample) => ({ path, prompt: 0, sample, seed: 8 + sample })),
+      outputs: paths.map((path, sample) => ({ path, prompt: 0, sample, seed: 8 + sample, replica: sample })),
       failures: [{ prompt: 1, code: 'internal', message: 'failed with internal' }],
       meta: {
-        prompt: ['a house', 'fail internal'],
+        prompt: ['ranks house', 'fail internal'],
         model: 'fake-scenes',
         pipeline: 'StableDiffusionPipeline',
         quantization: 'none',

@@ -225,18 +225,20 @@ describe('a refusal with exit code 2 before a model is opened', () => {
     await refused([...BASE, `--${name}=${value}`], `, got "${value}"`);
   });
 
-  const ONE_GPU = 'is not built yet: images are drawn on one GPU; leave it out';
+  const WHOLE = 'is not built yet: each GPU has all matrices, and --dp-size, ';
   it.each([
-    ['--num-gpus 2', ONE_GPU],
-    ['--tp-size 2', ONE_GPU],
-    ['--sp-degree 2', ONE_GPU],
-    ['--ulysses-degree 4', ONE_GPU],
-    ['--ring-degree 2', ONE_GPU],
-    ['--dp-size 2', ONE_GPU],
-    ['--dp 2', ONE_GPU],
-    ['--data-parallel-size 2', ONE_GPU],
-    ['--dp-degree 2', ONE_GPU],
-    ['--enable-cfg-parallel', ONE_GPU],
+    ['--tp-size 2', WHOLE],
+    ['--sp-degree 2', '--num-gpus 1 is not divisible by --sp-degree 2: give a multiple'],
+    ['--ulysses-degree 4', WHOLE],
+    ['--ring-degree 2', WHOLE],
+    ['--kv-gather-degree 2', '--kv-gather-degree 2 is not --sp-degree 1: give one number for both'],
+    ['--num-gpus 3 --dp 2', '--num-gpus 3 is not divisible by --dp-size 2: give --num-gpus 2, or a multiple'],
+    ['--data-parallel-size 2', '--num-gpus 1 is not divisible by --dp-size 2'],
+    ['--num-gpus 2 --dp-degree 3', '--dp-size 1 times --dp-degree 3 is 3, and --num-gpus 2 is given'],
+    [
+      '--enable-cfg-parallel',
+      '--enable-cfg-parallel takes 2 GPUs, and --num-gpus 1 is given: give --num-gpus 2',
+    ],
   ])('%s', async (option, message) => refused([...BASE, ...option.split(' ')], message));
 
   it.each([

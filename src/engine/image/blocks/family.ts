@@ -17,6 +17,7 @@ import type { Autoencoder } from './autoencoder.ts';
 import type { CallArguments, CallArgumentTable } from '../calls/call-arguments.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
+import type { RankRules } from '../ranks/rank-rules.ts';
 import type { ControlFields } from '../calls/control.ts';
 import type { Predictor } from '../recording/stepper.ts';
 import type { TeaCacheDefaults } from '../step-cache/teacache.ts';
@@ -284,6 +285,7 @@ export interface FamilyModel {
   leftNoise?(call: CallArguments): { time: number; share: number };
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
+  ranks?: RankRules;
   /** What is published of its TeaCache; left out, or null: nothing. */
   teacache?(size: Size): TeaCacheDefaults | null;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */

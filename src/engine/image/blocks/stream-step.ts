@@ -5,8 +5,10 @@ import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { joinTokens } from '../../../kernels/copy-rows.ts';
+import { gatherTokens } from '../../../kernels/gather-tokens.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import type { Scope } from '../recording/scope.ts';
+import { ownRows, ownTokens, splitOf } from './token-parts.ts';
 import {
   combineGuided,
   conditionOnce,
@@ -67,8 +69,9 @@ export async function streamStep(
 ): Promise<RecordedStep> {
   const { device, page, texts, images, references, latents, extra, height, width } = given;
   const patches = { size: patch, order: 'cpq' } as const;
+  const { tokens: split } = given.options;
   const upload = (label: string, ...parts: Float32Array[]): Tensor =>
-    uploadRotations(device, scope, { label, dims }, ...parts);
+    uploadRotations(device, scope, { label, dims }, ...parts.map((part) => ownRows(part, dims, split)));
   const grids = [latents, ...references].map(({ shape }, image) => {
     const [, rows, columns] = shape as [number, number, number];
     return rotateImage({ image, rows: rows / patch, columns: columns / patch });
@@ -94,23 +97,28 @@ export async function streamStep(
       const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
       const first = patchify(input, patches);
       const others = references.map((one) => seenByAll(patchify(one.on(tape), patches), images));
-      const all = others.reduce(joinTokens, first);
+      const tokens = [first, ...others].map(({ shape }) => shape[1] as number);
+      const own = [first, ...others].map((one) => ownTokens(one, split));
+      const all = own.reduce(joinTokens);
       const forward = pass(tape, inputs);
-      const predictions = sides.map(({ text, condition, turns }) =>
-        forward(
+      const predictions = sides.map(({ text, condition, turns }) => {
+        tape.split = splitOf([condition.shape[1] as number, ...tokens], split);
+        const prediction = forward(
           {
             patches: all,
-            text: condition.on(tape),
+            text: ownTokens(condition.on(tape), split),
             rotations: {
               text: turns.text.on(tape),
               image: turns.image.on(tape),
               both: turns.both.on(tape),
             },
-            denoised: first.shape[1] as number,
+            denoised: own[0]!.shape[1] as number,
           },
           text,
-        ),
-      );
+        );
+        const ofDenoised = splitOf(tokens.slice(0, 1), split);
+        return ofDenoised ? gatherTokens(prediction, ofDenoised) : prediction;
+      });
       return unpatchify(combineGuided(predictions, inputs), { ...patches, height, width });
     },
     values: ({ timestep }) => ({ time: timestep, scalars: guidedScalars(scale) }),

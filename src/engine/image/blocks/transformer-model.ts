@@ -22,8 +22,11 @@ import {
   type ComputeOptions,
   type Recording,
 } from '../recording/compute.ts';
+import type { Exchange } from '../ranks/exchange.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { switchExperts, type Experts } from './expert-switch.ts';
+import { copyFirst } from './first-frame.ts';
+import { allPredictions, joinedPredictions, ownTexts } from './passes.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
 import { ReuseRecorder } from '../recording/reuse-recorder.ts';
@@ -76,6 +79,8 @@ export interface StepInputs {
   scalars: Region;
   /** Raised by values that are not finite. */
   flag: Region;
+  /** See ComputeOptions. */
+  exchange: Exchange | undefined;
 }
 
 export interface RecordedStep {
@@ -171,21 +176,27 @@ function checkLength({ maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLen
   throw badRequest(problem, 'maxSequenceLength');
 }
 
-/** Number of scalars of a step. */
-const MOST_SCALARS = 2;
-
 /** Records a step whose prediction is copied to `output`. */
 async function recordPredictor<Page>(
   given: TransformerRequest<Page>,
   step: TransformerDeclaration<Page>['step'],
 ): Promise<Predictor> {
   const { device, output, options } = given;
+  const { exchange } = options;
   using scope = new Scope(device);
-  const { items = 1, record, recordOther, refresh, firstFrame, values } = await step(given, scope);
-  const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
+  const texts = ownTexts(device, scope, given.texts, exchange);
+  const {
+    items = 1,
+    record,
+    recordOther,
+    refresh,
+    firstFrame,
+    values,
+  } = await step({ ...given, texts }, scope);
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1, 1]));
-  const inputs = { scalars: scalars.region, flag };
+  const inputs = { scalars: scalars.region, flag, exchange };
   const recorder = options.reuse ? new ReuseRecorder(device, scope, options.reuse, options) : null;
   const recorded = async (way: RecordedStep['record'], reuse = recorder): Promise<Recording> => {
     const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
@@ -213,14 +224,6 @@ async function recordPredictor<Page>(
     ...(firstFrame && { finish: (latents: Tensor) => copyFirst(device, firstFrame, latents) }),
     times: () => timesOf(new Set([usual, other])),
   });
-}
-
-/** Copies the latents of a frame over the first of a clip. */
-function copyFirst(device: Device, frame: Tensor, latents: Tensor): void {
-  const encoder = device.gpu.createCommandEncoder();
-  const bytes = (4 * latents.stride * latents.rows({})) / (latents.shape[0] as number);
-  encoder.copyBufferToBuffer(frame.region!.buffer, 0, latents.region!.buffer, 0, bytes);
-  device.gpu.queue.submit([encoder.finish()]);
 }
 
 /** Texts of most families. */
@@ -253,10 +256,11 @@ export async function conditionOnce<Page>(
  * result that is rescaled to the deviation of its prediction.
  */
 export function combineGuided(
-  predictions: readonly Tensor[],
-  { scalars, flag }: StepInputs,
+  own: readonly Tensor[],
+  { scalars, flag, exchange }: StepInputs,
   rescale = { share: 0, images: 1 },
 ): Tensor {
+  const predictions = own.length > 1 ? own : allPredictions(own, exchange);
   const [prediction] = predictions;
   if (predictions.length === 1) return prediction!;
   const guided = linearCombination(predictions, scalars, flag);
@@ -276,8 +280,8 @@ export const repeated = (x: Tensor, passes: number, { scalars }: StepInputs): Te
   passes === 1 ? x : repeat(x, passes, scalars, INPUT);
 
 /** The prediction of all passes, guided by scalars[0] where there is one for negative prompts, which comes first; → [images, …] */
-export const guidedItems = (y: Tensor, passes: number, { scalars }: StepInputs): Tensor =>
-  passes === 1 ? y : guidance(y, scalars, GUIDANCE);
+export const guidedItems = (y: Tensor, passes: number, { scalars, exchange }: StepInputs): Tensor =>
+  passes === 1 && !exchange ? y : guidance(joinedPredictions(y, exchange), scalars, GUIDANCE);
 
 /** Repeats tokens that all images see, once for each image: x [1, tokens, columns] → [images, tokens, columns] */
 export const seenByAll = (x: Tensor, images: number): Tensor =>

@@ -25,6 +25,8 @@ export interface ImageModelOptions
   model: string;
   /** Values of a request that follows: wrong ones are refused before weights are downloaded or read. */
   firstRequest?: FirstRequest;
+  /** Which of `dpSize` replicas this model is, from 0; the host sets it. */
+  replica?: number;
 }
 
 /** Values of a request that a model's configurations alone can judge. */
@@ -126,7 +128,10 @@ export type ImageEvent =
    */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number; reused?: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }
-  | { type: 'image'; sample: number; seed: number; image: Frames }
+  /** `replica`: the one that drew it, of a model that is several. */
+  | { type: 'image'; sample: number; seed: number; image: Frames; replica?: number }
+  /** What the ranks of a model gave each other for this request, and how long the first one waited for that; left out by models of one rank. */
+  | { type: 'exchange'; ranks: number; calls: number; bytes: number; milliseconds: number }
   /** GPU milliseconds per kernel if the request sets `profile`, and the milliseconds spent on measuring, which belong to no stage. */
   | { type: 'kernels'; milliseconds: Readonly<Record<string, number>>; spent: number }
   | { type: 'done'; milliseconds: number };

@@ -1,6 +1,5 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
-import { EngineError } from '../../../files/error.ts';
 import type { AttentionChoice } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
@@ -8,8 +7,12 @@ import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region, type StepReuse } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
+import type { Exchange } from '../ranks/exchange.ts';
 import type { ReuseRule } from '../step-cache/decisions.ts';
+import { assertWanted, NotFiniteError } from './compute-errors.ts';
 import type { Profiler } from './profiler.ts';
+
+export { assertWanted, NotFiniteError };
 
 export interface ComputeOptions {
   /** Whether to use plain f32 kernels. */
@@ -30,6 +33,10 @@ export interface ComputeOptions {
   compileOnly?: boolean;
   /** The device computes nothing: of the parts that take equal memory few are recorded. */
   onPaper?: boolean;
+  /** Gives this device the passes of guidance that others compute; left out: it computes all. */
+  exchange?: Exchange | undefined;
+  /** Gives this device what others computed of their part of the tokens; left out: it has all. */
+  tokens?: Exchange | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
@@ -37,20 +44,6 @@ export interface ComputeOptions {
 }
 
 type Recorded = (tape: Tape) => readonly Tensor[];
-
-export class NotFiniteError extends EngineError {
-  constructor() {
-    super(
-      'internal',
-      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try `allF32`',
-    );
-  }
-}
-
-/** Throws cancelled if the request was aborted. */
-export function assertWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-}
 
 /** Allocates an uninitialized tensor with a buffer of its own; its shape consists of numbers, not step sizes. */
 export function allocateTensor(device: Device, label: string, shape: readonly number[]): Tensor {

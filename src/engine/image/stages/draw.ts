@@ -167,7 +167,7 @@ class Run {
   }
 
   async #decode(sampled: ReadonlyMap<Sample, Sampled>): Promise<void> {
-    if (sampled.size === 0) return;
+    if (sampled.size === 0 || this.#context.decodesNothing === true) return;
     if (this.#context.upscaler == null)
       return this.#decodeEach(sampled, (sample, image) => this.#give(sample, image));
     const drawn = new Map<Sample, Frames>();

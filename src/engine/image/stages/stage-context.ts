@@ -29,6 +29,8 @@ export interface StageContext extends GivenImages {
   upscaler?: Upscaler | null;
   /** Frames of each result that are enlarged, of results that nobody looks at; left out: all. */
   mostEnlarged?: number;
+  /** Whether another rank decodes what is drawn; left out: this one does. */
+  decodesNothing?: boolean;
   plan: WholeStepPlan;
   /** Size to which decoded images are scaled and cut; left out: they have the size that is drawn. */
   cutTo?: Size;

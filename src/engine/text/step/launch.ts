@@ -116,7 +116,7 @@ export class StepLauncher {
    * change until that resolves.
    */
   #forward(forward: Tape, sizes: Sizes, options: ReplayOptions, follow: () => void): Promise<void> | null {
-    if (!forward.readsFiles) {
+    if (!forward.waits) {
       forward.run(sizes, options);
       follow();
       return null;

@@ -34,6 +34,7 @@ import {
   type TextStates,
   type TransformerRequest,
 } from '../../blocks/transformer-model.ts';
+import { allPredictions } from '../../blocks/passes.ts';
 import {
   COMMON,
   flag,
@@ -188,19 +189,23 @@ async function recordStep(
   const passes = await captionPasses(given, scope, config.dims, (tokens) =>
     lumina2Rotations(config, tokens, height / PATCH, width / PATCH),
   );
+  const count = given.options.exchange?.ranks ?? passes.length;
   // The model predicts the direction from noise to the image; schedules expect the opposite direction.
-  const unguided = (tape: Tape, inputs: StepInputs): Tensor =>
-    repeat(passes[0]!(tape, inputs), 1, inputs.scalars, TURN);
+  const unguided = (tape: Tape, inputs: StepInputs): Tensor => {
+    const [positive] = allPredictions([passes[0]!(tape, inputs)], inputs.exchange);
+    return repeat(positive!, 1, inputs.scalars, TURN);
+  };
   return {
     record(tape, inputs) {
-      if (passes.length === 1) return unguided(tape, inputs);
-      const [positive, negative] = passes.map((pass) => pass(tape, inputs)) as [Tensor, Tensor];
+      if (count === 1) return unguided(tape, inputs);
+      const own = passes.map((pass) => pass(tape, inputs));
+      const [positive, negative] = allPredictions(own, inputs.exchange) as [Tensor, Tensor];
       if (cfgNormalization === 0) return combineGuided([positive, negative], inputs);
       return repeat(guidanceWidths(positive, negative, inputs.scalars, GUIDANCE), 1, inputs.scalars, TURN);
     },
-    ...(passes.length > 1 && isCut && { recordOther: unguided }),
+    ...(count > 1 && isCut && { recordOther: unguided }),
     values({ timestep }, index) {
-      const isOther = passes.length === 1 || (index + 1) / request.calls > cfgTruncation;
+      const isOther = count === 1 || (index + 1) / request.calls > cfgTruncation;
       const isPlain = cfgNormalization === 0 && !isOther;
       return {
         time: 1 - timestep / TRAINED_STEPS,

@@ -25,6 +25,7 @@ import {
   type TextStates,
   type TransformerRequest,
 } from '../../blocks/transformer-model.ts';
+import { allPredictions } from '../../blocks/passes.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Scope } from '../../recording/scope.ts';
 
@@ -83,10 +84,10 @@ async function recordStep(
   for (const { states } of given.texts) sides.push(await prepareSide(given, config, states, scope));
   const zero = scope.hold(device.tensor('step', 'time of clean images', [1, 1], new Float32Array(1)));
   return {
-    record(tape, { time, scalars }) {
+    record(tape, { time, scalars, exchange }) {
       const patches = patchify(latents.on(tape), PATCHES); //    [images, tokens, 4 · channels]
       const others = references.map((one) => seenByAll(patchify(one.on(tape), PATCHES), images));
-      const [positive, negative] = sides.map(({ text, words, images: [image, ...behind] }) =>
+      const own = sides.map(({ text, words, images: [image, ...behind] }) =>
         page.forward({
           patches,
           time,
@@ -96,6 +97,7 @@ async function recordStep(
           references: others.map((one, i) => ({ patches: one, rotations: behind[i]!.on(tape) })),
         }),
       );
+      const [positive, negative] = allPredictions(own, exchange);
       const guided = negative ? guidanceRows(positive!, negative, scalars, 0) : positive!;
       return unpatchify(guided, { ...PATCHES, height, width });
     },

@@ -49,6 +49,10 @@ export function openSD3(components: ComponentAccess): FamilyModel {
     unreadClipLayers: UNREAD_LAYERS,
     guides,
     notesOn: (request) => layerGuidanceNotes(request, guides(request.values.guidance)),
+    ranks: {
+      passesTogether: (request) =>
+        layerGuidance(request) && 'guidance without some layers takes a third pass',
+    },
     checkRequest(request) {
       checkLayers(request, config.layers);
       checkSize(config, factor, request.values);

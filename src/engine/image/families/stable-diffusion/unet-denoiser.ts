@@ -19,6 +19,8 @@ import {
   type Recording,
 } from '../../recording/compute.ts';
 import { activeIn, type ControlRule } from '../../calls/control.ts';
+import { joinedPredictions, ownItems, ownTexts } from '../../blocks/passes.ts';
+import type { TextStates } from '../../blocks/family.ts';
 import { joinItems } from '../../recording/join-items.ts';
 import { writeRows, type Predictor } from '../../recording/stepper.ts';
 import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
@@ -61,17 +63,21 @@ export async function unetPredictor(
   request: UNetRequest,
   options: ComputeOptions,
 ): Promise<Predictor> {
-  const { text, controls, calls, images } = request;
+  const { controls, calls, images, sizeIds } = request;
+  const { exchange } = options;
+  using scope = new Scope(device);
+  const [text] = ownTexts(device, scope, [request.text], exchange) as [TextStates];
   const batch = text.states.shape[0] as number;
   const passes = batch / images;
-  using scope = new Scope(device);
-  const conditions = await computeConditions(device, config, unet, request, options);
+  const ownIds = exchange && sizeIds ? [sizeIds[exchange.ranks - 1 - exchange.rank]!] : sizeIds;
+  const own = { ...request, text, sizeIds: ownIds };
+  const conditions = await computeConditions(device, config, unet, own, options);
   for (const tensor of tensorsOf(conditions)) scope.hold(tensor);
   const { imagePrompt } = request;
-  const keyValues = imagePrompt?.keyValues.map((x) =>
-    images === 1 ? x : scope.hold(joinItems(device, Array<Tensor>(images).fill(x))),
-  );
-  const given = { ...request, imagePrompt: imagePrompt && keyValues ? { ...imagePrompt, keyValues } : null };
+  const keyValues = imagePrompt?.keyValues
+    .map((x) => (exchange ? ownItems(device, scope, x, exchange) : x))
+    .map((x) => (images === 1 ? x : scope.hold(joinItems(device, Array<Tensor>(images).fill(x)))));
+  const given = { ...own, imagePrompt: imagePrompt && keyValues ? { ...imagePrompt, keyValues } : null };
   const scalars = scope.use(createScalars(device, 'scalars of a step', 3));
   const time = scope.hold(allocateTensor(device, 'time step', [batch, 1, 1]));
   const step: RecordedStep = { unet, request: given, conditions, passes, scalars, time };
@@ -147,9 +153,11 @@ async function recordStep(
     };
     const input = extra ? batched(concat(scaled, extra.on(tape))) : x;
     const predicted = unet.forward(input, time.on(tape), conditioning, { control, image });
-    if (passes === 1) return [predicted];
-    const guided = guidance(predicted, scalars.region, GUIDANCE);
-    if (request.guidanceRescale > 0) keepSpread(guided, predicted, request.guidanceRescale);
+    const { exchange } = options;
+    if (passes === 1 && !exchange) return [predicted];
+    const both = joinedPredictions(predicted, exchange);
+    const guided = guidance(both, scalars.region, GUIDANCE);
+    if (request.guidanceRescale > 0) keepSpread(guided, both, request.guidanceRescale);
     return [guided];
   };
   return await recordTape(device, options, record, [output], recorder);

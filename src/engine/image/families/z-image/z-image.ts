@@ -32,6 +32,7 @@ import {
   type TextStates,
   type TransformerRequest,
 } from '../../blocks/transformer-model.ts';
+import { allPredictions } from '../../blocks/passes.ts';
 import {
   byTask,
   COMMON,
@@ -170,12 +171,14 @@ async function recordStep(
   const passes = await captionPasses(given, scope, config.dims, (tokens) =>
     zImageRotations(config, tokens, height / PATCH, width / PATCH),
   );
-  const isCut = passes.length > 1 && cfgTruncation < 1;
+  const count = given.options.exchange?.ranks ?? passes.length;
+  const isCut = count > 1 && cfgTruncation < 1;
   // The model predicts the direction from noise to the image; schedules expect the opposite direction.
   const turned = (x: Tensor, { scalars }: StepInputs): Tensor => repeat(x, 1, scalars, 0);
   return {
     record(tape, inputs) {
-      const predictions = passes.map((pass) => pass(tape, inputs));
+      const own = passes.map((pass) => pass(tape, inputs));
+      const predictions = allPredictions(own, inputs.exchange);
       const [positive] = predictions as [Tensor];
       if (predictions.length === 1) return turned(positive, inputs);
       const guided = combineGuided(predictions, inputs);
@@ -183,11 +186,14 @@ async function recordStep(
       return guided;
     },
     ...(isCut && {
-      recordOther: (tape: Tape, inputs: StepInputs) => turned(passes[0]!(tape, inputs), inputs),
+      recordOther(tape: Tape, inputs: StepInputs) {
+        const [positive] = allPredictions([passes[0]!(tape, inputs)], inputs.exchange);
+        return turned(positive!, inputs);
+      },
     }),
     values({ timestep }) {
       const share = 1 - timestep / TRAINED_STEPS;
-      const unguided = passes.length === 1 || (isCut && share > cfgTruncation);
+      const unguided = count === 1 || (isCut && share > cfgTruncation);
       const scalars = unguided ? [-1] : [-(1 + guidance), guidance];
       return { time: share * config.timeScale, scalars, isOther: unguided };
     },
