@@ -110,9 +110,9 @@ it.runIf(isInstalled)(
       ...['--health-failure-threshold', '1', '--health-success-threshold', '1'],
     );
     const replies: string[] = [];
-    let isLoaded = true;
+    const done = new AbortController();
     const load = async (stream: boolean): Promise<void> => {
-      while (isLoaded) {
+      while (!done.signal.aborted) {
         const reply = await post(router, { ...ask('wait 100'), stream });
         replies.push(`${reply.status} ${/"finish_reason":"\w+"/.exec(await reply.text())?.[0]}`);
       }
@@ -128,7 +128,7 @@ it.runIf(isInstalled)(
         .toBe(true);
       await expect.poll(() => again.model.requests.length).toBeGreaterThan(2);
     }
-    isLoaded = false;
+    done.abort();
     await clients;
     expect(new Set(replies)).toEqual(new Set(['200 "finish_reason":"stop"']));
   },
