@@ -12,6 +12,7 @@ import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
 /** Names of the tests that run of a file; null: none, because it compiles variants for other adapters. */
 const IN_PART: Readonly<Record<string, RegExp | null>> = {
   attend: /the adapter as it is' (heads of (8|40|160)|causal|\d+ keys|keys of each|scores)/,
+  'attend-choice': /^(plain|flash) computes|heads of 40$|a window of frames/,
   'attend-matrix': null,
   'attend-shared': null,
   'attention-phases': /^2 queries a key/,

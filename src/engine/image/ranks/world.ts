@@ -78,7 +78,7 @@ function check({ ranks, dp, cfg, sp, kvGather, ulysses, ring, tp }: World, given
   require(kvGather === 1 || kvGather === sp, 'kvGatherDegree', () =>
     say`${option('kvGatherDegree')} ${kvGather} is not ${option('spDegree')} ${sp}: give one number for both`);
   require(kvGather === 1 || ulysses * ring === 1, 'kvGatherDegree', () =>
-    say`${option('kvGatherDegree')} ${kvGather} does not go with ${option('ulyssesDegree')} ${ulysses} and ${option('ringDegree')} ${ring}: give it alone, or leave it out`);
+    say`${option('kvGatherDegree')} ${kvGather} does not go with ulysses degree ${ulysses} and ring degree ${ring}: give it alone, or leave it out`);
   require(ranks % sp === 0, 'spDegree', () =>
     say`${gpus} is not divisible by ${option('spDegree')} ${sp}: give a multiple`);
   require(ranks % dp === 0, 'dpSize', () =>
@@ -88,11 +88,11 @@ function check({ ranks, dp, cfg, sp, kvGather, ulysses, ring, tp }: World, given
   require(cfg === 1 || ranks > 1, cfgOption, () =>
     say`${option(cfgOption)} takes ${cfg} GPUs, and ${gpus} is given: give ${option('numGpus')} ${dp * tp * cfg}`);
   require(ranks % (dp * tp * cfg) === 0, 'numGpus', () =>
-    say`${gpus} is not divisible by ${dp * tp * cfg}, the product of ${option('dpSize')} ${dp}, ${option('tpSize')} ${tp} and ${option(cfgOption)} ${cfg}: give a multiple`);
+    say`${gpus} is not divisible by ${dp * tp * cfg}, the product of ${option('dpSize')} ${dp}, tensor parallel size ${tp} and ${option(cfgOption)} ${cfg}: give a multiple`);
   require(kvGather > 1 || sp === ulysses * ring, 'spDegree', () =>
-    say`${option('spDegree')} ${sp} is not the product of ${option('ringDegree')} ${ring} and ${option('ulyssesDegree')} ${ulysses}: give the product, or leave it out`);
+    say`${option('spDegree')} ${sp} is not the product of ring degree ${ring} and ulysses degree ${ulysses}: give the product, or leave it out`);
   require(ranks === dp * cfg * sp * tp, 'numGpus', () =>
-    say`${gpus} is not ${dp * cfg * sp * tp}, the product of ${option('dpSize')} ${dp}, ${option(cfgOption)} ${cfg}, ${option('spDegree')} ${sp} and ${option('tpSize')} ${tp}: give the product`);
+    say`${gpus} is not ${dp * cfg * sp * tp}, the product of ${option('dpSize')} ${dp}, ${option(cfgOption)} ${cfg}, ${option('spDegree')} ${sp} and tensor parallel size ${tp}: give the product`);
 }
 
 function require(holds: boolean, param: string, message: () => Message): void {

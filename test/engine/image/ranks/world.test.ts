@@ -59,7 +59,7 @@ describe('degrees that do not fit', () => {
     [
       { numGpus: 2, kvGatherDegree: 2, ulyssesDegree: 2 },
       'kvGatherDegree',
-      /`kvGatherDegree` 2 .* `ulyssesDegree` 2 and `ringDegree` 1/,
+      /`kvGatherDegree` 2 .* ulysses degree 2 and ring degree 1/,
     ],
     [{ numGpus: 3, spDegree: 2 }, 'spDegree', /`numGpus` 3 is not divisible by `spDegree` 2/],
     [{ spDegree: 2 }, 'spDegree', /`numGpus` 1 is not divisible by `spDegree` 2/],
@@ -76,11 +76,11 @@ describe('degrees that do not fit', () => {
       'numGpus',
       /`numGpus` 3 is not divisible by 2, .* `cfgParallelSize` 2/,
     ],
-    [{ numGpus: 3, tpSize: 2 }, 'numGpus', /`numGpus` 3 is not divisible by 2, .* `tpSize` 2/],
+    [{ numGpus: 3, tpSize: 2 }, 'numGpus', /`numGpus` 3 is not divisible by 2, .* tensor parallel size 2/],
     [
       { numGpus: 4, spDegree: 4, ringDegree: 2 },
       'spDegree',
-      /`spDegree` 4 is not the product of `ringDegree` 2 and `ulyssesDegree` 1/,
+      /`spDegree` 4 is not the product of ring degree 2 and ulysses degree 1/,
     ],
     [{ numGpus: 4, spDegree: 2, enableCfgParallel: false }, 'numGpus', /`numGpus` 4 is not 2, the product/],
   ])('are refused with both numbers: %j', (given, param, message) => {
