@@ -69,7 +69,7 @@ type Requests = readonly [DrawnRequest, ...DrawnRequest[]];
 type DrawingOptions = Omit<DrawOptions, 'signal'> & {
   onPaper?: boolean;
   report: Reporter;
-  /** What ranks that draw together give each other; all but the first decode nothing. */
+  /** The exchanges of this rank with those that draw the same results; only the first rank decodes. */
   exchange?: RankExchanges;
 };
 

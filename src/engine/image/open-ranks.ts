@@ -22,7 +22,7 @@ export interface RankedPipeline extends OpenedPipeline {
   drawing: Promise<unknown>;
 }
 
-/** Where the device of a rank of this model is; undefined: the model has one device. */
+/** The place of a rank's device among those of all replicas; undefined: the model has one device. */
 export function placeOf(
   { numGpus: ranks = 1, dpSize = 1, replica = 0, logicalRanks = false }: ImageModelOptions,
   rank = 0,

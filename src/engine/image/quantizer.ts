@@ -25,9 +25,9 @@ export interface QuantizerOptions {
 type Stated = { [Key in keyof SvdquantSettings]?: SvdquantSettings[Key] };
 
 export interface Quantizer {
-  /** What plain weights are quantized with; null: they stay as they are. */
+  /** Settings by which weights of the checkpoint that are not quantized get a low-rank part; null: they stay as they are. */
   settings: SvdquantSettings | null;
-  /** What options state, for a file that holds its own, and the option that messages name. */
+  /** The values that the options state, which a quantized file may contradict, and the option that error messages name. */
   stated: Stated;
   by: keyof QuantizerOptions;
 }

@@ -286,7 +286,7 @@ export interface FamilyModel {
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   ranks?: RankRules;
-  /** What is published of its TeaCache; left out, or null: nothing. */
+  /** Published settings of TeaCache for the model; left out, or null: none. */
   teacache?(size: Size): TeaCacheDefaults | null;
   /** Whether `record` takes several images at once, which may have prompts of their own; a string: why it takes one. Left out: one. */
   batches?(request: Pick<RunRequest, 'values' | 'call'>): true | string;

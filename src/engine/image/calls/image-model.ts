@@ -130,7 +130,7 @@ export type ImageEvent =
   | { type: 'preview'; sample: number; step: number; image: Frames }
   /** `replica`: the one that drew it, of a model that is several. */
   | { type: 'image'; sample: number; seed: number; image: Frames; replica?: number }
-  /** What the ranks of a model gave each other for this request, and how long the first one waited for that; left out by models of one rank. */
+  /** Bytes that the ranks of a model exchanged for this request, and how long the first rank waited for them; models of one rank leave it out. */
   | { type: 'exchange'; ranks: number; calls: number; bytes: number; milliseconds: number }
   /** GPU milliseconds per kernel if the request sets `profile`, and the milliseconds spent on measuring, which belong to no stage. */
   | { type: 'kernels'; milliseconds: Readonly<Record<string, number>>; spent: number }

@@ -88,7 +88,7 @@ export function openWan(components: ComponentAccess, { settings }: Pick<Pipeline
 /** Pixels from which a clip counts as one of 720p. */
 const LARGE_CLIP = 800_000;
 
-/** What is published for Wan 2.1; null: another model. */
+/** Published settings of TeaCache for Wan 2.1; null: the model is another. */
 function teacacheOf(
   { hidden, inputs, channels }: WanConfig,
   { width, height }: Size,
