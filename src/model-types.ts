@@ -60,6 +60,7 @@ export type {
   TextEvent,
   TextFormat,
   LoraInfo,
+  ReplicaMetrics,
   TextMetrics,
   TextModel,
   TextModelInfo,

@@ -55,7 +55,7 @@ export async function openSleeping<Options extends SessionOptions, M extends Any
   openOne: (options: Options, giveUp?: AbortSignal) => Promise<M>,
 ): Promise<M> {
   const open = (giveUp?: AbortSignal): Promise<M> =>
-    openReplicas(kind.replicas, kind.calls, options, (one) => openOne(one, giveUp));
+    openReplicas(kind, options, (one) => openOne(one, giveUp));
   const model = await open(signal);
   const { sleepAfter: after } = options;
   if (after === undefined) return model;

@@ -2,6 +2,7 @@
 
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { MEDIA_BOUNDS } from './media.ts';
+import { REPLICAS } from './ranks.ts';
 import { type ModelKind, rowsWith, type Settings } from './setting.ts';
 
 const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
@@ -264,4 +265,4 @@ export const PROGRAM = {
 } as const satisfies Settings;
 
 /** All settings for opening a model, except its folder or id. */
-export const MODEL_SETTINGS = { ...LOADING, ...SHARING, ...MEDIA_BOUNDS, ...PROGRAM };
+export const MODEL_SETTINGS = { ...LOADING, ...SHARING, ...REPLICAS, ...MEDIA_BOUNDS, ...PROGRAM };

@@ -1,8 +1,9 @@
 // The settings by which several devices compute the results of one model.
 
-import { rowsWith } from './setting.ts';
+import { type ModelKind, rowsWith } from './setting.ts';
 
 const GROUP = 'Parallelism';
+const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
 
 /** Degrees of parallelism that are left out follow from the others. */
 export const RANKS = rowsWith(
@@ -10,13 +11,19 @@ export const RANKS = rowsWith(
   {
     numGpus: {
       kind: { type: 'integer', min: 1, max: 64 },
-      help: 'GPUs used, each with weights of its own.',
-      flag: { group: GROUP, otherwise: '1' },
+      help: 'GPUs used, each with weights of its own; as many as replicas of language and embedding models.',
+      models: ALL,
+      flag: { group: GROUP, otherwise: '1, or --dp-size of language and embedding models' },
     },
     dpSize: {
       kind: { type: 'integer', min: 1, max: 64 },
-      help: 'Replicas that draw different results, those of a prompt and of several prompts.',
-      flag: { group: GROUP, otherwise: '1', aliases: ['data-parallel-size', 'dp'] },
+      help: 'Replicas that draw different results, those of a prompt and of several prompts, or answer different requests to a language or embedding model; a conversation stays with one of them.',
+      models: ALL,
+      flag: {
+        group: GROUP,
+        otherwise: '1, or --num-gpus of language and embedding models',
+        aliases: ['data-parallel-size', 'dp'],
+      },
     },
     dpDegree: {
       kind: { type: 'integer', min: 1, max: 64 },
@@ -49,7 +56,15 @@ export const RANKS = rowsWith(
     logicalRanks: {
       kind: { type: 'boolean' },
       help: 'Where there are fewer GPUs than --num-gpus, devices share one, in the same time and more memory; for tests and plans.',
+      models: ALL,
       flag: { group: GROUP, otherwise: 'false' },
     },
   },
 );
+
+/** Those of models whose replicas have one device each. */
+export const REPLICAS = {
+  numGpus: RANKS.numGpus,
+  dpSize: RANKS.dpSize,
+  logicalRanks: RANKS.logicalRanks,
+};

@@ -5,16 +5,19 @@ import { LIMITS } from '../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
 import { checkOptions, filledText, listOf, refuse, rulesOf, whole, type Rule } from '../input/rules.ts';
+import { checkReplicas } from '../opening/replicas.ts';
 import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';
 
 const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rule> = {
   model: filledText,
+  replica: whole(0),
   ...rulesOf(forModels(MODEL_SETTINGS, 'embedding')),
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds. */
 export function checkEmbeddingModelOptions(options: EmbeddingModelOptions): void {
   checkOptions(options, EMBEDDING_MODEL_OPTIONS, 'openEmbeddingModel', ['model']);
+  checkReplicas(options);
 }
 
 const input: Rule = (value, name) => {

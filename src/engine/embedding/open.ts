@@ -14,6 +14,7 @@ import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { Opening, ReadModel } from '../opening/served.ts';
+import { withPlace } from '../opening/replicas.ts';
 import { modelName } from '../opening/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
@@ -42,7 +43,7 @@ export async function openEmbedding(
 ): Promise<ReadModel<EmbeddingModel, LoadedEmbedding>> {
   const files = await openFiles(platform, options, opening);
   return {
-    openDevice: () => platform.openDevice(options),
+    openDevice: () => platform.openDevice(withPlace(options)),
     load: (device, _, onLoad) => load(device, files, options, onLoad),
     serve: async (device) =>
       new LocalEmbeddingModel(describe(files, options, device.parts), files.tokenizer, device),

@@ -11,6 +11,7 @@ import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { ggufClasses, readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
+import { withPlace } from '../opening/replicas.ts';
 import { withFittingChange } from '../plan/fitting-change.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { DeviceSource, Opening, ReadModel } from '../opening/served.ts';
@@ -98,7 +99,7 @@ function deviceSource(
   return {
     openDevice(before) {
       const memoryBudget = before?.device.memoryBudget ?? options.memoryBudget;
-      return platform.openDevice({ ...options, memoryBudget, safe });
+      return platform.openDevice(withPlace({ ...options, memoryBudget, safe }));
     },
     load(device, before, onEvent) {
       const parts = { kept: before?.runner ?? null, packed: platform.packed, loras };

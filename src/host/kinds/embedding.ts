@@ -5,6 +5,7 @@ import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
 import { BoundedWaitQueue } from '../../engine/async/wait-queue.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import { checkEmbeddingModelOptions } from '../../engine/embedding/embedding-rules.ts';
+import { EMBEDDING_REPLICAS } from './embedding-replicas.ts';
 import type { ModelKind } from './model-kind.ts';
 import { formatsText, parametersText } from './summary-words.ts';
 
@@ -26,6 +27,7 @@ export const EMBEDDING: ModelKind<EmbeddingModelOptions, EmbeddingModel> = {
       return { answers: { metrics: async () => metrics }, restore: async () => {} };
     },
   }),
+  replicas: EMBEDDING_REPLICAS,
   engine: async () => (await import('../../engine/embedding/open.ts')).openEmbedding,
   paper: async () => (await import('../../engine/embedding/plan-embedding.ts')).openEmbeddingOnPaper,
   summary(info) {

@@ -14,38 +14,46 @@ const ONCE: ReadonlySet<ImageEvent['type']> = new Set(['resolved', 'tokens', 'un
 
 export const IMAGE_REPLICAS: ReplicaRule<ImageModelOptions, ImageModel> = {
   placesOf: ({ dpSize = 1 }) => Array.from({ length: dpSize }, (_, replica) => ({ replica })),
-  shared: ['warmUp'],
-  async divide(model, given: ImageRequest, most) {
-    const resolved = await model.resolve(given);
-    const { samples } = resolved.values;
-    const parts = Math.min(most, samples);
-    const seed = given.seed ?? Math.floor(Math.random() * 2 ** 32);
-    const firstOf = (part: number): number => Math.floor((part * samples) / parts);
-    const ends = new Set<number>();
-    const begun = performance.now();
-    return Array.from({ length: parts }, (_, part): RequestPart => {
-      const first = firstOf(part);
-      const request = {
-        ...given,
-        seed: seed + first,
-        ...(parts > 1 && of(given, firstOf(part + 1) - first)),
-      };
-      return {
-        request,
-        pass(event: ImageEvent, replica) {
-          if (event.type === 'resolved' && part === 0) return resolved;
-          if (event.type === 'done') {
-            ends.add(part);
-            return ends.size === parts ? { ...event, milliseconds: performance.now() - begun } : null;
-          }
-          if (ONCE.has(event.type) && part > 0) return null;
-          const numbered = 'sample' in event ? { ...event, sample: first + event.sample } : event;
-          return numbered.type === 'image' ? { ...numbered, replica } : numbered;
-        },
-      };
-    });
-  },
+  share: (models) => ({
+    info: models[0]!.info,
+    calls: {
+      warmUp: (...given: Parameters<ImageModel['warmUp']>) =>
+        Promise.all(models.map((model) => model.warmUp(...given))),
+    },
+    divide: (request: ImageRequest) => divide(models, request),
+  }),
 };
+
+async function divide(models: readonly ImageModel[], given: ImageRequest): Promise<RequestPart[]> {
+  const resolved = await models[0]!.resolve(given);
+  const { samples } = resolved.values;
+  const parts = Math.min(models.length, samples);
+  const seed = given.seed ?? Math.floor(Math.random() * 2 ** 32);
+  const firstOf = (part: number): number => Math.floor((part * samples) / parts);
+  const ends = new Set<number>();
+  const begun = performance.now();
+  return Array.from({ length: parts }, (_, part): RequestPart => {
+    const first = firstOf(part);
+    const request = {
+      ...given,
+      seed: seed + first,
+      ...(parts > 1 && of(given, firstOf(part + 1) - first)),
+    };
+    return {
+      request,
+      pass(event: ImageEvent, replica) {
+        if (event.type === 'resolved' && part === 0) return resolved;
+        if (event.type === 'done') {
+          ends.add(part);
+          return ends.size === parts ? { ...event, milliseconds: performance.now() - begun } : null;
+        }
+        if (ONCE.has(event.type) && part > 0) return null;
+        const numbered = 'sample' in event ? { ...event, sample: first + event.sample } : event;
+        return numbered.type === 'image' ? { ...numbered, replica } : numbered;
+      },
+    };
+  });
+}
 
 /** The number of results of a part, wherever the request states that of all. */
 function of({ kwargs }: ImageRequest, samples: number): Partial<ImageRequest> {

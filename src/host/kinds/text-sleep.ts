@@ -11,10 +11,17 @@ export function textSleep({ info }: TextModel, options: TextModelOptions): Sleep
     waitQueue,
     async rest(model) {
       const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedLoras()]);
-      const pages = { ...metrics.pages, used: 0, cached: 0 };
+      const empty = { used: 0, cached: 0 };
+      const pages = { ...metrics.pages, ...empty };
+      const replicas = metrics.replicas?.map((one) => ({ ...one, pages: { ...one.pages, ...empty } }));
       return {
         answers: {
-          metrics: async () => ({ ...metrics, pages, waiting: waitQueue.waiting }),
+          metrics: async () => ({
+            ...metrics,
+            pages,
+            ...(replicas && { replicas }),
+            waiting: waitQueue.waiting,
+          }),
           loadedLoras: async () => adapters,
           abort: async (id) => waitQueue.abort(id),
           flushCache: async () => true,

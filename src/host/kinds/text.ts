@@ -9,6 +9,7 @@ import { checkTextModelOptions } from '../../engine/text/request/text-rules.ts';
 import type { ModelKind } from './model-kind.ts';
 import { TextRepeat } from './repeat.ts';
 import { formatsText, parametersText } from './summary-words.ts';
+import { TEXT_REPLICAS } from './text-replicas.ts';
 import { textSleep } from './text-sleep.ts';
 
 export const TEXT: ModelKind<TextModelOptions, TextModel> = {
@@ -32,6 +33,7 @@ export const TEXT: ModelKind<TextModelOptions, TextModel> = {
   merge: mergeEvents,
   check: checkTextModelOptions,
   sleep: textSleep,
+  replicas: TEXT_REPLICAS,
   repeat: (request) => new TextRepeat(request),
   engine: async () => (await import('../../engine/text/open.ts')).openText,
   paper: async () => (await import('../../engine/text/plan-text.ts')).openTextOnPaper,

@@ -10,6 +10,7 @@ import { refuseField, RequestError } from '../http/errors.ts';
 import { findModel, modelsOf } from '../service/models.ts';
 import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
+import { GET_LOAD } from './load.ts';
 import { METRICS } from './metrics-page.ts';
 import { MODEL_INFO, SERVER_INFO } from './server-info.ts';
 import type { Log } from '../http/request-log.ts';
@@ -121,6 +122,7 @@ export const ADMIN_ROUTES: RouteTable = {
   '/get_model_info': { GET: alias('/model_info', MODEL_INFO) },
   '/server_info': { GET: SERVER_INFO },
   '/get_server_info': { GET: alias('/server_info', SERVER_INFO) },
+  '/get_load': { GET: GET_LOAD },
   '/flush_cache': { POST: FLUSH },
   '/abort_request': { POST: ABORT },
   '/load_lora_adapter': { POST: LOAD },

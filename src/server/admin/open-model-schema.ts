@@ -49,6 +49,7 @@ export const TextModelInfo = z.strictObject({
   kind: z.literal('text'),
   ...languageModel,
   ...counts('modelContextLength', 'maxRunningRequests'),
+  replicas: count.optional().describe('Of several: memory and limits are those of all together.'),
   storageBackend: z.string().nullable(),
   sampling: samplingOf(z.number()),
   samplingSource: samplingOf(z.enum(['generation_config.json', 'gguf', 'contract'])),
@@ -71,6 +72,17 @@ export const TextMetrics = z.strictObject({
   grammars: z.strictObject(counts('asked', 'known', 'refused', 'timedOut', 'compiling')),
   adapters: z.strictObject(counts('loaded', 'most')).describe('Of LoRA.'),
   towers: z.strictObject(counts('deviceBytes', 'hostBytes')).optional(),
+  replicas: z
+    .array(
+      z.strictObject({
+        adapter: z.string(),
+        ...counts('running', 'waiting', 'promptTokens', 'generatedTokens', 'deviceRestarts'),
+        pages: z.strictObject(counts('used', 'cached', 'total')),
+        hitRate: z.number(),
+      }),
+    )
+    .optional()
+    .describe('Each of several replicas; the other members are sums.'),
 }) satisfies z.ZodType<engine.TextMetrics>;
 
 export const EmbeddingModelInfo = z.strictObject({

@@ -82,6 +82,16 @@ export const ServerInfo = z.strictObject({
   models: z.array(model),
 });
 
+export const Loads = z.array(
+  z.strictObject({
+    dp_rank: count.describe('Number of the replica, over all models.'),
+    num_reqs: count.describe('Sequences that run or wait.'),
+    num_waiting_reqs: count,
+    num_tokens: count.describe('Tokens that the pages of running requests can hold.'),
+    max_total_num_tokens: count,
+  }),
+);
+
 export const Ready = z.strictObject({
   status: z.enum(['ready', 'asleep']).describe('asleep: every model is.'),
   models: names,

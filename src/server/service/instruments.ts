@@ -72,11 +72,22 @@ const HISTOGRAMS = {
 export interface Series {
   mode?: 'prefill_compute' | 'prefill_cache' | 'decode';
   stage?: 'queue' | 'prefill' | 'decode';
+  /** Number of a replica; left out: the model has one. */
+  dp_rank?: string;
 }
 
 const SERIES: Readonly<Record<string, keyof Series>> = {
   realtime_tokens_total: 'mode',
   per_stage_req_latency_seconds: 'stage',
+  num_running_reqs: 'dp_rank',
+  num_queue_reqs: 'dp_rank',
+  num_used_tokens: 'dp_rank',
+  kv_used_tokens: 'dp_rank',
+  kv_evictable_tokens: 'dp_rank',
+  kv_available_tokens: 'dp_rank',
+  max_total_num_tokens: 'dp_rank',
+  token_usage: 'dp_rank',
+  cache_hit_rate: 'dp_rank',
 };
 
 type CounterName = keyof typeof COUNTERS;
@@ -88,7 +99,7 @@ export interface Instruments {
   count(name: CounterName, by: number, series?: Series): void;
   /** Sets a counter that the engine keeps; it restarts at 0 when a model is opened anew, as counters may. */
   setCount(name: CounterName, value: number): void;
-  set(name: GaugeName, value: number): void;
+  set(name: GaugeName, value: number, series?: Series): void;
   observe(name: HistogramName, value: number, series?: Series): void;
 }
 
@@ -127,7 +138,7 @@ export function createInstruments(registry: Registry): (model: string) => Instru
         counters[name].remove(labels);
         counters[name].inc(labels, value);
       },
-      set: (name, value) => gauges[name].set(labels, value),
+      set: (name, value, series = {}) => gauges[name].set({ ...labels, ...series }, value),
       observe: (name, value, series = {}) => histograms[name].observe({ ...labels, ...series }, value),
     };
   };

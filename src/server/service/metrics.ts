@@ -1,8 +1,8 @@
 // GET /metrics: counters of requests, updated as their events pass, and the metrics of the engines, read when the page is requested.
 
 import { Registry } from 'prom-client';
-import type { EmbeddingModel, TextMetrics, TextModel } from '../../index.ts';
-import { createInstruments, createRouteTimer, type Instruments } from './instruments.ts';
+import type { EmbeddingModel, ReplicaMetrics, TextMetrics, TextModel } from '../../index.ts';
+import { createInstruments, createRouteTimer, type Instruments, type Series } from './instruments.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -70,19 +70,12 @@ function over<T extends object>(model: T, members: Partial<T>): T {
 }
 
 function record(to: Instruments, { info }: TextModel, now: TextMetrics): void {
-  const { pages, cache, grammars, adapters } = now;
+  const { pages, cache, grammars, adapters, replicas } = now;
   const tokens = (count: number): number => count * pages.tokensPerPage;
-  to.set('num_running_reqs', now.running);
-  to.set('num_queue_reqs', now.waiting);
-  to.set('num_used_tokens', tokens(pages.used));
-  to.set('kv_used_tokens', tokens(pages.used));
-  to.set('kv_evictable_tokens', tokens(pages.cached));
-  to.set('kv_available_tokens', tokens(pages.total - pages.used - pages.cached));
-  to.set('max_total_num_tokens', tokens(pages.total));
-  const usage = pages.total > 0 ? pages.used / pages.total : 0;
-  to.set('token_usage', usage);
-  to.set('utilization', Math.max(usage, now.running / info.maxRunningRequests));
-  to.set('cache_hit_rate', cache.hitRate);
+  for (const [rank, replica] of replicas?.entries() ?? [])
+    recordLoad(to, replica, tokens, { dp_rank: String(rank) });
+  if (!replicas) recordLoad(to, { ...now, hitRate: cache.hitRate }, tokens);
+  to.set('utilization', Math.max(usageOf(pages), now.running / info.maxRunningRequests));
   const inHost = (bytes: number): number => tokens(Math.floor(bytes / pages.bytesPerPage));
   to.set('hicache_host_used_tokens', inHost(cache.hostBytes.used));
   to.set('hicache_host_total_tokens', inHost(cache.hostBytes.total));
@@ -104,4 +97,25 @@ function record(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   to.setCount('prefetched_tokens_total', cache.fetched);
   to.setCount('num_retracted_requests_total', now.retractions);
   to.setCount('device_restarts_total', now.deviceRestarts);
+}
+
+const usageOf = ({ used, total }: Pick<TextMetrics['pages'], 'used' | 'total'>): number =>
+  total > 0 ? used / total : 0;
+
+/** Of a replica, or of a model that has one: several have a series each, as in SGLang. */
+function recordLoad(
+  to: Instruments,
+  { running, waiting, pages, hitRate }: Pick<ReplicaMetrics, 'running' | 'waiting' | 'pages' | 'hitRate'>,
+  tokens: (pages: number) => number,
+  series?: Series,
+): void {
+  to.set('num_running_reqs', running, series);
+  to.set('num_queue_reqs', waiting, series);
+  to.set('num_used_tokens', tokens(pages.used), series);
+  to.set('kv_used_tokens', tokens(pages.used), series);
+  to.set('kv_evictable_tokens', tokens(pages.cached), series);
+  to.set('kv_available_tokens', tokens(pages.total - pages.used - pages.cached), series);
+  to.set('max_total_num_tokens', tokens(pages.total), series);
+  to.set('token_usage', usageOf(pages), series);
+  to.set('cache_hit_rate', hitRate, series);
 }

@@ -54,10 +54,14 @@ export function callText(
   return { runs, abort: () => aborts.forEach((abort) => abort.abort()) };
 }
 
-/** Names in a response header what the acceptance of a request says is not enforced. */
+/** Names in response headers what the acceptance of a request says: what is not enforced, and the replica. */
 async function* withNotes(event: H3Event, events: Events): Events {
   for await (const textEvent of events) {
-    if (textEvent.type === 'accepted') listUnenforced(event, textEvent.unenforced ?? []);
+    if (textEvent.type === 'accepted') {
+      listUnenforced(event, textEvent.unenforced ?? []);
+      if (textEvent.replica !== undefined)
+        event.res.headers.append('x-svc-replica', String(textEvent.replica));
+    }
     yield textEvent;
   }
 }

@@ -113,7 +113,8 @@ describe('replies in the API page', () => {
     const named = (reference: Reference | undefined) =>
       components.schemas[/^#\/components\/schemas\/(\w+)$/.exec(reference?.$ref ?? '')?.[1] ?? ''];
     const saysSomething = (schema: Record<string, unknown> | undefined): boolean => {
-      const { properties = {}, anyOf, oneOf } = { ...schema };
+      const { properties = {}, anyOf, oneOf, items } = { ...schema };
+      if (items) return saysSomething(items as Record<string, unknown>);
       const options = (anyOf ?? oneOf) as (Reference & Record<string, unknown>)[] | undefined;
       if (!options) return Object.keys(properties as object).length > 0;
       return options.every((option) => saysSomething(option.$ref === undefined ? option : named(option)));

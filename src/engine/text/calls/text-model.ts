@@ -73,6 +73,8 @@ export type TextEvent =
       /** Tokens of the prompt that stand for media, by kind; left out: it has none. */
       mediaTokens?: MediaTokens;
       promptIds?: number[];
+      /** The replica that computes the request, from 0; left out: the model has one. */
+      replica?: number;
       /** Milliseconds that compiling the grammar took; left out if the grammar was cached or the request has none. */
       compileMs?: number;
       /** Keywords of the tools' parameters that do not restrict the arguments of calls; left out: all do, or the tools say `strict: false`. */
@@ -122,6 +124,8 @@ export type TextEvent =
 export interface TextModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'text'>> {
   /** Path of a model folder, or hub id. */
   model: string;
+  /** Which of `dpSize` replicas this model is, from 0; the host sets it. */
+  replica?: number;
 }
 
 export interface TextModelInfo {
@@ -142,6 +146,8 @@ export interface TextModelInfo {
   contextLength: number;
   /** Context length in tokens that config.json states; `contextLength` is the one in use. */
   modelContextLength: number;
+  /** Number of replicas; left out: one. `memory` and the two limits that follow are those of all together. */
+  replicas?: number;
   maxRunningRequests: number;
   maxQueuedRequests: number;
   memory: { budget: number; weights: number; kv: number; arena: number };
@@ -201,6 +207,18 @@ export interface LoraInfo {
   requests: number;
 }
 
+/** One replica of several. */
+export interface ReplicaMetrics extends Pick<
+  TextMetrics,
+  'running' | 'waiting' | 'promptTokens' | 'generatedTokens' | 'deviceRestarts'
+> {
+  /** Name of its GPU. */
+  adapter: string;
+  pages: Pick<TextMetrics['pages'], 'used' | 'cached' | 'total'>;
+  /** Share of its prompt tokens that were cached, 0 to 1. */
+  hitRate: number;
+}
+
 export interface TextMetrics {
   running: number;
   waiting: number;
@@ -220,6 +238,8 @@ export interface TextMetrics {
   deviceRestarts: number;
   /** Bytes of the weights that read media: both are zero while they have left for something that needs the memory; left out: text only. */
   towers?: { deviceBytes: number; hostBytes: number };
+  /** Each replica; all other members are sums. Left out: the model has one. */
+  replicas?: readonly ReplicaMetrics[];
 }
 
 export interface TextModel {

@@ -9,6 +9,7 @@ import { LIMITS } from '../../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../../options/model.ts';
 import { forModels, otherNamesOf } from '../../../options/setting.ts';
 import { SAMPLING, SCHEDULING } from '../../../options/text-request.ts';
+import { checkReplicas } from '../../opening/replicas.ts';
 import {
   anything,
   checkOptions,
@@ -41,6 +42,7 @@ type RulesOf<T> = { [K in keyof T as string extends K ? never : number extends K
 
 const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   model: filledText,
+  replica: whole(0),
   ...rulesOf(forModels(MODEL_SETTINGS, 'text')),
   storageCache: storagePlace,
 };
@@ -168,6 +170,7 @@ export function checkKernelChoices({
 export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
   checkKernelChoices(options);
+  checkReplicas(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   if (options.deterministic && options.batchInvariance === false)
     throw badRequest(

@@ -1,0 +1,47 @@
+// The metrics of a language model of several replicas.
+
+import type { ReplicaMetrics, TextMetrics, TextModel } from '../../engine/text/calls/text-model.ts';
+
+/** The metrics of all replicas together, with those of each. */
+export function metricsOfAll(models: readonly TextModel[], all: readonly TextMetrics[]): TextMetrics {
+  const [first] = all;
+  const sum = sumOf(all);
+  const { device, host, storage, lookedUp } = sum.cache;
+  return {
+    ...sum,
+    pages: { ...sum.pages, ...sizesOf(first!) },
+    cache: { ...sum.cache, hitRate: lookedUp === 0 ? 0 : (device + host + storage) / lookedUp },
+    adapters: { loaded: Math.max(...all.map(({ adapters }) => adapters.loaded)), most: first!.adapters.most },
+    replicas: all.map((metrics, replica) => ofReplica(models[replica]!, metrics)),
+  };
+}
+
+function sizesOf({ pages }: TextMetrics): Pick<TextMetrics['pages'], 'tokensPerPage' | 'bytesPerPage'> {
+  return { tokensPerPage: pages.tokensPerPage, bytesPerPage: pages.bytesPerPage };
+}
+
+function ofReplica({ info }: TextModel, metrics: TextMetrics): ReplicaMetrics {
+  const { running, waiting, pages, cache, promptTokens, generatedTokens, deviceRestarts } = metrics;
+  const { description, device } = info.adapter;
+  return {
+    adapter: description || device,
+    running,
+    waiting,
+    pages: { used: pages.used, cached: pages.cached, total: pages.total },
+    hitRate: cache.hitRate,
+    promptTokens,
+    generatedTokens,
+    deviceRestarts,
+  };
+}
+
+/** Adds the numbers of objects that have the same members; of other values the first one stays. */
+function sumOf<T extends object>(all: readonly T[]): T {
+  const members = Object.entries(all[0]!).map(([name, first]: [string, unknown]) => {
+    const values = all.map((one) => (one as Record<string, unknown>)[name]);
+    if (typeof first === 'number') return [name, (values as number[]).reduce((sum, value) => sum + value, 0)];
+    const isWhole = values.every((value) => typeof value === 'object' && value !== null);
+    return [name, isWhole ? sumOf(values) : first];
+  });
+  return Object.fromEntries(members) as T;
+}
