@@ -63,7 +63,13 @@ export const ROOMS = {
     does: 'device, tensor, tape, arena, linker',
     rooms: [],
     packages: ['webgpu'],
-    node: [/^node\.ts$/, /^free-memory\.ts$/, /^native-library\.ts$/, /^vulkan-cache\.ts$/],
+    node: [
+      /^node\.ts$/,
+      /^adapters\/pci-cards\.ts$/,
+      /^free-memory\.ts$/,
+      /^native-library\.ts$/,
+      /^vulkan-cache\.ts$/,
+    ],
     page: [/^browser(-adapters)?\.ts$/],
   },
   grammar: {

@@ -117,6 +117,7 @@ export const FOLDERS = {
   'files/opfs':
     "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
   'files/page': 'files of a page: those that a user picked, those that the page reads itself',
+  'gpu/adapters': 'all adapters of a machine, equal cards too',
   'files/image': 'PNG, JPEG, WebP and what they carry',
   'files/video': 'videos as files: planes of colours, H.264, MP4, WebM, animations',
   'files/media': 'images, videos and sounds as models read them: formats, bounds, pixels, frames, samples',

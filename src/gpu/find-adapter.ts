@@ -106,6 +106,10 @@ const namesOf = (found: readonly FoundAdapter[]): string =>
     )
     .join('; ');
 
+/** What can be done where WebGPU opens only the first of equal cards. */
+const EQUAL_CARDS =
+  "on Linux install a current VK_LAYER_MESA_device_select, Mesa's Vulkan layer that shows one card alone, start a server for each card in a container that has no other, behind a router";
+
 /** One of several devices that compute together. */
 export interface RankPlace {
   rank: number;
@@ -115,28 +119,36 @@ export interface RankPlace {
 }
 
 /**
- * Returns the adapter of a rank: each has one of its own, and software ones count where there are no others. Throws no_adapter where there
- * are too few, and bad_request for a wanted one that all would share.
+ * Returns the adapter of a rank: each has one of its own, and software ones count where there are no others. `hidden`: names of adapters that
+ * cannot be opened. Throws no_adapter where there are too few, and bad_request for a wanted one that all would share.
  */
 export function adapterOf(
   found: readonly FoundAdapter[],
   wanted: string | undefined,
   place: RankPlace = { rank: 0, ranks: 1, isLogical: false },
+  hidden: readonly string[] = [],
 ): FoundAdapter {
   const { rank, ranks, isLogical } = place;
   const gpus = found.filter(({ summary }) => !summary.software);
   const usable = gpus.length > 0 ? gpus : found;
   if (isLogical && wanted === undefined) return usable[rank % usable.length]!;
   if (isLogical || ranks === 1) return chooseAdapter(found, wanted);
-  const remedy = say`give each a GPU of its own, or let them share with ${option('logicalRanks')}`;
+  const share = say`let them share with ${option('logicalRanks')}`;
   if (wanted !== undefined)
-    throw badRequest(say`adapter ${wanted} is one adapter for ${ranks} ranks: ${remedy}`, 'adapter');
-  if (usable.length < ranks)
+    throw badRequest(
+      say`adapter ${wanted} is one adapter for ${ranks} ranks: give each a GPU of its own, or ${share}`,
+      'adapter',
+    );
+  if (usable.length < ranks) {
+    const equal =
+      hidden.length > 0 ? `, and ${hidden.join(', ')}, which WebGPU cannot open beside its equal` : '';
+    const remedy = hidden.length > 0 ? EQUAL_CARDS : 'give each a GPU of its own';
     throw new EngineError(
       'no_adapter',
-      say`${option('numGpus')} ${ranks} needs as many adapters, and this machine has ${usable.length} (${namesOf(usable)}): ${remedy}`,
+      say`${option('numGpus')} ${ranks} needs as many adapters, and this machine has ${usable.length} (${namesOf(usable)})${equal}: ${remedy}, or ${share}`,
       { param: 'numGpus' },
     );
+  }
   return usable[rank]!;
 }
 

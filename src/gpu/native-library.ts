@@ -11,8 +11,8 @@ import { EngineError } from '../files/error.ts';
 export interface NativeLibraries {
   /** Opens a library by path or bare name and never closes it. Returns null, or the reason why it cannot be opened. */
   open(file: string): string | null;
-  /** Sets a variable for JavaScript and for C code. */
-  setVariable(name: string, value: string): void;
+  /** Sets a variable for JavaScript and for C code; null removes it. */
+  setVariable(name: string, value: string | null): void;
 }
 
 /** Functions of the C library. Strings are bytes that end in zero. */
@@ -20,6 +20,7 @@ interface LibC {
   dlopen(file: Uint8Array, flags: number): unknown;
   dlerror(): string | null;
   setenv(name: Uint8Array, value: Uint8Array, overwrite: number): number;
+  unsetenv(name: Uint8Array): number;
 }
 
 // glibc's RTLD_NODELETE: the library stays mapped even if it is closed.
@@ -67,9 +68,14 @@ const inNode: NativeLibraries = {
     return null;
   },
   setVariable(name, value) {
-    process.env[name] = value;
+    setInProcess(name, value);
   },
 };
+
+function setInProcess(name: string, value: string | null): void {
+  if (value === null) delete process.env[name];
+  else process.env[name] = value;
+}
 
 function throughLibC(libC: LibC): NativeLibraries {
   return {
@@ -78,8 +84,10 @@ function throughLibC(libC: LibC): NativeLibraries {
       return libC.dlerror() ?? `dlopen cannot open ${file}`;
     },
     setVariable(name, value) {
-      process.env[name] = value;
-      if (libC.setenv(bytesOf(name), bytesOf(value), 1) !== 0) throw new Error(`setenv cannot set ${name}`);
+      setInProcess(name, value);
+      const failed =
+        value === null ? libC.unsetenv(bytesOf(name)) : libC.setenv(bytesOf(name), bytesOf(value), 1);
+      if (failed !== 0) throw new Error(`the environment variable ${name} cannot be set`);
     },
   };
 }
@@ -96,11 +104,13 @@ function libCInBun(): LibC {
     dlopen: { args: ['ptr', 'i32'], returns: 'ptr' },
     dlerror: { args: [], returns: 'cstring' },
     setenv: { args: ['ptr', 'ptr', 'i32'], returns: 'i32' },
+    unsetenv: { args: ['ptr'], returns: 'i32' },
   });
   return {
     dlopen: symbols.dlopen,
     dlerror: () => String(symbols.dlerror()), // an object that holds a string
     setenv: symbols.setenv,
+    unsetenv: symbols.unsetenv,
   };
 }
 
@@ -116,6 +126,7 @@ function libCInDeno(): LibC {
     dlopen: { parameters: ['buffer', 'i32'], result: 'pointer' },
     dlerror: { parameters: [], result: 'pointer' },
     setenv: { parameters: ['buffer', 'buffer', 'i32'], result: 'i32' },
+    unsetenv: { parameters: ['buffer'], result: 'i32' },
   });
   return {
     dlopen: symbols.dlopen,
@@ -124,5 +135,6 @@ function libCInDeno(): LibC {
       return text && deno.UnsafePointerView.getCString(text);
     },
     setenv: symbols.setenv,
+    unsetenv: symbols.unsetenv,
   };
 }

@@ -3,9 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { EngineError, unsupported } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import { type Adapters, findEveryAdapter, type Start } from './adapters/every-adapter.ts';
+import { equalCards } from './adapters/pci-cards.ts';
 import type { Device, DeviceSettings } from './device.ts';
 import { adapterOf, findAdapters, type FoundAdapter } from './find-adapter.ts';
 import { freeHostMemory } from './free-memory.ts';
+import { nativeLibraries } from './native-library.ts';
 import { startDevice, type DeviceOptions } from './start-device.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
@@ -70,32 +73,76 @@ async function start(flags: string[], driver = 'system'): Promise<GPU> {
   return gpu;
 }
 
-async function find(flags: string[]): Promise<FoundAdapter[]> {
+/** The adapters that WebGPU gives by preference, best first, and how all of them are found. */
+interface FoundFirst {
+  found: FoundAdapter[];
+  findEvery(): Promise<Adapters<FoundAdapter>>;
+}
+
+async function find(flags: string[]): Promise<FoundFirst> {
   const wanted = process.env['SVC_VULKAN_DRIVER'] || 'system';
   const mayAsk = wanted === 'system' && (process.platform !== 'linux' || systemHasVulkanLoader());
   const own = mayAsk ? await findAdapters(await start(flags)) : [];
-  if (own.length > 0) return own;
-  const driver = preloadCachedDriver();
-  return driver === null ? own : findAdapters(await start(flags, driver));
+  const driver = own.length > 0 ? 'system' : preloadCachedDriver();
+  const found = driver === null || driver === 'system' ? own : await findAdapters(await start(flags, driver));
+  const findEvery = async (): Promise<Adapters<FoundAdapter>> =>
+    driver === null
+      ? { found, hidden: [] }
+      : findEveryAdapter(
+          found,
+          findAdapters,
+          (given, use) => useGpu(flags, driver, given, use),
+          equalCards(),
+        );
+  return { found, findEvery };
+}
+
+/** Uses WebGPU as `given` starts it. Dawn's binding reads the environment during the first request of an adapter. */
+async function useGpu<T>(
+  flags: string[],
+  driver: string,
+  { adapter, card }: Start,
+  use: (gpu: GPU) => Promise<T>,
+): Promise<T> {
+  const own = adapter === undefined ? flags : [...flags, `adapter=${adapter}`];
+  const gpu = await start(own, card === undefined ? driver : `${driver} on ${card}`);
+  if (card === undefined || process.platform !== 'linux') return use(gpu);
+  const { setVariable } = nativeLibraries();
+  const before = process.env['DRI_PRIME'] ?? null;
+  setVariable('DRI_PRIME', `${card}!`);
+  try {
+    return use(gpu);
+  } finally {
+    setVariable('DRI_PRIME', before);
+  }
 }
 
 /** Lists the adapters that answer, best first. */
 export async function listAdapters(): Promise<AdapterSummary[]> {
-  return (await find(flagsOf(true))).map(({ summary }) => summary);
+  const { found } = await (await find(flagsOf(true))).findEvery();
+  return found.map(({ summary }) => summary);
 }
 
 export async function openDevice(options: NodeDeviceOptions = {}): Promise<Device> {
-  const found = await find(flagsOf(options.safe));
+  return startDevice(await choose(options), options, { shaders: readShader, freeBytes: freeHostMemory });
+}
+
+/** Chooses among the first adapters, or among all where those do not suffice. */
+async function choose({ safe, adapter, place }: NodeDeviceOptions): Promise<FoundAdapter> {
+  const { found, findEvery } = await find(flagsOf(safe));
   if (found.length === 0) {
     throw new EngineError(
       'no_adapter',
       'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
     );
   }
-  return startDevice(adapterOf(found, options.adapter, options.place), options, {
-    shaders: readShader,
-    freeBytes: freeHostMemory,
-  });
+  try {
+    return adapterOf(found, adapter, place);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const every = await findEvery();
+    return adapterOf(every.found, adapter, place, every.hidden);
+  }
 }
 
 const shaderCache = new Map<string, string>();
