@@ -38,6 +38,7 @@ export const FOLDERS = {
   'engine/text/threads': "grammars compiled and long texts tokenized beside the engine's thread",
   'engine/text/run': 'scheduler, the loop that submits steps, sequences and their events',
   'engine/text/cache': 'pages of sequences: the tree of prefixes, the tiers below the device',
+  'engine/text/ranks': 'a language model divided among devices: parts of tensors, sums, steps on all of them',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
   'engine/text/media': 'images, videos and sounds of messages: read and written into prompts',
   'engine/text/towers':
@@ -170,6 +171,7 @@ export const STOREYS = {
     'media',
     'output',
     'run',
+    'ranks',
     'cache',
     'step',
     'towers',

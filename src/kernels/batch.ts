@@ -3,7 +3,17 @@
 
 import type { Region, Tensor } from '../gpu/tensor.ts';
 
+/** One device of several that compute the same steps. */
+export interface RankSums {
+  /** Number of this device, from 0. */
+  readonly rank: number;
+  /** Returns the sums of the values of all devices, added in the order of the devices. */
+  sum(own: ArrayBuffer): Promise<ArrayBuffer>;
+}
+
 export interface TextBatch {
+  /** Sums over the devices that divide the matrices; left out: this one has all of them. */
+  sums?: RankSums | undefined;
   /** Row[rows]: source, position, set of rotary frequencies, sequence. */
   rows: Region;
   /** (height, width)[rows] of models whose rows have positions of three parts. */

@@ -11,9 +11,9 @@ export const RANKS = rowsWith(
   {
     numGpus: {
       kind: { type: 'integer', min: 1, max: 64 },
-      help: 'GPUs used, each with weights of its own; as many as replicas of language and embedding models.',
+      help: 'GPUs used, each with weights of its own; for language and embedding models --dp-size times --tp-size.',
       models: ALL,
-      flag: { group: GROUP, otherwise: '1, or --dp-size of language and embedding models' },
+      flag: { group: GROUP, otherwise: '1; of language and embedding models that product' },
     },
     dpSize: {
       kind: { type: 'integer', min: 1, max: 64 },
@@ -21,7 +21,7 @@ export const RANKS = rowsWith(
       models: ALL,
       flag: {
         group: GROUP,
-        otherwise: '1, or --num-gpus of language and embedding models',
+        otherwise: '1; of language and embedding models what --tp-size leaves of --num-gpus',
         aliases: ['data-parallel-size', 'dp'],
       },
     },
@@ -62,8 +62,21 @@ export const RANKS = rowsWith(
   },
 );
 
-/** Those of models whose replicas have one device each. */
+/** Those of language models alone. */
+export const TENSOR_RANKS = rowsWith(
+  { models: ['text'] },
+  {
+    tpSize: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs that the matrices and heads of a language model are divided among, each with a part of the weights and of the KV cache. For dense models of the shape of Llama, whose heads of keys and values it divides.',
+      flag: { group: GROUP, otherwise: '1', aliases: ['tensor-parallel-size', 'tp'] },
+    },
+  },
+);
+
+/** Those of models that answer requests for text and embeddings. */
 export const REPLICAS = {
+  ...TENSOR_RANKS,
   numGpus: RANKS.numGpus,
   dpSize: RANKS.dpSize,
   logicalRanks: RANKS.logicalRanks,

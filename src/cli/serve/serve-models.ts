@@ -66,7 +66,9 @@ export function spareSetting(kinds: readonly string[], given: (option: string) =
     ([name, setting]) =>
       given(flagName(name, setting)) && !kinds.some((kind) => setting.models?.includes(kind as ModelKind)),
   );
-  return spare ? `--${flagName(...spare)} is for image models, and there is none among these` : null;
+  if (!spare) return null;
+  const noun = spare[1].models?.includes('text') ? 'language' : 'image';
+  return `--${flagName(...spare)} is for ${noun} models, and there is none among these`;
 }
 
 /** Throws bad_request for options that a model would refuse when it is opened. */

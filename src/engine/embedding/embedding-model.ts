@@ -8,8 +8,6 @@ import type { ForModels, SettingValues } from '../../options/setting.ts';
 export interface EmbeddingModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'embedding'>> {
   /** Path of a model folder, or hub id. */
   model: string;
-  /** Which of `dpSize` replicas this model is, from 0; the host sets it. */
-  replica?: number;
 }
 
 export interface EmbeddingRequest {

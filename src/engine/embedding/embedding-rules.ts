@@ -10,7 +10,6 @@ import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from
 
 const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rule> = {
   model: filledText,
-  replica: whole(0),
   ...rulesOf(forModels(MODEL_SETTINGS, 'embedding')),
 };
 

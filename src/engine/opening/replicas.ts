@@ -1,4 +1,4 @@
-// The replicas of a model that has one device for each.
+// The replicas of a model, and the places of their devices among all.
 
 import { badRequest } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
@@ -7,26 +7,34 @@ import type { RankPlace } from '../../gpu/find-adapter.ts';
 export interface ReplicaOptions {
   numGpus?: number;
   dpSize?: number;
+  /** Devices that a replica is divided among; left out: 1. */
+  tpSize?: number;
   logicalRanks?: boolean;
-  /** Which of the replicas this model is, from 0; the host sets it. */
+  /** Which of the replicas this model is, from 0; the host sets it, and callers cannot. */
   replica?: number;
 }
 
 /** The number of replicas. */
-export const replicaCount = ({ numGpus, dpSize = numGpus ?? 1 }: ReplicaOptions): number => dpSize;
+export const replicaCount = ({ numGpus, tpSize = 1, dpSize }: ReplicaOptions): number =>
+  dpSize ?? (numGpus === undefined ? 1 : numGpus / tpSize);
 
 /** Throws bad_request where replicas and GPUs differ in number. */
-export function checkReplicas({ numGpus, dpSize }: ReplicaOptions): void {
-  if (numGpus === undefined || dpSize === undefined || numGpus === dpSize) return;
+export function checkReplicas({ numGpus, dpSize, tpSize = 1 }: ReplicaOptions): void {
+  if (numGpus === undefined) return;
+  if (dpSize === undefined ? numGpus % tpSize === 0 : numGpus === dpSize * tpSize) return;
+  const replicas = dpSize === undefined ? 'a multiple of' : say`${option('dpSize')} ${dpSize} times`;
+  const each =
+    tpSize === 1 ? say`1, the GPUs of a replica of this model` : say`${option('tpSize')} ${tpSize}`;
   throw badRequest(
-    say`${option('numGpus')} ${numGpus} is not ${option('dpSize')} ${dpSize}, and a replica of this model has one GPU: give one number for both, or leave one of them out`,
+    say`${option('numGpus')} ${numGpus} is not ${replicas} ${each}: give the product, or leave it out`,
     'numGpus',
   );
 }
 
-/** The options with the place of the replica's device among those of all; one replica has none. */
-export function withPlace<O extends ReplicaOptions>(options: O): O & { place?: RankPlace } {
-  const ranks = replicaCount(options);
-  const { replica: rank = 0, logicalRanks: isLogical = false } = options;
+/** The options with the place of a device of the replica among those of all; a single device has none. */
+export function withPlace<O extends ReplicaOptions>(options: O, own = 0): O & { place?: RankPlace } {
+  const { replica = 0, tpSize = 1, logicalRanks: isLogical = false } = options;
+  const ranks = replicaCount(options) * tpSize;
+  const rank = replica * tpSize + own;
   return ranks === 1 ? options : { ...options, place: { rank, ranks, isLogical } };
 }

@@ -4,6 +4,7 @@ import { bytesText } from '../../files/bytes-text.ts';
 import { unsupported } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { RankSums } from '../../kernels/batch.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { LoraHost, Loras } from './lora/loras.ts';
@@ -11,7 +12,7 @@ import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './request/defaults.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
-import type { KeptSizes, RunnerOptions } from './step/runner-options.ts';
+import type { KeptSizes, RunnerCheckpoint, RunnerOptions } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
@@ -22,6 +23,8 @@ export interface LoadedText {
   device: Device;
   runner: Runner;
   quantization: RunnerOptions['quantization'];
+  /** Devices of the other ranks; left out: the model has one. */
+  peers?: readonly Device[];
 }
 
 /** Options that determine the size of a runner. */
@@ -35,15 +38,18 @@ type SizeOption =
   | 'batchInvariance';
 
 /** The files of a text model that loading its weights onto a device needs. */
-interface LoadedFiles extends Pick<TextFiles, 'checkpoint' | 'config' | 'media'> {
+export interface LoadedFiles extends Pick<TextFiles, 'config' | 'media'> {
+  checkpoint: RunnerCheckpoint;
   speech: Pick<TextFiles['speech'], 'endIds'>;
 }
 
-interface LoadingParts {
+export interface LoadingParts {
   /** Sizes of the runner on a lost device; null: the model is opened for the first time. */
   kept: KeptSizes | null;
   packed: Platform['packed'];
   loras: Pick<Loras, 'attach'>;
+  /** Of a device that has a part of the model. */
+  sums?: RankSums;
 }
 
 /** Room for end tokens comes in multiples of this number, so that a plan, which opens no tokenizer, gets the same sizes. */
@@ -74,7 +80,7 @@ export async function loadOnto(
   device: Device,
   { checkpoint, config, media, speech }: LoadedFiles,
   options: TextModelOptions,
-  { kept, packed, loras }: LoadingParts,
+  { kept, packed, loras, sums }: LoadingParts,
   onEvent: (event: OpenEvent) => void,
 ): Promise<LoadedText> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
@@ -88,7 +94,7 @@ export async function loadOnto(
       endTokens: speech.endIds.length,
       ...(kept && { prefillChunk: kept.rows }),
     }),
-    ...{ quantization, kept, packed, media },
+    ...{ quantization, kept, packed, media, sums },
     loras: (host: LoraHost) => loras.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);

@@ -20,6 +20,7 @@ import { collect } from '../weights/collect.ts';
 import { checkLoraFolders } from './lora/lora-folders.ts';
 import { Loras } from './lora/loras.ts';
 import { loadOnto, type LoadedText } from './load.ts';
+import { loadOnRanks, unloadRanks } from './open-ranks.ts';
 import { paperText } from './plan-text.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
@@ -101,8 +102,12 @@ function deviceSource(
       const memoryBudget = before?.device.memoryBudget ?? options.memoryBudget;
       return platform.openDevice(withPlace({ ...options, memoryBudget, safe }));
     },
+    unload: unloadRanks,
     load(device, before, onEvent) {
       const parts = { kept: before?.runner ?? null, packed: platform.packed, loras };
+      const { tpSize = 1 } = options;
+      if (tpSize > 1)
+        return loadOnRanks(device, platform, files, { ...options, safe, tpSize }, parts, onEvent);
       return loadOnto(device, files, options, parts, onEvent).catch(async (error: unknown) => {
         const { memoryBudget } = device;
         throw await withFittingChange(error, memoryBudget, options.quantization ?? 'none', () =>

@@ -1,6 +1,7 @@
 // Serves requests on a text model that is loaded: scheduler, cache and loop behind the TextModel face, with the model's description.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import type { Device } from '../../gpu/device.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
 import { createVocabulary } from '../../grammar/masks/vocabulary.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
@@ -140,9 +141,10 @@ function describeModel(
   { path, wrapper, config, beside }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
   { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling'>,
-  { device, runner, quantization }: LoadedText,
+  { device, peers = [], runner, quantization }: LoadedText,
 ) {
-  const memory = device.memory();
+  const devices = [device, ...peers];
+  const sum = (of: (one: Device) => number): number => devices.reduce((all, one) => all + of(one), 0);
   const isWhole = library && wrapper;
   const className = isWhole ? wrapper.architecture : architecture;
   return {
@@ -158,10 +160,10 @@ function describeModel(
     contextLength,
     modelContextLength,
     memory: {
-      budget: device.memoryBudget,
-      weights: memory.weights,
-      kv: memory.kv,
-      arena: memory.arena + memory.step,
+      budget: sum((one) => one.memoryBudget),
+      weights: sum((one) => one.memory().weights),
+      kv: sum((one) => one.memory().kv),
+      arena: sum((one) => one.memory().arena + one.memory().step),
     },
     media: [...(library?.kinds ?? [])],
     hasChatTemplate: template.problem === null,

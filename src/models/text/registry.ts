@@ -1,12 +1,12 @@
 // The text architectures that are built in. A new family is one line here.
 
 import { unsupported } from '../../files/error.ts';
-import { say } from '../../files/message.ts';
+import { option, say } from '../../files/message.ts';
 import { listsClasses } from '../../files/openers.ts';
 import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
-import { CONFIG_JSON, type Json } from '../config-values.ts';
+import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
@@ -68,11 +68,30 @@ export function fusedExperts(className: string): ExpertOrder | null {
 }
 
 /** Reads a configuration with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */
-export function readText(
+export function readText(json: Json, className: string, source?: ConfigSource): TextDeclaration {
+  const { architecture, file } = readBy(className, source);
+  return architecture.read(json, className, file);
+}
+
+/** Reads the part of a model that each of `ranks` devices computes. Errors: unsupported, bad_checkpoint. */
+export function readTextPart(
   json: Json,
   className: string,
-  { name, metadata }: ConfigSource = { name: CONFIG_JSON.name, metadata: null },
+  ranks: number,
+  source?: ConfigSource,
 ): TextDeclaration {
+  const { architecture, file } = readBy(className, source);
+  if (architecture.divide) return architecture.divide(json, className, file, ranks);
+  throw unsupported(
+    say`${option('tpSize')} ${ranks} does not divide ${className} yet: use ${option('dpSize')}, or leave it out`,
+    'tpSize',
+  );
+}
+
+function readBy(
+  className: string,
+  { name, metadata }: ConfigSource = { name: CONFIG_JSON.name, metadata: null },
+): { architecture: TextArchitecture; file: ConfigFile } {
   const architecture = architectures.find(({ classes }) => classes.some((one) => one.name === className));
   if (!architecture) {
     throw unsupported(
@@ -81,7 +100,7 @@ export function readText(
     );
   }
   const keys = metadata === null ? {} : metadataKeys(metadata, ggufClasses().get(metadata)?.keys);
-  return architecture.read(json, className, { name, keys });
+  return { architecture, file: { name, keys } };
 }
 
 /** Adds an architecture to this process and returns a function that removes it. For tests; the public interface cannot add one. */

@@ -125,7 +125,7 @@ it('a device that is lost for good ends the requests of its replica alone, and l
 
 it('numbers of GPUs and replicas that differ are refused, and so are more than there are adapters', async () => {
   await expect(openWith({ numGpus: 4, dpSize: 2 })).rejects.toThrow(
-    /`numGpus` 4 is not `dpSize` 2, .* give one number for both/,
+    /`numGpus` 4 is not `dpSize` 2 times 1, .*: give the product/,
   );
   mayReopen = true;
   await expect(openWith({ numGpus: 2 })).rejects.toMatchObject({ code: 'no_adapter', param: 'numGpus' });

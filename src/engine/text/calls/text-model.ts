@@ -124,8 +124,6 @@ export type TextEvent =
 export interface TextModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'text'>> {
   /** Path of a model folder, or hub id. */
   model: string;
-  /** Which of `dpSize` replicas this model is, from 0; the host sets it. */
-  replica?: number;
 }
 
 export interface TextModelInfo {

@@ -3,7 +3,7 @@
 
 import { option, say } from '../../../files/message.ts';
 import { countText } from '../../../files/count-text.ts';
-import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts';
+import { badRequest, EngineError, modelNotFound, unsupported } from '../../../files/error.ts';
 import type { LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { LoraBase } from '../../../files/gguf/lora.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
@@ -34,12 +34,14 @@ export interface LoraHost {
   remove(lora: Lora): Promise<void>;
 }
 
-type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank'>;
+type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank' | 'tpSize'>;
 
 export class Loras {
   /** Most of them that are loaded at once. */
   readonly most: number;
   readonly #folders: LoraFolders;
+  /** Devices that the model is divided among. */
+  readonly #ranks: number;
   readonly #onNote: (message: string) => void;
   /** Those that are loaded, by name, least recently used first. */
   readonly #named = new Map<string, Lora>();
@@ -50,11 +52,18 @@ export class Loras {
 
   constructor(
     platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
-    { loraPaths = [], loraDir, maxLoras = DEFAULTS.adapters, maxLoraRank = DEFAULTS.adapterRank }: Options,
+    {
+      loraPaths = [],
+      loraDir,
+      maxLoras = DEFAULTS.adapters,
+      maxLoraRank = DEFAULTS.adapterRank,
+      tpSize = 1,
+    }: Options,
     onNote: (message: string) => void,
     base: LoraBase | null = null,
   ) {
     this.most = maxLoras;
+    this.#ranks = tpSize;
     this.#folders = new LoraFolders(platform, { loraPaths, loraDir, maxLoraRank, base });
     this.#onNote = onNote;
   }
@@ -80,12 +89,21 @@ export class Loras {
 
   load(name: string, path: string): Promise<LoraInfo[]> {
     return this.#inTurn(async () => {
+      this.#refuseDivided('name');
       if (this.#named.has(name)) {
         throw badRequest(`a LoRA ${JSON.stringify(name)} is loaded already: unload it first`, 'name');
       }
       await this.#add(name, path, 'path');
       return this.list();
     });
+  }
+
+  #refuseDivided(param: string): void {
+    if (this.#ranks === 1) return;
+    throw unsupported(
+      say`LoRA does not go with ${option('tpSize')} ${this.#ranks} yet: open the model without it, or on replicas (${option('dpSize')})`,
+      param,
+    );
   }
 
   unload(name: string): Promise<LoraInfo[]> {
@@ -113,6 +131,7 @@ export class Loras {
   async acquire(asked: string): Promise<Lora> {
     const known = this.#named.get(asked);
     if (known) return this.#use(known);
+    this.#refuseDivided('lora');
     const path = await this.#folders.find(asked);
     if (path === null) throw this.#unknown(asked, 'lora');
     return this.#inTurn(async () => {

@@ -42,7 +42,6 @@ type RulesOf<T> = { [K in keyof T as string extends K ? never : number extends K
 
 const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   model: filledText,
-  replica: whole(0),
   ...rulesOf(forModels(MODEL_SETTINGS, 'text')),
   storageCache: storagePlace,
 };
@@ -171,6 +170,7 @@ export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
   checkKernelChoices(options);
   checkReplicas(options);
+  checkDividable(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   if (options.deterministic && options.batchInvariance === false)
     throw badRequest(
@@ -191,6 +191,19 @@ export function checkTextModelOptions(options: TextModelOptions): void {
       'storageCacheBytes',
       say`where ${option('storageCache')} is a redis:// address: set maxmemory in that server`,
     );
+}
+
+/** Throws bad_request for what models that are divided among devices do not have. */
+function checkDividable(options: TextModelOptions): void {
+  const { tpSize = 1 } = options;
+  if (tpSize === 1) return;
+  const whole = ['layerwiseOffload', 'hostCache', 'storageCache', 'loraPaths', 'loraDir', 'mmproj'] as const;
+  const given = [...whole, 'customLogitProcessors' as const].find((name) => options[name]);
+  if (given === undefined) return;
+  throw badRequest(
+    say`${option(given)} does not go with ${option('tpSize')} ${tpSize} yet: leave one of them out, or use ${option('dpSize')}`,
+    given,
+  );
 }
 
 const OTHER_NAMES = otherNamesOf({ ...SAMPLING, ...SCHEDULING });

@@ -40,8 +40,8 @@ export interface LauncherParts {
   writer: BatchWriter;
   recordings: Recordings;
   sampler: Sampler;
-  prompts: PromptReader;
-  records: StepRecords;
+  prompts: Pick<PromptReader, 'take'>;
+  records: Pick<StepRecords, 'take'>;
   loras: DeviceLoras;
   towers: Towers | null;
 }

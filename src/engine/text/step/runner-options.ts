@@ -6,6 +6,7 @@ import type { LoraHost } from '../lora/loras.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageLayout } from '../kv/page-layout.ts';
+import type { RankSums } from '../../../kernels/batch.ts';
 import type { RunnerMedia } from '../towers/tower-weights.ts';
 
 export interface RunnerOptions {
@@ -38,6 +39,8 @@ export interface RunnerOptions {
   streamed?: ResidentPart | undefined;
   /** The towers of the model; left out: it takes text only. */
   media?: RunnerMedia | null;
+  /** Sums over the devices that divide the matrices; left out: this one has all of them. */
+  sums?: RankSums | undefined;
   /** Weights are allocated but not read: for planning, where nothing is computed. */
   unread?: boolean;
 }

@@ -80,7 +80,8 @@ export class TextRunner {
       ...{ slots, layout, mostPages, routeWords },
       takesRows: parts.towers !== null,
     });
-    const { batch } = buffers;
+    const { sums } = options;
+    const batch = { ...buffers.batch, sums };
     this.device = device;
     this.rows = options.rows;
     this.parameters = parameters;
@@ -125,7 +126,9 @@ export class TextRunner {
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
     const { towers } = parts;
-    const tools = { batch, writer, recordings, sampler, prompts, records, loras, towers };
+    // What other ranks compute of prompts and records would be told twice.
+    const told = sums && sums.rank > 0 ? NOTHING_TOLD : { prompts, records };
+    const tools = { batch, writer, recordings, sampler, ...told, loras, towers };
     this.launcher = new StepLauncher(device, tools);
   }
 
@@ -162,6 +165,8 @@ export class TextRunner {
     return this.#sampler.processors.check(source);
   }
 }
+
+const NOTHING_TOLD = { prompts: { take: () => null }, records: { take: () => null } };
 
 /** What others need of a runner. */
 export type Runner = Omit<TextRunner, 'launcher'> & { launcher: Pick<StepLauncher, 'launch'> };

@@ -26,6 +26,8 @@ export interface TextArchitecture {
   classes: readonly TextClass[];
   /** Values of config.json → declaration. `file`: the file that they are from, for messages. Errors: bad_checkpoint, unsupported. */
   read(json: Json, className: string, file: ConfigFile): TextDeclaration;
+  /** The declaration of the part that each of `ranks` devices computes; left out: none is divided. Throws unsupported. */
+  divide?(json: Json, className: string, file: ConfigFile, ranks: number): TextDeclaration;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */

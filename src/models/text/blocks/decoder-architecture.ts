@@ -49,6 +49,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   fusedExperts?: ExpertOrder;
   read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
+  /** The configuration of the part that each of `ranks` devices computes; left out: models of the family are not divided. Throws unsupported. */
+  divide?(config: Config, ranks: number): Config;
   /** Columns that enter all layers; left out: none. */
   inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
 }
@@ -60,8 +62,11 @@ export function decoderArchitecture<Config extends DecoderModel>({
   fusedExperts,
   read,
   layer,
+  divide,
   inputs,
 }: DecoderFamily<Config>): TextArchitecture {
+  const configOf = (json: Json, className: string, file: ConfigFile): Config =>
+    read(json, headless[className]?.whole ?? className, file);
   return {
     classes: [
       ...Object.entries(headless).map(([name, { examples = '' }]): TextClass => ({
@@ -79,8 +84,11 @@ export function decoderArchitecture<Config extends DecoderModel>({
     ],
     gguf,
     ...(fusedExperts && { fusedExperts }),
-    read: (json, className, file) =>
-      withDeep(declare(read(json, headless[className]?.whole ?? className, file), layer, inputs), json),
+    read: (json, className, file) => withDeep(declare(configOf(json, className, file), layer, inputs), json),
+    ...(divide && {
+      divide: (json: Json, className: string, file: ConfigFile, ranks: number) =>
+        declare(divide(configOf(json, className, file), ranks), layer, inputs),
+    }),
   };
 }
 

@@ -2,8 +2,8 @@
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
-import { linearAdd } from '../../../kernels/matmul.ts';
 import type { Rows } from '../../../kernels/normed.ts';
+import { linearAddSummed } from '../../../kernels/sum-ranks.ts';
 import type { WeightTable } from '../../weights.ts';
 import { experts } from './experts.ts';
 import type { ExpertsConfig } from './experts-config.ts';
@@ -27,5 +27,5 @@ export function feedForward(
     return experts(hidden, mixture, weights, name, before);
   }
   const { gate, down } = gatedMlp(config, weights, `${name}.mlp`);
-  return (x, residual) => linearAdd(gate(x), down, residual); // [rows, hidden]
+  return (x, residual, batch) => linearAddSummed(gate(x), down, residual, batch.sums); // [rows, hidden]
 }

@@ -4,6 +4,7 @@ import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
 import { readLlamaConfig } from './llama-config.ts';
 import { FAMILIES } from './llama-families.ts';
 import { LLAMA_GGUF } from './llama-gguf.ts';
+import { dividedLlama } from './llama-ranks.ts';
 import { llamaLayer } from './llama.ts';
 
 export const LLAMA = decoderArchitecture({
@@ -19,4 +20,5 @@ export const LLAMA = decoderArchitecture({
   fusedExperts: 'shapes',
   read: readLlamaConfig,
   layer: llamaLayer,
+  divide: dividedLlama,
 });

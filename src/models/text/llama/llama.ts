@@ -2,8 +2,8 @@
 // with the residual stream in f32. Eight dispatches per layer without experts; in a decode step on a GPU seven, because products apply the
 // norms of their inputs, with one that merges the chunks of a long context.
 
-import { linearAdd } from '../../../kernels/matmul.ts';
 import { normed } from '../../../kernels/normed.ts';
+import { linearAddSummed } from '../../../kernels/sum-ranks.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { Block } from '../blocks/decoder.ts';
 import { feedForward } from '../blocks/feed-forward.ts';
@@ -19,7 +19,8 @@ export function llamaLayer(config: LlamaConfig, weights: WeightTable, name: stri
   const mlp = feedForward(config, weights, name, i);
 
   return (x, rope, batch, kv) => {
-    x = linearAdd(attend(normed(x, inputNorm, eps), rope, batch, kv), out, x); // [rows, hidden]
-    return mlp(normed(x, postNorm, eps), x, batch); //                            [rows, hidden]
+    const mixed = attend(normed(x, inputNorm, eps), rope, batch, kv); // [rows, heads · dims]
+    x = linearAddSummed(mixed, out, x, batch.sums); //                   [rows, hidden]
+    return mlp(normed(x, postNorm, eps), x, batch); //                   [rows, hidden]
   };
 }
