@@ -40,6 +40,6 @@ it('tokens that see a part of the others are not divided', async () => {
   const config = { attentionBackendConfig: { sparsity: 0.5 } };
   await expect(openPipelineGolden('pipeline-flux', { ...given, ...config })).rejects.toMatchObject({
     code: 'bad_request',
-    message: expect.stringMatching(/^`attentionBackend` sparse .* `kvGatherDegree` 2/) as unknown,
+    message: expect.stringMatching(/^`attentionBackend` sparse .* `spDegree` 2/) as unknown,
   });
 });
