@@ -1,6 +1,6 @@
 // Sequences whose tokens are divided among devices: the part of this device, and the tokens of all, by way of host memory.
 
-import { tapeOf, type Tape } from '../gpu/tape.ts';
+import { tapeOf } from '../gpu/tape.ts';
 import type { TokenSplit } from '../gpu/tape-options.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Columns } from './columns.ts';
@@ -14,15 +14,20 @@ export interface DividedTokens {
   ownUnits(x: Tensor): Tensor;
   /** Tokens of a sequence that this device has. */
   count(sequence: number): number;
-  /** x [items, own tokens, columns] → [items, tokens, columns] */
+  /** x [items, own tokens, columns] → [items, tokens, columns]; tokens of x behind those of the sequences are left out where there is a division */
   all(x: Tensor, ...sequences: number[]): Tensor;
 }
 
 /**
- * Divides sequences of so many tokens, which attend to each other in what is recorded next, where a tape's tokens are divided among devices.
+ * Divides sequences of so many tokens, which attend to each other in what is recorded next, where the tape of `x` divides tokens among devices.
  * `unit`: tokens that stay together. Throws what the division throws where there are too few.
  */
-export function divideTokens(tape: Tape, tokens: readonly number[], unit = 1): DividedTokens {
+export function divideTokens(
+  x: Pick<Tensor, 'tape' | 'shape'>,
+  tokens: readonly number[],
+  unit = 1,
+): DividedTokens {
+  const tape = tapeOf(x);
   const whole = (x: Tensor): Tensor => x;
   if (!tape.split) return { own: whole, ownUnits: whole, count: (i) => tokens[i]!, all: whole };
   const counts = tokens.map((count) => tape.split!.countsOf(count, unit));
@@ -85,7 +90,9 @@ export const ownCount = (counts: Counts, rank: number): number => sumOf(counts.m
 export const allCount = (counts: Counts): number => sumOf(counts.map(sumOf));
 
 function gatherTokens(x: Tensor, split: TokenSplit, counts: Counts): Tensor {
-  const [items] = x.shape as [number];
+  const [items, n] = x.shape as [number, number];
+  const count = ownCount(counts, split.rank);
+  if (n > count) return gatherTokens(takeTokens(x, 0, count), split, counts);
   const y = tapeOf(x).tensor([items, allCount(counts), x.columns]);
   const gather = async (own: ArrayBuffer): Promise<ArrayBuffer[]> => [
     joinParts(await split.allGather(own), items, counts, y.stride),

@@ -30,8 +30,9 @@ it.each([
       const tape = new Tape(device, {}, { plain: true });
       const exchange = rank === null ? undefined : ranks[rank]!;
       if (exchange) tape.split = { ...tokenRanks(exchange)!, counts: [] };
-      const divided = divideTokens(tape, [TEXT, IMAGE]);
-      const x = divided.own(qkv.on(tape));
+      const whole = qkv.on(tape);
+      const divided = divideTokens(whole, [TEXT, IMAGE]);
+      const x = divided.own(whole);
       const [q, k, v] = [0, columns[0], columns[0] + columns[1]].map((first) => ({ x, first }));
       const shape = { heads: HEADS, kvHeads: KEY_HEADS, dims };
       const seen = divided.all(attend(q!, k!, v!, shape));

@@ -101,7 +101,7 @@ export async function streamStep(
       const seen = tokens.map((_, i) => 1 + i);
       const forward = pass(tape, inputs);
       const predictions = sides.map(({ text, condition, turns }) => {
-        const divided = divideTokens(tape, [condition.shape[1] as number, ...tokens]);
+        const divided = divideTokens(all, [condition.shape[1] as number, ...tokens]);
         const prediction = forward(
           {
             patches: divided.own(all, ...seen),

@@ -15,7 +15,7 @@ export interface Exchange {
   send(own: ArrayBuffer): Promise<ArrayBuffer>;
   /** Returns the least number of all ranks. */
   least(own: number): Promise<number>;
-  /** What this rank has received so far, and the time it has waited for that. */
+  /** What this rank has received so far, and the time between asking and receiving, in which it may compute. */
   readonly spent: Readonly<ExchangeSpent>;
 }
 
