@@ -26,21 +26,24 @@ export interface Streamed {
   pool: Uint8Array<ArrayBuffer>[];
 }
 
-/** An exchange with other devices before a dispatch. */
+/** An exchange with other devices, which is waited for before a dispatch. */
 export interface Meeting {
   /** Index of the dispatch. */
   at: number;
-  from: Tensor;
+  /** Index of the dispatch before which it begins. */
+  since: number;
+  from: readonly Tensor[];
   into: readonly Tensor[];
-  /** Takes the bytes of `from`, and returns those of each tensor of `into`. */
-  exchange(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
+  /** Takes the bytes of each tensor of `from`, and returns those of each tensor of `into`. */
+  exchange(...own: ArrayBuffer[]): Promise<readonly ArrayBuffer[]>;
 }
 
 /** What exchanges read and write: it lives from the dispatch before one on, and until the one behind it. */
 export const boundBy = (meetings: readonly Meeting[]): BoundAt[] =>
-  meetings.flatMap(({ at, from, into }): BoundAt[] => [
+  meetings.flatMap(({ at, since, from, into }): BoundAt[] => [
+    [since, from],
     [Math.max(0, at - 1), into],
-    [at, [from, ...into]],
+    [at, into],
   ]);
 
 type Source = Readonly<{ device: Device; arena: Arena; region(tensor: Tensor): Region }>;
@@ -74,6 +77,8 @@ export class Replay {
   /** Indices of the dispatches after which segments end; the last one is their number. */
   readonly #ends: readonly number[];
   readonly #meetings: readonly Meeting[];
+  /** Exchanges that have begun. */
+  readonly #begun = new Map<Meeting, ReturnType<Meeting['exchange']>>();
 
   constructor(
     tape: Source,
@@ -116,10 +121,13 @@ export class Replay {
 
   /** What is waited for before each dispatch, of those between two. */
   #pauses(from: number, to: number, reads: StoredReads | null): [number, (() => Promise<void>)[]][] {
-    const met = this.#meetings.filter(({ at }) => from <= at && at < to);
+    const isWithin = (at: number): boolean => from <= at && at < to;
+    const met = this.#meetings.filter(({ at }) => isWithin(at));
+    const begun = this.#meetings.filter(({ at, since }) => since < at && isWithin(since));
     const stored = reads ? this.#stored(from, to) : [];
     return [
       ...met.map((one): [number, (() => Promise<void>)[]] => [one.at, [() => this.#meet(one)]]),
+      ...begun.map((one): [number, (() => Promise<void>)[]] => [one.since, [async () => this.#begin(one)]]),
       ...stored.map(([dispatch, copies]): [number, (() => Promise<void>)[]] => {
         const pieces = copies.reduce((sum, copy) => sum + StoredReads.count(copy), 0);
         return [dispatch, Array<() => Promise<void>>(pieces).fill(() => reads!.write())];
@@ -127,8 +135,21 @@ export class Replay {
     ].toSorted(([a], [b]) => a - b);
   }
 
-  async #meet({ from, into, exchange }: Meeting): Promise<void> {
-    const given = await exchange(await this.#device.read(this.#tape.region(from)));
+  #begin(meeting: Meeting): void {
+    const given = this.#exchange(meeting);
+    given.catch(() => {}); // thrown where it is waited for
+    this.#begun.set(meeting, given);
+  }
+
+  async #exchange({ from, exchange }: Meeting): Promise<readonly ArrayBuffer[]> {
+    return exchange(...(await Promise.all(from.map((one) => this.#device.read(this.#tape.region(one))))));
+  }
+
+  async #meet(meeting: Meeting): Promise<void> {
+    const { into } = meeting;
+    const begun = this.#begun.get(meeting);
+    this.#begun.delete(meeting);
+    const given = await (begun ?? this.#exchange(meeting));
     // The device may be lost since, and a write to a lost device ends the process where Dawn does not validate.
     await this.#device.loss();
     if (this.#device.isLost) throw new Error('the device was lost during an exchange');

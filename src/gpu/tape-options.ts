@@ -36,14 +36,38 @@ export interface SparseAttention {
   window: readonly [frames: number, rows: number, columns: number] | null;
 }
 
-/** Tokens of sequences that attend to each other, divided among devices. */
-export interface TokenSplit {
+/** Devices that divide the tokens of sequences: those that attend to each other gather keys and values, or divide heads, keys, or both. */
+export interface TokenRanks {
   /** Number of this device, from 0. */
   readonly rank: number;
-  /** Tokens of each device. */
-  readonly counts: readonly number[];
+  /** Returns the tokens of each device, of a sequence of so many; each has whole groups of `unit` tokens. Throws where there are too few. */
+  countsOf(tokens: number, unit: number): readonly number[];
   /** Returns the bytes of all devices in their order. */
   allGather(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
+  /** Devices with numbers that follow each other, which attend with a share of the heads each, and exchange all tokens of theirs before and after; null: each has all heads. */
+  readonly heads: HeadRanks | null;
+  /** Groups of so many devices as divide heads, whose keys and values go around; null: one group, which has all keys. */
+  readonly ring: RingRanks | null;
+}
+
+export interface HeadRanks {
+  readonly rank: number;
+  readonly ranks: number;
+  /** Gives each device bytes of its own, and returns what all give to this one. */
+  allToAll(parts: readonly ArrayBuffer[]): Promise<readonly ArrayBuffer[]>;
+}
+
+export interface RingRanks {
+  readonly rank: number;
+  readonly ranks: number;
+  /** Gives bytes to the next device, and returns those of the one before. */
+  send(own: ArrayBuffer): Promise<ArrayBuffer>;
+}
+
+/** Sequences whose tokens are divided among devices. */
+export interface TokenSplit extends TokenRanks {
+  /** Tokens of each device, for each sequence in the order in which they are joined; none: nothing is divided. */
+  readonly counts: readonly (readonly number[])[];
 }
 
 export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };

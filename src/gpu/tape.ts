@@ -112,9 +112,9 @@ export class Tape {
     if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
   }
 
-  /** Before the next dispatch a replay gives the bytes of `from` to other devices, and waits for those of `into`. */
-  meet(from: Tensor, into: readonly Tensor[], exchange: Meeting['exchange']): void {
-    this.#meetings.push({ at: this.#dispatches.length, from, into, exchange });
+  /** Before dispatch `since` a replay gives the bytes of `from` to other devices, and before the next one it waits for those of `into`. */
+  meet(exchanged: Omit<Meeting, 'at' | 'since'>, since = this.dispatchCount): void {
+    this.#meetings.push({ ...exchanged, at: this.dispatchCount, since });
   }
 
   /**

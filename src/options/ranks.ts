@@ -45,8 +45,18 @@ export const RANKS = rowsWith(
     },
     spDegree: {
       kind: { type: 'integer', min: 1, max: 64 },
-      help: 'GPUs among which the tokens of a result are divided, in FLUX.1, FLUX.2 and Chroma.',
+      help: 'GPUs among which the tokens of a result are divided, in models with a transformer over tokens.',
       flag: { group: GROUP, otherwise: 'what the other options leave of --num-gpus' },
+    },
+    ulyssesDegree: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs of --sp-degree that divide the heads of attention: each has all tokens of its heads there, and its own tokens elsewhere.',
+      flag: { group: GROUP, otherwise: '--sp-degree where that is above 2, else 1' },
+    },
+    ringDegree: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs of --sp-degree, or groups of --ulysses-degree of them, whose keys and values go around while they attend to what they have.',
+      flag: { group: GROUP, otherwise: '1' },
     },
     kvGatherDegree: {
       kind: { type: 'integer', min: 1, max: 64 },

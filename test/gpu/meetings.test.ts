@@ -15,11 +15,12 @@ it('a replay gives the bytes of a tensor away and goes on with others, whose mem
     const kept = repeat(x.on(tape), 1, factors, 1);
     const other = tape.tensor([1, 4]);
     const given: number[][] = [];
-    tape.meet(doubled, [other], async (own) => {
+    const exchange = async (own: ArrayBuffer): Promise<ArrayBuffer[]> => {
       given.push([...new Float32Array(own).subarray(0, 4)]);
       await new Promise((resolve) => setTimeout(resolve));
       return [new Float32Array(own).map((value) => value + 100).buffer];
-    });
+    };
+    tape.meet({ from: [doubled], into: [other], exchange });
     const results = [
       repeat(other, 1, factors, 1),
       repeat(kept, 1, factors, 0),

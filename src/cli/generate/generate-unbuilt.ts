@@ -5,7 +5,7 @@ import { UsageError } from '../process/exit.ts';
 import type { OptionTable } from '../options/option.ts';
 
 const WHOLE_MODEL =
-  'each GPU has all matrices, and --dp-size, --enable-cfg-parallel and --kv-gather-degree divide the work';
+  'each GPU has all matrices, and --dp-size, --enable-cfg-parallel and --sp-degree divide the work';
 
 const degree = (help: string) =>
   ({
@@ -19,8 +19,6 @@ const degree = (help: string) =>
 
 export const PARALLELISM = {
   'tp-size': degree('Tensor parallelism.'),
-  'ulysses-degree': degree('Ulysses sequence parallelism.'),
-  'ring-degree': degree('Ring sequence parallelism.'),
 } as const satisfies OptionTable;
 
 /** Throws UsageError for the first value of an option that is not built; `nameOf` returns the name under which the user gave it. */

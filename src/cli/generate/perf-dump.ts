@@ -29,7 +29,7 @@ export interface PerfDump {
   memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
   /** Kernels that computed dense attention, by stage: auto's choice, or --attention-backend's. */
   attention_kernels: Record<string, string[]>;
-  /** Exchanges among the ranks of a replica over all prompts, and how long the first rank waited for them; {} for a model of one rank. */
+  /** Exchanges among the ranks of a replica over all prompts, and the time between asking and receiving of the first rank, which computes meanwhile in a ring; {} for a model of one rank. */
   exchange: { ranks?: number; calls?: number; received_mb?: number; waited_ms?: number };
   /** GPU time per kernel family; {} if the adapter has no timestamps. */
   kernels_ms: Record<string, number>;

@@ -3,6 +3,7 @@
 import { EngineError } from '../../files/error.ts';
 import { type Prose, noteOf, option, say } from '../../files/message.ts';
 import type { Platform } from '../platform/platform.ts';
+import { tokenRanks } from './blocks/token-parts.ts';
 import { changesOf } from './lora/image-loras.ts';
 import { drawTogether } from './stages/draw.ts';
 import { asDrawn, type StageContext } from './stages/stage-context.ts';
@@ -140,7 +141,7 @@ export async function drawTogetherOn(
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
       ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
-      ...(exchange && { exchange: exchange.passes, tokens: exchange.tokens }),
+      ...(exchange && { exchange: exchange.passes, tokens: tokenRanks(exchange) }),
       onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;

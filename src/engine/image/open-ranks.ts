@@ -43,12 +43,8 @@ export async function openOnRanks(
   try {
     const { runner, info } = first;
     const world = worldOf(options, runner.guides(info.defaults.guidance, {}));
-    if (world.sp > 1 && first.attention.denoiser.choice.kernels === 'sparse')
-      throw badRequest(
-        say`${option('attentionBackend')} sparse leaves keys out, and ${option('kvGatherDegree')} ${world.sp} divides them: choose one of both`,
-        'attentionBackend',
-      );
-    refuseUnbuilt(world, runner.ranks?.splitsTokens === true, info.pipeline);
+    refuseKernels(world, first.attention.denoiser.choice.kernels);
+    refuseUnbuilt(world, runner.ranks?.tokens, info.pipeline);
     for (let rank = 1; rank < world.ranks / world.dp; rank++) {
       const place = placeOf(options, rank)!;
       const own = await platform.openDevice({ ...options, place });
@@ -66,6 +62,21 @@ export async function openOnRanks(
     await closeRanks({ ...first, peers });
     throw error;
   }
+}
+
+/** Throws bad_request for kernels of attention that do not compute what devices divide. */
+function refuseKernels({ sp, ring }: World, kernels: string): void {
+  const backend = say`${option('attentionBackend')} ${kernels}`;
+  if (sp > 1 && kernels === 'sparse')
+    throw badRequest(
+      say`${backend} leaves keys out, and ${option('spDegree')} ${sp} divides them: choose one of both`,
+      'attentionBackend',
+    );
+  if (ring > 1 && (kernels === 'sage' || kernels === 'matrix'))
+    throw badRequest(
+      say`${backend} needs all keys at once, and ${option('ringDegree')} ${ring} lets them go around: choose ${option('ulyssesDegree')} ${sp}, or another backend`,
+      'attentionBackend',
+    );
 }
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer Rest] ? Rest : never;

@@ -3,6 +3,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
 import { joinTokens } from '../../kernels/copy-rows.ts';
+import { divideTokens } from '../../kernels/gather-tokens.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
@@ -53,17 +54,22 @@ export function lumina2(config: Lumina2Config, weights: WeightTable): Lumina2 {
       const [, height, width] = x.shape as [number, number, number];
       const t = silu(embedTime(time)); //                        [batch, timeDims]
       let y = linear(patchify(x, PATCHES), embedPatches); //     [batch, tokens, hidden]
-      for (const run of noiseRefiners) y = run(y, image, t);
+      const tokens = y.shape[1] as number;
+      const alone = divideTokens(x, [tokens]);
+      y = alone.own(y);
+      for (const run of noiseRefiners) y = run(y, alone.own(image), t);
       // Tokens stand in any order; those of the image come first, so that the last rows can be left out.
-      y = joinTokens(y, caption);
+      const both = divideTokens(x, [tokens, caption.shape[1] as number]);
+      const turns = both.own(joint);
+      y = joinTokens(y, both.own(caption, 1));
       const [first] = layers;
       runBlocks(
-        [{ blocks: layers.map((run) => () => void run(y, joint, t)), changed: [y] }],
+        [{ blocks: layers.map((run) => () => void run(y, turns, t)), changed: [y] }],
         first && (() => first.probe(y, t)),
       );
       const scale = linear(t, modulate); //                      [batch, hidden]
       y = linear(layernorm(y, null, FINAL_EPS, { shift: null, scale }), out);
-      return unpatchify(y, { ...PATCHES, height, width });
+      return unpatchify(both.all(y, 0), { ...PATCHES, height, width });
     },
   };
 }

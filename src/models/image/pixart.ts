@@ -8,6 +8,7 @@ import type { Columns } from '../../kernels/columns.ts';
 import { concat } from '../../kernels/concat.ts';
 import { joinRows, repeatRow } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
+import { divideTokens } from '../../kernels/gather-tokens.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
@@ -76,10 +77,11 @@ export function pixart(config: PixArtConfig, weights: WeightTable): PixArt {
       const embedded = embedTime(time, sizes); //                  [items or 1, hidden]
       const modulation = modulate(embedded); //                    [items or 1, 6 · hidden]
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
-      const x = linearAdd(patches, embed, placed); //              [items, tokens, hidden]
+      const divided = divideTokens(patches, [tokens]);
+      const x = linearAdd(divided.own(patches), embed, divided.own(placed)); // [items, tokens, hidden]
       runBlocks([{ blocks: blocks.map((run) => () => run(x, modulation, text, counts)), changed: [x] }]);
       const m = addTable(embedded, table); //                      [items or 1, 2 · hidden]: shift, scale
-      return linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
+      return divided.all(linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out));
     },
   };
 }
@@ -138,6 +140,6 @@ function textAttention(config: PixArtConfig, weights: WeightTable, name: string)
     const kv = linear(text, keyValue); //                          [items, tokens of the text, 2 · hidden]
     const [k, v] = [0, 1].map((part) => ({ x: kv, first: part * hidden }));
     const q = { x: linear(x, query), first: 0 };
-    linearAdd(attend(q, k!, v!, { heads, dims, keyCounts }), out, x);
+    linearAdd(attend(q, k!, v!, { heads, dims, keyCounts, seesOwn: true }), out, x);
   };
 }

@@ -5,6 +5,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
 import type { Columns } from '../../kernels/columns.ts';
 import { copy } from '../../kernels/copy-rows.ts';
+import { divideTokens } from '../../kernels/gather-tokens.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
@@ -60,18 +61,25 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
     forward({ patches, time, zero, text, rotations, references }) {
       const t = silu(embedTime(time)); //                          [items, hidden]: all that is read of it
       const clean = references.length > 0 && config.cleanReferences ? silu(embedTime(zero)) : t;
-      const words: TimedStream = { x: copy(text), time: t, rotations: rotations.text };
-      const image: TimedStream = { x: linear(patches, embedPatches), time: t, rotations: rotations.image };
-      const others = references.map((one): TimedStream => ({
-        x: linear(one.patches, embedPatches),
+      const all = [text, patches, ...references.map((one) => one.patches)];
+      const divided = divideTokens(
+        text,
+        all.map(({ shape }) => shape[1] as number),
+      );
+      const { own } = divided;
+      const words: TimedStream = { x: own(copy(text), 0), time: t, rotations: own(rotations.text, 0) };
+      const embed = (x: Tensor, sequence: number): Tensor => linear(own(x, sequence), embedPatches);
+      const image: TimedStream = { x: embed(patches, 1), time: t, rotations: own(rotations.image, 1) };
+      const others = references.map((one, i): TimedStream => ({
+        x: embed(one.patches, 2 + i),
         time: clean,
-        rotations: one.rotations,
+        rotations: own(one.rotations, 2 + i),
       }));
       const changed = [words, ...others, image].map(({ x }) => x);
       runBlocks([{ blocks: blocks.map((run) => () => run(words, image, others)), changed }]);
       const m = linear(t, modulate); //                            [items, 2 · hidden]: scale, shift
       const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
-      return linear(layernorm(image.x, null, eps, modulation), out);
+      return divided.all(linear(layernorm(image.x, null, eps, modulation), out), 1);
     },
   };
 }

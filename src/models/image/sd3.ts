@@ -8,6 +8,7 @@ import type { Columns } from '../../kernels/columns.ts';
 import { copy, joinRows, joinTokens } from '../../kernels/copy-rows.ts';
 import { embedTokens } from '../../kernels/embed-tokens.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
+import { divideTokens } from '../../kernels/gather-tokens.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import type { WeightTable } from '../weights.ts';
@@ -25,6 +26,8 @@ import {
 import type { SD3Config } from './sd3-config.ts';
 
 const PATCH = 2;
+/** Numbers of the sequences, where their tokens are divided. */
+const [WORDS, IMAGE] = [0, 1];
 const PLACES = 'pos_embed.pos_embed';
 const TEXT = { modulation: 'norm1_context.linear', feedForward: 'ff_context' };
 
@@ -72,11 +75,13 @@ export function sd3(config: SD3Config, weights: WeightTable): SD3 {
       const [items, tokens] = patches.shape as [number, number, number];
       const time = embedTime({ time: timestep, guidance: null, pooled }); // [items, hidden]
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
-      const image: TimedStream = { x: linearAdd(patches, embedPatches, placed), time, rotations: null };
-      const words: TimedStream = { x: copy(text), time, rotations: null };
+      const divided = divideTokens(text, [text.shape[1] as number, tokens]);
+      const embedded = linearAdd(divided.own(patches, 1), embedPatches, divided.own(placed, 1));
+      const image: TimedStream = { x: embedded, time, rotations: null };
+      const words: TimedStream = { x: divided.own(copy(text), 0), time, rotations: null };
       const used = blocks.filter((_, i) => !without?.has(i));
       runBlocks([{ blocks: used.map((run) => () => run(words, image)), changed: [words.x, image.x] }]);
-      return linear(endNorm(image.x, linear(time, modulate), eps), out);
+      return divided.all(linear(endNorm(image.x, linear(time, modulate), eps), out), 1);
     },
   };
 }
@@ -131,7 +136,8 @@ function lastBlock(config: SD3Config, weights: WeightTable, i: number): Block {
     const projected = ofPatches.project(image, ofPatches.modulate(image.time));
     const all = joinTokens(projected.qkv, text);
     const [q, k, v] = [projected.qkv, all, all].map((x, part) => ({ x, first: part * hidden }));
-    ofPatches.absorb(image, projected, attend(q!, k!, v!, { heads, dims }));
+    const sequences = { queries: [IMAGE], keys: [IMAGE, WORDS] };
+    ofPatches.absorb(image, projected, attend(q!, k!, v!, { heads, dims, sequences }));
     image.x.tape!.cut();
   };
 }
@@ -166,7 +172,8 @@ function imageBlock(config: SD3Config, weights: WeightTable, i: number) {
       const qkv = toHeads(layernorm(image.x, null, eps, { shift: shift!, scale: scale! }), null);
       const [q, k, v] = [0, 1, 2].map((part) => ({ x: qkv, first: part * hidden }));
       // Both attentions read the sequence as it was before either was added.
-      gatedAdd(linear(attend(q!, k!, v!, { heads, dims }), out), gate!, image.x);
+      const sequences = { queries: [IMAGE], keys: [IMAGE] };
+      gatedAdd(linear(attend(q!, k!, v!, { heads, dims, sequences }), out), gate!, image.x);
       return projected;
     },
   };

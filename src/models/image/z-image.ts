@@ -4,6 +4,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
 import { fillTokens, joinTokens } from '../../kernels/copy-rows.ts';
+import { divideTokens } from '../../kernels/gather-tokens.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../kernels/patchify.ts';
@@ -60,14 +61,24 @@ export function zImage(config: ZImageConfig, weights: WeightTable): ZImage {
       const t = embedTime(time); //                              [batch, timeDims]
       let y = linear(patchify(x, { size: PATCH, order: 'pqc' }), embedPatches); // [batch, tokens, hidden]
       y = fillTokens(y, patchFill, filledTokens(tokensOf(y)));
-      for (const run of noiseRefiners) y = run(y, image, t);
-      y = joinTokens(y, caption);
+      const tokens = tokensOf(y);
+      const alone = divideTokens(x, [tokens]);
+      y = alone.own(y);
+      for (const run of noiseRefiners) y = run(y, alone.own(image), t);
+      const both = divideTokens(x, [tokens, tokensOf(caption)]);
+      const turns = both.own(joint);
+      y = joinTokens(y, both.own(caption, 1));
       const [first] = layers;
       runBlocks(
-        [{ blocks: layers.map((run) => () => void run(y, joint, t)), changed: [y] }],
+        [{ blocks: layers.map((run) => () => void run(y, turns, t)), changed: [y] }],
         first && (() => first.probe(y, t)),
       );
-      return unpatchify(finish(y, t), { size: PATCH, order: 'pqc', height: height!, width: width! });
+      return unpatchify(both.all(finish(y, t), 0), {
+        size: PATCH,
+        order: 'pqc',
+        height: height!,
+        width: width!,
+      });
     },
   };
 }

@@ -229,8 +229,11 @@ describe('a refusal with exit code 2 before a model is opened', () => {
   it.each([
     ['--tp-size 2', WHOLE],
     ['--sp-degree 2', '--num-gpus 1 is not divisible by --sp-degree 2: give a multiple'],
-    ['--ulysses-degree 4', WHOLE],
-    ['--ring-degree 2', WHOLE],
+    [
+      '--ulysses-degree 4',
+      '--sp-degree 1 is not the product of --ring-degree 1 and --ulysses-degree 4: give the product',
+    ],
+    ['--ring-degree 2', '--sp-degree 1 is not the product of --ring-degree 2 and --ulysses-degree 1'],
     ['--kv-gather-degree 2', '--kv-gather-degree 2 is not --sp-degree 1: give one number for both'],
     ['--num-gpus 3 --dp 2', '--num-gpus 3 is not divisible by --dp-size 2: give --num-gpus 2, or a multiple'],
     ['--data-parallel-size 2', '--num-gpus 1 is not divisible by --dp-size 2'],

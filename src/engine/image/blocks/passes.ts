@@ -48,7 +48,7 @@ export function allPredictions(own: readonly Tensor[], exchange: Exchange | unde
   const [x] = own as [Tensor];
   const tape = tapeOf(x);
   const all = Array.from({ length: exchange.ranks }, () => tape.tensor(x.shape));
-  tape.meet(x, all, (bytes) => exchange.allGather(bytes));
+  tape.meet({ from: [x], into: all, exchange: (bytes) => exchange.allGather(bytes) });
   return all;
 }
 
@@ -58,7 +58,11 @@ export function joinedPredictions(own: Tensor, exchange: Exchange | undefined): 
   const [items, ...rest] = own.shape as [number, ...number[]];
   const tape = tapeOf(own);
   const all = tape.tensor([exchange.ranks * items, ...rest]);
-  tape.meet(own, [all], async (bytes) => [joinBytes((await exchange.allGather(bytes)).toReversed())]);
+  tape.meet({
+    from: [own],
+    into: [all],
+    exchange: async (bytes) => [joinBytes((await exchange.allGather(bytes)).toReversed())],
+  });
   return all;
 }
 

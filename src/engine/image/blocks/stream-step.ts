@@ -5,10 +5,9 @@ import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { joinTokens } from '../../../kernels/copy-rows.ts';
-import { gatherTokens } from '../../../kernels/gather-tokens.ts';
+import { divideTokens } from '../../../kernels/gather-tokens.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import type { Scope } from '../recording/scope.ts';
-import { ownRows, ownTokens, splitOf } from './token-parts.ts';
 import {
   combineGuided,
   conditionOnce,
@@ -69,9 +68,8 @@ export async function streamStep(
 ): Promise<RecordedStep> {
   const { device, page, texts, images, references, latents, extra, height, width } = given;
   const patches = { size: patch, order: 'cpq' } as const;
-  const { tokens: split } = given.options;
   const upload = (label: string, ...parts: Float32Array[]): Tensor =>
-    uploadRotations(device, scope, { label, dims }, ...parts.map((part) => ownRows(part, dims, split)));
+    uploadRotations(device, scope, { label, dims }, ...parts);
   const grids = [latents, ...references].map(({ shape }, image) => {
     const [, rows, columns] = shape as [number, number, number];
     return rotateImage({ image, rows: rows / patch, columns: columns / patch });
@@ -98,26 +96,26 @@ export async function streamStep(
       const first = patchify(input, patches);
       const others = references.map((one) => seenByAll(patchify(one.on(tape), patches), images));
       const tokens = [first, ...others].map(({ shape }) => shape[1] as number);
-      const own = [first, ...others].map((one) => ownTokens(one, split));
-      const all = own.reduce(joinTokens);
+      const all = [first, ...others].reduce(joinTokens);
+      /** Numbers of the sequences of images, behind that of the text. */
+      const seen = tokens.map((_, i) => 1 + i);
       const forward = pass(tape, inputs);
       const predictions = sides.map(({ text, condition, turns }) => {
-        tape.split = splitOf([condition.shape[1] as number, ...tokens], split);
+        const divided = divideTokens(all, [condition.shape[1] as number, ...tokens]);
         const prediction = forward(
           {
-            patches: all,
-            text: ownTokens(condition.on(tape), split),
+            patches: divided.own(all, ...seen),
+            text: divided.own(condition.on(tape), 0),
             rotations: {
-              text: turns.text.on(tape),
-              image: turns.image.on(tape),
-              both: turns.both.on(tape),
+              text: divided.own(turns.text.on(tape), 0),
+              image: divided.own(turns.image.on(tape), ...seen),
+              both: divided.own(turns.both.on(tape)),
             },
-            denoised: own[0]!.shape[1] as number,
+            denoised: divided.count(1),
           },
           text,
         );
-        const ofDenoised = splitOf(tokens.slice(0, 1), split);
-        return ofDenoised ? gatherTokens(prediction, ofDenoised) : prediction;
+        return divided.all(prediction, 1);
       });
       return unpatchify(combineGuided(predictions, inputs), { ...patches, height, width });
     },

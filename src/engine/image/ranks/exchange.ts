@@ -9,9 +9,13 @@ export interface Exchange {
   readonly ranks: number;
   /** Returns the bytes of all ranks in their order. Throws the error with which a rank has left. */
   allGather(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
+  /** Gives each rank bytes of its own, and returns what all give to this one, in their order. Throws like allGather. */
+  allToAll(parts: readonly ArrayBuffer[]): Promise<readonly ArrayBuffer[]>;
+  /** Gives bytes to the next rank, and returns those of the one before. Throws like allGather. */
+  send(own: ArrayBuffer): Promise<ArrayBuffer>;
   /** Returns the least number of all ranks. */
   least(own: number): Promise<number>;
-  /** What this rank has received so far, and the time it has waited for that. */
+  /** What this rank has received so far, and the time between asking and receiving, in which it may compute. */
   readonly spent: Readonly<ExchangeSpent>;
 }
 
@@ -31,16 +35,24 @@ export interface RankExchanges {
   passes?: Exchange;
   /** With those that have other tokens; left out: it has all. */
   tokens?: Exchange;
+  /** With those of them that divide heads; left out: it has all. */
+  heads?: Exchange;
+  /** With those of them whose keys and values go around; left out: none do. */
+  ring?: Exchange;
 }
 
-/** Ranks of one drawing, numbered by pass and then by part of the tokens. */
-export function exchangesOf({ cfg, sp }: Pick<World, 'cfg' | 'sp'>): {
+/** Ranks of one drawing, numbered by pass and then by part of the tokens; ranks that divide heads follow each other. */
+export function exchangesOf({ cfg, sp, ulysses, ring }: Pick<World, 'cfg' | 'sp' | 'ulysses' | 'ring'>): {
   ranks: RankExchanges[];
   fail(error: unknown): void;
 } {
+  const groups = (count: number, ranks: number): HostGroup[] =>
+    Array.from({ length: count }, () => new HostGroup(ranks));
   const all = new HostGroup(cfg * sp);
-  const passes = Array.from({ length: sp }, () => new HostGroup(cfg));
-  const tokens = Array.from({ length: cfg }, () => new HostGroup(sp));
+  const passes = groups(sp, cfg);
+  const tokens = groups(cfg, sp);
+  const heads = groups((cfg * sp) / ulysses, ulysses);
+  const rings = groups((cfg * sp) / ring, ring);
   const ranks = all.ranks.map((one, rank): RankExchanges => {
     const [pass, part] = [Math.floor(rank / sp), rank % sp];
     return {
@@ -48,14 +60,19 @@ export function exchangesOf({ cfg, sp }: Pick<World, 'cfg' | 'sp'>): {
       all: one,
       ...(cfg > 1 && { passes: passes[part]!.ranks[pass]! }),
       ...(sp > 1 && { tokens: tokens[pass]!.ranks[part]! }),
+      ...(ulysses > 1 && { heads: heads[Math.floor(rank / ulysses)]!.ranks[rank % ulysses]! }),
+      ...(ring > 1 && {
+        ring: rings[pass * ulysses + (part % ulysses)]!.ranks[Math.floor(part / ulysses)]!,
+      }),
     };
   });
-  return { ranks, fail: (error) => [all, ...passes, ...tokens].forEach((group) => group.fail(error)) };
+  const every = [all, ...passes, ...tokens, ...heads, ...rings];
+  return { ranks, fail: (error) => every.forEach((group) => group.fail(error)) };
 }
 
 /** What a rank has received in all. */
-export function spentBy({ passes, tokens }: RankExchanges): ExchangeSpent {
-  const all = [passes, tokens].flatMap((one) => (one ? [one.spent] : []));
+export function spentBy({ passes, tokens, heads, ring }: RankExchanges): ExchangeSpent {
+  const all = [passes, tokens, heads, ring].flatMap((one) => (one ? [one.spent] : []));
   const sum = (of: keyof ExchangeSpent): number => all.reduce((total, one) => total + one[of], 0);
   return { calls: sum('calls'), bytes: sum('bytes'), milliseconds: sum('milliseconds') };
 }
@@ -89,18 +106,23 @@ export class HostGroup {
     const spent = { calls: 0, bytes: 0, milliseconds: 0 };
     let round = 0;
     const meet = <T>(own: T): Promise<T[]> => this.#meet(round++, rank, ranks, own) as Promise<T[]>;
+    /** Meets, and returns what this rank takes of what the others give. */
+    const take = async <T>(own: T, of: (given: T, from: number) => ArrayBuffer | null) => {
+      const begun = performance.now();
+      const all = (await meet(own)).map(of);
+      spent.calls += 1;
+      spent.milliseconds += performance.now() - begun;
+      for (const [from, bytes] of all.entries()) if (from !== rank) spent.bytes += bytes?.byteLength ?? 0;
+      return all;
+    };
+    const before = (rank + ranks - 1) % ranks;
     return {
       rank,
       ranks,
       spent,
-      async allGather(own) {
-        const begun = performance.now();
-        const all = await meet(own);
-        spent.calls += 1;
-        spent.milliseconds += performance.now() - begun;
-        for (const [of, bytes] of all.entries()) if (of !== rank) spent.bytes += bytes.byteLength;
-        return all;
-      },
+      allGather: async (own) => (await take(own, (given) => given)) as ArrayBuffer[],
+      allToAll: async (parts) => (await take(parts, (given) => given[rank]!)) as ArrayBuffer[],
+      send: async (own) => (await take(own, (given, from) => (from === before ? given : null)))[before]!,
       least: async (own) => Math.min(...(await meet(own))),
     };
   }

@@ -6,6 +6,6 @@ import type { ResolvedImageRequest } from '../calls/image-model.ts';
 export interface RankRules {
   /** Why both passes of a request with guidance are computed by one device; left out, or null: two may do so. */
   passesTogether?(request: { values: ResolvedImageRequest; call: CallArguments }): string | null;
-  /** Whether each device may have a part of the tokens; left out: each has all. */
-  splitsTokens?: true;
+  /** Heads of keys of a model whose tokens several devices may divide, or why they may not; left out: convolutions see them all. */
+  tokens?: { heads: number; because?: undefined } | { because: string; heads?: undefined };
 }

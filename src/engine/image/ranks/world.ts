@@ -3,6 +3,7 @@
 
 import { badRequest, unsupported } from '../../../files/error.ts';
 import { type Message, option, say } from '../../../files/message.ts';
+import type { RankRules } from './rank-rules.ts';
 
 /** Degrees as they are given. */
 export interface Degrees {
@@ -78,7 +79,7 @@ function check({ ranks, dp, cfg, sp, kvGather, ulysses, ring, tp }: World, given
   require(kvGather === 1 || kvGather === sp, 'kvGatherDegree', () =>
     say`${option('kvGatherDegree')} ${kvGather} is not ${option('spDegree')} ${sp}: give one number for both`);
   require(kvGather === 1 || ulysses * ring === 1, 'kvGatherDegree', () =>
-    say`${option('kvGatherDegree')} ${kvGather} does not go with ulysses degree ${ulysses} and ring degree ${ring}: give it alone, or leave it out`);
+    say`${option('kvGatherDegree')} ${kvGather} does not go with ${option('ulyssesDegree')} ${ulysses} and ${option('ringDegree')} ${ring}: give it alone, or leave it out`);
   require(ranks % sp === 0, 'spDegree', () =>
     say`${gpus} is not divisible by ${option('spDegree')} ${sp}: give a multiple`);
   require(ranks % dp === 0, 'dpSize', () =>
@@ -90,7 +91,7 @@ function check({ ranks, dp, cfg, sp, kvGather, ulysses, ring, tp }: World, given
   require(ranks % (dp * tp * cfg) === 0, 'numGpus', () =>
     say`${gpus} is not divisible by ${dp * tp * cfg}, the product of ${option('dpSize')} ${dp}, tensor parallel size ${tp} and ${option(cfgOption)} ${cfg}: give a multiple`);
   require(kvGather > 1 || sp === ulysses * ring, 'spDegree', () =>
-    say`${option('spDegree')} ${sp} is not the product of ring degree ${ring} and ulysses degree ${ulysses}: give the product, or leave it out`);
+    say`${option('spDegree')} ${sp} is not the product of ${option('ringDegree')} ${ring} and ${option('ulyssesDegree')} ${ulysses}: give the product, or leave it out`);
   require(ranks === dp * cfg * sp * tp, 'numGpus', () =>
     say`${gpus} is not ${dp * cfg * sp * tp}, the product of ${option('dpSize')} ${dp}, ${option(cfgOption)} ${cfg}, ${option('spDegree')} ${sp} and tensor parallel size ${tp}: give the product`);
 }
@@ -99,10 +100,10 @@ function require(holds: boolean, param: string, message: () => Message): void {
   if (!holds) throw badRequest(message(), param);
 }
 
-/** Throws unsupported for a division that is not built. `splitsTokens`: whether it is for the tokens of a model; `model`: its name in messages. */
+/** Throws unsupported for a division that is not built or that a model forbids, and bad_request for heads that are not divisible. `model`: its name in messages. */
 export function refuseUnbuilt(
-  { ranks, sp, kvGather, tp }: World,
-  splitsTokens: boolean,
+  { ranks, sp, ulysses, tp }: World,
+  tokens: RankRules['tokens'],
   model: string,
 ): void {
   const gpus = say`${option('numGpus')} ${ranks} would divide`;
@@ -110,14 +111,18 @@ export function refuseUnbuilt(
   if (tp > 1)
     throw unsupported(say`${gpus} matrices over ${tp} GPUs, which is not built yet: ${remedy}`, 'tpSize');
   if (sp === 1) return;
-  if (!splitsTokens)
+  const { because, heads } = tokens ?? { because: UNDIVIDED };
+  if (because !== undefined)
     throw unsupported(
-      say`${gpus} tokens over ${sp} GPUs, which is not built for ${model} yet: ${remedy}`,
-      'numGpus',
+      say`${gpus} tokens over ${sp} GPUs, which ${model} does not allow, because ${because}: ${remedy}`,
+      'spDegree',
     );
-  if (kvGather === sp) return;
-  throw unsupported(
-    say`${gpus} tokens over ${sp} GPUs by heads or in a ring, which is not built yet: give ${option('kvGatherDegree')} ${sp}`,
-    'kvGatherDegree',
+  if (heads % ulysses === 0) return;
+  throw badRequest(
+    say`${model} has ${heads} heads of keys, which are not divisible by ${option('ulyssesDegree')} ${ulysses}: give a divisor, or ${option('kvGatherDegree')} ${sp}`,
+    'ulyssesDegree',
   );
 }
+
+/** Why the tokens of models that say nothing of them are not divided. */
+const UNDIVIDED = 'its convolutions see all of an image';

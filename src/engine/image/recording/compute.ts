@@ -1,6 +1,6 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
-import type { AttentionChoice } from '../../../gpu/tape-options.ts';
+import type { AttentionChoice, TokenRanks } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
@@ -35,8 +35,8 @@ export interface ComputeOptions {
   onPaper?: boolean;
   /** Gives this device the passes of guidance that others compute; left out: it computes all. */
   exchange?: Exchange | undefined;
-  /** Gives this device what others computed of their part of the tokens; left out: it has all. */
-  tokens?: Exchange | undefined;
+  /** How this device and others divide tokens; left out: it has all. */
+  tokens?: TokenRanks | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
@@ -155,13 +155,14 @@ function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): vo
  */
 export async function recordTape(
   device: Device,
-  { plain, attention, onKernels, onShaders, compileOnly = false, tune }: ComputeOptions,
+  { plain, attention, onKernels, onShaders, compileOnly = false, tune, tokens }: ComputeOptions,
   record: Recorded,
   into: readonly Tensor[],
   recorder: StepReuse | null = null,
 ): Promise<Recording> {
   if (!plain) await tune?.(record, attention);
   const tape = new Tape(device, {}, { plain, reuse: recorder, ...(attention && { attention }) });
+  if (tokens) tape.split = { ...tokens, counts: [] };
   try {
     const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);

@@ -7,6 +7,7 @@ import { addTable } from '../../../kernels/add-table.ts';
 import { attend } from '../../../kernels/attend.ts';
 import { joinTokens } from '../../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { divideTokens } from '../../../kernels/gather-tokens.ts';
 import { layernorm } from '../../../kernels/layernorm.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { reshape } from '../../../kernels/reshape.ts';
@@ -100,10 +101,15 @@ export function hunyuan(
       const t = silu(embedTime(time, embedNext?.(next!))); //      [1, hidden]: all that is read of it
       const refined = asKind(refine(text, mean, time), KINDS.text);
       const all = [image, glyphs, refined].filter((x) => x !== null).reduce(joinTokens);
-      const words = { x: all, time: t, rotations: null };
       const tokens = reshape(latents, [1, frames * height * width, inputs]);
+      const divided = divideTokens(
+        latents,
+        [all, tokens].map(({ shape }) => shape[1] as number),
+      );
+      const words = { x: divided.own(all, 0), time: t, rotations: null };
       const grid = { frames, rows: height, columns: width };
-      const clip = { x: linear(tokens, embed), time: t, rotations, grid };
+      const x = linear(divided.own(tokens, 1), embed);
+      const clip = { x, time: t, rotations: divided.own(rotations, 1), grid };
       const [first] = blocks;
       const changed = [words.x, clip.x];
       runBlocks(
@@ -113,7 +119,7 @@ export function hunyuan(
       const m = linear(t, modulate); //                            [1, 2 · hidden]: scale, shift
       const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
       const y = linear(layernorm(clip.x, null, eps, modulation), out);
-      return reshape(y, [frames, height, width, channels]);
+      return reshape(divided.all(y, 1), [frames, height, width, channels]);
     },
   };
 }
@@ -149,7 +155,7 @@ function refinerBlock(config: HunyuanConfig, weights: WeightTable, name: string)
     const gates = linear(time, toGates);
     const qkv = toHeads(layernorm(x, before!, eps), null);
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: qkv, first: i * hidden }));
-    gatedAdd(linear(attend(q!, k!, v!, { heads, dims }), out), { x: gates, first: 0 }, x);
+    gatedAdd(linear(attend(q!, k!, v!, { heads, dims, seesOwn: true }), out), { x: gates, first: 0 }, x);
     const wide = linear(layernorm(x, behind!, eps), up, { activation: 'silu' });
     gatedAdd(linear(wide, down), { x: gates, first: hidden }, x);
   };

@@ -5,6 +5,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { addTable } from '../../../kernels/add-table.ts';
 import type { Columns } from '../../../kernels/columns.ts';
 import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { divideTokens } from '../../../kernels/gather-tokens.ts';
 import { layernorm } from '../../../kernels/layernorm.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { reshape } from '../../../kernels/reshape.ts';
@@ -58,18 +59,20 @@ export function ltx(config: LTXConfig, weights: WeightTable): LTX {
       const shape = latents.shape as number[];
       const clips = text.shape[0] as number;
       const tokens = shape.slice(0, -1).reduce((product, side) => product * side) / clips;
-      const x = linear(reshape(latents, [clips, tokens, channels]), embed);
-      const embedded = embedTime(time); //                         [1 or frames, hidden]
+      const isTimed = time.rows({}) > 1; // frames, which a device then has whole
+      const divided = divideTokens(latents, [tokens], isTimed ? shape[1]! * shape[2]! : 1);
+      const x = linear(divided.own(reshape(latents, [clips, tokens, channels])), embed);
+      const embedded = embedTime(isTimed ? divided.ownUnits(time) : time); // [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
       const [frames, rows, columns] = shape as [number, number, number];
       const grid = { frames: frames / clips, rows, columns };
-      const given = { modulation, text, rotations, grid };
+      const given = { modulation, text, rotations: divided.own(rotations), grid };
       runBlocks([{ blocks: blocks.map((run) => () => run(x, given)), changed: [x] }], () =>
         blocks[0]!.probe(x, given),
       );
       const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
       const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
-      return reshape(y, shape);
+      return reshape(divided.all(y), shape);
     },
   };
 }

@@ -69,7 +69,7 @@ export function conditionAttention(
         q,
         { x: kv, first: 0 },
         { x: kv, first: hidden },
-        { heads, dims, mostWork: SEGMENT_WORK },
+        { heads, dims, seesOwn: true, mostWork: SEGMENT_WORK },
       );
     });
     linearAdd(

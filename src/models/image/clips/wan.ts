@@ -7,6 +7,7 @@ import { addTable } from '../../../kernels/add-table.ts';
 import type { Columns } from '../../../kernels/columns.ts';
 import { copy } from '../../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../../kernels/gated-add.ts';
+import { divideTokens } from '../../../kernels/gather-tokens.ts';
 import { layernorm } from '../../../kernels/layernorm.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
@@ -82,14 +83,17 @@ export function wan(config: WanConfig, weights: WeightTable): Wan {
       const clips = text.shape[0] as number;
       const perFrame = (height * width) / PATCH ** 2;
       const patches = patchify(latents, { size: PATCH, order: 'cpq' }); // [clips · frames, patches, 4 · inputs]
-      const x = linear(reshape(patches, [clips, (frames / clips) * perFrame, patches.columns]), embed);
-      const embedded = embedTime(time); //                         [1 or frames, hidden]
+      const tokens = (frames / clips) * perFrame;
+      const isTimed = time.rows({}) > 1; // frames, which a device then has whole
+      const divided = divideTokens(latents, [tokens], isTimed ? perFrame : 1);
+      const x = linear(divided.own(reshape(patches, [clips, tokens, patches.columns])), embed);
+      const embedded = embedTime(isTimed ? divided.ownUnits(time) : time); // [1 or frames, hidden]
       const modulation = modulate(embedded); //                    [1 or frames, 6 · hidden]
       const grid = { frames: frames / clips, rows: height / PATCH, columns: width / PATCH };
-      const given = { modulation, text, image, rotations, grid };
+      const given = { modulation, text, image, rotations: divided.own(rotations), grid };
       runBlocks([{ blocks: blocks.map((run) => () => run(x, given)), changed: [x] }], () => modulation);
       const m = addTable(embedded, table); //                      [1 or frames, 2 · hidden]: shift, scale
-      const y = linear(layernorm(x, null, eps, modulated(m, 0, hidden)), out);
+      const y = divided.all(linear(layernorm(x, null, eps, modulated(m, 0, hidden)), out));
       const ofFrames = reshape(y, [frames, perFrame, y.columns]);
       return unpatchify(ofFrames, { size: PATCH, order: 'pqc', height, width });
     },

@@ -87,15 +87,15 @@ it('steps that reuse others do not go with ranks', async () => {
   );
 });
 
-it('GPUs are given to guidance by themselves, and where that is switched off and nothing else is built they are refused', async () => {
+it('GPUs are given to guidance by themselves, and where that is switched off and nothing else can be divided they are refused', async () => {
   const two = { numGpus: 2, logicalRanks: true };
   const { exchanges } = await drawn((await open(two)).model, { ...REQUEST, scheduler: 'euler' });
   expect(exchanges).toHaveLength(1);
-  const whole = openPipelineGolden('pipeline-sd3', { ...two, enableCfgParallel: false });
+  const whole = openPipelineGolden('pipeline-sana', { ...two, enableCfgParallel: false });
   await expect(whole).rejects.toMatchObject({
     code: 'unsupported',
     message: expect.stringContaining(
-      'would divide tokens over 2 GPUs, which is not built for StableDiffusion3Pipeline',
+      'would divide tokens over 2 GPUs, which SanaPipeline does not allow, because convolutions',
     ) as unknown,
   });
 });

@@ -1,6 +1,7 @@
 // Degrees of parallelism: which are filled in, in the order of SGLang, and which are refused.
 
 import { describe, expect, it } from 'vitest';
+import type { RankRules } from '../../../../src/engine/image/ranks/rank-rules.ts';
 import {
   refuseUnbuilt,
   worldOf,
@@ -59,7 +60,7 @@ describe('degrees that do not fit', () => {
     [
       { numGpus: 2, kvGatherDegree: 2, ulyssesDegree: 2 },
       'kvGatherDegree',
-      /`kvGatherDegree` 2 .* ulysses degree 2 and ring degree 1/,
+      /`kvGatherDegree` 2 .* `ulyssesDegree` 2 and `ringDegree` 1/,
     ],
     [{ numGpus: 3, spDegree: 2 }, 'spDegree', /`numGpus` 3 is not divisible by `spDegree` 2/],
     [{ spDegree: 2 }, 'spDegree', /`numGpus` 1 is not divisible by `spDegree` 2/],
@@ -80,7 +81,7 @@ describe('degrees that do not fit', () => {
     [
       { numGpus: 4, spDegree: 4, ringDegree: 2 },
       'spDegree',
-      /`spDegree` 4 is not the product of ring degree 2 and ulysses degree 1/,
+      /`spDegree` 4 is not the product of `ringDegree` 2 and `ulyssesDegree` 1/,
     ],
     [{ numGpus: 4, spDegree: 2, enableCfgParallel: false }, 'numGpus', /`numGpus` 4 is not 2, the product/],
   ])('are refused with both numbers: %j', (given, param, message) => {
@@ -94,25 +95,25 @@ describe('degrees that do not fit', () => {
   });
 });
 
-it.each<[Degrees, splitsTokens: boolean, message: RegExp]>([
+it.each<[Degrees, RankRules['tokens'], message: RegExp]>([
   [
     { numGpus: 2 },
-    false,
-    /`numGpus` 2 would divide tokens over 2 GPUs, which is not built for WanPipeline yet/,
+    undefined,
+    /`numGpus` 2 would divide tokens over 2 GPUs, which a model does not allow, because its convolutions/,
   ],
-  [{ numGpus: 2, tpSize: 2 }, true, /matrices over 2 GPUs, which is not built yet/],
+  [{ numGpus: 2 }, { because: 'it is round' }, /does not allow, because it is round: choose `dpSize`/],
+  [{ numGpus: 2, tpSize: 2 }, { heads: 2 }, /matrices over 2 GPUs, which is not built yet/],
   [
-    { numGpus: 4 },
-    true,
-    /tokens over 4 GPUs by heads or in a ring, which is not built yet: give `kvGatherDegree` 4/,
+    { numGpus: 3 },
+    { heads: 4 },
+    /^a model has 4 heads of keys, which are not divisible by `ulyssesDegree` 3: .* `kvGatherDegree` 3/,
   ],
-  [{ numGpus: 2, ringDegree: 2 }, true, /give `kvGatherDegree` 2/],
-])('a division that is not built is refused: %j', (given, splitsTokens, message) => {
-  expect(() => refuseUnbuilt(worldOf(given, false), splitsTokens, 'WanPipeline')).toThrow(message);
+])('a division that is not possible is refused: %j', (given, tokens, message) => {
+  expect(() => refuseUnbuilt(worldOf(given, false), tokens, 'a model')).toThrow(message);
 });
 
-it('divisions that are built pass', () => {
-  refuseUnbuilt(worldOf({ numGpus: 4, dpSize: 2 }, true), false, '');
-  refuseUnbuilt(worldOf({ numGpus: 4 }, true), true, '');
-  refuseUnbuilt(worldOf({ numGpus: 4, kvGatherDegree: 4 }, false), true, '');
+it('divisions that are possible pass', () => {
+  refuseUnbuilt(worldOf({ numGpus: 4, dpSize: 2 }, true), undefined, '');
+  refuseUnbuilt(worldOf({ numGpus: 4, kvGatherDegree: 4 }, false), { heads: 3 }, '');
+  refuseUnbuilt(worldOf({ numGpus: 6, ulyssesDegree: 3, ringDegree: 2 }, false), { heads: 3 }, '');
 });

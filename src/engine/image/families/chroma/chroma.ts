@@ -64,7 +64,7 @@ function openChroma(components: ComponentAccess): FamilyModel {
   return openTransformer<Chroma>(components, {
     page: (table) => chroma(config, table),
     latentChannels: config.channels,
-    ranks: { splitsTokens: true },
+    ranks: { tokens: { heads: config.heads } },
     guides: (guidance) => guidance > 1,
     async checkTexts() {
       requireWidth('joint_attention_dim', config.textDims, 'text_encoder', await checkT5(components, T5));

@@ -59,7 +59,7 @@ export function openFlux(
     fillsMasks: extra === 'mask' && 'folded',
     ...(extra === 'control image' && { controls: 1, seesControl: true }),
     ignoresGuidance: !config.distilledGuidance,
-    ranks: { splitsTokens: true },
+    ranks: { tokens: { heads: config.heads } },
     guides: (_, call) => trueGuidance(call) > 1,
     teacache: () => teacache,
     notesOn: (request) => unguidedNotes(request),

@@ -171,7 +171,7 @@ function openFlux2(components: ComponentAccess, encoder: Flux2Encoder, isGuided:
   return openTransformer<Flux2>(components, {
     page: (table) => flux2Page(config, table),
     latentChannels: config.channels,
-    ranks: { splitsTokens: true },
+    ranks: { tokens: { heads: config.heads } },
     guides: (guidance) => isGuided && guidance > 1,
     ignoresGuidance: !isGuided && !config.distilledGuidance,
     checkRequest: ({ call }) => checkLayers(components, call, config.textDims),

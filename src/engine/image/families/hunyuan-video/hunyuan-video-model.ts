@@ -57,6 +57,7 @@ export function openHunyuanVideo(
       before: (request) => encoder.read(request),
     }),
     guides: (guidance) => guidance !== 1,
+    ranks: { tokens: { heads: config.heads } },
     batches: () => 'HunyuanVideo 1.5 draws one clip at a time',
     async checkTexts() {
       await checkHunyuanTexts(components, config);

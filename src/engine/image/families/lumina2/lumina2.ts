@@ -144,6 +144,7 @@ function openLumina2(components: ComponentAccess): FamilyModel {
     latentChannels: config.channels,
     sampleSize: { height: config.sampleSize, width: config.sampleSize },
     guides: (guidance) => guidance > 1,
+    ranks: { tokens: { heads: config.kvHeads } },
     teacache: () => TEACACHE.lumina2,
     checkRequest({ values: { height, width } }) {
       checkLumina2Size(config, height / factor / PATCH, width / factor / PATCH);

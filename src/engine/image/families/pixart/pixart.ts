@@ -89,6 +89,7 @@ function openPixArt(components: ComponentAccess, { className }: Pick<Pipeline, '
     sampleSize: { height: sampleSize, width: sampleSize },
     drawnSize: (size) => nearestBin(size, PIXELS * sampleSize),
     guides: (guidance) => guidance > 1,
+    ranks: { tokens: { heads: config.heads } },
     async checkTexts() {
       requireWidth('caption_channels', config.textDims, 'text_encoder', await checkT5(components, T5));
     },

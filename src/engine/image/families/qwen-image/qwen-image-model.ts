@@ -63,6 +63,7 @@ export function openQwenImage(components: ComponentAccess, texts: QwenTexts): Fa
     latentChannels: config.channels,
     mostTokens: MOST_TOKENS,
     guides: (guidance) => guidance > 1,
+    ranks: { tokens: { heads: config.heads } },
     checkRequest: ({ values }) => checkQwenImageSize(gridOf(values)),
     checkTexts: async () => void (await texts.check()),
     encode: (request, guided) =>

@@ -107,6 +107,7 @@ function openSana(components: ComponentAccess): FamilyModel {
     sampleSize: { height: sampleSize, width: sampleSize },
     drawnSize: (size) => binOf(size, config),
     guides: (guidance) => guidance > 1,
+    ranks: { tokens: { because: 'convolutions between its layers see tokens beside each other' } },
     async checkTexts() {
       const { hidden: columns } = await checkDecoder(components, GEMMA);
       requireWidth('caption_channels', config.textDims, 'text_encoder', columns);

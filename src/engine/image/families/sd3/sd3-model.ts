@@ -50,6 +50,7 @@ export function openSD3(components: ComponentAccess): FamilyModel {
     guides,
     notesOn: (request) => layerGuidanceNotes(request, guides(request.values.guidance)),
     ranks: {
+      tokens: { heads: config.heads },
       passesTogether: (request) =>
         layerGuidance(request) && 'guidance without some layers takes a third pass',
     },

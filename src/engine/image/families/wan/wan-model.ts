@@ -74,6 +74,7 @@ export function openWan(components: ComponentAccess, { settings }: Pick<Pipeline
     ...(frameImages && { frameImages }),
     ...(config.image && { before: (request) => encoder.read(request) }),
     guides: (guidance) => guidance > 1,
+    ranks: { tokens: { heads: config.heads } },
     teacache: (size) => (boundary === null ? teacacheOf(config, size) : null),
     checkRequest: ({ values }) => checkWanClip(config, gridOf(values)),
     async checkTexts() {

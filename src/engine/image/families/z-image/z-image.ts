@@ -132,6 +132,7 @@ function openZImage(components: ComponentAccess): FamilyModel {
     latentChannels: config.channels,
     mostTokens: longestCaption(config),
     guides: (guidance) => guidance > 0,
+    ranks: { tokens: { heads: config.heads } },
     teacache: () => TEACACHE.zImage,
     checkRequest({ values: { height, width } }) {
       checkZImageSize(config, height / factor / PATCH, width / factor / PATCH);
