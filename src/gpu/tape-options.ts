@@ -46,6 +46,12 @@ export interface TokenSplit {
   allGather(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
 }
 
+/** Devices that have parts of the same matrices. */
+export interface PartSums {
+  /** Returns the sums of all devices' numbers, f32, with equal bits on each device. */
+  allReduce(own: ArrayBuffer): Promise<ArrayBuffer>;
+}
+
 export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };
 
 /** Which rows of a tape are decode rows, and the kernels of its rows. */

@@ -36,6 +36,11 @@ export const RANKS = rowsWith(
       help: 'GPUs for these passes: 1 or 2; decides over --enable-cfg-parallel.',
       flag: { group: GROUP, otherwise: '2 with --enable-cfg-parallel, else 1' },
     },
+    tpSize: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs among which the matrices of the denoiser are divided: heads of attention, and columns of the feed-forward parts.',
+      flag: { group: GROUP, otherwise: '1' },
+    },
     spDegree: {
       kind: { type: 'integer', min: 1, max: 64 },
       help: 'GPUs among which the tokens of a result are divided, in FLUX.1, FLUX.2 and Chroma.',

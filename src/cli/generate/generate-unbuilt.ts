@@ -18,7 +18,6 @@ const degree = (help: string) =>
   }) as const;
 
 export const PARALLELISM = {
-  'tp-size': degree('Tensor parallelism.'),
   'ulysses-degree': degree('Ulysses sequence parallelism.'),
   'ring-degree': degree('Ring sequence parallelism.'),
 } as const satisfies OptionTable;

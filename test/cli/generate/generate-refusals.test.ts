@@ -227,7 +227,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
 
   const WHOLE = 'is not built yet: each GPU has all matrices, and --dp-size, ';
   it.each([
-    ['--tp-size 2', WHOLE],
+    ['--tp-size 2', '--num-gpus 1 is not divisible by 2, the product of --dp-size 1, --tp-size 2 and '],
     ['--sp-degree 2', '--num-gpus 1 is not divisible by --sp-degree 2: give a multiple'],
     ['--ulysses-degree 4', WHOLE],
     ['--ring-degree 2', WHOLE],

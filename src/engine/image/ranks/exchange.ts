@@ -9,6 +9,8 @@ export interface Exchange {
   readonly ranks: number;
   /** Returns the bytes of all ranks in their order. Throws the error with which a rank has left. */
   allGather(own: ArrayBuffer): Promise<readonly ArrayBuffer[]>;
+  /** Returns the sums of all ranks' numbers, f32, added in the order of ranks, so that all have the same bits. Throws like allGather. */
+  allReduce(own: ArrayBuffer): Promise<ArrayBuffer>;
   /** Returns the least number of all ranks. */
   least(own: number): Promise<number>;
   /** What this rank has received so far, and the time it has waited for that. */
@@ -31,31 +33,36 @@ export interface RankExchanges {
   passes?: Exchange;
   /** With those that have other tokens; left out: it has all. */
   tokens?: Exchange;
+  /** With those that have other parts of the matrices; left out: it has them whole. */
+  matrices?: Exchange;
 }
 
-/** Ranks of one drawing, numbered by pass and then by part of the tokens. */
-export function exchangesOf({ cfg, sp }: Pick<World, 'cfg' | 'sp'>): {
+/** Ranks of one drawing, numbered by pass, then by part of the tokens, then by part of the matrices. */
+export function exchangesOf({ cfg, sp, tp }: Pick<World, 'cfg' | 'sp' | 'tp'>): {
   ranks: RankExchanges[];
   fail(error: unknown): void;
 } {
-  const all = new HostGroup(cfg * sp);
-  const passes = Array.from({ length: sp }, () => new HostGroup(cfg));
-  const tokens = Array.from({ length: cfg }, () => new HostGroup(sp));
+  const all = new HostGroup(cfg * sp * tp);
+  const groups = (count: number, ranks: number): HostGroup[] =>
+    Array.from({ length: count }, () => new HostGroup(ranks));
+  const [passes, tokens, matrices] = [groups(sp * tp, cfg), groups(cfg * tp, sp), groups(cfg * sp, tp)];
   const ranks = all.ranks.map((one, rank): RankExchanges => {
-    const [pass, part] = [Math.floor(rank / sp), rank % sp];
+    const [pass, part, own] = [Math.floor(rank / (sp * tp)), Math.floor(rank / tp) % sp, rank % tp];
     return {
       rank,
       all: one,
-      ...(cfg > 1 && { passes: passes[part]!.ranks[pass]! }),
-      ...(sp > 1 && { tokens: tokens[pass]!.ranks[part]! }),
+      ...(cfg > 1 && { passes: passes[part * tp + own]!.ranks[pass]! }),
+      ...(sp > 1 && { tokens: tokens[pass * tp + own]!.ranks[part]! }),
+      ...(tp > 1 && { matrices: matrices[pass * sp + part]!.ranks[own]! }),
     };
   });
-  return { ranks, fail: (error) => [all, ...passes, ...tokens].forEach((group) => group.fail(error)) };
+  const every = [all, ...passes, ...tokens, ...matrices];
+  return { ranks, fail: (error) => every.forEach((group) => group.fail(error)) };
 }
 
 /** What a rank has received in all. */
-export function spentBy({ passes, tokens }: RankExchanges): ExchangeSpent {
-  const all = [passes, tokens].flatMap((one) => (one ? [one.spent] : []));
+export function spentBy({ passes, tokens, matrices }: RankExchanges): ExchangeSpent {
+  const all = [passes, tokens, matrices].flatMap((one) => (one ? [one.spent] : []));
   const sum = (of: keyof ExchangeSpent): number => all.reduce((total, one) => total + one[of], 0);
   return { calls: sum('calls'), bytes: sum('bytes'), milliseconds: sum('milliseconds') };
 }
@@ -89,18 +96,20 @@ export class HostGroup {
     const spent = { calls: 0, bytes: 0, milliseconds: 0 };
     let round = 0;
     const meet = <T>(own: T): Promise<T[]> => this.#meet(round++, rank, ranks, own) as Promise<T[]>;
+    const allGather = async (own: ArrayBuffer): Promise<ArrayBuffer[]> => {
+      const begun = performance.now();
+      const all = await meet(own);
+      spent.calls += 1;
+      spent.milliseconds += performance.now() - begun;
+      for (const [of, bytes] of all.entries()) if (of !== rank) spent.bytes += bytes.byteLength;
+      return all;
+    };
     return {
       rank,
       ranks,
       spent,
-      async allGather(own) {
-        const begun = performance.now();
-        const all = await meet(own);
-        spent.calls += 1;
-        spent.milliseconds += performance.now() - begun;
-        for (const [of, bytes] of all.entries()) if (of !== rank) spent.bytes += bytes.byteLength;
-        return all;
-      },
+      allGather,
+      allReduce: async (own) => sumOf(await allGather(own)),
       least: async (own) => Math.min(...(await meet(own))),
     };
   }
@@ -115,6 +124,16 @@ export class HostGroup {
     }
     return Promise.race([this.#failure, round.all]);
   }
+}
+
+/** Sums of numbers that stand at one place of all parts, f32. */
+export function sumOf(parts: readonly ArrayBuffer[]): ArrayBuffer {
+  const sums = new Float32Array(parts[0]!.slice(0));
+  for (const part of parts.slice(1)) {
+    const values = new Float32Array(part);
+    for (let i = 0; i < sums.length; i++) sums[i]! += values[i]!;
+  }
+  return sums.buffer;
 }
 
 function newRound(): Round {

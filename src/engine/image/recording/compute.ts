@@ -1,6 +1,6 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
-import type { AttentionChoice } from '../../../gpu/tape-options.ts';
+import type { AttentionChoice, PartSums } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
@@ -37,6 +37,8 @@ export interface ComputeOptions {
   exchange?: Exchange | undefined;
   /** Gives this device what others computed of their part of the tokens; left out: it has all. */
   tokens?: Exchange | undefined;
+  /** Gives this device the sums of what others computed with their parts of the denoiser's matrices; left out: it has them whole. */
+  matrices?: PartSums | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
@@ -155,13 +157,14 @@ function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): vo
  */
 export async function recordTape(
   device: Device,
-  { plain, attention, onKernels, onShaders, compileOnly = false, tune }: ComputeOptions,
+  { plain, attention, matrices, onKernels, onShaders, compileOnly = false, tune }: ComputeOptions,
   record: Recorded,
   into: readonly Tensor[],
   recorder: StepReuse | null = null,
 ): Promise<Recording> {
   if (!plain) await tune?.(record, attention);
   const tape = new Tape(device, {}, { plain, reuse: recorder, ...(attention && { attention }) });
+  tape.sums = matrices ?? null;
   try {
     const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);

@@ -76,7 +76,7 @@ describe('degrees that do not fit', () => {
       'numGpus',
       /`numGpus` 3 is not divisible by 2, .* `cfgParallelSize` 2/,
     ],
-    [{ numGpus: 3, tpSize: 2 }, 'numGpus', /`numGpus` 3 is not divisible by 2, .* tensor parallel size 2/],
+    [{ numGpus: 3, tpSize: 2 }, 'numGpus', /`numGpus` 3 is not divisible by 2, .* `tpSize` 2/],
     [
       { numGpus: 4, spDegree: 4, ringDegree: 2 },
       'spDegree',
@@ -100,7 +100,6 @@ it.each<[Degrees, splitsTokens: boolean, message: RegExp]>([
     false,
     /`numGpus` 2 would divide tokens over 2 GPUs, which is not built for WanPipeline yet/,
   ],
-  [{ numGpus: 2, tpSize: 2 }, true, /matrices over 2 GPUs, which is not built yet/],
   [
     { numGpus: 4 },
     true,
