@@ -45,9 +45,9 @@ function optionTable(options) {
   );
 }
 
-function optionMeaning({ help, aliases = [], unbuilt }) {
+function optionMeaning({ help, aliases = [] }) {
   const also = aliases.length > 0 ? ` Also ${aliases.map((name) => `\`--${name}\``).join(', ')}.` : '';
-  return `${help}${also}${unbuilt ? ' Not built yet: taken at its default, refused otherwise.' : ''}`;
+  return `${help}${also}`;
 }
 
 function fieldTable(fields) {

@@ -70,6 +70,12 @@ export interface TokenSplit extends TokenRanks {
   readonly counts: readonly (readonly number[])[];
 }
 
+/** Devices that have parts of the same matrices. */
+export interface PartSums {
+  /** Returns the sums of all devices' numbers, f32, with equal bits on each device. */
+  allReduce(own: ArrayBuffer): Promise<ArrayBuffer>;
+}
+
 export const AUTO_ATTENTION: AttentionChoice = { kernels: 'auto' };
 
 /** Which rows of a tape are decode rows, and the kernels of its rows. */

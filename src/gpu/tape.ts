@@ -8,17 +8,12 @@ import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
-import {
-  boundBy,
-  Replay,
-  streamOperands,
-  type Meeting,
-  type ReplayOptions,
-  type Streamed,
-} from './replay.ts';
+import { boundBy, Replay, streamOperands } from './replay.ts';
+import type { Meeting, ReplayOptions, Streamed } from './replay.ts';
 import { checkSizes, ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
-import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions, type TokenSplit } from './tape-options.ts';
+import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
+import type { PartSums, TokenSplit } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes, type StepReuse } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -43,6 +38,8 @@ export class Tape {
   readonly changes = new Changes();
   /** How the tokens of what is recorded next are divided; null: this device has all. */
   split: TokenSplit | null = null;
+  /** The devices that divide the matrices; null: this one has them whole. */
+  sums: PartSums | null = null;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #meetings: Meeting[] = [];

@@ -1,14 +1,13 @@
 // The batch of a step on the device: the flat rows of all running sequences, the table of sequences, the tiles that attention
 // processes, page tables, and sampling parameters. Layouts are those of shaders/lib/batch.wgsl and shaders/lib/choice.wgsl.
 
+import type { PartSums } from '../gpu/tape-options.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
 
 /** One device of several that compute the same steps. */
-export interface RankSums {
+export interface RankSums extends PartSums {
   /** Number of this device, from 0. */
   readonly rank: number;
-  /** Returns the sums of the values of all devices, added in the order of the devices. */
-  sum(own: ArrayBuffer): Promise<ArrayBuffer>;
 }
 
 export interface TextBatch {

@@ -14,6 +14,8 @@ import { isDecode } from './matvec.ts';
 import { rowsOf, type Rows } from './normed.ts';
 import { factorsIn } from './product-factors.ts';
 import { stripsOf } from './row-strips.ts';
+import { scaledAdd } from './scaled-add.ts';
+import { sumParts } from './sum-parts.ts';
 import { TILE_ROWS, type ProductKernel } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
@@ -31,8 +33,18 @@ export interface Store {
   outputs?: number;
 }
 
-/** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
+/** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns]. Devices that divide the k's add what each computes. */
 export function linear(x: Rows, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
+  if (!weight.isPart) return linearAlone(x, weight, options);
+  if ((options.activation ?? 'none') !== 'none')
+    throw new Error(
+      `${weight.name}: devices that divide its inputs add their products without an activation`,
+    );
+  return sumParts(linearAlone(x, weight));
+}
+
+/** linear without other devices. */
+function linearAlone(x: Rows, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
   const { activation = 'none' } = options;
   if (hasFactors(x, weight)) {
@@ -45,8 +57,9 @@ export function linear(x: Rows, weight: Matrix, options: { activation?: Activati
   return y;
 }
 
-/** residual += x · Wᵀ + bias, in place; x [rows, k], residual [rows, columns] → residual */
+/** residual += x · Wᵀ + bias, in place; x [rows, k], residual [rows, columns] → residual. Devices that divide the k's add what each computes. */
 export function linearAdd(x: Rows, weight: Matrix, residual: Tensor): Tensor {
+  if (weight.isPart) return scaledAdd(residual, 1, sumParts(linearAlone(x, weight)));
   if (hasFactors(x, weight)) factorsOf(rowsOf(x), weight, residual, { add: true });
   return linearAddAlone(x, weight, residual);
 }

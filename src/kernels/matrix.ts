@@ -54,6 +54,8 @@ export interface MatrixForm {
   experts?: number;
   /** Orders that inputs stand in, one after another as packed; none: the inputs' own. */
   orders?: readonly unknown[];
+  /** Whether other devices have the weights for further k's of the same columns, so that products are parts of sums; left out: none has. */
+  isPart?: boolean;
 }
 
 /** The bytes of a matrix and what they are. */
@@ -86,6 +88,7 @@ export class Matrix {
   /** Number of matrices of this shape; 1 where there are no experts. */
   readonly experts: number;
   readonly parts: readonly MatrixPart[];
+  readonly isPart: boolean;
   bias: Tensor | null = null;
   /** The input of each k as packed, u32 [1, orders · k]; null: k's are in the order of the inputs. */
   readonly order: Tensor | null;
@@ -102,7 +105,7 @@ export class Matrix {
   constructor(
     k: number,
     parts: readonly MatrixPart[],
-    { kernel = 1, time = { frames: 1, frame: 0 }, experts = 1, orders = [] }: MatrixForm = {},
+    { kernel = 1, time = { frames: 1, frame: 0 }, experts = 1, orders = [], isPart = false }: MatrixForm = {},
   ) {
     this.k = k;
     this.order = orders.length === 0 ? null : new Tensor([1, orders.length * k], 'u32');
@@ -110,6 +113,7 @@ export class Matrix {
     this.kernel = kernel;
     this.time = time;
     this.experts = experts;
+    this.isPart = isPart;
     this.columns = parts.reduce((sum, part) => sum + part.rows, 0) / experts;
   }
 

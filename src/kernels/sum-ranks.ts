@@ -1,10 +1,10 @@
 // Products whose inputs are divided among devices: each multiplies its own columns of x, and the products are added by way of host memory.
 
-import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { RankSums } from './batch.ts';
 import { linear, linearAdd } from './matmul.ts';
 import type { Matrix } from './matrix.ts';
+import { sumParts } from './sum-parts.ts';
 
 /**
  * residual + x · Wᵀ; x [rows, k of this device], residual [rows, columns] → [rows, columns]. Without `sums` in place. With them the matrix has
@@ -18,8 +18,5 @@ export function linearAddSummed(
 ): Tensor {
   if (!sums) return linearAdd(x, weight, residual);
   const own = sums.rank === 0 ? linearAdd(x, weight, residual) : linear(x, weight);
-  const tape = tapeOf(x);
-  const y = tape.tensor(residual.shape);
-  tape.meet(own, [y], async (bytes) => [await sums.sum(bytes)]);
-  return y;
+  return sumParts(own, sums);
 }

@@ -26,6 +26,19 @@ export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'tabl
 /** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
 export type Split = 'none' | 'columns' | 'rows';
 
+/** One of several devices that divide matrices among themselves. */
+export interface DevicePart {
+  /** Number of the device, from 0. */
+  readonly rank: number;
+  readonly ranks: number;
+}
+
+/** What a device reads of tensors that several divide: an equal part of each range of their rows or columns. */
+export interface Division extends DevicePart {
+  /** Lengths of the ranges as this device has them; left out: the rows or the columns are one. */
+  readonly ranges?: readonly number[] | undefined;
+}
+
 export interface WeightRequest extends OrderedInputs {
   /** Tensors of the checkpoint, those of one expert before those of the next. */
   readonly names: readonly string[];
@@ -38,6 +51,8 @@ export interface WeightRequest extends OrderedInputs {
   /** A bias for each of `names`; null: none. */
   readonly bias: readonly string[] | null;
   readonly split: Split;
+  /** Rows, or columns, are those of this device; left out: they are all of the tensors. */
+  readonly division?: Division;
   /** Number of equally shaped matrices that `names` form. */
   readonly experts: number;
   /** Added to each value of a vector: Gemma stores norms as w and multiplies by 1 + w. */
@@ -80,6 +95,24 @@ function columnParts({ names, rows, layout, experts }: WeightRequest): MatrixPar
     return stacked(names.slice(at, at + each).map((name, i) => ({ name, rows: rows[at + i]! })));
   });
   return experts === 1 ? parts[0]! : expertParts(parts);
+}
+
+export interface Rows {
+  name: string;
+  rows: number;
+}
+
+/** Names and rows of parts, and their biases, named beside them. */
+export function listed(
+  parts: readonly Rows[],
+  bias: boolean,
+): Pick<WeightRequest, 'names' | 'rows' | 'bias'> {
+  const names = parts.map(({ name }) => name);
+  return {
+    names,
+    rows: parts.map(({ rows }) => rows),
+    bias: bias ? names.map((name) => name.replace(/weight$/, 'bias')) : null,
+  };
 }
 
 /** A tensor that a request reads. */

@@ -7,15 +7,21 @@ import { Matrix } from '../kernels/matrix.ts';
 import { floatTensor } from '../kernels/widen.ts';
 import { inputOrders, type StoredNames } from './input-orders.ts';
 import { lowRankNames, SHARED, type LowRankNames } from './low-rank.ts';
-import { biasSize, partsOf, type Split, type WeightRequest } from './weight-requests.ts';
+import { partOfCount, refuseLowRank } from './division.ts';
+import { biasSize, listed, partsOf } from './weight-requests.ts';
+import type { DevicePart, Rows, Split, WeightRequest } from './weight-requests.ts';
 
 export { biasSize, mayQuantise, partsOf, tensorsOf } from './weight-requests.ts';
-export type { Layout, RequestedTensor, Role, Split, WeightRequest } from './weight-requests.ts';
-
-export interface Rows {
-  name: string;
-  rows: number;
-}
+export type {
+  Division,
+  Layout,
+  DevicePart,
+  RequestedTensor,
+  Rows,
+  Role,
+  Split,
+  WeightRequest,
+} from './weight-requests.ts';
 
 export type WeightHandle = Matrix | Tensor;
 
@@ -23,6 +29,8 @@ export interface MatrixOptions {
   /** Whether x.weight is accompanied by x.bias. */
   bias?: boolean;
   split?: Split;
+  /** Lengths of the ranges of each tensor's rows, or columns with split `rows`, that are divided each on its own; left out: they are one. */
+  ranges?: readonly number[];
   /** Extents behind the rows as stored, whose product is k: a convolution whose windows do not overlap is a matrix of patches. */
   stored?: readonly number[];
 }
@@ -43,16 +51,37 @@ const PLAIN = {
 } as const;
 
 export class WeightTable {
-  readonly requests: WeightRequest[] = [];
+  readonly requests: WeightRequest[];
   /** Handles, one for each request. */
-  readonly handles: WeightHandle[] = [];
+  readonly handles: WeightHandle[];
   /** Names that a checkpoint may hold although the page does not read them. */
-  readonly ignored: RegExp[] = [];
+  readonly ignored: RegExp[];
   readonly #names: StoredNames;
+  readonly #part: DevicePart;
+  #isDivided = false;
 
-  /** `names`: names of the checkpoint's tensors. */
-  constructor(names: StoredNames) {
+  /** `names`: names of the checkpoint's tensors; `part`: the part of divided matrices; `onto`: the table whose lists this one continues. */
+  constructor(names: StoredNames, part: DevicePart = { rank: 0, ranks: 1 }, onto?: WeightTable) {
     this.#names = names;
+    this.#part = part;
+    ({
+      requests: this.requests,
+      handles: this.handles,
+      ignored: this.ignored,
+    } = onto ?? { requests: [], handles: [], ignored: [] });
+  }
+
+  /**
+   * Returns a configuration with this device's part of counts, such as heads, and a table on which the matrices that are declared with a split have
+   * that part's sizes; others are whole. Throws bad_request for a count that the number of devices does not divide.
+   */
+  divide<Config>(config: Config, ...counts: (keyof Config & string)[]): [Config, WeightTable] {
+    const { ranks } = this.#part;
+    if (ranks === 1) return [config, this];
+    const table = new WeightTable(this.#names, this.#part, this);
+    table.#isDivided = true;
+    const part = counts.map((name) => [name, partOfCount(name, config[name], ranks)]);
+    return [{ ...config, ...Object.fromEntries(part) } as Config, table];
   }
 
   /** Returns true if the checkpoint has a tensor of this name; for weights that some checkpoints lack or name differently. */
@@ -60,11 +89,16 @@ export class WeightTable {
     return this.#names.has(name);
   }
 
-  /** Declares a vector [size] as f32; `plus` is added to each value. */
-  vector(name: string, size: number, { plus = 0 }: { plus?: 0 | 1 } = {}): Tensor {
+  /** Declares a vector [size] as f32; `plus` is added to each value. With split `columns` it is divided like rows of matrices. */
+  vector(
+    name: string,
+    size: number,
+    { plus = 0, split = 'none' }: { plus?: 0 | 1; split?: 'none' | 'columns' } = {},
+  ): Tensor {
     const request = {
       ...PLAIN,
       plus,
+      ...this.#divided(split),
       names: [name],
       rows: [size],
       k: 1,
@@ -96,10 +130,10 @@ export class WeightTable {
   stacked(
     parts: readonly Rows[],
     k: number,
-    { bias = false, split = 'none', stored }: MatrixOptions = {},
+    { bias = false, split = 'none', stored, ranges }: MatrixOptions = {},
   ): Matrix {
-    const request = { ...PLAIN, ...listed(parts, bias), k, role: 'linear', split } as const;
-    return this.#matrix({ ...request, ...(stored && { stored }) });
+    const request = { ...PLAIN, ...listed(parts, bias), k, role: 'linear' } as const;
+    return this.#matrix({ ...request, ...this.#divided(split, ranges), ...(stored && { stored }) });
   }
 
   /** Declares the head [rows, k] of a language model whose configuration does not tie it to the embedding. */
@@ -122,14 +156,14 @@ export class WeightTable {
   gateUp(gate: string, up: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
     const parts = [gate, up].map((name) => ({ name, rows }));
     const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'interleaved', role: 'linear' } as const;
-    return this.#matrix({ ...request, split: 'columns' });
+    return this.#matrix({ ...request, ...this.#divided('columns') });
   }
 
   /** Declares a matrix [2 · rows, k] whose two halves a gated unit takes together. */
   halves(name: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
     const parts = [{ name, rows: 2 * rows }];
     const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'halves', role: 'linear' } as const;
-    return this.#matrix({ ...request, split: 'columns' });
+    return this.#matrix({ ...request, ...this.#divided('columns', [rows, rows]) });
   }
 
   /** Declares the projections of gates, one after the other, [rows, k] each, which keep their stored formats like routers. */
@@ -211,13 +245,23 @@ export class WeightTable {
     this.ignored.push(names);
   }
 
+  /** How a weight of this table is split, and the part of it that this device has. */
+  #divided(split: Split, ranges?: readonly number[]): Pick<WeightRequest, 'split' | 'division'> {
+    return this.#isDivided && split !== 'none' ? { split, division: { ...this.#part, ranges } } : { split };
+  }
+
   #matrix(stated: WeightRequest): Matrix {
-    const request = { ...stated, ...inputOrders(stated, this.#names) };
+    const { division } = stated;
+    const isSum = division !== undefined && stated.split === 'rows';
+    // The first device's part of a sum has the bias.
+    const own = isSum && division.rank > 0 ? { ...stated, bias: null } : stated;
+    const request = { ...own, ...inputOrders(own, this.#names) };
     const parts = partsOf(request);
-    const matrix = new Matrix(request.k, parts, request);
+    const matrix = new Matrix(request.k, parts, { ...request, isPart: isSum });
     if (request.bias) matrix.bias = floatTensor([biasSize(matrix)]);
     this.#add(request, matrix);
     const beside = request.role === 'linear' ? lowRankNames(request.names, this.#names) : null;
+    if (beside && division) refuseLowRank(request.names[0]!, division);
     if (beside) this.#lowRank(matrix, request, beside);
     return matrix;
   }
@@ -247,13 +291,4 @@ export class WeightTable {
     this.handles.push(handle);
     return handle;
   }
-}
-
-function listed(parts: readonly Rows[], bias: boolean): Pick<WeightRequest, 'names' | 'rows' | 'bias'> {
-  const names = parts.map(({ name }) => name);
-  return {
-    names,
-    rows: parts.map(({ rows }) => rows),
-    bias: bias ? names.map((name) => name.replace(/weight$/, 'bias')) : null,
-  };
 }

@@ -11,7 +11,7 @@ export const RANKS = rowsWith(
   {
     numGpus: {
       kind: { type: 'integer', min: 1, max: 64 },
-      help: 'GPUs used, each with weights of its own; for language and embedding models --dp-size times --tp-size.',
+      help: 'GPUs used; for language and embedding models --dp-size times --tp-size.',
       models: ALL,
       flag: { group: GROUP, otherwise: '1; of language and embedding models that product' },
     },
@@ -43,6 +43,12 @@ export const RANKS = rowsWith(
       help: 'GPUs for these passes: 1 or 2; decides over --enable-cfg-parallel.',
       flag: { group: GROUP, otherwise: '2 with --enable-cfg-parallel, else 1' },
     },
+    tpSize: {
+      kind: { type: 'integer', min: 1, max: 64 },
+      help: 'GPUs among which matrices are divided, by heads of attention and columns of the feed-forward parts: those of the denoiser, or those of a dense language model of the shape of Llama, with the KV cache.',
+      models: ['text', 'image'],
+      flag: { group: GROUP, otherwise: '1', aliases: ['tensor-parallel-size', 'tp'] },
+    },
     spDegree: {
       kind: { type: 'integer', min: 1, max: 64 },
       help: 'GPUs among which the tokens of a result are divided, in models with a transformer over tokens.',
@@ -72,21 +78,9 @@ export const RANKS = rowsWith(
   },
 );
 
-/** Those of language models alone. */
-export const TENSOR_RANKS = rowsWith(
-  { models: ['text'] },
-  {
-    tpSize: {
-      kind: { type: 'integer', min: 1, max: 64 },
-      help: 'GPUs that the matrices and heads of a language model are divided among, each with a part of the weights and of the KV cache. For dense models of the shape of Llama, whose heads of keys and values it divides.',
-      flag: { group: GROUP, otherwise: '1', aliases: ['tensor-parallel-size', 'tp'] },
-    },
-  },
-);
-
 /** Those of models that answer requests for text and embeddings. */
 export const REPLICAS = {
-  ...TENSOR_RANKS,
+  tpSize: RANKS.tpSize,
   numGpus: RANKS.numGpus,
   dpSize: RANKS.dpSize,
   logicalRanks: RANKS.logicalRanks,

@@ -22,7 +22,7 @@ it.each([
   const columns = [HEADS, KEY_HEADS, KEY_HEADS].map((heads) => heads * dims) as [number, number, number];
   const width = columns[0] + columns[1] + columns[2];
   const values = Float32Array.from({ length: ITEMS * TOKENS * width }, (_value, i) => Math.sin(i * i));
-  const { ranks } = exchangesOf({ cfg: 1, ...degrees });
+  const { ranks } = exchangesOf({ cfg: 1, tp: 1, ...degrees });
   const compute = async (rank: number | null): Promise<Float32Array> => {
     const device = await openDevice();
     try {

@@ -7,7 +7,6 @@ import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { optionsOf } from '../options/setting-options.ts';
 import { SAMPLING_OPTIONS } from './generate-sampling.ts';
-import { PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from '../options/option.ts';
 import { ENGINE_OPTIONS } from '../options/engine-options.ts';
 
@@ -185,7 +184,6 @@ export const GENERATE_OPTIONS = {
   ...REQUIRED_OPTIONS,
   ...MODEL_OPTIONS,
   ...SAMPLED,
-  ...PARALLELISM,
   'enable-teacache': teacache,
   ...PLACE_OPTIONS,
   ...PERFORMANCE_OPTIONS,

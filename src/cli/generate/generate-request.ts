@@ -24,7 +24,6 @@ import { UsageError } from '../process/exit.ts';
 import { checkAdapters, withoutSpareAdapters } from './generate-adapters.ts';
 import { missing } from './generate-example.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
-import { refuseUnbuilt } from './generate-unbuilt.ts';
 import { takesFiles } from './image-file.ts';
 import { outputNames, type OutputNames } from './name-pattern.ts';
 import { textOf } from '../process/text-file.ts';
@@ -65,10 +64,9 @@ export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OP
   };
 }
 
-/** Throws UsageError if an option is invalid, not built, or conflicts with another. */
+/** Throws UsageError if an option is invalid or conflicts with another. */
 export async function makePlan(given: Given): Promise<DrawPlan> {
   const { options, nameOf } = given;
-  refuseUnbuilt(GENERATE_OPTIONS, options, nameOf);
   checkTogether(given);
   const model = options['model-path'];
   const prompts = await readPrompts(given);

@@ -142,18 +142,12 @@ function readOption(token: OptionToken, table: OptionTable, positionals: readonl
   if (option.kind === 'boolean' && value === undefined) return { name, value: true, isSwitch: true };
   if (
     value === undefined ||
-    (value === '' && !mayBeEmpty(option)) ||
+    (value === '' && !option.mayBeEmpty) ||
     (!token.inlineValue && /^--./.test(value))
   ) {
     throw new UsageError(`${flag} needs a value: ${flag} ${valueText(option)}`);
   }
   return { name, value: value === '' ? emptyValue(option) : readText(flag, option, value) };
-}
-
-/** Returns true if an option accepts an empty value. An option that is not built does; empty means that it is not wanted. */
-function mayBeEmpty({ kind, unbuilt, mayBeEmpty }: Option): boolean {
-  if (mayBeEmpty) return true;
-  return unbuilt !== undefined && (kind === 'string' || kind === 'list' || kind === 'json');
 }
 
 function emptyValue({ kind }: Option): unknown {

@@ -77,8 +77,7 @@ function flagText(name: string, option: Option): string {
 
 function helpText(option: Option): string {
   const fallback = 'default' in option ? String(option.default) : option.otherwise;
-  const help = option.unbuilt ? `${option.help} Not built yet.` : option.help;
-  return fallback === undefined ? help : `${help} [${fallback}]`;
+  return fallback === undefined ? option.help : `${option.help} [${fallback}]`;
 }
 
 /** Two columns, the first up to `longest` wide; the second is wrapped at the width of the terminal. */

@@ -27,8 +27,6 @@ export interface OptionBase {
   isOne?: true;
   /** "" is a valid value. */
   mayBeEmpty?: true;
-  /** The option is not built: any value except these and empty ones is refused; `because` states the reason. */
-  unbuilt?: { neutral: readonly (string | number | boolean)[]; because: string };
 }
 
 export type Option = OptionBase &
@@ -163,9 +161,6 @@ export function readText(name: string, option: Option, text: string): unknown {
 /** Reads an option's value from a configuration file, where numbers, booleans, lists and objects need not be text. */
 export function readValue(name: string, option: Option, value: unknown): unknown {
   const wrong = (wanted: string) => new UsageError(`${name} is ${wanted}, got ${JSON.stringify(value)}`);
-  // An empty list or object for an option that is not built means that it is not wanted.
-  if (option.unbuilt && typeof value === 'object' && value !== null && Object.keys(value).length === 0)
-    return value;
   if (option.kind === 'list' || option.kind === 'texts') {
     const texts: unknown[] = Array.isArray(value) ? value : [value];
     if (!texts.every((text) => typeof text === 'string')) throw wrong('a text or a list of texts');

@@ -1,7 +1,7 @@
 // The command-line options of the HTTP server, among them the models to serve.
 
 import { IMAGE_MODEL } from '../../options/image-model.ts';
-import { RANKS, TENSOR_RANKS } from '../../options/ranks.ts';
+import { RANKS } from '../../options/ranks.ts';
 import { DEFAULTS, LIMITS } from '../../options/limits.ts';
 import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -13,7 +13,6 @@ export const SERVED_SETTINGS = {
   upscalingModelPath: IMAGE_MODEL.upscalingModelPath,
   cacheDitConfig: IMAGE_MODEL.cacheDitConfig,
   ...RANKS,
-  ...TENSOR_RANKS,
 };
 const { upscalingModelPath, cacheDitConfig, ...ranks } = SERVED_SETTINGS;
 export const SERVED_OPTIONS = {

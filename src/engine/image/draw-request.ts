@@ -12,6 +12,7 @@ import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './call
 import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
+import type { PartSums } from '../../gpu/tape-options.ts';
 import type { RankExchanges } from './ranks/exchange.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { assertWanted } from './recording/compute.ts';
@@ -65,6 +66,9 @@ export function withBatch(
   const batch = Math.min(samples, limit);
   return { ...resolved, event: { ...event, values: { ...event.values, samples } }, batch };
 }
+
+/** Other devices where nothing is computed. */
+const SUMS_ON_PAPER: PartSums = { allReduce: (own) => Promise.resolve(own) };
 
 type Requests = readonly [DrawnRequest, ...DrawnRequest[]];
 type DrawingOptions = Omit<DrawOptions, 'signal'> & {
@@ -142,6 +146,7 @@ export async function drawTogetherOn(
     options: {
       ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
       ...(exchange && { exchange: exchange.passes, tokens: tokenRanks(exchange) }),
+      matrices: onPaper ? SUMS_ON_PAPER : exchange?.matrices,
       onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;

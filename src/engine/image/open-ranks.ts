@@ -11,7 +11,7 @@ import { drawTogetherOn } from './draw-request.ts';
 import { openWithMemoryPlan } from './open-planned.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { exchangesOf, spentBy, type RankExchanges } from './ranks/exchange.ts';
-import { refuseUnbuilt, worldOf, type World } from './ranks/world.ts';
+import { checkTokens, worldOf, type World } from './ranks/world.ts';
 import type { Resolved } from './stages/resolved.ts';
 
 /** The pipeline of the first rank, with those of the others. */
@@ -38,18 +38,19 @@ export async function openOnRanks(
   ...given: Tail<Parameters<typeof openWithMemoryPlan>>
 ): Promise<RankedPipeline> {
   const [pipeline, options] = given;
+  worldOf(options, false); // before matrices are divided by a size that does not fit
   const first = await openWithMemoryPlan(device, platform, ...given);
   const peers: OpenedPipeline[] = [];
   try {
     const { runner, info } = first;
     const world = worldOf(options, runner.guides(info.defaults.guidance, {}));
     refuseKernels(world, first.attention.denoiser.choice.kernels);
-    refuseUnbuilt(world, runner.ranks?.tokens, info.pipeline);
+    checkTokens(world, runner.ranks?.tokens, info.pipeline);
     for (let rank = 1; rank < world.ranks / world.dp; rank++) {
       const place = placeOf(options, rank)!;
       const own = await platform.openDevice({ ...options, place });
       try {
-        peers.push(await openWithMemoryPlan(own, platform, pipeline, options, () => {}));
+        peers.push(await openWithMemoryPlan(own, platform, pipeline, { ...options, rank }, () => {}));
       } catch (error) {
         own.destroy();
         throw error;
@@ -110,9 +111,15 @@ export function checkDivided({ world, runner, context, reuseOf }: RankedPipeline
   const { values } = event;
   const { rule, guidance } = reuseOf(resolved);
   // Each rank would decide by what it computed, and wait for what another one leaves out.
-  if (world.cfg * world.sp > 1 && (rule || guidance))
+  if (world.tp > 1 && (resolved.loras?.length ?? 0) > 0)
     throw badRequest(
-      say`steps that reuse others (${option('cacheDitConfig')}, or enableTeacache of a request) do not go with ${world.cfg * world.sp} ranks that draw a result together (${option('numGpus')} ${world.ranks}): leave one of them out, or give ${option('dpSize')} ${world.ranks}`,
+      say`LoRAs change whole matrices, and ${option('tpSize')} ${world.tp} divides them: leave one of them out`,
+      'tpSize',
+    );
+  const together = world.cfg * world.sp * world.tp;
+  if (together > 1 && (rule || guidance))
+    throw badRequest(
+      say`steps that reuse others (${option('cacheDitConfig')}, or enableTeacache of a request) do not go with ${together} ranks that draw a result together (${option('numGpus')} ${world.ranks}): leave one of them out, or give ${option('dpSize')} ${world.ranks}`,
       'cacheDitConfig',
     );
   if (world.cfg === 1) return;

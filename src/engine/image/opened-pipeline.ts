@@ -1,6 +1,6 @@
 // A pipeline on a device: its components, its family's model, and everything that is known before weights are loaded.
 
-import { noteOf } from '../../files/message.ts';
+import { noteOf, option, say } from '../../files/message.ts';
 import { badRequest, EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
@@ -74,12 +74,16 @@ export interface OpenedPipeline {
   memory?: ImageMemory;
 }
 
-/** `families`: those to choose from; left out: those that are built in. `unread`: for planning, where no weights are read. */
+/** `families`: those to choose from; left out: those that are built in. `rank`: of those that draw together; left out: the first. `unread`: for planning, where no weights are read. */
 export async function openOnDevice(
   device: Device,
   platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
-  { families, ...options }: ImageModelOptions & { families?: readonly ImageFamily[] },
+  {
+    families,
+    rank = 0,
+    ...options
+  }: ImageModelOptions & { families?: readonly ImageFamily[]; rank?: number },
   onEvent: (event: OpenEvent) => void,
   unread?: UnreadComponents,
 ): Promise<OpenedPipeline> {
@@ -109,6 +113,9 @@ export async function openOnDevice(
   const names = models.map(({ name }) => name);
   const denoisers = files?.parts[denoiser] ?? [];
   const quantizer = quantizerOf(options);
+  const { tpSize = 1 } = options;
+  const part = { rank: rank % tpSize, ranks: tpSize };
+  if (quantizer.settings) refuseBoth(tpSize);
   const isDenoiser = (name: string): boolean => name === denoiser || name === `${denoiser}_2`;
   const components = await openComponents(device, names, {
     pipeline,
@@ -118,6 +125,7 @@ export async function openOnDevice(
     ...(quantizer.settings && {
       lowRank: { settings: quantizer.settings, names: names.filter(isDenoiser) },
     }),
+    ...(tpSize > 1 && { divided: new Map(names.filter(isDenoiser).map((name) => [name, part])) }),
     ...(unread && { unread }),
     async openWeights({ name, folder, weights }) {
       const known = unread?.weights.get(name);
@@ -136,6 +144,24 @@ export async function openOnDevice(
   return orClose(
     () => components.close(),
     () => openedOn(device, platform, pipeline, options, { components, entry, own, plain, attention }),
+  );
+}
+
+/** Throws bad_request for a model that has no matrices to divide. */
+function refuseWhole({ tpSize = 1 }: ImageModelOptions, { isDivided }: Components, model: string): void {
+  if (tpSize === 1 || isDivided) return;
+  throw badRequest(
+    say`${model} has no matrices that ${option('tpSize')} ${tpSize} could divide: leave ${option('tpSize')} out`,
+    'tpSize',
+  );
+}
+
+/** Throws bad_request where matrices would be divided and get a low-rank part. */
+function refuseBoth(tpSize: number): void {
+  if (tpSize === 1) return;
+  throw badRequest(
+    say`${option('tpSize')} ${tpSize} does not divide the low-rank part that ${option('enableSvdquant')} adds: choose one of both`,
+    'tpSize',
   );
 }
 
@@ -168,6 +194,7 @@ async function openedOn(
   const opened = await openFamily(family, components, pipeline).catch((error: unknown) => {
     throw underImplying(pipeline, error);
   });
+  refuseWhole(options, components, pipeline.className);
   const { autoencoder, runner, previews, upscaler } = opened;
   const { factor, framesPerLatent } = autoencoder;
   const latents: LatentShape = {

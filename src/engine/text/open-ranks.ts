@@ -1,5 +1,6 @@
 // A language model that several devices have parts of: each is loaded with its part, and all run the same steps.
 
+import { HostGroup } from '../async/exchange.ts';
 import { unsupported } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -10,7 +11,6 @@ import type { Platform } from '../platform/platform.ts';
 import { collect } from '../weights/collect.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { loadOnto, type LoadedFiles, type LoadedText, type LoadingParts } from './load.ts';
-import { HostSums } from './ranks/host-sums.ts';
 import { rankedRunner } from './ranks/ranked-runner.ts';
 import { rankTensors, valuesOf } from './ranks/rank-tensors.ts';
 import type { TextFiles } from './text-files.ts';
@@ -26,9 +26,9 @@ export async function loadOnRanks(
 ): Promise<LoadedText> {
   const { tpSize: ranks } = options;
   const parts = partsOf(files, ranks);
-  const sums = new HostSums(ranks);
+  const group = new HostGroup(ranks);
   const shared = { packed: null, loras };
-  const rankOf = (rank: number) => ({ ...shared, sums: sums.ranks[rank]! });
+  const rankOf = (rank: number) => ({ ...shared, sums: group.ranks[rank]! });
   const first = await loadOnto(device, parts(0), options, { kept, ...rankOf(0) }, onEvent);
   const peers: LoadedText[] = [];
   try {
@@ -50,7 +50,7 @@ export async function loadOnRanks(
   loseTogether(device, devices);
   const values = valuesOf(collect(files.checkpoint.tensors, files.config.generate!).requests);
   const runners = peers.map(({ runner }) => runner);
-  return { ...first, runner: rankedRunner(first.runner, runners, values, sums.fail), peers: devices };
+  return { ...first, runner: rankedRunner(first.runner, runners, values, (error) => group.fail(error)), peers: devices };
 }
 
 /** Frees the devices of all ranks but the first. */

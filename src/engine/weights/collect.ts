@@ -1,7 +1,7 @@
 // Runs a model page once to learn which weights it reads.
 
 import type { StoredNames } from '../../models/input-orders.ts';
-import { WeightTable, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
+import { WeightTable, type DevicePart, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
 
 /** A page and the weights that it requested. */
 export interface Collected<Page> {
@@ -13,9 +13,13 @@ export interface Collected<Page> {
   ignored: readonly RegExp[];
 }
 
-/** `names`: the names of the checkpoint's tensors. */
-export function collect<Page>(names: StoredNames, build: (weights: WeightTable) => Page): Collected<Page> {
-  const table = new WeightTable(names);
+/** `names`: the names of the checkpoint's tensors; `part`: that of the matrices which devices divide, left out: all. */
+export function collect<Page>(
+  names: StoredNames,
+  build: (weights: WeightTable) => Page,
+  part?: DevicePart,
+): Collected<Page> {
+  const table = new WeightTable(names, part);
   const page = build(table);
   const { requests, handles, ignored } = table;
   return { page, requests, handles, ignored };

@@ -2,6 +2,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { WeightFormat } from '../../kernels/formats.ts';
+import type { DevicePart } from '../../models/weights.ts';
 import type { WeightPlanOptions } from './plan.ts';
 
 export interface LayoutOptions {
@@ -11,6 +12,8 @@ export interface LayoutOptions {
   plain?: boolean;
   /** The budget that decides on forms of convolutions; left out: the device's. */
   memoryBudget?: number;
+  /** The part of the matrices that this device has, where several divide them; left out: it has them whole. */
+  part?: DevicePart | undefined;
 }
 
 /** Minimum ratio of the budget to the checkpoint's size. Free memory is not considered, so that equal runs make equal choices. */

@@ -3,8 +3,8 @@
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightTable } from '../../models/weights.ts';
-import { checkRequests } from './check.ts';
-import { collect, type Collected } from './collect.ts';
+import type { Collected } from './collect.ts';
+import { collectOwn } from './collect-own.ts';
 import { planOptionsOf, type LayoutOptions } from './plan-options.ts';
 import { planWeights, type WeightPlan } from './plan.ts';
 
@@ -28,7 +28,6 @@ export function plannedBytes(
   build: (weights: WeightTable) => unknown,
   options: LayoutOptions,
 ): number {
-  const collected = collect(tensors, build);
-  checkRequests(collected, tensors);
-  return planOn(device, tensors, collected, options).bytes;
+  const { collected, own } = collectOwn(tensors, build, options.part);
+  return planOn(device, own, collected, options).bytes;
 }

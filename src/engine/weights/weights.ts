@@ -8,8 +8,9 @@ import type { Device } from '../../gpu/device.ts';
 import { Matrix } from '../../kernels/matrix.ts';
 import { tensorsOf, type WeightTable } from '../../models/weights.ts';
 import type { PackedSlot } from '../platform/platform.ts';
-import { checkRequests, entriesOfAll } from './check.ts';
-import { collect, type Collected } from './collect.ts';
+import { entriesOfAll } from './check.ts';
+import type { Collected } from './collect.ts';
+import { collectOwn } from './collect-own.ts';
 import { BesideWeights, takesSums } from './beside.ts';
 import type { WeightChanges } from './change.ts';
 import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
@@ -63,11 +64,10 @@ export function openWeights<Page>(
   build: (weights: WeightTable) => Page,
   options: OpenOptions,
 ): Weights<Page> {
-  const collected = collect(tensors, build);
-  const unread = checkRequests(collected, tensors, options.configSource);
-  const plan = planOn(device, tensors, collected, options);
+  const { collected, own, unread } = collectOwn(tensors, build, options.part, options.configSource);
+  const plan = planOn(device, own, collected, options);
   const hosted = options.streamed ? streamedRequests(plan, options.streamed) : new Set<number>();
-  return new Weights(device, tensors, collected, { plan, unread, hosted, options });
+  return new Weights(device, own, collected, { plan, unread, hosted, options });
 }
 
 interface Declared {

@@ -64,11 +64,12 @@ export function chroma(config: ChromaConfig, weights: WeightTable): Chroma {
   const modulate = approximator(config, weights, 'distilled_guidance_layer');
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims, biased);
   const embedPatches = weights.matrix('x_embedder.weight', hidden, patchDims, biased);
+  const [own, divided] = weights.divide(config, 'heads', 'ffn');
   const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
-    fluxDoubleBlock(config, weights, `transformer_blocks.${i}`, false),
+    fluxDoubleBlock(own, divided, `transformer_blocks.${i}`, false),
   );
   const singles = Array.from({ length: singleBlocks }, (_, i) =>
-    fluxSingleBlock(config, weights, `single_transformer_blocks.${i}`, false),
+    fluxSingleBlock(own, divided, `single_transformer_blocks.${i}`, false),
   );
   const out = weights.matrix('proj_out.weight', patchDims, hidden, biased);
   // Vectors of the single blocks come first, then those of images and of texts in the double blocks, then those of the last norm.

@@ -41,14 +41,18 @@ export function fluxSingleBlock(
     : null;
   const toHeads = headProjection(shape, weights, headNames(`${name}.attn`));
   const up = weights.matrix(`${name}.proj_mlp.weight`, ffn, hidden, { bias: true, split: 'columns' });
-  const out = weights.matrix(`${name}.proj_out.weight`, hidden, hidden + ffn, { bias: true, split: 'rows' });
+  const width = heads * dims;
+  const out = weights.matrix(`${name}.proj_out.weight`, hidden, width + ffn, {
+    ...{ bias: true, split: 'rows' },
+    ranges: [width, ffn],
+  });
 
   return ({ x, time, rotations }, given) => {
     const { x: m, first } = given ?? { x: linear(time!, modulate!), first: 0 };
     const [shift, scale, gate] = [0, 1, 2].map((i) => ({ x: m, first: first + i * hidden }));
     const normed = layernorm(x, null, eps, { shift: shift!, scale: scale! });
-    const y = toHeads(normed, rotations); //                        [1, tokens, 3 · hidden]
-    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
+    const y = toHeads(normed, rotations); //                        [1, tokens, 3 · heads · dims]
+    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * width }));
     const wide = linear(normed, up, { activation: 'gelu-tanh' }); // [1, tokens, ffn]
     const joined = concat(attend(q!, k!, v!, { heads, dims }), wide);
     gatedAdd(linear(joined, out), gate!, x);

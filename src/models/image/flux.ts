@@ -44,11 +44,12 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
   const embedTime = timeAndText(config, weights);
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims, biased);
   const embedPatches = weights.matrix('x_embedder.weight', hidden, PATCH * PATCH * inputs, biased);
+  const [own, divided] = weights.divide(config, 'heads', 'ffn');
   const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
-    fluxDoubleBlock(config, weights, `transformer_blocks.${i}`, true),
+    fluxDoubleBlock(own, divided, `transformer_blocks.${i}`, true),
   );
   const singles = Array.from({ length: singleBlocks }, (_, i) =>
-    fluxSingleBlock(config, weights, `single_transformer_blocks.${i}`, true),
+    fluxSingleBlock(own, divided, `single_transformer_blocks.${i}`, true),
   );
   const modulate = finalModulation(weights, hidden);
   const out = weights.matrix('proj_out.weight', PATCH * PATCH * channels, hidden, biased);

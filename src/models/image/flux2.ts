@@ -55,14 +55,15 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
   const modulateBoth = modulation('single_stream_modulation', 3);
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims);
   const embedPatches = weights.matrix('x_embedder.weight', hidden, channels);
+  const [own, divided] = weights.divide(config, 'heads', 'ffn');
   const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
-    doubleBlock(config, weights, {
+    doubleBlock(own, divided, {
       words: textNames(`transformer_blocks.${i}`, { feedForward: 'ff_context', ...FEED_FORWARD }),
       patches: imageNames(`transformer_blocks.${i}`, { feedForward: 'ff', ...FEED_FORWARD }),
     }),
   );
   const singles = Array.from({ length: singleBlocks }, (_, i) =>
-    singleBlock(config, weights, `single_transformer_blocks.${i}`),
+    singleBlock(own, divided, `single_transformer_blocks.${i}`),
   );
   const modulate = finalModulation(weights, hidden, { bias: false });
   const out = weights.matrix('proj_out.weight', channels, hidden);
@@ -108,20 +109,27 @@ function conditions({ hidden, waves, distilledGuidance }: Flux2Config, weights: 
 function singleBlock(config: Flux2Config, weights: WeightTable, name: string) {
   const { hidden, heads, dims, ffn, eps, headEps } = config;
   // Rows of queries, keys, values, gates and what is gated, in one tensor.
-  const wide = weights.matrix(`${name}.attn.to_qkv_mlp_proj.weight`, 3 * hidden + 2 * ffn, hidden);
+  const width = heads * dims;
+  const wide = weights.matrix(`${name}.attn.to_qkv_mlp_proj.weight`, 3 * width + 2 * ffn, hidden, {
+    split: 'columns',
+    ranges: [width, width, width, ffn, ffn],
+  });
   const norms = ['norm_q', 'norm_k'].map((part) => ({
     weight: weights.vector(`${name}.attn.${part}.weight`, dims),
     eps: headEps,
   }));
-  const out = weights.matrix(`${name}.attn.to_out.weight`, hidden, hidden + ffn, { split: 'rows' });
+  const out = weights.matrix(`${name}.attn.to_out.weight`, hidden, width + ffn, {
+    split: 'rows',
+    ranges: [width, ffn],
+  });
 
   return ({ x, rotations }: Stream, { x: m }: Columns): void => {
     const normed = layernorm(x, null, eps, { shift: { x: m, first: 0 }, scale: { x: m, first: hidden } });
-    const y = linear(normed, wide); //                              [1, tokens, 3 · hidden + 2 · ffn]
-    const [q, k, v, gate] = [0, 1, 2, 3].map((i) => ({ x: y, first: i * hidden }));
+    const y = linear(normed, wide); //                              [1, tokens, 3 · width + 2 · ffn]
+    const [q, k, v, gate] = [0, 1, 2, 3].map((i) => ({ x: y, first: i * width }));
     rotate(q!, rotations, { heads, dims, layout: 'interleaved', norm: norms[0] });
     rotate(k!, rotations, { heads, dims, layout: 'interleaved', norm: norms[1] });
-    const joined = gatedConcat(attend(q!, k!, v!, { heads, dims }), gate!, ffn); // [1, tokens, hidden + ffn]
+    const joined = gatedConcat(attend(q!, k!, v!, { heads, dims }), gate!, ffn); // [1, tokens, width + ffn]
     gatedAdd(linear(joined, out), { x: m, first: 2 * hidden }, x);
     x.tape!.cut();
   };

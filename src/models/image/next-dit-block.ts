@@ -47,11 +47,13 @@ export interface NextDitBlock {
 }
 
 export function nextDitBlock(shape: NextDitShape, weights: WeightTable, names: NextDitNames): NextDitBlock {
-  const { hidden, ffn, eps, timeDims } = shape;
+  const { hidden, eps, timeDims } = shape;
   const norms = names.norms.map((name) => weights.vector(`${name}.weight`, hidden));
-  const attention = selfAttention(shape, weights, names.attention);
-  const gateUp = weights.gateUp(`${names.gate}.weight`, `${names.up}.weight`, ffn, hidden);
-  const down = weights.matrix(`${names.down}.weight`, hidden, ffn, { split: 'rows' });
+  const full = { ...shape, kvHeads: shape.kvHeads ?? shape.heads };
+  const [own, divided] = weights.divide(full, 'heads', 'kvHeads', 'ffn');
+  const attention = selfAttention(own, divided, names.attention);
+  const gateUp = divided.gateUp(`${names.gate}.weight`, `${names.up}.weight`, own.ffn, hidden);
+  const down = divided.matrix(`${names.down}.weight`, hidden, own.ffn, { split: 'rows' });
   const modulate =
     names.modulation === null
       ? null
@@ -89,7 +91,7 @@ function selfAttention(
   const norms = ['norm_q', 'norm_k'].map((part) =>
     headNorm ? { weight: weights.vector(`${name}.${part}.weight`, dims), eps: HEAD_EPS } : undefined,
   );
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { split: 'rows' });
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, heads * dims, { split: 'rows' });
 
   return (x: Tensor, rotations: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, (heads + 2 · kvHeads) · dims]

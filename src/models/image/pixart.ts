@@ -102,11 +102,12 @@ function block(config: PixArtConfig, weights: WeightTable, name: string): Block 
   const { hidden, eps } = config;
   const biased = { bias: true } as const;
   const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
-  const selfAttention = ownAttention(config, weights, `${name}.attn1`);
-  const crossAttention = textAttention(config, weights, `${name}.attn2`);
-  const ffn = WIDER * hidden;
-  const up = weights.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
-  const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
+  const [own, divided] = weights.divide({ ...config, ffn: WIDER * hidden }, 'heads', 'ffn');
+  const selfAttention = ownAttention(own, divided, `${name}.attn1`);
+  const crossAttention = textAttention(own, divided, `${name}.attn2`);
+  const { ffn } = own;
+  const up = divided.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
+  const down = divided.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
   return (x, modulation, text, counts) => {
     const m = addTable(modulation, table); //                      [items or 1, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });
@@ -121,11 +122,12 @@ function block(config: PixArtConfig, weights: WeightTable, name: string): Block 
 /** x [items, tokens, hidden] → the same shape */
 function ownAttention(config: PixArtConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
-  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias, split: 'columns' });
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  const width = heads * dims;
+  const qkv = projections(weights, name, 'qkv', [width, hidden], { bias, split: 'columns' });
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, width, { bias: true, split: 'rows' });
   return (x: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                   [items, tokens, 3 · hidden]
-    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden }));
+    const y = linear(x, qkv); //                                   [items, tokens, 3 · heads · dims]
+    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * width }));
     return linear(attend(q!, k!, v!, { heads, dims }), out);
   };
 }
@@ -133,12 +135,13 @@ function ownAttention(config: PixArtConfig, weights: WeightTable, name: string) 
 /** Attention to the text, added to x in place. */
 function textAttention(config: PixArtConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
-  const query = weights.matrix(`${name}.to_q.weight`, hidden, hidden, { bias, split: 'columns' });
-  const keyValue = projections(weights, name, 'kv', [hidden, hidden], { bias, split: 'columns' });
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  const width = heads * dims;
+  const query = weights.matrix(`${name}.to_q.weight`, width, hidden, { bias, split: 'columns' });
+  const keyValue = projections(weights, name, 'kv', [width, hidden], { bias, split: 'columns' });
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, width, { bias: true, split: 'rows' });
   return (x: Tensor, text: Tensor, keyCounts: Tensor): void => {
-    const kv = linear(text, keyValue); //                          [items, tokens of the text, 2 · hidden]
-    const [k, v] = [0, 1].map((part) => ({ x: kv, first: part * hidden }));
+    const kv = linear(text, keyValue); //                          [items, tokens of the text, 2 · heads · dims]
+    const [k, v] = [0, 1].map((part) => ({ x: kv, first: part * width }));
     const q = { x: linear(x, query), first: 0 };
     linearAdd(attend(q, k!, v!, { heads, dims, keyCounts, seesOwn: true }), out, x);
   };

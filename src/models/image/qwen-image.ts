@@ -50,8 +50,9 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
   const textNorm = weights.vector('txt_norm.weight', textDims);
   const embedText = weights.matrix('txt_in.weight', hidden, textDims, biased);
   const embedPatches = weights.matrix('img_in.weight', hidden, patchDims, biased);
+  const [own, divided] = weights.divide(config, 'heads', 'ffn');
   const blocks = Array.from({ length: config.layers }, (_, i) =>
-    block(config, weights, `transformer_blocks.${i}`, i === config.layers - 1),
+    block(own, divided, `transformer_blocks.${i}`, i === config.layers - 1),
   );
   const modulate = weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, biased);
   const out = weights.matrix('proj_out.weight', patchDims, hidden, biased);

@@ -101,8 +101,10 @@ type Block = (x: Tensor, modulation: Tensor, text: Tensor, counts: Tensor) => vo
 function block(config: SanaConfig, weights: WeightTable, name: string): Block {
   const { hidden, inner, eps } = config;
   const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
-  const selfAttention = linearAttention(config, weights, `${name}.attn1`);
-  const crossAttention = textAttention(config, weights, `${name}.attn2`);
+  // Norms over all heads need them on one device.
+  const [own, divided] = config.headNorm ? [config, weights] : weights.divide(config, 'heads', 'crossHeads');
+  const selfAttention = linearAttention(own, divided, `${name}.attn1`);
+  const crossAttention = textAttention(own, divided, `${name}.attn2`);
   const norm = config.affine ? affine(weights, `${name}.norm2`, hidden) : null;
   const feedForward = gluConv(weights, `${name}.ff`, hidden, inner);
   return (x, modulation, text, counts) => {
@@ -118,13 +120,14 @@ function block(config: SanaConfig, weights: WeightTable, name: string): Block {
 /** x [items, rows, columns, hidden] → the same shape */
 function linearAttention(config: SanaConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
-  const qkv = projections(weights, name, 'qkv', [hidden, hidden], { bias, split: 'columns' });
-  const normHeads = headNorms(config, weights, name, hidden);
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  const width = heads * dims;
+  const qkv = projections(weights, name, 'qkv', [width, hidden], { bias, split: 'columns' });
+  const normHeads = headNorms(config, weights, name, width);
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, width, { bias: true, split: 'rows' });
   return (x: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                   [items, rows, columns, 3 · hidden]
-    normHeads({ x: y, first: 0 }, { x: y, first: hidden });
-    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden }));
+    const y = linear(x, qkv); //                                   [items, rows, columns, 3 · heads · dims]
+    normHeads({ x: y, first: 0 }, { x: y, first: width });
+    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * width }));
     return linear(linearAttend(q!, k!, v!, { heads, dims, eps: ATTENTION_EPS }), out);
   };
 }

@@ -63,8 +63,9 @@ export function sd3(config: SD3Config, weights: WeightTable): SD3 {
   weights.ignore(/^pos_embed\.pos_embed$/);
   const embedTime = timeAndText({ ...config, distilledGuidance: false }, weights);
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims, biased);
+  const [own, divided] = weights.divide(config, 'heads', 'ffn');
   const blocks = Array.from({ length: layers }, (_, i) =>
-    (i === layers - 1 ? lastBlock : block)(config, weights, i),
+    (i === layers - 1 ? lastBlock : block)(own, divided, i),
   );
   const modulate = finalModulation(weights, hidden);
   const out = weights.matrix('proj_out.weight', PATCH * PATCH * channels, hidden, biased);
@@ -135,7 +136,7 @@ function lastBlock(config: SD3Config, weights: WeightTable, i: number): Block {
     const text = toHeads(endNorm(words.x, linear(words.time, modulate), eps), null);
     const projected = ofPatches.project(image, ofPatches.modulate(image.time));
     const all = joinTokens(projected.qkv, text);
-    const [q, k, v] = [projected.qkv, all, all].map((x, part) => ({ x, first: part * hidden }));
+    const [q, k, v] = [projected.qkv, all, all].map((x, part) => ({ x, first: part * heads * dims }));
     const sequences = { queries: [IMAGE], keys: [IMAGE, WORDS] };
     ofPatches.absorb(image, projected, attend(q!, k!, v!, { heads, dims, sequences }));
     image.x.tape!.cut();
@@ -158,7 +159,10 @@ function imageBlock(config: SD3Config, weights: WeightTable, i: number) {
   const own = streamBlock(config, weights, imageNames(name, { feedForward: 'ff' }));
   if (!isDual) return { ...own, modulate: modulation };
   const toHeads = headProjection(config, weights, headNames(`${name}.attn2`));
-  const out = weights.matrix(`${name}.attn2.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  const out = weights.matrix(`${name}.attn2.to_out.0.weight`, hidden, heads * dims, {
+    bias: true,
+    split: 'rows',
+  });
 
   function modulation(time: Tensor): Columns {
     return { x: linear(time, modulate), first: 0 };
@@ -170,7 +174,7 @@ function imageBlock(config: SD3Config, weights: WeightTable, i: number) {
       const projected = own.project(image, m);
       const [shift, scale, gate] = [6, 7, 8].map((chunk) => ({ x: m.x, first: chunk * hidden }));
       const qkv = toHeads(layernorm(image.x, null, eps, { shift: shift!, scale: scale! }), null);
-      const [q, k, v] = [0, 1, 2].map((part) => ({ x: qkv, first: part * hidden }));
+      const [q, k, v] = [0, 1, 2].map((part) => ({ x: qkv, first: part * heads * dims }));
       // Both attentions read the sequence as it was before either was added.
       const sequences = { queries: [IMAGE], keys: [IMAGE] };
       gatedAdd(linear(attend(q!, k!, v!, { heads, dims, sequences }), out), gate!, image.x);

@@ -3,7 +3,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import { tapeOf } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import type { Exchange } from '../ranks/exchange.ts';
+import type { Exchange } from '../../async/exchange.ts';
 import { allocateTensor } from '../recording/compute.ts';
 import type { Scope } from '../recording/scope.ts';
 import type { TextStates } from './family.ts';

@@ -22,7 +22,7 @@ import {
   type ComputeOptions,
   type Recording,
 } from '../recording/compute.ts';
-import type { Exchange } from '../ranks/exchange.ts';
+import type { Exchange } from '../../async/exchange.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { switchExperts, type Experts } from './expert-switch.ts';
 import { copyFirst } from './first-frame.ts';

@@ -9,6 +9,8 @@ import type { Device } from '../../../gpu/device.ts';
 import type { WeightFormat } from '../../../kernels/formats.ts';
 import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import type { WeightChanges } from '../../weights/change.ts';
+import type { DevicePart } from '../../../models/weights.ts';
+import { markOf } from '../../weights/collect-own.ts';
 import { packedLayout } from '../../weights/packed.ts';
 import type { Pipeline, PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 
@@ -73,6 +75,8 @@ interface PageOfComponent {
   device: Device;
   name: string;
   part: string;
+  /** The part of its matrices, where devices divide them. */
+  divided?: DevicePart | undefined;
   /** null: the format of the file. */
   format: WeightFormat | null;
   /** Changes that LoRAs make. Weights with any have a place of their own at each loading. */
@@ -83,10 +87,10 @@ interface PageOfComponent {
 export function componentSlot(
   packed: PackedCache,
   { path, sources }: Pick<Weights, 'path' | 'sources'>,
-  { device, name, part, format, changes }: PageOfComponent,
+  { device, name, part, divided, format, changes }: PageOfComponent,
 ): Promise<PackedSlot> {
   const isChanged = changes.size > 0;
-  const kind = [name, part, format?.name ?? 'stored', ...(isChanged ? ['adapted'] : [])];
+  const kind = [name, part + markOf(divided), format?.name ?? 'stored', ...(isChanged ? ['adapted'] : [])];
   const layout = packedLayout(device);
   return packed.slot({
     path: path.endsWith('.json') ? folderOf(path) : path,

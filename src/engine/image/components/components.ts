@@ -7,9 +7,8 @@ import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { FORMATS, QUANTIZED_FORMATS, type WeightFormat } from '../../../kernels/formats.ts';
 import type { Quantization } from '../../opening/open-event.ts';
-import type { WeightTable } from '../../../models/weights.ts';
-import { checkRequests } from '../../weights/check.ts';
-import { collect } from '../../weights/collect.ts';
+import type { DevicePart, WeightTable } from '../../../models/weights.ts';
+import { collectOwn, isDivided } from '../../weights/collect-own.ts';
 import { plannedBytes } from '../../weights/planned-bytes.ts';
 import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import { unreadNote } from '../../weights/unread.ts';
@@ -46,6 +45,8 @@ export interface ComponentsOptions extends FormatOptions {
   /** Components that are quantized with a low-rank part; left out: none. */
   lowRank?: LowRankComponents;
   onProgress(bytes: number, totalBytes: number): void;
+  /** Components whose matrices are divided among devices, and this device's part of them; left out: none is. */
+  divided?: ReadonlyMap<string, DevicePart>;
   /** For planning, where nothing is computed. */
   unread?: UnreadComponents;
 }
@@ -65,6 +66,8 @@ export class Components {
   /** Words of prompts with embeddings of their own. */
   readonly words: NonNullable<Pipeline['words']>;
   readonly quantization: Exclude<Quantization, 'auto'>;
+  /** Whether devices divide matrices of a component that was checked. */
+  isDivided = false;
   readonly #options: ComponentsOptions;
   readonly #files: Files;
   /** null: the format of the file. */
@@ -161,7 +164,10 @@ export class Components {
   check(name: string, build: (weights: WeightTable) => unknown): void {
     const { tensors, path } = this.#files.get(name)!;
     try {
-      const note = unreadNote(checkRequests(collect(tensors, build), tensors), this.get(name).className);
+      const { className } = this.get(name);
+      const { unread, collected } = collectOwn(tensors, build, this.#partOf(name));
+      this.isDivided ||= isDivided(collected);
+      const note = unreadNote(unread, className);
       if (note !== null && !this.#notes.has(note)) this.#options.onNote(note);
       if (note !== null) this.#notes.add(note);
     } catch (error) {
@@ -233,8 +239,12 @@ export class Components {
     const { packed } = this.#options;
     const files = this.#files.get(name)!;
     const format = formatOfComponent(files, this.#options, this.#format);
-    return packed && componentSlot(packed, files, { device: this.device, name, part, format, changes });
+    const of = { device: this.device, name, part, divided: this.#partOf(name), format, changes };
+    return packed && componentSlot(packed, files, of);
   }
+
+  /** The part of a component's matrices that this device has; undefined: they are whole. */
+  #partOf = (name: string): DevicePart | undefined => this.#options.divided?.get(name);
 
   /** Matrices that keep numbers beside those with a low-rank part are not rounded otherwise. */
   #formatOf(name: string, quantized: QuantizedPage | null): WeightFormat | null {
@@ -268,7 +278,8 @@ export class Components {
     const residency = this.residencyOf(name);
     const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
     const { plain, unread, packed } = options;
-    const layout = { format, plain, memoryBudget: unread?.memoryBudget ?? device.memoryBudget };
+    const memoryBudget = unread?.memoryBudget ?? device.memoryBudget;
+    const layout = { format, plain, memoryBudget, part: this.#partOf(name) };
     if (!streamed && device.mayGrow)
       await device.reserve(device.memoryUsed + plannedBytes(device, tensors, page, layout) + READING_BYTES);
     const opened = openWeights(device, tensors, page, {

@@ -89,27 +89,25 @@ function check({ ranks, dp, cfg, sp, kvGather, ulysses, ring, tp }: World, given
   require(cfg === 1 || ranks > 1, cfgOption, () =>
     say`${option(cfgOption)} takes ${cfg} GPUs, and ${gpus} is given: give ${option('numGpus')} ${dp * tp * cfg}`);
   require(ranks % (dp * tp * cfg) === 0, 'numGpus', () =>
-    say`${gpus} is not divisible by ${dp * tp * cfg}, the product of ${option('dpSize')} ${dp}, tensor parallel size ${tp} and ${option(cfgOption)} ${cfg}: give a multiple`);
+    say`${gpus} is not divisible by ${dp * tp * cfg}, the product of ${option('dpSize')} ${dp}, ${option('tpSize')} ${tp} and ${option(cfgOption)} ${cfg}: give a multiple`);
   require(kvGather > 1 || sp === ulysses * ring, 'spDegree', () =>
     say`${option('spDegree')} ${sp} is not the product of ${option('ringDegree')} ${ring} and ${option('ulyssesDegree')} ${ulysses}: give the product, or leave it out`);
   require(ranks === dp * cfg * sp * tp, 'numGpus', () =>
-    say`${gpus} is not ${dp * cfg * sp * tp}, the product of ${option('dpSize')} ${dp}, ${option(cfgOption)} ${cfg}, ${option('spDegree')} ${sp} and tensor parallel size ${tp}: give the product`);
+    say`${gpus} is not ${dp * cfg * sp * tp}, the product of ${option('dpSize')} ${dp}, ${option(cfgOption)} ${cfg}, ${option('spDegree')} ${sp} and ${option('tpSize')} ${tp}: give the product`);
 }
 
 function require(holds: boolean, param: string, message: () => Message): void {
   if (!holds) throw badRequest(message(), param);
 }
 
-/** Throws unsupported for a division that is not built or that a model forbids, and bad_request for heads that are not divisible. `model`: its name in messages. */
-export function refuseUnbuilt(
-  { ranks, sp, ulysses, tp }: World,
+/** Throws unsupported for a division that a model forbids, and bad_request for heads that are not divisible. `model`: its name in messages. */
+export function checkTokens(
+  { ranks, sp, ulysses }: World,
   tokens: RankRules['tokens'],
   model: string,
 ): void {
   const gpus = say`${option('numGpus')} ${ranks} would divide`;
   const remedy = say`choose ${option('dpSize')} and ${option('enableCfgParallel')} so that nothing is left to divide`;
-  if (tp > 1)
-    throw unsupported(say`${gpus} matrices over ${tp} GPUs, which is not built yet: ${remedy}`, 'tpSize');
   if (sp === 1) return;
   const { because, heads } = tokens ?? { because: UNDIVIDED };
   if (because !== undefined)

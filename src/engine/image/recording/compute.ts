@@ -1,13 +1,13 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
-import type { AttentionChoice, TokenRanks } from '../../../gpu/tape-options.ts';
+import type { AttentionChoice, PartSums, TokenRanks } from '../../../gpu/tape-options.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region, type StepReuse } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
-import type { Exchange } from '../ranks/exchange.ts';
+import type { Exchange } from '../../async/exchange.ts';
 import type { ReuseRule } from '../step-cache/decisions.ts';
 import { assertWanted, NotFiniteError } from './compute-errors.ts';
 import type { Profiler } from './profiler.ts';
@@ -37,6 +37,8 @@ export interface ComputeOptions {
   exchange?: Exchange | undefined;
   /** How this device and others divide tokens; left out: it has all. */
   tokens?: TokenRanks | undefined;
+  /** Gives this device the sums of what others computed with their parts of the denoiser's matrices; left out: it has them whole. */
+  matrices?: PartSums | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
@@ -155,7 +157,7 @@ function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): vo
  */
 export async function recordTape(
   device: Device,
-  { plain, attention, onKernels, onShaders, compileOnly = false, tune, tokens }: ComputeOptions,
+  { plain, attention, matrices, onKernels, onShaders, compileOnly = false, tune, tokens }: ComputeOptions,
   record: Recorded,
   into: readonly Tensor[],
   recorder: StepReuse | null = null,
@@ -163,6 +165,7 @@ export async function recordTape(
   if (!plain) await tune?.(record, attention);
   const tape = new Tape(device, {}, { plain, reuse: recorder, ...(attention && { attention }) });
   if (tokens) tape.split = { ...tokens, counts: [] };
+  tape.sums = matrices ?? null;
   try {
     const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);

@@ -61,6 +61,7 @@ export function hunyuan(
   { seesImages }: { seesImages: boolean },
 ): Hunyuan {
   const { hidden, channels, inputs, layers, eps } = config;
+  const [own, divided] = weights.divide(config, 'heads', 'ffn');
   const biased = { bias: true } as const;
   const embed = weights.matrix('x_embedder.proj.weight', hidden, inputs, {
     ...biased,
@@ -75,7 +76,7 @@ export function hunyuan(
   const kinds = weights.table('cond_type_embed.weight', KIND_COUNT, hidden);
   const blocks = Array.from({ length: layers }, (_, i) => {
     const name = `transformer_blocks.${i}`;
-    return doubleBlock(config, weights, {
+    return doubleBlock(own, divided, {
       words: textNames(name, { modulation: 'norm1_context.linear', feedForward: 'ff_context' }),
       patches: imageNames(name, { modulation: 'norm1.linear', feedForward: 'ff' }),
     });

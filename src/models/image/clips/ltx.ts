@@ -98,9 +98,9 @@ function block(config: LTXConfig, weights: WeightTable, name: string): Block {
   const crossAttention = conditionAttention(attention, weights, `${name}.attn2`, [
     ['to_k', 'to_v', 'norm_k'],
   ]);
-  const ffn = WIDER * hidden;
-  const up = weights.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
-  const down = weights.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
+  const [{ ffn }, divided] = weights.divide({ ffn: WIDER * hidden }, 'ffn');
+  const up = divided.matrix(`${name}.ff.net.0.proj.weight`, ffn, hidden, { ...biased, split: 'columns' });
+  const down = divided.matrix(`${name}.ff.net.2.weight`, hidden, ffn, { ...biased, split: 'rows' });
   const run = (x: Tensor, { modulation, text, rotations, grid }: BlockInputs): void => {
     const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });

@@ -119,7 +119,7 @@ type BlockInputs = WanConditions & Pick<WanStep, 'rotations'> & { modulation: Te
 
 /** A block changes x in place. */
 function block(config: WanConfig, weights: WeightTable, name: string) {
-  const { hidden, ffn, eps, crossNorm } = config;
+  const { hidden, eps, crossNorm } = config;
   const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
   const attention = { ...config, biased: true, outBiased: true };
   const selfAttention = ownAttention(attention, weights, `${name}.attn1`);
@@ -128,8 +128,9 @@ function block(config: WanConfig, weights: WeightTable, name: string) {
     ['to_k', 'to_v', 'norm_k'],
     ...(config.image ? [['add_k_proj', 'add_v_proj', 'norm_added_k'] as const] : []),
   ]);
-  const up = weights.matrix(`${name}.ffn.net.0.proj.weight`, ffn, hidden, { bias: true, split: 'columns' });
-  const down = weights.matrix(`${name}.ffn.net.2.weight`, hidden, ffn, { bias: true, split: 'rows' });
+  const [{ ffn }, divided] = weights.divide(config, 'ffn');
+  const up = divided.matrix(`${name}.ffn.net.0.proj.weight`, ffn, hidden, { bias: true, split: 'columns' });
+  const down = divided.matrix(`${name}.ffn.net.2.weight`, hidden, ffn, { bias: true, split: 'rows' });
   return (x: Tensor, { modulation, rotations, grid, text, image }: BlockInputs): void => {
     const m = addTable(modulation, table); //                      [1 or frames, 6 · hidden]
     const gate = (i: number): Columns => ({ x: m, first: i * hidden });

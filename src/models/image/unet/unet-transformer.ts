@@ -70,14 +70,17 @@ function block(weights: WeightTable, name: string, shape: TransformerShape, cros
   };
 }
 
-function selfAttention(weights: WeightTable, name: string, { channels, heads }: TransformerShape) {
-  const dims = channels / heads;
-  const qkv = projections(weights, name, 'qkv', [channels, channels]);
-  const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, { bias: true, split: 'rows' });
+function selfAttention(weights: WeightTable, name: string, { channels, heads: all }: TransformerShape) {
+  const dims = channels / all;
+  const [own, divided] = weights.divide({ heads: all }, 'heads');
+  const { heads } = own;
+  const width = heads * dims;
+  const qkv = projections(divided, name, 'qkv', [width, channels]);
+  const out = divided.matrix(`${name}.to_out.0.weight`, channels, width, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                 [batch, height, width, 3 · channels]
-    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * channels }));
+    const y = linear(x, qkv); //                                 [batch, rows, columns, 3 · width]
+    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * width }));
     return linearAdd(attend(q!, k!, v!, { heads, dims }), out, residual);
   };
 }
@@ -106,9 +109,9 @@ function crossAttention(
 }
 
 function feedForward(weights: WeightTable, name: string, channels: number) {
-  const ffn = 4 * channels;
-  const gate = weights.halves(`${name}.net.0.proj.weight`, ffn, channels, { bias: true });
-  const down = weights.matrix(`${name}.net.2.weight`, channels, ffn, { bias: true, split: 'rows' });
+  const [{ ffn }, divided] = weights.divide({ ffn: 4 * channels }, 'ffn');
+  const gate = divided.halves(`${name}.net.0.proj.weight`, ffn, channels, { bias: true });
+  const down = divided.matrix(`${name}.net.2.weight`, channels, ffn, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => linearAdd(linearGeglu(x, gate), down, residual);
 }

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RankRules } from '../../../../src/engine/image/ranks/rank-rules.ts';
 import {
-  refuseUnbuilt,
+  checkTokens,
   worldOf,
   type Degrees,
   type World,
@@ -77,7 +77,7 @@ describe('degrees that do not fit', () => {
       'numGpus',
       /`numGpus` 3 is not divisible by 2, .* `cfgParallelSize` 2/,
     ],
-    [{ numGpus: 3, tpSize: 2 }, 'numGpus', /`numGpus` 3 is not divisible by 2, .* tensor parallel size 2/],
+    [{ numGpus: 3, tpSize: 2 }, 'numGpus', /`numGpus` 3 is not divisible by 2, .* `tpSize` 2/],
     [
       { numGpus: 4, spDegree: 4, ringDegree: 2 },
       'spDegree',
@@ -102,18 +102,17 @@ it.each<[Degrees, RankRules['tokens'], message: RegExp]>([
     /`numGpus` 2 would divide tokens over 2 GPUs, which a model does not allow, because its convolutions/,
   ],
   [{ numGpus: 2 }, { because: 'it is round' }, /does not allow, because it is round: choose `dpSize`/],
-  [{ numGpus: 2, tpSize: 2 }, { heads: 2 }, /matrices over 2 GPUs, which is not built yet/],
   [
     { numGpus: 3 },
     { heads: 4 },
     /^a model has 4 heads of keys, which are not divisible by `ulyssesDegree` 3: .* `kvGatherDegree` 3/,
   ],
 ])('a division that is not possible is refused: %j', (given, tokens, message) => {
-  expect(() => refuseUnbuilt(worldOf(given, false), tokens, 'a model')).toThrow(message);
+  expect(() => checkTokens(worldOf(given, false), tokens, 'a model')).toThrow(message);
 });
 
 it('divisions that are possible pass', () => {
-  refuseUnbuilt(worldOf({ numGpus: 4, dpSize: 2 }, true), undefined, '');
-  refuseUnbuilt(worldOf({ numGpus: 4, kvGatherDegree: 4 }, false), { heads: 3 }, '');
-  refuseUnbuilt(worldOf({ numGpus: 6, ulyssesDegree: 3, ringDegree: 2 }, false), { heads: 3 }, '');
+  checkTokens(worldOf({ numGpus: 4, dpSize: 2 }, true), undefined, '');
+  checkTokens(worldOf({ numGpus: 4, kvGatherDegree: 4 }, false), { heads: 3 }, '');
+  checkTokens(worldOf({ numGpus: 6, ulyssesDegree: 3, ringDegree: 2 }, false), { heads: 3 }, '');
 });

@@ -1,7 +1,7 @@
 // What ranks give each other by way of host memory.
 
 import { expect, it } from 'vitest';
-import { HostGroup } from '../../../../src/engine/image/ranks/exchange.ts';
+import { HostGroup } from '../../../src/engine/async/exchange.ts';
 
 const bytes = (...values: number[]): ArrayBuffer => Uint8Array.from(values).buffer;
 

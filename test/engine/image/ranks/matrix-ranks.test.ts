@@ -1,0 +1,45 @@
+// Ranks that divide the matrices of a denoiser draw what one rank draws.
+
+import { expect, it, vi } from 'vitest';
+import type { ImageEvent, ImageModelOptions } from '../../../../src/index.ts';
+import { openPipelineGolden } from '../pipeline-golden.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+async function drawn(golden: string, options: Partial<ImageModelOptions>) {
+  const { model, request } = await openPipelineGolden(`pipeline-${golden}`, options);
+  await using _ = model;
+  const kwargs = { ...request.kwargs, num_inference_steps: 2 };
+  const events: ImageEvent[] = [];
+  for await (const event of model.generate({ ...request, kwargs, samples: 1 })) events.push(event);
+  const images = events.flatMap((event) => (event.type === 'image' ? [event.image.data] : []));
+  const exchanges = events.flatMap((event) => (event.type === 'exchange' ? [event] : []));
+  return { data: images[0]!, exchange: exchanges[0] };
+}
+
+/** The largest difference of two images, of 255. */
+function distance(a: Uint8Array, b: Uint8Array): number {
+  expect(a).toHaveLength(b.length);
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
+}
+
+// Ranges of one tensor; heads of keys that several of queries share, with both passes; attention that stays whole; a UNet.
+it.each<[golden: string, options: Partial<ImageModelOptions>]>([
+  ['flux2-klein', { numGpus: 3, tpSize: 3 }],
+  ['lumina2', { numGpus: 4, tpSize: 2 }],
+  ['wan', { numGpus: 2, tpSize: 2, enableCfgParallel: false }],
+  ['sd1', { numGpus: 2, tpSize: 2 }],
+])('matrices of golden %s with %j on several ranks draw the image of one rank', async (golden, options) => {
+  const alone = await drawn(golden, { backend: 'generic' });
+  const apart = await drawn(golden, { backend: 'generic', logicalRanks: true, ...options });
+  expect(distance(apart.data, alone.data)).toBeLessThanOrEqual(1);
+  expect(apart.exchange).toMatchObject({ ranks: options.numGpus });
+});
+
+it('heads that cannot be divided are refused before weights are read', async () => {
+  const given = { numGpus: 2, tpSize: 2, logicalRanks: true };
+  await expect(openPipelineGolden('pipeline-flux', given)).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringMatching(/3 heads of attention, which `tpSize` 2 does not divide/) as unknown,
+  });
+});
