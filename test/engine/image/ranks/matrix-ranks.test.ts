@@ -43,3 +43,10 @@ it('heads that cannot be divided are refused before weights are read', async () 
     message: expect.stringMatching(/3 heads of attention, which `tpSize` 2 does not divide/) as unknown,
   });
 });
+
+it('matrices of int8 that are divided, and copied from host memory, draw the image of whole ones', async () => {
+  const given = { quantization: 'int8', enableCfgParallel: false } as const;
+  const divided = { numGpus: 2, tpSize: 2, logicalRanks: true, ditLayerwiseOffload: true };
+  const [alone, apart] = [await drawn('lumina2', given), await drawn('lumina2', { ...given, ...divided })];
+  expect(distance(apart.data, alone.data)).toBeLessThanOrEqual(2);
+});
