@@ -1,8 +1,11 @@
 // Ranks that divide the matrices of a denoiser draw what one rank draws.
 
+import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModelOptions } from '../../../../src/index.ts';
 import { openPipelineGolden } from '../pipeline-golden.ts';
+
+const LORA = new URL('../../../golden/image/lora-lumina2/', import.meta.url);
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
@@ -41,6 +44,15 @@ it('heads that cannot be divided are refused before weights are read', async () 
   await expect(openPipelineGolden('pipeline-flux', given)).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringMatching(/3 heads of attention, which `tpSize` 2 does not divide/) as unknown,
+  });
+});
+
+it('LoRAs, which change whole matrices, are refused beside divided ones', async () => {
+  const given = { numGpus: 2, tpSize: 2, logicalRanks: true, enableCfgParallel: false };
+  const loraPath = [fileURLToPath(new URL('adapter-0.safetensors', LORA))];
+  await expect(drawn('lumina2', { ...given, loraPath })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringMatching(/LoRAs change whole matrices, and `tpSize` 2 divides them/) as unknown,
   });
 });
 
