@@ -176,8 +176,8 @@ function resolver(opened: RankedPipeline, loras: ImageLoras, platform: Platform)
     const shifted = shiftedBy(applied, request, context);
     const resolved = resolveRequest({ ...shifted, prompt }, contextWith(applied, context));
     planner.plan(resolved);
-    checkDivided(opened, resolved);
     const whole = { ...resolved, loras: applied };
+    checkDivided(opened, whole);
     const [key, most] = [joinKey(whole), batchLimit(opened, whole)];
     if (opened.peers.length > 0 || key === null || typeof most === 'string' || most === 1) return whole;
     return { ...whole, event: { ...whole.event, joins: { key, most } } };

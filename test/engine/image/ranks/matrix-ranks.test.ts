@@ -1,8 +1,11 @@
 // Ranks that divide the matrices of a denoiser draw what one rank draws.
 
+import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModelOptions } from '../../../../src/index.ts';
 import { openPipelineGolden } from '../pipeline-golden.ts';
+
+const LORA = new URL('../../../golden/image/lora-lumina2/', import.meta.url);
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
@@ -42,4 +45,20 @@ it('heads that cannot be divided are refused before weights are read', async () 
     code: 'bad_request',
     message: expect.stringMatching(/3 heads of attention, which `tpSize` 2 does not divide/) as unknown,
   });
+});
+
+it('LoRAs, which change whole matrices, are refused beside divided ones', async () => {
+  const given = { numGpus: 2, tpSize: 2, logicalRanks: true, enableCfgParallel: false };
+  const loraPath = [fileURLToPath(new URL('adapter-0.safetensors', LORA))];
+  await expect(drawn('lumina2', { ...given, loraPath })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringMatching(/LoRAs change whole matrices, and `tpSize` 2 divides them/) as unknown,
+  });
+});
+
+it('matrices of int8 that are divided, and copied from host memory, draw the image of whole ones', async () => {
+  const given = { quantization: 'int8', enableCfgParallel: false } as const;
+  const divided = { numGpus: 2, tpSize: 2, logicalRanks: true, ditLayerwiseOffload: true };
+  const [alone, apart] = [await drawn('lumina2', given), await drawn('lumina2', { ...given, ...divided })];
+  expect(distance(apart.data, alone.data)).toBeLessThanOrEqual(2);
 });
