@@ -50,7 +50,11 @@ export async function loadOnRanks(
   loseTogether(device, devices);
   const values = valuesOf(collect(files.checkpoint.tensors, files.config.generate!).requests);
   const runners = peers.map(({ runner }) => runner);
-  return { ...first, runner: rankedRunner(first.runner, runners, values, (error) => group.fail(error)), peers: devices };
+  return {
+    ...first,
+    runner: rankedRunner(first.runner, runners, values, (error) => group.fail(error)),
+    peers: devices,
+  };
 }
 
 /** Frees the devices of all ranks but the first. */

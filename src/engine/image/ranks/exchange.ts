@@ -46,7 +46,9 @@ export function exchangesOf({ cfg, sp, ulysses, ring, tp }: Pick<World, Degree>)
       all: one,
       ...(cfg > 1 && { passes: passes[part * tp + own]!.ranks[pass]! }),
       ...(sp > 1 && { tokens: tokens[pass * tp + own]!.ranks[part]! }),
-      ...(ulysses > 1 && { heads: heads[of(Math.floor(part / ulysses), sp / ulysses)]!.ranks[part % ulysses]! }),
+      ...(ulysses > 1 && {
+        heads: heads[of(Math.floor(part / ulysses), sp / ulysses)]!.ranks[part % ulysses]!,
+      }),
       ...(ring > 1 && { ring: rings[of(part % ulysses, ulysses)]!.ranks[Math.floor(part / ulysses)]! }),
       ...(tp > 1 && { matrices: matrices[pass * sp + part]!.ranks[own]! }),
     };

@@ -101,11 +101,7 @@ function require(holds: boolean, param: string, message: () => Message): void {
 }
 
 /** Throws unsupported for a division that a model forbids, and bad_request for heads that are not divisible. `model`: its name in messages. */
-export function checkTokens(
-  { ranks, sp, ulysses }: World,
-  tokens: RankRules['tokens'],
-  model: string,
-): void {
+export function checkTokens({ ranks, sp, ulysses }: World, tokens: RankRules['tokens'], model: string): void {
   const gpus = say`${option('numGpus')} ${ranks} would divide`;
   const remedy = say`choose ${option('dpSize')} and ${option('enableCfgParallel')} so that nothing is left to divide`;
   if (sp === 1) return;

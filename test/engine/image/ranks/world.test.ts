@@ -2,12 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { RankRules } from '../../../../src/engine/image/ranks/rank-rules.ts';
-import {
-  checkTokens,
-  worldOf,
-  type Degrees,
-  type World,
-} from '../../../../src/engine/image/ranks/world.ts';
+import { checkTokens, worldOf, type Degrees, type World } from '../../../../src/engine/image/ranks/world.ts';
 
 const ALONE: World = { ranks: 1, dp: 1, cfg: 1, sp: 1, kvGather: 1, ulysses: 1, ring: 1, tp: 1 };
 
