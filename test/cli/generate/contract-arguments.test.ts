@@ -172,7 +172,7 @@ const ARGUMENTS: Record<string, Row> = {
   'ulysses-degree': row('flux', [...THREE, '--ulysses-degree', '3'], exchanges(3)),
   'ring-degree': row('flux', [...TWO, '--ring-degree', '2'], exchanges(2)),
   'dp-size': row('flux', [...TWO, '--dp-size', '2', '--num-samples', '2'], ({ perf }) =>
-    expect(perf.outputs.map(({ replica }) => replica).toSorted()).toEqual([0, 1]),
+    expect(new Set(perf.outputs.map(({ replica }) => replica))).toEqual(new Set([0, 1])),
   ),
   'dp-degree': row('flux', [...TWO, '--dp-degree', '2', '--sp-degree', '2'], exchanges(2)),
   'enable-cfg-parallel': row('sd1-words', [...TWO, '--enable-cfg-parallel'], exchanges(2)),
