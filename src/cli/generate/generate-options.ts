@@ -184,6 +184,7 @@ export const GENERATE_OPTIONS = {
   ...REQUIRED_OPTIONS,
   ...MODEL_OPTIONS,
   ...SAMPLED,
+  'num-gpus': PLACE_OPTIONS['num-gpus'],
   'enable-teacache': teacache,
   ...PLACE_OPTIONS,
   ...PERFORMANCE_OPTIONS,

@@ -237,7 +237,6 @@ describe('a value comes from', () => {
     ['a.json', { negative_prompt: ['x'] }, 'a.json is a text, got ["x"]'],
     ['a.json', { generic_kwargs: 3 }, 'a.json is a JSON object'],
     ['a.json', { backend: 'cuda' }, 'a.json is one of auto, svc, generic, got "cuda"'],
-    ['a.json', { tp_size: 2 }, 'a.json 2 is not built yet: each GPU has all matrices'],
     ['a.json', { negative_prompt: 'x' }, '--model-path and --prompt are missing, and '],
   ])('not from %s with %j: %s', async (name, content, message) => {
     const { code, out, err, fake } = await draw('--config', await file(name, content));

@@ -175,7 +175,6 @@ it('--help shows every option in its group, with the default where no value is g
   const text = out.replace(/\s+/g, ' ');
   expect(text).toContain("[50, or the model's own]");
   expect(text).toContain("[7.5, or the model's own]");
-  expect(text).toContain('Not built yet. [1]');
 });
 
 it('--plan prints where weights would be and what each stage would take, and draws nothing', async () => {
