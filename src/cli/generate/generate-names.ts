@@ -58,7 +58,9 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
 
 /** Whether a message begins with the name of the option that it is about, or of a member of it. */
 const isNamed = ({ parts: [first], param }: EngineError): boolean =>
-  typeof first === 'object' && 'option' in first && `${first.option}.`.startsWith(`${param}.`);
+  typeof first === 'object' &&
+  'option' in first &&
+  (first.option === param || first.option.startsWith(`${param}.`));
 
 /** The name of an option for the user: its key in the configuration file if it was given there, else its flag. */
 function givenName(

@@ -179,14 +179,15 @@ const OUTPUT_OPTIONS = {
 
 // Headings of the help stand in the order of their first options.
 const { 'enable-teacache': teacache, ...SAMPLED } = SAMPLING_OPTIONS;
+const { 'num-gpus': gpus, ...PLACED } = PLACE_OPTIONS;
 
 export const GENERATE_OPTIONS = {
   ...REQUIRED_OPTIONS,
   ...MODEL_OPTIONS,
   ...SAMPLED,
-  'num-gpus': PLACE_OPTIONS['num-gpus'],
+  'num-gpus': gpus,
   'enable-teacache': teacache,
-  ...PLACE_OPTIONS,
+  ...PLACED,
   ...PERFORMANCE_OPTIONS,
   ...OUTPUT_OPTIONS,
 };

@@ -22,11 +22,14 @@ export const replicaCount = ({ numGpus, tpSize = 1, dpSize }: ReplicaOptions): n
 export function checkReplicas({ numGpus, dpSize, tpSize = 1 }: ReplicaOptions): void {
   if (numGpus === undefined) return;
   if (dpSize === undefined ? numGpus % tpSize === 0 : numGpus === dpSize * tpSize) return;
-  const replicas = dpSize === undefined ? 'a multiple of' : say`${option('dpSize')} ${dpSize} times`;
+  const [replicas, remedy] =
+    dpSize === undefined
+      ? ['a multiple of', 'a multiple']
+      : [say`${option('dpSize')} ${dpSize} times`, 'the product'];
   const each =
     tpSize === 1 ? say`1, the GPUs of a replica of this model` : say`${option('tpSize')} ${tpSize}`;
   throw badRequest(
-    say`${option('numGpus')} ${numGpus} is not ${replicas} ${each}: give the product, or leave it out`,
+    say`${option('numGpus')} ${numGpus} is not ${replicas} ${each}: give ${remedy}, or leave it out`,
     'numGpus',
   );
 }

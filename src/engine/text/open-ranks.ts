@@ -3,6 +3,7 @@
 import { HostGroup } from '../async/exchange.ts';
 import { unsupported } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
+import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Device } from '../../gpu/device.ts';
 import { readTextPart } from '../../models/text/registry.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
@@ -15,7 +16,7 @@ import { rankedRunner } from './ranks/ranked-runner.ts';
 import { rankTensors, valuesOf } from './ranks/rank-tensors.ts';
 import type { TextFiles } from './text-files.ts';
 
-/** Loads a model onto `device` and those of the other ranks, which it opens. Errors: those of loadOnto and openDevice; unsupported. */
+/** Loads a model onto `device` and those of the other ranks, which it opens. Errors: those of loadOnto and openDevice; unsupported, also for adapters of different kinds. */
 export async function loadOnRanks(
   device: Device,
   platform: Platform,
@@ -36,6 +37,7 @@ export async function loadOnRanks(
       const own = await platform.openDevice(withPlace(options, rank));
       const alone = { ...rankOf(rank), kept: first.runner, loras: { attach: async () => {} } };
       try {
+        refuseUnlike(device, own, ranks);
         peers.push(await loadOnto(own, parts(rank), options, alone, () => {}));
       } catch (error) {
         own.destroy();
@@ -52,9 +54,26 @@ export async function loadOnRanks(
   const runners = peers.map(({ runner }) => runner);
   return {
     ...first,
-    runner: rankedRunner(first.runner, runners, values, (error) => group.fail(error)),
+    runner: rankedRunner(first.runner, runners, values, (error) => {
+      group.fail(error);
+      // A device that left an exchange is out of step with the others for good, so all are opened again.
+      device.destroy(`a step of one of ${ranks} ranks failed: ${error.message}`);
+    }),
     peers: devices,
   };
+}
+
+/** Throws unsupported for adapters of different kinds: their logits would differ in their last bits, and the devices would draw different tokens. */
+function refuseUnlike({ summary: first }: Device, { summary: own }: Device, ranks: number): void {
+  const isAlike = (['vendor', 'architecture', 'device', 'description'] as const).every(
+    (name) => first[name] === own[name],
+  );
+  if (isAlike) return;
+  const nameOf = ({ description, device }: AdapterSummary): string => description || device;
+  throw unsupported(
+    say`${option('tpSize')} ${ranks} needs equal GPUs, which compute equal bits, and this machine has ${nameOf(first)} and ${nameOf(own)}: use ${option('dpSize')}, or leave it out`,
+    'tpSize',
+  );
 }
 
 /** Frees the devices of all ranks but the first. */

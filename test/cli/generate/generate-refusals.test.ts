@@ -226,7 +226,10 @@ describe('a refusal with exit code 2 before a model is opened', () => {
   });
 
   it.each([
-    ['--tp-size 2', '--num-gpus 1 is not divisible by 2, the product of --dp-size 1, --tp-size 2 and '],
+    [
+      '--tp-size 2',
+      '--num-gpus 1 is not divisible by 2, the product of --dp-size 1, --tp-size 2 and --cfg-parallel-size 1: give',
+    ],
     ['--sp-degree 2', '--num-gpus 1 is not divisible by --sp-degree 2: give a multiple'],
     [
       '--ulysses-degree 4',
@@ -259,7 +262,7 @@ describe('a refusal with exit code 2 before a model is opened', () => {
   );
 });
 
-it('options that are not built pass at their neutral values', async () => {
+it('options of parallelism, offload and LoRAs pass at their neutral values', async () => {
   const neutral = [
     ...[
       'num-gpus',

@@ -79,6 +79,7 @@ it('a conversation stays where its beginning is cached, and others go elsewhere'
   expect(sum).toMatchObject({ generatedTokens: 16, pages: { tokensPerPage: 32 }, adapters: { most: 8 } });
   expect(sum.pages.total).toBe(2 * replicas![0]!.pages.total);
   expect(model.info).toMatchObject({ replicas: 2, maxRunningRequests: 4 });
+  expect(TEXT.summary(model.info)[1]).toMatch(/scratch; on 2 replicas, the first of them on /);
 });
 
 it('a replica with clearly more to do gives requests of its conversations to the other one, with the same tokens', async () => {

@@ -162,12 +162,15 @@ export async function recordTape(
   into: readonly Tensor[],
   recorder: StepReuse | null = null,
 ): Promise<Recording> {
-  if (!plain) await tune?.(record, attention);
+  /** Records the part of this rank, for which kernels are timed too. */
+  const recordOwn = (tape: Tape): readonly Tensor[] => {
+    const split = tokens ? { ...tokens, counts: [] } : null;
+    return record(Object.assign(tape, { split, sums: matrices ?? null }));
+  };
+  if (!plain) await tune?.(recordOwn, attention);
   const tape = new Tape(device, {}, { plain, reuse: recorder, ...(attention && { attention }) });
-  if (tokens) tape.split = { ...tokens, counts: [] };
-  tape.sums = matrices ?? null;
   try {
-    const results = record(tape);
+    const results = recordOwn(tape);
     for (const result of results) if (!result.region) tape.keep(result);
     tape.finish();
     await device.reserve(device.memoryUsed + device.arena.growth());

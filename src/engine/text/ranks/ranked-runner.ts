@@ -4,7 +4,7 @@
 import type { Launched, SampledTokens } from '../step/launch.ts';
 import type { Runner } from '../step/text-runner.ts';
 
-/** `fail`: ends the exchange between the devices with an error. */
+/** `fail`: ends the exchange between the devices with an error, and gives the devices up. */
 export function rankedRunner(
   first: Runner,
   peers: readonly Runner[],

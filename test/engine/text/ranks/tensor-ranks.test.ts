@@ -2,6 +2,7 @@
 
 import { afterAll, expect, it, vi } from 'vitest';
 import type { Device } from '../../../../src/gpu/device.ts';
+import { EngineError } from '../../../../src/files/error.ts';
 import { TEXT } from '../../../../src/host/kinds/text.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { TextModel, TextModelOptions, TextRequest } from '../../../../src/index.ts';
@@ -90,6 +91,38 @@ it('the loss of one of the devices opens all anew, and requests go on', async ()
   }
   expect(ids).toEqual(expected.ids);
   expect(await model.metrics()).toMatchObject({ deviceRestarts: 1, running: 0 });
+});
+
+it('a step that fails on one of the devices opens all anew, and requests go on', async () => {
+  const model = await opened('llama', TWO);
+  const expected = await run(model);
+  const second = devices.at(-1)!;
+  const failing = vi
+    .spyOn(second, 'takeError')
+    .mockReturnValueOnce(new EngineError('internal', 'cosmic ray'));
+  expect(await run(model)).toMatchObject({ ids: expected.ids });
+  expect(failing).toHaveBeenCalled();
+  expect(second.isLost).toBe(true);
+  expect(await model.metrics()).toMatchObject({ deviceRestarts: 1, running: 0 });
+});
+
+it('adapters of different kinds are refused', async () => {
+  const mixed = {
+    ...platform,
+    async openDevice(options: Parameters<typeof nodePlatform.openDevice>[0]) {
+      const device = await platform.openDevice(options);
+      const summary = { ...device.summary, description: `card ${options?.place?.rank}` };
+      return Object.defineProperty(device, 'summary', { value: summary });
+    },
+  };
+  await expect(openGolden('llama', TWO, mixed)).rejects.toMatchObject({
+    code: 'unsupported',
+    param: 'tpSize',
+    message: expect.stringMatching(
+      /^`tpSize` 2 needs equal GPUs, .* card 0 and card 1: use `dpSize`/,
+    ) as unknown,
+  });
+  expect(devices.slice(-2).map(({ isLost }) => isLost)).toEqual([true, true]);
 });
 
 it.each<[GoldenName, object, string, RegExp]>([
