@@ -1,7 +1,7 @@
 // Attention backends by the names of SGLang, of diffusers and our own, and the settings of those that have some.
 
 import { badRequest } from '../../files/error.ts';
-import { option, say } from '../../files/message.ts';
+import { type Message, option, say } from '../../files/message.ts';
 import { AUTO_ATTENTION, type AttentionChoice, type SparseAttention } from '../../gpu/tape-options.ts';
 import type { Device } from '../../gpu/device.ts';
 import { DOT_FEATURE } from '../../gpu/capabilities.ts';
@@ -139,10 +139,11 @@ function assertComputable(
   { device, plain, setting }: { device: Pick<Device, 'capabilities'>; plain: boolean; setting: string },
 ): void {
   const { matrixUnit, integerDots } = device.capabilities;
-  const refuse = (why: string) => {
+  const refuse = (why: Message | string) => {
     throw badRequest(say`${option(setting)} is ${name}, and ${why}: leave it out`, setting);
   };
-  if (plain && kernels !== 'auto' && kernels !== 'plain') refuse('the generic backend has plain kernels');
+  if (plain && kernels !== 'auto' && kernels !== 'plain')
+    refuse(say`${option('backend')} generic has plain kernels`);
   if (kernels === 'matrix' && !matrixUnit) refuse('the adapter has no matrix units that WebGPU offers');
   if (kernels === 'sage' && !integerDots) refuse(`this WebGPU lacks the language feature ${DOT_FEATURE}`);
 }

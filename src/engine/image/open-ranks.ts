@@ -66,11 +66,13 @@ export async function openOnRanks(
 }
 
 /** Throws bad_request for kernels of attention that do not compute what devices divide. */
-function refuseKernels({ sp, ring }: World, kernels: string): void {
+function refuseKernels({ sp, kvGather, ring }: World, kernels: string): void {
   const backend = say`${option('attentionBackend')} ${kernels}`;
-  if (sp > 1 && kernels === 'sparse')
+  const dividing =
+    kvGather > 1 ? say`${option('kvGatherDegree')} ${kvGather}` : say`${option('ringDegree')} ${ring}`;
+  if (kvGather * ring > 1 && kernels === 'sparse')
     throw badRequest(
-      say`${backend} leaves keys out, and ${option('spDegree')} ${sp} divides them: choose one of both`,
+      say`${backend} leaves keys out for blocks of queries, and ${dividing} divides queries or keys: choose ${option('ulyssesDegree')} ${sp}, or another backend`,
       'attentionBackend',
     );
   if (ring > 1 && (kernels === 'sage' || kernels === 'matrix'))
@@ -113,7 +115,7 @@ export function checkDivided({ world, runner, context, reuseOf }: RankedPipeline
   // Each rank would decide by what it computed, and wait for what another one leaves out.
   if (world.tp > 1 && (resolved.loras?.length ?? 0) > 0)
     throw badRequest(
-      say`LoRAs change whole matrices, and ${option('tpSize')} ${world.tp} divides them: leave one of them out`,
+      say`LoRAs (${option('loraPath')}, or those of a request) change whole matrices, and ${option('tpSize')} ${world.tp} divides them: leave one of them out`,
       'tpSize',
     );
   const together = world.cfg * world.sp * world.tp;

@@ -103,9 +103,9 @@ export async function openOnDevice(
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
   if (inF32 && quantization !== 'none' && quantization !== 'auto') {
-    const why = plain ? 'the generic backend computes' : 'everything was asked to be computed';
+    const why = plain ? say`${option('backend')} generic` : say`${option('allF32')}`;
     throw badRequest(
-      `quantization is ${quantization}, and ${why} in f32: leave one of them out`,
+      say`${option('quantization')} is ${quantization}, and ${why} computes in f32: leave one of them out`,
       'quantization',
     );
   }

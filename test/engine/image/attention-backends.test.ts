@@ -130,7 +130,7 @@ it('backends that the adapter or plain kernels cannot compute are refused', () =
   const bare = { capabilities: { matrixUnit: null, integerDots: false } } as never;
   expect(refusal({ attentionBackend: 'matrix' }, bare)).toMatch(/the adapter has no matrix units/);
   expect(refusal({ attentionBackend: 'sage' }, bare)).toMatch(/lacks the language feature packed_4x8/);
-  expect(refusal({ attentionBackend: 'sage' }, able, true)).toMatch(/the generic backend has plain kernels/);
+  expect(refusal({ attentionBackend: 'sage' }, able, true)).toMatch(/`backend` generic has plain kernels/);
 });
 
 type Drawn = { image: Uint8Array; ran: Record<string, readonly string[]> };

@@ -101,19 +101,26 @@ function require(holds: boolean, param: string, message: () => Message): void {
 }
 
 /** Throws unsupported for a division that a model forbids, and bad_request for heads that are not divisible. `model`: its name in messages. */
-export function checkTokens({ ranks, sp, ulysses }: World, tokens: RankRules['tokens'], model: string): void {
+export function checkTokens(
+  { ranks, sp, tp, ulysses }: World,
+  tokens: RankRules['tokens'],
+  model: string,
+): void {
   const gpus = say`${option('numGpus')} ${ranks} would divide`;
   const remedy = say`choose ${option('dpSize')} and ${option('enableCfgParallel')} so that nothing is left to divide`;
   if (sp === 1) return;
-  const { because, heads } = tokens ?? { because: UNDIVIDED };
+  const { because, heads, isWhole = false } = tokens ?? { because: UNDIVIDED };
   if (because !== undefined)
     throw unsupported(
       say`${gpus} tokens over ${sp} GPUs, which ${model} does not allow, because ${because}: ${remedy}`,
       'spDegree',
     );
-  if (heads % ulysses === 0) return;
+  const parts = isWhole ? 1 : tp;
+  if (heads % (parts * ulysses) === 0) return;
+  const by = say`${option('ulyssesDegree')} ${ulysses}`;
+  const product = parts === 1 ? by : say`the product of ${option('tpSize')} ${tp} and ${by}`;
   throw badRequest(
-    say`${model} has ${heads} heads of keys, which are not divisible by ${option('ulyssesDegree')} ${ulysses}: give a divisor, or ${option('kvGatherDegree')} ${sp}`,
+    say`${model} has ${heads} heads of keys, which are not divisible by ${product}: give a divisor, or ${option('kvGatherDegree')} ${sp}`,
     'ulyssesDegree',
   );
 }

@@ -52,7 +52,9 @@ it('LoRAs, which change whole matrices, are refused beside divided ones', async 
   const loraPath = [fileURLToPath(new URL('adapter-0.safetensors', LORA))];
   await expect(drawn('lumina2', { ...given, loraPath })).rejects.toMatchObject({
     code: 'bad_request',
-    message: expect.stringMatching(/LoRAs change whole matrices, and `tpSize` 2 divides them/) as unknown,
+    message: expect.stringMatching(
+      /^LoRAs \(`loraPath`, .* change whole matrices, and `tpSize` 2 divides them/,
+    ) as unknown,
   });
 });
 

@@ -82,7 +82,7 @@ it('the loss of a device in a ring ends its result, and all are opened anew for 
 it.each<[Partial<ImageModelOptions>, message: RegExp]>([
   [
     { numGpus: 2, attentionBackend: 'sparse', attentionBackendConfig: { sparsity: 0.5 } },
-    /^`attentionBackend` sparse .* `spDegree` 2/,
+    /^`attentionBackend` sparse .* `kvGatherDegree` 2 .* choose `ulyssesDegree` 2/,
   ],
   [
     { ...RING, attentionBackend: 'sage' },

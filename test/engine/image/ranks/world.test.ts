@@ -102,6 +102,11 @@ it.each<[Degrees, RankRules['tokens'], message: RegExp]>([
     { heads: 4 },
     /^a model has 4 heads of keys, which are not divisible by `ulyssesDegree` 3: .* `kvGatherDegree` 3/,
   ],
+  [
+    { numGpus: 4, tpSize: 2, ulyssesDegree: 2 },
+    { heads: 2 },
+    /which are not divisible by the product of `tpSize` 2 and `ulyssesDegree` 2/,
+  ],
 ])('a division that is not possible is refused: %j', (given, tokens, message) => {
   expect(() => checkTokens(worldOf(given, false), tokens, 'a model')).toThrow(message);
 });
@@ -110,4 +115,5 @@ it('divisions that are possible pass', () => {
   checkTokens(worldOf({ numGpus: 4, dpSize: 2 }, true), undefined, '');
   checkTokens(worldOf({ numGpus: 4, kvGatherDegree: 4 }, false), { heads: 3 }, '');
   checkTokens(worldOf({ numGpus: 6, ulyssesDegree: 3, ringDegree: 2 }, false), { heads: 3 }, '');
+  checkTokens(worldOf({ numGpus: 4, tpSize: 2, ulyssesDegree: 2 }, false), { heads: 2, isWhole: true }, '');
 });

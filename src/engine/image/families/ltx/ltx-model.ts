@@ -62,7 +62,7 @@ export function openLTX(
     frameImages: { first: 'may', last: 'never', encoded: 'sample', samplesLast: takesConditions },
     ...(removesNoise && { leftNoise }),
     guides: (guidance) => guidance > 1,
-    ranks: { tokens: { heads: config.heads } },
+    ranks: { tokens: { heads: config.heads, isWhole: true } },
     teacache: () => TEACACHE.ltx,
     checkRequest({ call, hasImage }) {
       if (!removesNoise) refuseDecoding(call);

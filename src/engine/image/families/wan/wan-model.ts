@@ -74,7 +74,7 @@ export function openWan(components: ComponentAccess, { settings }: Pick<Pipeline
     ...(frameImages && { frameImages }),
     ...(config.image && { before: (request) => encoder.read(request) }),
     guides: (guidance) => guidance > 1,
-    ranks: { tokens: { heads: config.heads } },
+    ranks: { tokens: { heads: config.heads, isWhole: true } },
     teacache: (size) => (boundary === null ? teacacheOf(config, size) : null),
     checkRequest: ({ values }) => checkWanClip(config, gridOf(values)),
     async checkTexts() {
