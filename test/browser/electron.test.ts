@@ -64,32 +64,21 @@ async function reply(
   return text;
 }
 
-/** Ends the GPU process, the worker and the window, each during a request. */
+/** Ends the worker and the window, each during a request; life.test.ts ends the GPU process of the same page. */
 async function losses(chat: InWindow<TextModel>, events: readonly OpenEvent[]): Promise<void> {
   pages.allow(/crashed|WebGPU|GPU|context/i);
   const notes = (): string[] => events.flatMap((event) => (event.type === 'note' ? event.message : []));
   const crashed = newest();
   const page = crashed.page!;
-  const browser = await page.context().browser()!.newBrowserCDPSession();
   const long = { maxTokens: 24, ignoreEos: true };
   const whole = await reply(chat, () => {}, long);
   const continued = (end: () => Promise<unknown>): Promise<string> => {
     let tokens = 0;
     return reply(chat, (event) => event.type === 'delta' && tokens++ === 2 && end(), long);
   };
-  // The answers to these two messages may be lost with what they end.
-  expect(await continued(() => browser.send('Browser.crashGpuProcess').catch(() => {}))).toBe(whole);
-  // On a busy machine the reply may be over before the process has ended; the next one finds the device gone.
-  const restartsAfterReply = async (): Promise<number> => {
-    await reply(chat);
-    return (await chat.metrics()).deviceRestarts;
-  };
-  await expect.poll(restartsAfterReply, SOON).toBe(1);
-  expect(notes()).toEqual([expect.stringMatching(/the GPU device was lost .*loading the model again/)]);
-
   const [worker] = page.workers().filter((one) => one.url().includes('electron-worker'));
   expect(await continued(() => worker!.evaluate(() => self.close()).catch(() => {}))).toBe(whole);
-  // The same holds of the worker.
+  // On a busy machine the reply may be over before the worker has ended; the next one finds it gone.
   const notesAfterReply = async (): Promise<string[]> => {
     await reply(chat);
     return notes();

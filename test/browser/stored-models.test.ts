@@ -42,13 +42,13 @@ interface Outcome {
   files: string[];
 }
 
-/** Opens the model by its id, and lets it answer under a grammar, which is compiled in a worker that reads the stored tokenizer itself. */
-const openAndAsk = (page: Page, quantization: 'none' | 'int8'): Promise<Outcome> =>
+/** Opens the model by its id in int8, and lets it answer under a grammar, which is compiled in a worker that reads the stored tokenizer itself. */
+const openAndAsk = (page: Page): Promise<Outcome> =>
   page.evaluate(
-    async ({ id, endpoint, quantization }) => {
+    async ({ id, endpoint }) => {
       const notes: string[] = [];
       let downloaded = 0;
-      const options = { model: id, hub: { endpoint, token: 'hf_page' }, quantization };
+      const options = { model: id, hub: { endpoint, token: 'hf_page' }, quantization: 'int8' as const };
       const model = await svc.openTextModel(options, (event) => {
         if (event.type === 'note') notes.push(event.message);
         if (event.type === 'download') downloaded = event.bytes;
@@ -71,7 +71,7 @@ const openAndAsk = (page: Page, quantization: 'none' | 'int8'): Promise<Outcome>
       await list(await navigator.storage.getDirectory(), '');
       return { text, notes, downloaded, files };
     },
-    { id: ID, endpoint: hub.url, quantization },
+    { id: ID, endpoint: hub.url },
   );
 
 /** Downloads and loads the model by its id, and gives up where its shaders would be compiled; returns the bytes that were downloaded. */
@@ -100,12 +100,15 @@ const download = (page: Page): Promise<number> =>
   );
 
 pages.test(
-  'a model opens again without the hub after the browser has been closed',
+  'a model and its packed weights are opened again without the hub after the browser has been closed; a removed one is gone',
   async () => {
-    const first = await openAndAsk(await pages.open(), 'none');
+    const first = await openAndAsk(await pages.open());
     expect(first.downloaded).toBeGreaterThan(WEIGHTS_BYTES);
     expect(first.text).toMatch(/^[a-z ]+$/);
     expect(first.files.filter((path) => path.endsWith('.incomplete'))).toEqual([]);
+    expect(first.files.filter((path) => path.includes('/packed/'))).toEqual([
+      expect.stringMatching(/^svc-engine\/packed\/tiny-[0-9a-f]{8}-int8-[0-9a-f]{16}\.safetensors$/),
+    ]);
     const weights = hub.seenOf('model.safetensors');
     expect(weights.map(({ authorization, origin }) => [origin, authorization])).toContainEqual([
       'store',
@@ -115,24 +118,11 @@ pages.test(
     await hub.close();
     await pages.restart();
     pages.allow(/ERR_CONNECTION_REFUSED/);
-    const again = await openAndAsk(await pages.open(), 'none');
+    const page = await pages.open();
+    const again = await openAndAsk(page);
     expect(again.text).toBe(first.text);
     expect(again.downloaded).toBe(0);
     expect(again.notes.join()).toContain('the hub cannot be reached');
-  },
-  180_000,
-);
-
-pages.test(
-  'packed weights are kept beside the model, and removed models are gone',
-  async () => {
-    const page = await pages.open();
-    const first = await openAndAsk(page, 'int8');
-    expect(first.files.filter((path) => path.includes('/packed/'))).toEqual([
-      expect.stringMatching(/^svc-engine\/packed\/tiny-[0-9a-f]{8}-int8-[0-9a-f]{16}\.safetensors$/),
-    ]);
-    const again = await openAndAsk(page, 'int8');
-    expect(again.text).toBe(first.text);
     expect(again.files.sort()).toEqual(first.files.sort());
 
     const [listed, removed, left] = await page.evaluate(

@@ -71,10 +71,8 @@ describe('svc', () => {
   });
 
   it.each([
-    [['serve', '--prot', '1'], 2, 'did you mean --port?'],
-    [['serve', '--prot', '1'], 2, 'See `npx svc-engine serve --help`'],
-    [['sevre'], 2, 'See `npx svc-engine --help`'],
-    [['show'], 2, 'there is no command "show"; did you mean plan?'],
+    [['serve', '--prot', '1'], 2, /did you mean --port\?[^]*See `npx svc-engine serve --help`/],
+    [['show'], 2, /there is no command "show"; did you mean plan\?[^]*See `npx svc-engine --help`/],
     [['serve', '--lora-dir', 'none'], 2, '--lora-dir none is not a folder that is there'],
     [['serve', '--model-path', 'none'], 3, "'none' is neither an existing folder nor a model id"],
     [['rm', 'svc-chat-mini'], 3, "'svc-chat-mini' ships with the package"],
@@ -82,7 +80,7 @@ describe('svc', () => {
   ])('%j ends with %d', async (args, expected, message) => {
     const { code, out, err } = await run(MAIN, args);
     expect({ code, out }).toEqual({ code: expected, out: '' });
-    expect(err).toContain(message);
+    expect(err).toMatch(message);
   });
 
   it('lists only the shipped models where the cache is empty', async () => {
@@ -135,8 +133,8 @@ describe('svc chat', () => {
     expect(err.split('/reset starts a new conversation')).toHaveLength(2);
   });
 
-  it.each(['', 'refuse context_length_exceeded'])('ends with 1 where %j got no answer', async (input) => {
-    const { code, out } = await run(FAKE, ['chat', '/m'], input);
+  it('ends with 1 where the question got no answer', async () => {
+    const { code, out } = await run(FAKE, ['chat', '/m'], 'refuse context_length_exceeded');
     expect({ code, out }).toEqual({ code: 1, out: '' });
   });
 
@@ -204,29 +202,16 @@ describe('svc serve with several models', () => {
     const idle = await run(FAKE, ['serve', '--model-path', pipeline, '--context-length', '99']);
     expect(idle.code).toBe(2);
     expect(idle.err).toContain('--context-length is for language models');
-    const embedder = join(home, 'embedder');
-    mkdirSync(embedder);
-    writeFileSync(join(embedder, 'modules.json'), '[]');
-    const spare = await run(FAKE, ['serve', '--model-path', embedder, '--upscaling-model-path', 'x']);
-    expect([spare.code, spare.err]).toEqual([
-      2,
-      expect.stringContaining('--upscaling-model-path is for image models'),
-    ]);
     const revision = await run(FAKE, ['serve', ...models, '--revision', 'main']);
     expect(revision.code).toBe(2);
     expect(revision.err).toContain('--revision is for one model');
     const origin = await run(FAKE, ['serve', ...models, '--cors-origins', 'https://a.example,b.example']);
     expect(origin.code).toBe(2);
     expect(origin.err).toContain('--cors-origins b.example is not an origin');
-    for (const [option, known] of [
-      ['--tool-call-parser', 'hermes'],
-      ['--reasoning-parser', 'deepseek_r1'],
-    ] as const) {
-      const format = await run(FAKE, ['serve', ...models, option, 'nope']);
-      expect(format.code).toBe(2);
-      expect(format.err).toMatch(new RegExp(`${option} is one of .*${known}.*, none, got "nope"`));
-      expect(format.err).not.toContain('Listening');
-    }
+    const format = await run(FAKE, ['serve', ...models, '--tool-call-parser', 'nope']);
+    expect(format.code).toBe(2);
+    expect(format.err).toMatch(/--tool-call-parser is one of .*hermes.*, none, got "nope"/);
+    expect(format.err).not.toContain('Listening');
   });
 });
 

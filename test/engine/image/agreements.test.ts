@@ -37,7 +37,13 @@ beforeAll(async () => {
   model = await openTiny();
   wanted = await draw();
 }, PATIENCE);
-afterAll(() => model.close());
+let smallModel: Promise<ImageModel> | undefined;
+/** The same model in a budget that holds one component at a time, once for all tests. */
+const openSmall = (): Promise<ImageModel> => (smallModel ??= openTiny({ memoryBudget: SMALL_BUDGET }));
+afterAll(async () => {
+  await model.close();
+  await (await smallModel)?.close();
+});
 
 const drawOn = async (on: ImageModel, request: Partial<CompleteImageRequest> = {}): Promise<Pixels[]> =>
   imagesOf(await listen(on, { ...BASE, ...request }));
@@ -54,9 +60,9 @@ describe('the bytes of an image are the same', { timeout: PATIENCE }, () => {
     expect(largestDifference(await draw({ seed: 8 }), wanted)).toBeGreaterThan(8);
   });
 
-  it('of three samples as of three requests with seeds one after the other', async () => {
-    const together = await drawOn(model, { samples: 3 });
-    const alone = [wanted, await draw({ seed: 8 }), await draw({ seed: 9 })];
+  it('of two samples as of two requests with seeds one after the other', async () => {
+    const together = await drawOn(model, { samples: 2 });
+    const alone = [wanted, await draw({ seed: 8 })];
     expect(together).toEqual(alone);
   });
 
@@ -65,9 +71,7 @@ describe('the bytes of an image are the same', { timeout: PATIENCE }, () => {
   });
 
   it('with weights that stay as with weights that come and go', async () => {
-    const small = await openTiny({ memoryBudget: SMALL_BUDGET });
-    expect(await drawOn(small)).toEqual([wanted]);
-    await small.close();
+    expect(await drawOn(await openSmall())).toEqual([wanted]);
   });
 
   it('at guidance 1, whatever the negative prompt', async () => {
@@ -165,13 +169,12 @@ describe('an image request that ends early', { timeout: PATIENCE }, () => {
   });
 
   it('gives all its memory back', async () => {
-    const small = await openTiny({ memoryBudget: SMALL_BUDGET });
+    const small = await openSmall();
     for (let i = 0; i < 3; i++) {
       for await (const event of small.generate(BASE)) if (event.type === 'step') break;
     }
     const [image] = await drawOn(small);
     expect(image).toEqual(wanted);
-    await small.close();
   });
 });
 
@@ -195,19 +198,10 @@ it('previews are as many as asked for of the steps that are taken', { timeout: P
   };
   expect(await count(model, { steps: 8, previews: 3 })).toEqual([2, 4, 6]);
   expect(await count(model, { steps: 8, previews: 3, image: wanted, strength: 0.5 })).toEqual([1, 2, 3]);
-  const xl = await openInline(IMAGE, nodePlatform, { model: tinyPipeline('sdxl') });
-  expect(xl.info.unreadClipLayers).toBe(1);
-  const size = { width: 64, height: 64 };
-  expect(await count(xl, { ...size, steps: 8, previews: 3, kwargs: { denoising_end: 0.5 } })).toEqual([
-    1, 2, 3,
-  ]);
-  await xl.close();
 });
 
 it('previews are small where the decoder is not on the device', { timeout: PATIENCE }, async () => {
-  const small = await openTiny({ memoryBudget: SMALL_BUDGET });
-  const events = await listen(small, { ...BASE, previews: Infinity });
-  await small.close();
+  const events = await listen(await openSmall(), { ...BASE, previews: Infinity });
   const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
   expect(previews.length).toBe(2); // PNDM calls the model once more than there are steps
   for (const { width, height, data } of previews) {

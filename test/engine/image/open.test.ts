@@ -33,6 +33,9 @@ it('the info of an image model states size, steps, schedules and parts', async (
   expect(model.info.schedulers).toContain('euler-a');
   await model.close();
   await expect(model.generate(REQUEST).next()).rejects.toMatchObject({ code: 'cancelled' });
+  const { model: xl } = await open({ model: tinyPipeline('sdxl') });
+  expect(xl.info.unreadClipLayers).toBe(1);
+  await xl.close();
 });
 
 it.each(['sd1', 'sd1-inpaint'] as const)('prepare compiles the kernels of %s at opening', async (name) => {

@@ -17,6 +17,7 @@ const FOLDER = new URL('../../../golden/image/', import.meta.url).pathname;
 const ONE = `${FOLDER}lora-sd1-kohya/adapter-0.safetensors`;
 const scratch = mkdtempSync(join(tmpdir(), 'svc-adapters-'));
 const PATIENCE = 300_000;
+/** One of each way to name and to store LoRAs, and of each kind of denoiser; lora-flux-control is drawn below. */
 const GOLDENS = [
   'lora-sd1-kohya',
   'lora-sd1-two',
@@ -24,7 +25,6 @@ const GOLDENS = [
   'lora-sdxl-sgm',
   'lora-z-image',
   'lora-flux',
-  'lora-flux-control',
   'lora-sd3',
   'lora-qwen-image',
   'lora-sana',

@@ -41,9 +41,9 @@ it.each<[string, Partial<ImageModelOptions>, Partial<ImageRequest>]>([
   expect(apart.exchanges[0]!.bytes).toBeGreaterThan(0);
 });
 
+// Passes that are items of one batch, passes that are recorded apart, and those that a family combines in a way of its own.
 it.each<[golden: string, kwargs?: Record<string, unknown>, options?: Partial<ImageModelOptions>]>([
   ['sd3', {}, { ditLayerwiseOffload: true }],
-  ['pixart'],
   ['flux2-klein-guided', {}, { quantization: 'int8' }],
   ['qwen-image'],
   ['z-image-guided', { cfg_normalization: 0.5, cfg_truncation: 0.9 }],

@@ -1,7 +1,6 @@
-// The decoder classes of all families against transformers, on every variant that an adapter may get: with subgroups and without, with
-// weights in one window or several, rows all at once, four by four and, for each family, one by one. Without subgroups one family of each kind of
-// layers has rows four by four and one by one. The second driver runs the first case
-// of some families once.
+// The decoder classes of all families against transformers, with rows all at once. One family of each kind of layers shows the rest: adapters
+// without subgroups, rows four by four and one by one, keys and values in f16, weights in several windows. The second driver runs the first
+// case of some families once.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../../src/gpu/device.ts';
@@ -23,8 +22,11 @@ const cases = GOLDENS.flatMap((checkpoint) => {
     isFirst: i === 0,
   }));
 });
-/** Attention alone, with experts, windows with sinks and experts, short convolutions, linear attention, layers that share keys. */
-const LAYERS = ['llama', 'qwen3-moe', 'gpt-oss', 'lfm2', 'qwen3-next', 'gemma4-e'];
+/**
+ * Attention alone (with all kinds of rope), with experts, windows with sinks and experts, short convolutions, linear attention, layers that share keys,
+ * scores with a cap, layers side by side with norms that have biases: other families have these layers in other numbers.
+ */
+const LAYERS = ['llama', 'qwen3-moe', 'gpt-oss', 'lfm2', 'qwen3-next', 'gemma4-e', 'gemma2', 'gpt-neox'];
 const firstCases = cases.filter(({ isFirst }) => isFirst);
 
 /** scripts/vitest.all.config.ts runs this file again on SwiftShader, which has subgroups of four and no f16. */
@@ -102,17 +104,17 @@ for (const portable of onSecondDriver ? [false] : [false, true]) {
     afterAll(() => device.destroy());
 
     // Rope types, windows and formats other than a family's first case take no other path without subgroups.
-    for (const { checkpoint, title, golden, of, isFirst } of portable || onSecondDriver
-      ? firstCases
-      : cases) {
+    const ofLayers = firstCases.filter(({ checkpoint }) => LAYERS.includes(checkpoint));
+    const whole = onSecondDriver ? firstCases : cases;
+    for (const { checkpoint, title, golden, of, isFirst } of portable ? ofLayers : whole) {
       it(`${title}: logits and 32 greedy tokens`, async () => {
         const logits = await logitsAtOnce(device, golden, of);
         expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
         expectGreedy(of, logits);
       });
 
-      // Kernels without subgroups give a row the same bits in any company (test/kernels): one family of each kind of layers shows that steps do.
-      if (portable && !LAYERS.includes(checkpoint)) continue;
+      // Kernels give a row the same bits in any company (test/kernels): one family of each kind of layers shows that steps do.
+      if (!onSecondDriver && !LAYERS.includes(checkpoint)) continue;
       it(`${title}: four by four${isFirst ? ' and one by one' : ''} as all at once`, async () => {
         const atOnce = await logitsAtOnce(device, golden, of);
         expect(differingRows(await logitsOf(device, golden, of, { rows: 4 }), atOnce)).toEqual([]);
@@ -154,7 +156,8 @@ describe.skipIf(onSecondDriver)(
     beforeAll(async () => void (usual = await open(256 << 10)));
     afterAll(() => devices.forEach((device) => device.destroy()));
 
-    it.each(firstCases)('$title: 256 KiB', async ({ golden, of }) => {
+    const inWindows = firstCases.filter(({ checkpoint }) => [...LAYERS, ...NARROWED].includes(checkpoint));
+    it.each(inWindows)('$title: 256 KiB', async ({ golden, of }) => {
       const logits = await logitsAtOnce(usual, golden, of);
       expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
       expectGreedy(of, logits);
