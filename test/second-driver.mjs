@@ -36,6 +36,8 @@ const KERNELS = {
 const FIRST = {
   attend:
     /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|tensors|more|scores)|no subgroups' heads of 40|several teams|segments/,
+  'attend-choice':
+    /^(plain|flash) computes|heads of (4|40)$|heads of 64|binding limit|a window of frames|on an adapter|a lane of/,
   attention:
     /^(2 queries a key, 128 dims|1 queries a key, 80)|12 queries a key, 16 dims|3 queries a key, 24 dims, window null|cap 1\.5|are (as many|one)|pages in f16 80|without subgroups 16|overflow/,
   'attention-phases': /^4 queries a key|^attention /,

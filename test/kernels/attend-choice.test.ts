@@ -36,7 +36,8 @@ it.each<AttentionChoice['kernels'] & ('plain' | 'flash')>(['plain', 'flash'])(
 );
 
 describe('queries and keys in 8 bits', () => {
-  it.each([4, 40, 64, 72, 128, 320])('heads of %i', async (dims) => {
+  // The smallest, one that fills no tile, and one of several rounds; 64 is below.
+  it.each([4, 40, 320])('heads of %i', async (dims) => {
     const of = problem({ queries: 35, keys: 83, dims, attention: SAGE, scale: 1 / dims ** 0.5 / 3 });
     expectRight(of, await run(device, of), ROUNDED);
   });
@@ -77,14 +78,14 @@ describe('queries and keys in 8 bits', () => {
   it('tensors above the binding limit', async () => {
     const of = problem({
       items: 2,
-      queries: 301,
-      keys: 301,
+      queries: 150,
+      keys: 150,
       dims: 40,
       heads: 4,
       scale: 0.05,
       attention: SAGE,
     });
-    expectRight(of, await run(disguise(device, { bindingLimit: 92 << 10 }), of), ROUNDED);
+    expectRight(of, await run(disguise(device, { bindingLimit: 46 << 10 }), of), ROUNDED);
   });
 });
 

@@ -172,6 +172,16 @@ describe.each([
     expect(free.calls.filter((call) => fits(call.arguments))).toEqual([]);
   });
 
+  it.concurrent('include the second of two calls', async () => {
+    const next = format === 'pythonic' ? 'weather(' : begin;
+    const { calls } = await ask({ begin: begin + first + next, more: { parallel_tool_calls: true } });
+    expect(calls.length).toBeGreaterThan(1);
+    expect(JSON.parse(calls[0]!.arguments)).toEqual({ city: 'Oslo', days: 3 });
+    expect(fits(calls[1]!.arguments), calls[1]!.arguments).toBe(true);
+  });
+
+  // Reading a reply piece by piece is tested for each format without a model (engine/text/output): here one of XML and one of Python's.
+  if (!['qwen3_coder', 'pythonic'].includes(format)) return;
   it.concurrent('are streamed the same', async () => {
     const asked = { begin, seed: 4 };
     const [{ headers: _, ...whole }, { headers: __, ...streamed }] = await Promise.all([
@@ -180,14 +190,6 @@ describe.each([
     ]);
     expect(streamed).toEqual(whole);
     expect(whole.calls).toHaveLength(1);
-  });
-
-  it.concurrent('include the second of two calls', async () => {
-    const next = format === 'pythonic' ? 'weather(' : begin;
-    const { calls } = await ask({ begin: begin + first + next, more: { parallel_tool_calls: true } });
-    expect(calls.length).toBeGreaterThan(1);
-    expect(JSON.parse(calls[0]!.arguments)).toEqual({ city: 'Oslo', days: 3 });
-    expect(fits(calls[1]!.arguments), calls[1]!.arguments).toBe(true);
   });
 
   it.concurrent('end at a stop string inside of an argument, and stay whole if one is withheld', async () => {
