@@ -97,7 +97,7 @@ async function find(flags: string[]): Promise<FoundFirst> {
   return { found, findEvery };
 }
 
-/** Uses WebGPU as `given` starts it. Dawn's binding reads the environment during the first request of an adapter. */
+/** Uses WebGPU as `given` starts it. Dawn's binding reads the environment in the first call of requestAdapter, with which `use` begins, and not behind it. */
 async function useGpu<T>(
   flags: string[],
   driver: string,

@@ -20,7 +20,7 @@ export function promptPages({ prompt, lora, cacheSalt }: TextRequest): number[] 
     const { messages, tools, templateKwargs } = prompt;
     hash.add(tools);
     hash.add(templateKwargs);
-    for (const message of messages) hash.add(message);
+    hash.add(messages);
   }
   return hash.pages;
 }

@@ -70,6 +70,7 @@ it('a conversation that goes on begins with the pages that it had', () => {
   expect(new Set(later).size).toBe(later.length);
   const ids = Array.from({ length: 130 }, (_, i) => i);
   expect(promptPages({ prompt: { ids } })).toEqual(promptPages({ prompt: { ids: ids.concat(1, 2) } }));
+  expect(promptPages({ prompt: {} } as never), 'which the replica refuses').toEqual([]);
 });
 
 const image = (byte: number) => [

@@ -2,7 +2,6 @@
 
 import { afterAll, expect, it, vi } from 'vitest';
 import type { Device } from '../../../../src/gpu/device.ts';
-import { EngineError } from '../../../../src/files/error.ts';
 import { TEXT } from '../../../../src/host/kinds/text.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { TextModel, TextModelOptions, TextRequest } from '../../../../src/index.ts';
@@ -97,9 +96,9 @@ it('a step that fails on one of the devices opens all anew, and requests go on',
   const model = await opened('llama', TWO);
   const expected = await run(model);
   const second = devices.at(-1)!;
-  const failing = vi
-    .spyOn(second, 'takeError')
-    .mockReturnValueOnce(new EngineError('internal', 'cosmic ray'));
+  const failing = vi.spyOn(second, 'takeError').mockImplementationOnce(() => {
+    throw new Error('cosmic ray');
+  });
   expect(await run(model)).toMatchObject({ ids: expected.ids });
   expect(failing).toHaveBeenCalled();
   expect(second.isLost).toBe(true);
