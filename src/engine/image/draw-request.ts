@@ -13,7 +13,7 @@ import type { DrawnRequest, DrawOptions } from './model.ts';
 import { colourNotes } from './request/own-colours.ts';
 import { unknownWords } from './request/own-settings.ts';
 import type { PartSums } from '../../gpu/tape-options.ts';
-import type { RankExchanges } from './ranks/exchange.ts';
+import { decisionSums, type RankExchanges } from './ranks/exchange.ts';
 import type { OpenedPipeline } from './opened-pipeline.ts';
 import { assertWanted } from './recording/compute.ts';
 import { createProfiler } from './recording/profiler.ts';
@@ -145,7 +145,11 @@ export async function drawTogetherOn(
     plan: { ...plan, steps: fewSteps(plan.steps, mostSteps, onPaper) },
     options: {
       ...{ plain, compileOnly, onPaper, profiler, onKernels, signal: request.signal, tune: tuner },
-      ...(exchange && { exchange: exchange.passes, tokens: tokenRanks(exchange) }),
+      ...(exchange && {
+        exchange: exchange.passes,
+        tokens: tokenRanks(exchange),
+        decides: decisionSums(exchange),
+      }),
       matrices: onPaper ? SUMS_ON_PAPER : exchange?.matrices,
       onShaders: (names) => names.forEach((name) => shaders.add(name)),
       onNotFinite(what) {

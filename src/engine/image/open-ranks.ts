@@ -111,22 +111,20 @@ export async function closeRanks({
 export function checkDivided({ world, runner, context, reuseOf }: RankedPipeline, resolved: Resolved): void {
   const { event, call } = resolved;
   const { values } = event;
-  const { rule, guidance } = reuseOf(resolved);
-  // Each rank would decide by what it computed, and wait for what another one leaves out.
+  const { guidance } = reuseOf(resolved);
   if (world.tp > 1 && (resolved.loras?.length ?? 0) > 0)
     throw badRequest(
       say`LoRAs (${option('loraPath')}, or those of a request) change whole matrices, and ${option('tpSize')} ${world.tp} divides them: leave one of them out`,
       'tpSize',
     );
-  const together = world.cfg * world.sp * world.tp;
-  if (together > 1 && (rule || guidance))
-    throw badRequest(
-      say`steps that reuse others (${option('cacheDitConfig')}, or enableTeacache of a request) do not go with ${together} ranks that draw a result together (${option('numGpus')} ${world.ranks}): leave one of them out, or give ${option('dpSize')} ${world.ranks}`,
-      'cacheDitConfig',
-    );
   if (world.cfg === 1) return;
   const model = context.pipeline.family.name;
   const remedy = say`give ${option('cfgParallelSize')} 1 to draw such requests`;
+  if (guidance)
+    throw badRequest(
+      say`${option('cacheDitConfig')} has guidance_interval, outside of which steps have no second pass for ${option('cfgParallelSize')} ${world.cfg}: leave it out, or ${remedy}`,
+      'cacheDitConfig',
+    );
   if (!runner.guides(values.guidance, call))
     throw badRequest(
       say`guidance is ${values.guidance}, with which ${model} has no second pass for ${option('cfgParallelSize')} ${world.cfg}: raise it where the model is guided by a negative prompt, or ${remedy}`,

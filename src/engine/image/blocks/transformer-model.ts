@@ -29,7 +29,7 @@ import { copyFirst } from './first-frame.ts';
 import { allPredictions, joinedPredictions, ownTexts } from './passes.ts';
 import { writeRows, type DrawNormals, type Predictor } from '../recording/stepper.ts';
 import { createScalars, Scope } from '../recording/scope.ts';
-import { ReuseRecorder } from '../recording/reuse-recorder.ts';
+import { recorderOf } from '../recording/reuse-recorder.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest, StepTensors, TextStates } from './family.ts';
 
@@ -197,7 +197,7 @@ async function recordPredictor<Page>(
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1, 1]));
   const inputs = { scalars: scalars.region, flag, exchange };
-  const recorder = options.reuse ? new ReuseRecorder(device, scope, options.reuse, options) : null;
+  const recorder = recorderOf(device, scope, options, given.texts.length);
   const recorded = async (way: RecordedStep['record'], reuse = recorder): Promise<Recording> => {
     const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
     return scope.use(await recordTape(device, options, on, [output], reuse));

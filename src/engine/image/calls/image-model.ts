@@ -124,7 +124,7 @@ export type ImageEvent =
     }
   /**
    * After step `step` of `steps`, counted from 1. `milliseconds`: of all results that take it together. `reused`: where steps may reuse what others
-   * computed, the share of its passes that did.
+   * computed, the share of its passes that did, of those that the first device has.
    */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number; reused?: number }
   | { type: 'preview'; sample: number; step: number; image: Frames }

@@ -63,3 +63,16 @@ export function spentBy({ passes, tokens, heads, ring, matrices }: RankExchanges
   const sum = (of: keyof ExchangeSpent): number => all.reduce((total, one) => total + one[of], 0);
   return { calls: sum('calls'), bytes: sum('bytes'), milliseconds: sum('milliseconds') };
 }
+
+/** Sums of numbers, f32, over all ranks that decide together whether a step reuses what others computed. `joinsPasses`: also over the passes of guidance. */
+export type DecisionSums = (own: ArrayBuffer, joinsPasses: boolean) => Promise<ArrayBuffer>;
+
+/** See DecisionSums. Ranks that have parts of the matrices measure the same, which counts as often on both sides of a share. */
+export function decisionSums({ tokens, matrices, passes }: RankExchanges): DecisionSums {
+  return async (own, joinsPasses) => {
+    let sums = own;
+    for (const group of [tokens, matrices, joinsPasses ? passes : undefined])
+      if (group) sums = await group.allReduce(sums);
+    return sums;
+  };
+}

@@ -8,6 +8,7 @@ import { Tensor, tensorBytes, type Region, type StepReuse } from '../../../gpu/t
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
 import type { Exchange } from '../../async/exchange.ts';
+import type { DecisionSums } from '../ranks/exchange.ts';
 import type { ReuseRule } from '../step-cache/decisions.ts';
 import { assertWanted, NotFiniteError } from './compute-errors.ts';
 import type { Profiler } from './profiler.ts';
@@ -39,6 +40,8 @@ export interface ComputeOptions {
   tokens?: TokenRanks | undefined;
   /** Gives this device the sums of what others computed with their parts of the denoiser's matrices; left out: it has them whole. */
   matrices?: PartSums | undefined;
+  /** Gives this device what all that decide with it measured; left out: it decides alone. */
+  decides?: DecisionSums | undefined;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */

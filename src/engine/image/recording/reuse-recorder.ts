@@ -32,23 +32,31 @@ export class ReuseRecorder implements StepReuse {
   readonly #rule: ReuseRule;
   readonly #steps: number;
   readonly #computes: boolean;
+  /** What all ranks that decide together measured. */
+  readonly #sumsOfAll: (own: ArrayBuffer) => Promise<ArrayBuffer>;
   readonly #passes: Pass[] = [];
   readonly #keptTensors: Tensor[] = [];
   #index = Infinity;
   #reusedPasses = 0;
 
-  /** `scope` owns what is kept. */
+  /** `scope` owns what is kept. `passes`: those that are recorded one by one, of all ranks; 1: all of them are items of a batch, and decide together. */
   constructor(
     device: Device,
     scope: Scope,
     { rule, steps }: NonNullable<ComputeOptions['reuse']>,
-    { compileOnly = false, onPaper = false }: Pick<ComputeOptions, 'compileOnly' | 'onPaper'>,
+    {
+      compileOnly = false,
+      onPaper = false,
+      decides,
+    }: Pick<ComputeOptions, 'compileOnly' | 'onPaper' | 'decides'>,
+    passes: number,
   ) {
     this.#device = device;
     this.#scope = scope;
     this.#rule = rule;
     this.#steps = steps;
     this.#computes = !compileOnly && !onPaper;
+    this.#sumsOfAll = async (own) => decides?.(own, passes === 1) ?? own;
   }
 
   blocks(rows: readonly BlockRow[], probe?: () => Tensor): void {
@@ -148,7 +156,8 @@ export class ReuseRecorder implements StepReuse {
   }
 
   async #changeIn(sums: Tensor): Promise<number> {
-    const [apart, size] = new Float32Array(await this.#device.read(sums.region!));
+    const own = await this.#device.read(sums.region!);
+    const [apart, size] = new Float32Array(await this.#sumsOfAll(own));
     return apart! / size!;
   }
 
@@ -185,6 +194,15 @@ export class ReuseRecorder implements StepReuse {
     return tensor;
   }
 }
+
+/** null: all steps compute everything. See the constructor of ReuseRecorder. */
+export const recorderOf = (
+  device: Device,
+  scope: Scope,
+  options: ComputeOptions,
+  passes: number,
+): ReuseRecorder | null =>
+  options.reuse ? new ReuseRecorder(device, scope, options.reuse, options, passes) : null;
 
 /** Fills tensors with zeros: what memory holds may be no number, which a factor of zero does not take away. */
 export function clearTensors(device: Device, tensors: readonly Tensor[]): void {

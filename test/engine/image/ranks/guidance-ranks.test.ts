@@ -78,15 +78,6 @@ it('a request without a second pass is refused, and so is one with a third', asy
   );
 });
 
-it('steps that reuse others do not go with ranks', async () => {
-  const config = { cacheDitConfig: { cache_config: { Fn_compute_blocks: 1, residual_diff_threshold: 0.2 } } };
-  const { model, request } = await openPipelineGolden('pipeline-sd3', { ...APART, ...config });
-  models.push(model);
-  await expect(model.resolve(request)).rejects.toThrow(
-    /^steps that reuse others \(`cacheDitConfig`.* 2 ranks .* \(`numGpus` 2\): leave one of them out/,
-  );
-});
-
 it('GPUs are given to guidance by themselves, and where that is switched off and nothing else can be divided they are refused', async () => {
   const two = { numGpus: 2, logicalRanks: true };
   const { exchanges } = await drawn((await open(two)).model, { ...REQUEST, scheduler: 'euler' });

@@ -24,7 +24,7 @@ import type { TextStates } from '../../blocks/family.ts';
 import { joinItems } from '../../recording/join-items.ts';
 import { writeRows, type Predictor } from '../../recording/stepper.ts';
 import { createScalars, Scope, type Scalars } from '../../recording/scope.ts';
-import { ReuseRecorder } from '../../recording/reuse-recorder.ts';
+import { recorderOf, type ReuseRecorder } from '../../recording/reuse-recorder.ts';
 import type { Step } from '../../schedules/schedule.ts';
 import {
   computeConditions,
@@ -83,7 +83,7 @@ export async function unetPredictor(
   const step: RecordedStep = { unet, request: given, conditions, passes, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);
-  const recorder = options.reuse ? new ReuseRecorder(device, scope, options.reuse, options) : null;
+  const recorder = recorderOf(device, scope, options, 1);
   const recordings = new Map<string, Recording>();
   for (let call = 0; call < calls; call++) {
     const active = activeOf(call);
