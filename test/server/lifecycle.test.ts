@@ -34,10 +34,9 @@ describe('a server whose model loads', () => {
 
 describe('a server that stops', () => {
   it('ends running requests, refuses new ones, and lets go of idle connections', async () => {
-    const { server, post, url } = await start({ drainTime: 5000 });
+    const { server, post, url } = await start({ drainTime: 300_000 });
     await (await fetch(`${url}/livez`)).text();
-    const running = await post(ask('wait 200', { stream: true }));
-    const startedAt = performance.now();
+    const running = await post(ask('wait 2000', { stream: true }));
     const closed = server.close();
     // The port stays open until running requests have ended, so that new requests get an error.
     for (const answer of [await post(ask('hi')), await post(ask('hi', { stream: true }))]) {
@@ -51,8 +50,7 @@ describe('a server that stops', () => {
     }
     expect((await fetch(`${url}/livez`)).status).toBe(200);
     expect(readChunks(await running.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
-    await closed;
-    expect(performance.now() - startedAt).toBeLessThan(4500);
+    await closed; // long before the drain time
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
