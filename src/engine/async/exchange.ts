@@ -1,4 +1,4 @@
-// What several devices of one thread tell each other: bytes and numbers, by way of host memory.
+// Exchange of bytes and numbers among several devices of one thread, through host memory.
 
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 
@@ -17,7 +17,7 @@ export interface Exchange {
   allReduce(own: ArrayBuffer): Promise<ArrayBuffer>;
   /** Returns the least number of all ranks. */
   least(own: number): Promise<number>;
-  /** What this rank has received so far, and the time between asking and receiving, in which it may compute. */
+  /** Calls so far, bytes received, and the time from each call to its answer; a rank may compute during that time. */
   readonly spent: Readonly<ExchangeSpent>;
 }
 

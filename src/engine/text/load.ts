@@ -48,7 +48,7 @@ export interface LoadingParts {
   kept: KeptSizes | null;
   packed: Platform['packed'];
   loras: Pick<Loras, 'attach'>;
-  /** Of a device that has a part of the model. */
+  /** Exchange of a device that holds a part of the matrices with those that hold the others; left out: it holds all. */
   sums?: RankSums;
 }
 

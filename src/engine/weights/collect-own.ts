@@ -38,6 +38,6 @@ export function collectOwn<Page>(
 export const isDivided = ({ requests }: Pick<Collected<unknown>, 'requests'>): boolean =>
   requests.some(({ division }) => division !== undefined);
 
-/** What tells the packed weights of a part apart in a cache. */
+/** Suffix of a cache entry that holds the packed weights of one device's part; empty for whole weights. */
 export const markOf = (part: DevicePart | undefined): string =>
   part ? `-${part.rank}-of-${part.ranks}` : '';

@@ -84,7 +84,7 @@ function partOfColumns(entry: TensorEntry, k: number, division: Division): Tenso
   return partOf(entry, [rows, k], pieces);
 }
 
-/** Where the device's part of each range begins, and its length. `size`: of all its parts. */
+/** Returns the start and the length of the device's part of each range; `size` is the sum of these lengths. */
 function rangesOf({ rank, ranks, ranges }: Division, size: number): [first: number, count: number][] {
   let before = 0;
   return (ranges ?? [size]).map((count) => {

@@ -5,7 +5,7 @@ import { option, say } from '../../../files/message.ts';
 import type { TokenRanks } from '../../../gpu/tape-options.ts';
 import type { RankExchanges } from '../ranks/exchange.ts';
 
-/** What a tape needs to know of the ranks that divide tokens; undefined: none do. */
+/** Returns the exchanges that a tape uses where ranks divide tokens; undefined where none do. */
 export function tokenRanks({ tokens, heads, ring }: RankExchanges): TokenRanks | undefined {
   if (!tokens) return undefined;
   const { rank, ranks, allGather } = tokens;

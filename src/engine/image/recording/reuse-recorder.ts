@@ -32,7 +32,7 @@ export class ReuseRecorder implements StepReuse {
   readonly #rule: ReuseRule;
   readonly #steps: number;
   readonly #computes: boolean;
-  /** What all ranks that decide together measured. */
+  /** Returns the sums of this rank's measurements, f32, and those of the ranks that decide with it. */
   readonly #sumsOfAll: (own: ArrayBuffer) => Promise<ArrayBuffer>;
   readonly #passes: Pass[] = [];
   readonly #keptTensors: Tensor[] = [];

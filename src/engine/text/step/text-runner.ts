@@ -126,7 +126,7 @@ export class TextRunner {
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
     const { towers } = parts;
-    // What other ranks compute of prompts and records would be told twice.
+    // All ranks compute the same log probabilities and states; the first rank alone reports them.
     const told = sums && sums.rank > 0 ? NOTHING_TOLD : { prompts, records };
     const tools = { batch, writer, recordings, sampler, ...told, loras, towers };
     this.launcher = new StepLauncher(device, tools);

@@ -2,29 +2,15 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import type { ImageEvent, ImageModelOptions } from '../../../../src/index.ts';
+import type { ImageModelOptions } from '../../../../src/index.ts';
 import { openPipelineGolden } from '../pipeline-golden.ts';
+import { distance, drawn } from './ranked-drawing.ts';
 
 const LORA = new URL('../../../golden/image/lora-lumina2/', import.meta.url);
 
+const TWO_STEPS = { num_inference_steps: 2 };
+
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
-async function drawn(golden: string, options: Partial<ImageModelOptions>) {
-  const { model, request } = await openPipelineGolden(`pipeline-${golden}`, options);
-  await using _ = model;
-  const kwargs = { ...request.kwargs, num_inference_steps: 2 };
-  const events: ImageEvent[] = [];
-  for await (const event of model.generate({ ...request, kwargs, samples: 1 })) events.push(event);
-  const images = events.flatMap((event) => (event.type === 'image' ? [event.image.data] : []));
-  const exchanges = events.flatMap((event) => (event.type === 'exchange' ? [event] : []));
-  return { data: images[0]!, exchange: exchanges[0] };
-}
-
-/** The largest difference of two images, of 255. */
-function distance(a: Uint8Array, b: Uint8Array): number {
-  expect(a).toHaveLength(b.length);
-  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
-}
 
 // Ranges of one tensor; heads of keys that several of queries share, with both passes; attention that stays whole; a UNet.
 it.each<[golden: string, options: Partial<ImageModelOptions>]>([
@@ -33,8 +19,8 @@ it.each<[golden: string, options: Partial<ImageModelOptions>]>([
   ['wan', { numGpus: 2, tpSize: 2, enableCfgParallel: false }],
   ['sd1', { numGpus: 2, tpSize: 2 }],
 ])('matrices of golden %s with %j on several ranks draw the image of one rank', async (golden, options) => {
-  const alone = await drawn(golden, { backend: 'generic' });
-  const apart = await drawn(golden, { backend: 'generic', logicalRanks: true, ...options });
+  const alone = await drawn(golden, { backend: 'generic' }, TWO_STEPS);
+  const apart = await drawn(golden, { backend: 'generic', logicalRanks: true, ...options }, TWO_STEPS);
   expect(distance(apart.data, alone.data)).toBeLessThanOrEqual(1);
   expect(apart.exchange).toMatchObject({ ranks: options.numGpus });
 });
@@ -50,7 +36,7 @@ it('heads that cannot be divided are refused before weights are read', async () 
 it('LoRAs, which change whole matrices, are refused beside divided ones', async () => {
   const given = { numGpus: 2, tpSize: 2, logicalRanks: true, enableCfgParallel: false };
   const loraPath = [fileURLToPath(new URL('adapter-0.safetensors', LORA))];
-  await expect(drawn('lumina2', { ...given, loraPath })).rejects.toMatchObject({
+  await expect(drawn('lumina2', { ...given, loraPath }, TWO_STEPS)).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringMatching(
       /^LoRAs \(`loraPath`, .* change whole matrices, and `tpSize` 2 divides them/,
@@ -61,6 +47,9 @@ it('LoRAs, which change whole matrices, are refused beside divided ones', async 
 it('matrices of int8 that are divided, and copied from host memory, draw the image of whole ones', async () => {
   const given = { quantization: 'int8', enableCfgParallel: false } as const;
   const divided = { numGpus: 2, tpSize: 2, logicalRanks: true, ditLayerwiseOffload: true };
-  const [alone, apart] = [await drawn('lumina2', given), await drawn('lumina2', { ...given, ...divided })];
+  const [alone, apart] = [
+    await drawn('lumina2', given, TWO_STEPS),
+    await drawn('lumina2', { ...given, ...divided }, TWO_STEPS),
+  ];
   expect(distance(apart.data, alone.data)).toBeLessThanOrEqual(2);
 });

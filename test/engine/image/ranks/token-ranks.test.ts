@@ -1,31 +1,15 @@
 // Ranks that divide the tokens of a result draw what one rank draws.
 
 import { expect, it, vi } from 'vitest';
-import type { ImageEvent, ImageModelOptions } from '../../../../src/index.ts';
+import type { ImageModelOptions } from '../../../../src/index.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { IMAGE } from '../../../../src/host/kinds/image.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openInline } from '../../../../src/host/open.ts';
 import { goldenRequest, openPipelineGolden } from '../pipeline-golden.ts';
+import { distance, drawn } from './ranked-drawing.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
-async function drawn(golden: string, options: Partial<ImageModelOptions>, more = {}) {
-  const { model, request } = await openPipelineGolden(`pipeline-${golden}`, options);
-  await using _ = model;
-  const kwargs = { ...request.kwargs, num_inference_steps: 1, ...more };
-  const events: ImageEvent[] = [];
-  for await (const event of model.generate({ ...request, kwargs, samples: 1 })) events.push(event);
-  const images = events.flatMap((event) => (event.type === 'image' ? [event.image.data] : []));
-  const exchanges = events.flatMap((event) => (event.type === 'exchange' ? [event] : []));
-  return { data: images[0]!, exchange: exchanges[0] };
-}
-
-/** The largest difference of two images, of 255. */
-function distance(a: Uint8Array, b: Uint8Array): number {
-  expect(a).toHaveLength(b.length);
-  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
-}
 
 const GATHER = { numGpus: 2, kvGatherDegree: 2 };
 const HEADS = { numGpus: 2, ulyssesDegree: 2 };
@@ -48,8 +32,9 @@ it.each<[golden: string, Partial<ImageModelOptions>, kwargs?: Record<string, unk
   ['hunyuan', RING, { num_frames: 1 }],
 ])('tokens of golden %s with %j on several ranks draw what one rank draws', async (golden, options, more) => {
   const { backend = 'generic' } = options;
-  const alone = await drawn(golden, { backend }, more);
-  const apart = await drawn(golden, { backend, logicalRanks: true, ...options }, more);
+  const kwargs = { num_inference_steps: 1, ...more };
+  const alone = await drawn(golden, { backend }, kwargs);
+  const apart = await drawn(golden, { backend, logicalRanks: true, ...options }, kwargs);
   expect(distance(apart.data, alone.data)).toBeLessThanOrEqual(1);
   expect(apart.exchange).toMatchObject({ ranks: options.numGpus });
 });
