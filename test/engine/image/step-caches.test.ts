@@ -126,6 +126,8 @@ describe('a step cache that the model cannot have', { timeout: PATIENCE }, () =>
     ['pipeline-wan', { Fn_compute_blocks: 2 }, /computes 2 first and 0 last blocks .* the model has 2/],
     ['pipeline-sd3', { method: 'teacache', coefficients: [1, 0] }, /choose dbcache/],
     ['pipeline-control-sd1', { method: 'deepcache' }, /ControlNets steer all levels/],
+    ['pipeline-sd3', { guidance_interval: [0, 0.5] }, /no second pass of its own here/],
+    ['pipeline-flux', { guidance_interval: [0, 0.5] }, /no second pass of its own here/],
   ])('%s %j is refused', async (pipeline, settings, message) => {
     await expect(drawn(await requestOf(pipeline, {}), settings)).rejects.toThrow(message);
   });

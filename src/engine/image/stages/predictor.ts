@@ -3,11 +3,13 @@
 
 import { AUTO_ATTENTION, type AttentionChoice } from '../../../gpu/tape-options.ts';
 import type { Device } from '../../../gpu/device.ts';
+import { badRequest } from '../../../files/error.ts';
+import { option, say } from '../../../files/message.ts';
 import type { DenoiserPage, StepTensors } from '../blocks/family.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
 import { reusePredictions } from '../recording/prediction-reuse.ts';
 import type { Predictor } from '../recording/stepper.ts';
-import type { StepReuseSettings } from '../step-cache/cache-settings.ts';
+import { CACHE_OPTION, type StepReuseSettings } from '../step-cache/cache-settings.ts';
 import type { PipelineAttention } from './attention.ts';
 
 /** What distinguishes steps of a run. */
@@ -18,7 +20,7 @@ export interface StepWays {
   steps: number;
 }
 
-/** Records the denoiser of all steps. */
+/** Records the denoiser of all steps. Throws bad_request for an interval of guidance where there is no second pass to leave out. */
 export async function predictorOf(
   device: Device,
   { attention: all, reuse, steps }: StepWays,
@@ -44,8 +46,13 @@ export async function predictorOf(
   };
   const guided = async (): Promise<Predictor> => {
     const interval = reuse?.guidance;
+    if (interval && on.texts.length < 2)
+      throw badRequest(
+        say`${option(CACHE_OPTION)} has guidance_interval, and the denoiser has no second pass of its own here: it is drawn without guidance, or computes both passes at once; leave guidance_interval out, or raise guidance where that gives a second pass`,
+        CACHE_OPTION,
+      );
     const usual = await recorded(on.texts);
-    if (!interval || on.texts.length < 2) return usual;
+    if (!interval) return usual;
     const [start, stop] = interval.map((share) => share * steps) as [number, number];
     return inTurn(
       usual,
