@@ -204,7 +204,7 @@ function withoutComments(text) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const src = fileURLToPath(new URL('../src/', import.meta.url));
-  const files = readdirSync(src, { recursive: true }).filter((file) => file.endsWith('.ts'));
+  const files = readdirSync(src, { recursive: true }).filter((file) => /\.tsx?$/.test(file));
   const sources = files.map((file) => [file.split(sep).join('/'), readFileSync(join(src, file), 'utf8')]);
   const breaches = checkImports(Object.fromEntries(sources));
   for (const breach of breaches) console.error(breach);

@@ -24,6 +24,20 @@ export const ROOMS = {
     packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client', 'lru-cache'],
     node: true,
   },
+  web: {
+    does: 'the page that the server shows, built apart',
+    rooms: ['options'],
+    packages: [
+      'preact',
+      '@preact/signals',
+      'marked',
+      'dompurify',
+      'temml',
+      'highlight.js',
+      '@modelcontextprotocol/client',
+    ],
+    page: true,
+  },
   'index.ts': {
     does: 'the public face; nothing else is public',
     rooms: ['model-types.ts', 'host', 'engine', 'files', 'gpu', 'options'],

@@ -2,6 +2,13 @@
 
 /** The contents of each folder, one sentence per folder. */
 export const FOLDERS = {
+  'server/web': 'the web page that browsers get',
+  'web/chat': 'the view of conversations',
+  'web/images': 'the view that draws images and videos',
+  'web/server': 'the view of models, memory and requests',
+  'web/parts': 'dialogs and controls that several views have',
+  'web/api': 'requests to the server, its events, its models',
+  'web/style': 'style sheets, and their type',
   'server/docs': '/openapi.json and /docs, from the tables that check requests',
   'server/admin': 'the server about itself: health, metrics, caches, LoRA adapters',
   'server/anthropic': "Anthropic's messages",
@@ -133,8 +140,10 @@ export const FAMILIES = new Set(['models/text', 'engine/image/families']);
  */
 export const STOREYS = {
   host: ['electron', 'node', 'page', '.', 'kinds', 'thread', 'session'],
+  web: ['.', 'chat', 'images', 'server', 'parts', 'api', 'style'],
   server: [
     '.',
+    'web',
     'docs',
     'admin',
     'anthropic',

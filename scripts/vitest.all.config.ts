@@ -48,7 +48,7 @@ function replacesParts(path: string): boolean {
 const IN_ONE_THREAD = { LP_NUM_THREADS: '0' };
 
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
-const IN_CHROMIUM = 'test/browser/!(firefox).test.ts';
+const IN_CHROMIUM = 'test/{browser/!(firefox),web/*}.test.ts';
 const IN_FIREFOX = 'test/browser/firefox.test.ts';
 
 export default defineConfig({

@@ -24,7 +24,7 @@ process.env['GALLIVM_PERF'] ??= 'nopt';
  * order. Tests of pages open no device of Dawn in their own thread.
  */
 const { testPath = '' } = expect.getState();
-const drivesBrowser = /[\\/]test[\\/]browser[\\/]/.test(testPath);
+const drivesBrowser = /[\\/]test[\\/](browser|web)[\\/]/.test(testPath);
 if (!drivesBrowser) throttlePolling();
 
 poisonMemory();

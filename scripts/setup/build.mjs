@@ -1,9 +1,9 @@
-// src/ to dist/ by plain tsc, and the bundle for pages to dist/browser/, when a source is newer than the last good build. The time
+// src/ to dist/ by plain tsc, the bundle for pages to dist/browser/, and the server's page to dist/web/, when a source is newer than the last good build. The time
 // stamp of dist/ itself marks that build.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from './packages.mjs';
 import { writePlainTypes } from './plain-types.mjs';
@@ -27,6 +27,8 @@ export async function buildIfStale() {
   writePlainTypes(dist);
   const { bundle } = await import('./bundle.mjs'); // its package is missing until set-up has installed it
   await bundle(join(dist, 'browser'));
+  const { bundleWeb } = await import('./bundle-web.mjs');
+  await bundleWeb(join(dist, 'web'));
   utimesSync(dist, started, started);
 }
 
@@ -37,6 +39,7 @@ function isFresh() {
     ...filesIn(src),
     ...filesIn(join(root, 'shaders')),
     join(root, 'scripts/setup/bundle.mjs'),
+    join(root, 'scripts/setup/bundle-web.mjs'),
     join(root, 'scripts/setup/notices.mjs'),
     join(root, 'tsconfig.json'),
     join(root, 'scripts/tsconfig.build.json'),
@@ -52,7 +55,7 @@ function removeOrphans() {
 /** Outputs whose source is gone. */
 function orphans() {
   return filesIn(dist).filter((file) => {
-    if (relative(dist, file).startsWith(join('browser', sep))) return false; // of the bundler
+    if (/^(browser|web)[/\\]/.test(relative(dist, file))) return false; // of the bundler
     const stem = relative(dist, file).replace(/(\.d\.ts|\.js)$/, '');
     return !existsSync(join(src, `${stem}.ts`));
   });

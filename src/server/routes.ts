@@ -14,6 +14,7 @@ import { VIDEO_ROUTES } from './videos/videos.ts';
 import { MODEL_ROUTES } from './service/models.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { TOKEN_ROUTES } from './tokens/tokenize.ts';
+import { WEB_ROUTES } from './web/web.ts';
 
 /** All routes of a server, with those that a program adds. */
 export function routesWith(added: RouteTable): RouteTable {
@@ -28,6 +29,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...MODEL_ROUTES,
     ...ADMIN_ROUTES,
     ...docsRoutes(() => routes),
+    ...WEB_ROUTES,
     ...PROBE_ROUTES,
     ...OLLAMA_ROUTES,
     ...added,

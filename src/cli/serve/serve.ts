@@ -55,6 +55,7 @@ async function serve(
   const models = planModels(paths, options['served-model-name']);
   checkOptions(models, typed);
   checkOrigins(options['cors-origins']);
+  checkMcpOrigins(options['mcp-origins']);
   checkModelOptions(models, options);
   checkLoraFolders(options);
   await checkNames(models);
@@ -176,6 +177,15 @@ function checkOrigins(origins: readonly string[] = []): void {
   );
 }
 
+/** Origins that become part of a content security policy. */
+function checkMcpOrigins(origins: readonly string[] = []): void {
+  const wrong = origins.find((origin) => !/^https?:\/\/[^/\s;,'"]+$/i.test(origin));
+  if (wrong === undefined) return;
+  throw new UsageError(
+    `--mcp-origins ${wrong} is not an origin: give scheme and host without a path, as https://example.org`,
+  );
+}
+
 function toServerOptions(options: ServeOptions): ServerOptions {
   const { host, port, strict = false } = options;
   const apiKey = options['api-key'] ?? (process.env['SVC_API_KEY'] || undefined);
@@ -184,6 +194,8 @@ function toServerOptions(options: ServeOptions): ServerOptions {
     host,
     port,
     strict,
+    web: options['no-web'] !== true,
+    ...(options['mcp-origins'] && { mcpOrigins: options['mcp-origins'] }),
     maxQueuedImages: options['max-queued-requests'],
     receiveTime: Math.ceil(1000 * options['receive-timeout']),
     drainDelay: Math.ceil(1000 * options['drain-delay']),

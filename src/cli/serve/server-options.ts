@@ -73,6 +73,19 @@ export const SERVER_OPTIONS = {
     help: 'Web pages that may call, beside those on this machine; null is pages of files (and any sandboxed frame), * is all.',
     otherwise: 'localhost, app://, tauri://, vscode-webview://',
   },
+  'no-web': {
+    kind: 'boolean',
+    group: 'Server',
+    help: 'Show no web page at /: browsers are sent to the API page at /docs.',
+    otherwise: 'off',
+  },
+  'mcp-origins': {
+    kind: 'list',
+    group: 'Server',
+    value: 'origin,...',
+    help: 'MCP servers (streamable HTTP) that the web page may call, beside those on this machine, each as https://example.org.',
+    otherwise: 'none',
+  },
   strict: {
     kind: 'boolean',
     group: 'Server',

@@ -1,4 +1,4 @@
-// GET /, /openapi.json and /docs: the interface as OpenAPI and as an HTML page that needs no network and no foreign scripts.
+// GET /openapi.json and /docs: the interface as OpenAPI and as an HTML page that needs no network and no foreign scripts.
 
 import { createHash } from 'node:crypto';
 import type { H3Event } from 'h3';
@@ -22,14 +22,6 @@ export function docsRoutes(all: () => RouteTable): RouteTable {
     access: 'open',
   } as const;
   return {
-    '/': {
-      GET: {
-        handle: home,
-        summary: 'Name, version and links; browsers are redirected to /docs.',
-        ...common,
-        reply: 'Home',
-      },
-    },
     '/openapi.json': {
       GET: {
         handle: interfaceOf,
@@ -67,15 +59,4 @@ function docs(event: H3Event, document: OpenApi): string {
   event.res.headers.set('content-type', 'text/html; charset=utf-8');
   event.res.headers.set('content-security-policy', POLICY);
   return docsPage(document);
-}
-
-/** A client that asks for HTML gets the page; any other sees that the server is alive. */
-function home({ options }: Service, { req, res }: H3Event): unknown {
-  if (req.headers.get('accept')?.includes('text/html')) {
-    res.status = 302;
-    res.headers.set('location', '/docs');
-    return '';
-  }
-  const { version } = options;
-  return { name: 'svc-engine', version, docs: '/docs', openapi: '/openapi.json', models: '/v1/models' };
 }

@@ -27,6 +27,10 @@ export interface ServerOptions {
   version?: string;
   /** Allowed origins beside the local ones; `*` allows all. */
   corsOrigins?: string[];
+  /** Whether / shows the web page; default: true. */
+  web?: boolean;
+  /** Origins of MCP servers beside those on this machine that the web page may call. */
+  mcpOrigins?: string[];
   /** Unknown names of fields are an error. */
   strict?: boolean;
   /** How media are fetched; default: those of options/media.ts. */

@@ -95,6 +95,8 @@ export function problemsOf({ method, pathname, status, type, text, isWhole }: Re
     ];
   }
   if (!isWhole || status === 302) return [];
+  // Browsers get the web page at /, whose reply is JSON for other clients.
+  if (pathname === '/' && type === 'text/html') return [];
   if (type !== 'application/json')
     return new RegExp(`^${gives?.replace('*', '.*')}$`).test(type) ? [] : [`came as ${type}`];
   const body = JSON.parse(text) as object;

@@ -174,19 +174,6 @@ it('each GET route returns what the API page declares, with models of every kind
   }
 });
 
-describe('the route /', () => {
-  it('sends a browser to /docs and lists to others what is here, without a key', async () => {
-    const { url } = await start({ apiKey: 'k', version: '1.2.3' });
-    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
-    const page = await fetch(url, { headers, redirect: 'manual' });
-    expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);
-    const probe = await fetch(url);
-    expect(probe.status).toBe(200);
-    expect(await probe.json()).toMatchObject({ name: 'svc-engine', version: '1.2.3', docs: '/docs' });
-    expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
-  });
-});
-
 describe('the route /docs', () => {
   it('is one page that loads nothing', async () => {
     const { url } = await start({ apiKey: 'k', version: '1.2.3' });

@@ -1,0 +1,5 @@
+// The view of chat.
+
+export function ChatView() {
+  return <section aria-label="Chat" />;
+}

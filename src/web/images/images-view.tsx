@@ -1,0 +1,5 @@
+// The view of images.
+
+export function ImagesView() {
+  return <section aria-label="Images" />;
+}

@@ -1,0 +1,3 @@
+// The bundler gathers imported style sheets into page.css.
+
+declare module '*.css';
