@@ -2,23 +2,29 @@
 
 import type { ServerResponse } from 'node:http';
 import { H3, type H3Event, onDispose } from 'h3';
-import { checkHost, checkKey, checkSite, corsHeaders, keysFor, preflightHeaders } from './access.ts';
+import { callerOf, checkHost, checkSite, corsHeaders, type Keys, preflightHeaders } from './access.ts';
+import { ApiKeys } from './api-keys.ts';
 import { takesComments } from './connections.ts';
 import { CutShort, isUnforeseen, RequestError, toErrorReply } from './http/errors.ts';
 import { logCall, startCall } from './http/request-log.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
 import { errorsOf, lookupIn, routeOf } from './routes.ts';
+import { runAs } from './service/caller.ts';
 import type { Service } from './service/service.ts';
 
+/** Throws EngineError bad_request where the file of keys is wrong. */
 export function createApp(service: Service, routes: RouteTable): H3 {
+  const { apiKeyFile } = service.options;
+  const file = apiKeyFile === undefined ? {} : { file: new ApiKeys(apiKeyFile, service.log) };
+  const keys: Keys = { ...service.options, ...file };
   const lookup = lookupIn(routes);
   const app = new H3({
     silent: true,
     allowMalformedURL: true,
     onError: (error, event) => errorReply(service, lookup, event, error),
   });
-  app.use((event, next) => admit(service, lookup, event, next));
+  app.use((event, next) => admit(service, { lookup, keys }, event, next));
 
   for (const [path, methods] of Object.entries(routes)) addRoute(app, service, path, methods);
   app.all('/**', ({ req, url }) => {
@@ -50,7 +56,7 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
 /** Sets the common headers, refuses requests without access, and turns errors into error replies. */
 async function admit(
   service: Service,
-  lookup: Lookup,
+  { lookup, keys }: { lookup: Lookup; keys: Keys },
   event: H3Event,
   next: () => unknown,
 ): Promise<unknown> {
@@ -67,7 +73,7 @@ async function admit(
   res.headers.set('x-request-id', call.id);
   setHeaders(event, corsHeaders(req.headers, service.options.corsOrigins));
   try {
-    checkHost(req.headers.get('host'), service.options.host);
+    if (service.options.unixSocket === undefined) checkHost(req.headers.get('host'), service.options.host);
     if (req.method === 'OPTIONS') {
       setHeaders(event, preflightHeaders(req.headers, service.options.corsOrigins));
       call.status = res.status = 204;
@@ -75,8 +81,14 @@ async function admit(
     }
     checkSite(req, service.options.corsOrigins);
     const access = routeOf(lookup(url.pathname), req.method)?.access ?? 'key';
-    if (access !== 'open') checkKey(req.headers, keysFor(access, service.options), access);
-    const value = await next();
+    const caller = access === 'open' ? null : callerOf(req.headers, keys, access);
+    if (caller) call.key = caller.name;
+    if (caller?.limits && !/^(GET|HEAD)$/.test(req.method)) {
+      const end = caller.limits.begin();
+      onDispose(event, end);
+      setHeaders(event, caller.limits.headers());
+    }
+    const value = await (caller ? runAs(caller, next) : next());
     call.status = res.status ?? 200;
     const node = req.runtime?.node?.res;
     if (node && isEventStream(res.headers)) takesComments(node as ServerResponse);

@@ -3,6 +3,7 @@
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, ReplicaMetrics, TextMetrics, TextModel } from '../../index.ts';
 import { createInstruments, createRouteTimer, type Instruments, type Series } from './instruments.ts';
+import { meterTokens } from './caller.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -18,12 +19,16 @@ export function createMetrics() {
     watchText: (name: string, model: TextModel): TextModel =>
       over(model, {
         generate: (request, options) =>
-          watchText(instrumentsOf(name), model.generate(request, options), request.constraint !== undefined),
+          watchText(
+            instrumentsOf(name),
+            meterTokens(model.generate(request, options)),
+            request.constraint !== undefined,
+          ),
       }),
     watchEmbeddings: (name: string, model: EmbeddingModel): EmbeddingModel =>
       over(model, {
         generate: (request, options) =>
-          watchEmbeddings(instrumentsOf(name), model.generate(request, options)),
+          watchEmbeddings(instrumentsOf(name), meterTokens(model.generate(request, options))),
       }),
     /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
     opened(name: string, seconds: number, weights: number | null): void {

@@ -19,6 +19,12 @@ export interface ServerOptions {
   host: string;
   /** Port to listen on; 0 chooses a free one. */
   port: number;
+  /** Path of a Unix socket, or of a named pipe of Windows, to listen on in place of host and port. */
+  unixSocket?: string;
+  /** Certificate chain and private key in PEM for HTTPS; `password` where the key is encrypted. */
+  tls?: { cert: string; key: string; password?: string };
+  /** File with several keys: names, rights and limits (api-keys.ts). */
+  apiKeyFile?: string;
   /** Required as a bearer token by all routes but the health endpoints. */
   apiKey?: string;
   /** Required instead of `apiKey` by the routes that change what is served; accepted by all others. */
