@@ -4,6 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { show } from './body/fields.ts';
 import { isJson } from './body/json-body.ts';
 import { RequestError } from './http/errors.ts';
+import { keyOf } from './http/request-key.ts';
 import type { Caller } from './service/caller.ts';
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
@@ -109,9 +110,7 @@ export function callerOf(headers: Headers, keys: Keys, access: 'key' | 'admin'):
   const { apiKey, adminApiKey, file } = keys;
   const isOpen = apiKey === undefined && !file && (access === 'key' || adminApiKey === undefined);
   if (isOpen) return null;
-  // SGLang's router sends the header twice: its client's and its own, which Headers joins.
-  const bearer = /^bearer +(.+?)(?:, *bearer .*)?$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim();
-  const given = bearer ?? headers.get('x-api-key') ?? undefined;
+  const given = keyOf(headers);
   if (given === undefined) {
     throw new RequestError(
       'invalid_api_key',

@@ -10,8 +10,9 @@ import { logCall, startCall } from './http/request-log.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
 import { errorsOf, lookupIn, routeOf } from './routes.ts';
-import { runAs } from './service/caller.ts';
+import { type Caller, innerCaller, runAs } from './service/caller.ts';
 import type { Service } from './service/service.ts';
+import { keepError, keepReply, keepStream } from './service/streams.ts';
 
 /** Throws EngineError bad_request where the file of keys is wrong. */
 export function createApp(service: Service, routes: RouteTable): H3 {
@@ -26,6 +27,7 @@ export function createApp(service: Service, routes: RouteTable): H3 {
   });
   app.use((event, next) => admit(service, { lookup, keys }, event, next));
 
+  service.dispatch = (request) => Promise.resolve(app.fetch(request));
   for (const [path, methods] of Object.entries(routes)) addRoute(app, service, path, methods);
   app.all('/**', ({ req, url }) => {
     throw new RequestError(
@@ -81,14 +83,9 @@ async function admit(
     }
     checkSite(req, service.options.corsOrigins);
     const access = routeOf(lookup(url.pathname), req.method)?.access ?? 'key';
-    const caller = access === 'open' ? null : callerOf(req.headers, keys, access);
-    if (caller) call.key = caller.name;
-    if (caller?.limits && !/^(GET|HEAD)$/.test(req.method)) {
-      const end = caller.limits.begin();
-      onDispose(event, end);
-      setHeaders(event, caller.limits.headers());
-    }
-    const value = await (caller ? runAs(caller, next) : next());
+    const caller = access === 'open' ? null : identify(event, keys, access);
+    keepStream(service, event, call.id);
+    const value = keepReply(service, event, await (caller ? runAs(caller, next) : next()));
     call.status = res.status ?? 200;
     const node = req.runtime?.node?.res;
     if (node && isEventStream(res.headers)) takesComments(node as ServerResponse);
@@ -96,6 +93,18 @@ async function admit(
   } catch (error) {
     return errorReply(service, lookup, event, error);
   }
+}
+
+/** Returns whose request it is, and counts it against the limits of the key; null where the route needs no key. Throws RequestError. */
+function identify(event: H3Event, keys: Keys, access: 'key' | 'admin'): Caller | null {
+  const { req, context } = event;
+  const caller = innerCaller(req) ?? callerOf(req.headers, keys, access);
+  if (caller && context.call) context.call.key = caller.name;
+  if (caller?.limits && !/^(GET|HEAD)$/.test(req.method)) {
+    onDispose(event, caller.limits.begin());
+    setHeaders(event, caller.limits.headers());
+  }
+  return caller;
 }
 
 function errorReply(service: Service, lookup: Lookup, event: H3Event, thrown: unknown): unknown {
@@ -113,7 +122,9 @@ function errorReply(service: Service, lookup: Lookup, event: H3Event, thrown: un
   const { req, url } = event;
   const errors = errorsOf(lookup(url.pathname), req.method, url.pathname);
   const about = { requestId: call?.id ?? null, cutShort: thrown instanceof CutShort ? thrown.reply : {} };
-  return errors.whole?.(reply, about) ?? errors.event(reply);
+  const whole = errors.whole?.(reply, about) ?? errors.event(reply);
+  keepError(event, errors.event(reply));
+  return whole;
 }
 
 const isEventStream = (headers: Headers): boolean =>

@@ -24,6 +24,16 @@ export const runAs = <T>(caller: Caller, handle: () => T): T => callers.run(call
 /** Returns the caller of the running request; undefined where the server asks for no key. */
 export const currentCaller = (): Caller | undefined => callers.getStore();
 
+const inner = new WeakMap<Request, Caller>();
+
+/** Marks a request that the server makes itself, in the name of a caller that has been asked for its key before. */
+export function inName(caller: Caller, request: Request): Request {
+  inner.set(request, caller);
+  return request;
+}
+
+export const innerCaller = (request: Request): Caller | undefined => inner.get(request);
+
 /** Whether the caller may use a model with these names. */
 export function mayUse(names: readonly string[]): boolean {
   const models = currentCaller()?.models ?? null;

@@ -118,6 +118,10 @@ export interface Service {
   /** Number of replies in progress to requests that arrived before the server stopped. */
   replies: number;
   readonly metrics: Metrics;
+  /** Answers a request that the server makes itself, by its own routes. */
+  dispatch(request: Request): Promise<Response>;
+  /** What has to end with the server. */
+  readonly closing: (() => Promise<void>)[];
   /** The state that an interface keeps between its requests, made by `create` at its first use. */
   kept<T>(create: () => T): T;
 }
@@ -134,6 +138,8 @@ export function createService(options: ServerOptions, log: Log): Service {
     running: new Set(),
     replies: 0,
     metrics: createMetrics(),
+    dispatch: () => Promise.reject(new Error('the routes are not there yet')),
+    closing: [],
     kept<T>(create: () => T) {
       if (!kept.has(create)) kept.set(create, create());
       return kept.get(create) as T;
