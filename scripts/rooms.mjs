@@ -21,7 +21,16 @@ export const ROOMS = {
   server: {
     does: 'Request in, Response out',
     rooms: ['index.ts', 'options', 'grammar'], // grammar: the Lark front end
-    packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client', 'lru-cache'],
+    packages: [
+      'h3',
+      'srvx',
+      'zod',
+      'consola',
+      'prom-client',
+      'lru-cache',
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-node',
+    ],
     node: true,
   },
   web: {

@@ -12,6 +12,7 @@ import { routeHint } from './route-hint.ts';
 import { errorsOf, lookupIn, routeOf } from './routes.ts';
 import { type Caller, innerCaller, runAs } from './service/caller.ts';
 import type { Service } from './service/service.ts';
+import type { RequestSpan } from './service/tracing.ts';
 import { keepError, keepReply, keepStream } from './service/streams.ts';
 
 /** Throws EngineError bad_request where the file of keys is wrong. */
@@ -38,6 +39,13 @@ export function createApp(service: Service, routes: RouteTable): H3 {
   return app;
 }
 
+declare module 'h3' {
+  interface H3EventContext {
+    /** Of the request, if traces are asked for. */
+    span?: RequestSpan;
+  }
+}
+
 type Lookup = ReturnType<typeof lookupIn>;
 
 function addRoute(app: H3, service: Service, path: string, methods: Partial<Record<Method, Route>>): void {
@@ -48,7 +56,11 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
     if (event.req.headers.get('upgrade')?.toLowerCase() === 'websocket') {
       throw new RequestError('no_websockets', `${event.url.pathname} has no WebSocket; ask by plain HTTP`);
     }
-    if (route) return service.metrics.timed(`${method} ${path}`, () => route.handle(service, event));
+    if (route) {
+      const handle = () => route.handle(service, event);
+      const { span } = event.context;
+      return service.metrics.timed(`${method} ${path}`, () => (span ? span.run(path, handle) : handle()));
+    }
     throw new RequestError('method_not_allowed', `${event.url.pathname} takes ${allowed}, got ${method}`, {
       headers: { allow: allowed },
     });
@@ -65,12 +77,15 @@ async function admit(
   const { req, url, res } = event;
   const call = startCall(req.method, url.pathname, req.headers.get('x-request-id'));
   event.context.call = call;
+  const span = service.tracing?.request(call, req.headers);
+  if (span) event.context.span = span;
   // The server does not wait for requests that arrive while it stops.
   const counted = service.stopping ? 0 : 1;
   service.replies += counted;
   onDispose(event, (reason) => {
     service.replies -= counted;
     logCall(service.log, call, reason !== undefined);
+    span?.end();
   });
   res.headers.set('x-request-id', call.id);
   setHeaders(event, corsHeaders(req.headers, service.options.corsOrigins));

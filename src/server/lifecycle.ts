@@ -12,8 +12,10 @@ import type { Log } from './http/request-log.ts';
 import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import { routesWith } from './routes.ts';
+import { resumeBatches } from './batches/batches.ts';
 import { openVideoStore } from './videos/video-store.ts';
 import type { RouteTable } from './service/route.ts';
+import { openTracing } from './service/tracing.ts';
 import {
   SHUTDOWN,
   createService,
@@ -63,12 +65,15 @@ export async function startServer(
   log: Log,
   added: RouteTable = {},
 ): Promise<RunningServer> {
-  const service = createService(options, log);
+  const tracing = await openTracing(log);
+  const service = createService(options, log, tracing);
+  if (tracing) service.closing.push(() => tracing.end());
   await openVideoStore(service);
   const { receiveTime = DEFAULTS.receiveTime } = options;
   const server = await listen(createApp(service, routesWith(added)), options, receiveTime);
   const node = server.node?.server;
   if (node) watchConnections(node as Server, log, receiveTime);
+  await resumeBatches(service);
   const isGuarded = [options.apiKey, options.apiKeyFile, options.unixSocket].some((one) => one !== undefined);
   if (!isGuarded && !isLoopback(options.host)) {
     log.warn(`Anyone who reaches ${options.host} can use this server: start it with --api-key.`);

@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -71,12 +72,16 @@ describe.skipIf(process.platform === 'win32')('a server on a Unix socket', () =>
 
   it('answers to any name there, and takes the place of a server that was killed', async () => {
     const path = socketPath();
-    const killed = createServer().listen(path);
-    await new Promise((resolve) => killed.once('listening', resolve));
-    // A killed server leaves the file of its socket: closing would remove it.
+    // A killed server leaves the file of its socket.
+    const code = `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`;
+    const killed = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void killed.kill('SIGKILL'));
+    await once(killed.stdout, 'data');
     const taken = await start({ unixSocket: path }).catch((error: unknown) => String(error));
     expect(taken).toContain('is the socket of a server that runs');
-    await new Promise((resolve) => killed.close(resolve));
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+    expect(existsSync(path)).toBe(true);
     const { url } = await start({ unixSocket: path });
     expect(url).toBe(`unix:${path}`);
     const reply = await send(

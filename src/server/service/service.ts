@@ -14,6 +14,7 @@ import type { SettingValues } from '../../options/setting.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Log } from '../http/request-log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import type { Tracing } from './tracing.ts';
 
 export interface ServerOptions {
   host: string;
@@ -118,6 +119,8 @@ export interface Service {
   /** Number of replies in progress to requests that arrived before the server stopped. */
   replies: number;
   readonly metrics: Metrics;
+  /** null: no traces are asked for. */
+  readonly tracing: Tracing | null;
   /** Answers a request that the server makes itself, by its own routes. */
   dispatch(request: Request): Promise<Response>;
   /** What has to end with the server. */
@@ -126,7 +129,7 @@ export interface Service {
   kept<T>(create: () => T): T;
 }
 
-export function createService(options: ServerOptions, log: Log): Service {
+export function createService(options: ServerOptions, log: Log, tracing: Tracing | null = null): Service {
   const kept = new Map<() => unknown, unknown>();
   return {
     options,
@@ -137,7 +140,8 @@ export function createService(options: ServerOptions, log: Log): Service {
     stopping: false,
     running: new Set(),
     replies: 0,
-    metrics: createMetrics(),
+    metrics: createMetrics(tracing),
+    tracing,
     dispatch: () => Promise.reject(new Error('the routes are not there yet')),
     closing: [],
     kept<T>(create: () => T) {
