@@ -111,7 +111,7 @@ export class FileStore {
     record.bytes += Buffer.byteLength(text);
   }
 
-  /** A file by its id, whoever owns it; null: there is none, or no longer. */
+  /** A file by its id, of any owner; null: there is none, or no longer. */
   async find(id: string): Promise<FileRecord | null> {
     await this.#expire();
     return this.#files.get(id) ?? null;
