@@ -53,8 +53,9 @@ export const ROOMS = {
   },
   chat: {
     does: 'conversations, tools and typed replies on the requests of any opened model; other interfaces of libraries',
-    rooms: ['options'],
+    rooms: ['options', 'files/image/png-encode.ts'],
     types: ['engine', 'files'],
+    packages: ['@ai-sdk/provider'], // its types alone
   },
   engine: {
     does: 'loops, waiting and time',
