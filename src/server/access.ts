@@ -4,6 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { show } from './body/fields.ts';
 import { isJson } from './body/json-body.ts';
 import { RequestError } from './http/errors.ts';
+import { keyOf } from './http/request-key.ts';
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
 
@@ -94,12 +95,10 @@ export function keysFor(
   return [own, ...(adminApiKey === undefined ? [] : [adminApiKey])];
 }
 
-/** The key of a request: a bearer token, or x-api-key, as Anthropic's clients send it. */
+/** Refuses a request whose key is none of those. */
 export function checkKey(headers: Headers, keys: string[] | null, access: 'key' | 'admin'): void {
   if (keys === null) return;
-  // SGLang's router sends the header twice: its client's and its own, which Headers joins.
-  const bearer = /^bearer +(.+?)(?:, *bearer .*)?$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim();
-  const given = bearer ?? headers.get('x-api-key') ?? undefined;
+  const given = keyOf(headers);
   if (given === undefined) {
     throw new RequestError(
       'invalid_api_key',

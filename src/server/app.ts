@@ -10,6 +10,7 @@ import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
 import { errorsOf, lookupIn, routeOf } from './routes.ts';
 import type { Service } from './service/service.ts';
+import { keepError, keepReply, keepStream } from './service/streams.ts';
 
 export function createApp(service: Service, routes: RouteTable): H3 {
   const lookup = lookupIn(routes);
@@ -76,7 +77,8 @@ async function admit(
     checkSite(req, service.options.corsOrigins);
     const access = routeOf(lookup(url.pathname), req.method)?.access ?? 'key';
     if (access !== 'open') checkKey(req.headers, keysFor(access, service.options), access);
-    const value = await next();
+    keepStream(service, event, call.id);
+    const value = keepReply(service, event, await next());
     call.status = res.status ?? 200;
     const node = req.runtime?.node?.res;
     if (node && isEventStream(res.headers)) takesComments(node as ServerResponse);
@@ -101,7 +103,9 @@ function errorReply(service: Service, lookup: Lookup, event: H3Event, thrown: un
   const { req, url } = event;
   const errors = errorsOf(lookup(url.pathname), req.method, url.pathname);
   const about = { requestId: call?.id ?? null, cutShort: thrown instanceof CutShort ? thrown.reply : {} };
-  return errors.whole?.(reply, about) ?? errors.event(reply);
+  const whole = errors.whole?.(reply, about) ?? errors.event(reply);
+  keepError(event, errors.event(reply));
+  return whole;
 }
 
 const isEventStream = (headers: Headers): boolean =>

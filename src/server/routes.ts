@@ -13,6 +13,7 @@ import { RESPONSE_ROUTES } from './responses/responses.ts';
 import { VIDEO_ROUTES } from './videos/videos.ts';
 import { MODEL_ROUTES } from './service/models.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
+import { STREAM_ROUTES } from './service/streams.ts';
 import { TOKEN_ROUTES } from './tokens/tokenize.ts';
 import { WEB_ROUTES } from './web/web.ts';
 
@@ -27,6 +28,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...IMAGE_ROUTES,
     ...VIDEO_ROUTES,
     ...MODEL_ROUTES,
+    ...STREAM_ROUTES,
     ...ADMIN_ROUTES,
     ...docsRoutes(() => routes),
     ...WEB_ROUTES,

@@ -6,11 +6,12 @@ import type { UnenforcedKeyword } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
 import { SHUTDOWN, type Service } from './service.ts';
 
-/** Aborts in the tick in which the connection closes. */
-export function abortWithClient({ req, context: { call } }: H3Event): AbortController {
+/** Aborts in the tick in which the connection closes; where the request's events are kept, when those have no reader any more. */
+export function abortWithClient({ req, context: { call, kept } }: H3Event): AbortController {
   const abort = new AbortController();
-  req.signal.addEventListener('abort', () => abort.abort(), { once: true });
-  if (req.signal.aborted) abort.abort();
+  const left = kept?.left ?? req.signal;
+  left.addEventListener('abort', () => abort.abort(), { once: true });
+  if (left.aborted) abort.abort();
   abort.signal.addEventListener('abort', () => {
     if (call && abort.signal.reason === SHUTDOWN) call.cutShort = true;
   });

@@ -5,6 +5,8 @@ export interface ServerEvent {
   name: string;
   /** Text of its data lines. */
   data: string;
+  /** Number of the event in a stream that can be resumed. */
+  id?: number;
   /** True for comments, whose text is `data`. */
   isComment: boolean;
 }
@@ -35,8 +37,11 @@ function parseEvent(block: string): ServerEvent {
   const valueOf = (line: string, field: string): string => line.slice(field.length + 1).replace(/^ /, '');
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => valueOf(line, 'data'));
   const name = lines.find((line) => line.startsWith('event:'));
-  if (data.length > 0)
-    return { name: name ? valueOf(name, 'event') : '', data: data.join('\n'), isComment: false };
+  const id = lines.find((line) => line.startsWith('id:'));
+  if (data.length > 0) {
+    const numbered = id !== undefined && { id: Number(valueOf(id, 'id')) };
+    return { name: name ? valueOf(name, 'event') : '', data: data.join('\n'), isComment: false, ...numbered };
+  }
   const comments = lines.filter((line) => line.startsWith(':')).map((line) => valueOf(line, ''));
   return { name: '', data: comments.join('\n'), isComment: true };
 }

@@ -85,6 +85,8 @@ export function problemsOf({ method, pathname, status, type, text, isWhole }: Re
   const methods = lookup(pathname);
   const { reply, event, notReady, gives, framing } = routeOf(methods, method) ?? {};
   const errors = errorsOf(methods, method, pathname);
+  // A kept stream has the events of another route.
+  if (type === gives && type === 'text/event-stream') return [];
   if (type === 'text/event-stream' || type === 'application/x-ndjson') {
     const data = type === 'text/event-stream' ? dataOf(text) : text.split('\n').slice(0, -1);
     const hasEnd = data.at(-1) === '[DONE]';
@@ -112,7 +114,7 @@ export function problemsOf({ method, pathname, status, type, text, isWhole }: Re
 /** Returns the data of complete events. */
 function dataOf(text: string): string[] {
   const blocks = text.split('\n\n').slice(0, -1);
-  return blocks.flatMap((block) => /^(?:event: .*\n)?data: (.*)$/.exec(block)?.slice(1) ?? []);
+  return blocks.flatMap((block) => /^(?:id: \d+\n)?(?:event: .*\n)?data: (.*)$/.exec(block)?.slice(1) ?? []);
 }
 
 function misfit(name: string | undefined, value: unknown): string[] {
