@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import { IMAGE_FORMATS } from '../../src/index.ts';
 import { startImages } from '../server/images/image-harness.ts';
 import { eventually } from '../server/harness.ts';
+import { startVideos } from '../server/videos/video-harness.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
@@ -114,6 +115,8 @@ web.test('an image and a mask are sent, painted by numbers and by the pointer', 
   await page
     .locator('input[type=file]')
     .setInputFiles({ name: 'red.png', mimeType: 'image/png', buffer: png });
+  await page.getByLabel('Width', { exact: true }).first().fill('64');
+  await page.getByLabel('Height', { exact: true }).first().fill('48');
   await page.getByText('Paint what is drawn anew').click();
   await page.getByLabel('Width', { exact: true }).nth(1).fill('32');
   await page.getByLabel('Height', { exact: true }).nth(1).fill('48');
@@ -223,9 +226,68 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
   await expect.poll(() => gallery(page).count()).toBe(1);
   await gallery(page).first().focus();
   await page.keyboard.press('Delete');
-  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  const question = page.getByRole('dialog').filter({ hasText: 'Delete “a red boat” from the gallery?' });
+  await question.getByRole('button', { name: 'Delete', exact: true }).click();
+  await question.waitFor({ state: 'hidden' });
   await page.getByLabel('Search the gallery').fill('');
   await expect.poll(() => gallery(page).count()).toBe(2);
   await page.reload();
   await expect.poll(() => gallery(page).count()).toBe(2);
+});
+
+web.test('a request that is being drawn goes on over a reload of the page, and is drawn once', async () => {
+  const { url, model } = await startImages();
+  const drawn = model.generate;
+  let goOn!: () => void;
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  model.generate = async function* (request, options) {
+    for await (const event of drawn(request, options)) {
+      if (event.type === 'step' && event.step === 2) await gate;
+      yield event;
+    }
+  };
+  const page = await web.open(url, '#/images');
+  await ask(page, 'a lake', { Steps: '4', Images: '2' });
+  await page.getByText('Image 1, step 1 of 4').waitFor();
+  await page.reload();
+  await page.getByRole('progressbar', { name: 'Progress of a lake' }).waitFor();
+  goOn();
+  await expect.poll(() => gallery(page).count()).toBe(2);
+  await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  expect(model.requests).toHaveLength(1);
+  // Nothing is left to take up.
+  await page.reload();
+  await expect.poll(() => gallery(page).count()).toBe(2);
+  expect(await page.getByRole('progressbar').count()).toBe(0);
+});
+
+web.test('a clip is drawn as a job, played, and taken up again after a reload', async () => {
+  const { url, model } = await startVideos();
+  const drawn = model.generate;
+  let goOn!: () => void;
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  model.generate = async function* (request, options) {
+    for await (const event of drawn(request, options)) {
+      if (event.type === 'step' && event.step === 3) await gate;
+      yield event;
+    }
+  };
+  const page = await web.open(url, '#/images');
+  expect(await page.getByLabel('Frames', { exact: true }).getAttribute('placeholder')).toBe('3');
+  await ask(page, 'a wave', { Frames: '5', 'Frames a second': '4', Steps: '4', Width: '64', Height: '64' });
+  await page.getByText('50 per cent').waitFor();
+  await page.reload();
+  await page.getByRole('progressbar', { name: 'Progress of a wave' }).waitFor();
+  goOn();
+  await expect.poll(() => gallery(page).count(), { timeout: 10_000 }).toBe(1);
+  expect(model.requests).toHaveLength(1);
+  expect(model.requests[0]).toMatchObject({ prompt: 'a wave', frames: 5, fps: 4, width: 64 });
+  await gallery(page).click();
+  const video = page.getByRole('dialog').locator('video');
+  const facts = await video.evaluate(async (element: HTMLVideoElement) => {
+    await element.play();
+    const { duration, videoWidth, controls } = element;
+    return { duration, videoWidth, controls };
+  });
+  expect(facts).toEqual({ duration: expect.closeTo(1.25, 1) as number, videoWidth: 64, controls: true });
 });

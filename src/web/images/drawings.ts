@@ -1,8 +1,11 @@
 // Requests that are being drawn: started, followed to their end, stopped, and taken up again after the page was reloaded.
 
 import { type Signal, signal } from '@preact/signals';
-import { call, ServerError } from '../api/call.ts';
-import { readEvents, type ServerEvent } from '../api/events.ts';
+import { call, callJson, ServerError } from '../api/call.ts';
+import type { ServerEvent } from '../api/events.ts';
+import { refreshModels } from '../api/models.ts';
+import { resumeStream, startStream, stopStream } from '../api/resumable.ts';
+import { refreshServerInfo } from '../api/server-info.ts';
 import {
   type Configuration,
   configurationOfOne,
@@ -76,6 +79,8 @@ async function follow(running: Running, isKnown: boolean): Promise<void> {
   drawings.value = drawings.value.filter((one) => one !== drawing);
   if (isLeaving) return;
   await remove('running', running.id).catch(() => {});
+  // A model that the request opened has settings of its own now.
+  await Promise.all([refreshModels(), refreshServerInfo()]);
 }
 
 function problemOf(error: unknown, isKnown: boolean): { message: string; param: string | null } {
@@ -91,7 +96,7 @@ export function stop({ abort, running }: Drawing): void {
   const end =
     running.kind === 'video'
       ? running.video && call(`v1/videos/${running.video}`, { method: 'DELETE' })
-      : call(`v1/streams/${running.id}`, { method: 'DELETE' });
+      : stopStream(running.id);
   // A request that has just ended has nothing to stop.
   if (end) void end.catch(() => {});
 }
@@ -100,8 +105,10 @@ async function drawVideo(drawing: Drawing): Promise<void> {
   const { running, progress, abort } = drawing;
   if (running.video === undefined) {
     const { path, body } = videoRequest(running.configuration, running.sources);
-    const response = await call(path, { ...postOf(body), signal: abort.signal });
-    running.video = ((await response.json()) as { id: string }).id;
+    const { signal } = abort;
+    const sent = body instanceof FormData ? await call(path, { method: 'POST', body, signal }) : null;
+    const job = sent ? await sent.json() : await callJson(path, body, { signal });
+    running.video = (job as { id: string }).id;
     await keep('running', running).catch(() => {});
   }
   await followVideo(running, progress, abort.signal);
@@ -111,28 +118,20 @@ async function drawImages(drawing: Drawing, isKnown: boolean): Promise<void> {
   const { running, progress, abort } = drawing;
   const asked = running.configuration['n'];
   const expected = typeof asked === 'number' ? asked : 1;
-  const done = new Set<number>();
   for await (const event of imageEvents(drawing, isKnown)) {
     if (event.isComment) progress.value = afterComment(progress.value, event.data, expected);
-    else await takeEvent(drawing, JSON.parse(event.data) as ImageEvent, done);
+    else await takeEvent(drawing, event);
   }
-  if (done.size < expected && !abort.signal.aborted)
+  if ((running.done ?? []).length < expected && !abort.signal.aborted)
     throw new ServerError('The server ended the request before its images were complete; send it again.');
 }
 
-/** The events of a request; those of one that ran before the page was reloaded from its beginning. */
+/** The events of a request; those of one that ran before the page was reloaded begin after its last complete image. */
 async function* imageEvents({ running, abort }: Drawing, isKnown: boolean): AsyncGenerator<ServerEvent> {
+  const { id, configuration, sources, lastEvent = 0 } = running;
   const { signal } = abort;
-  if (isKnown) return yield* readEvents(await call(`v1/streams/${running.id}?after=0`, { signal }));
-  const { path, body } = await imageRequest(running.configuration, running.sources);
-  const headers = { 'x-svc-resumable': '1', 'x-request-id': running.id };
-  yield* readEvents(await call(path, { ...postOf(body, headers), signal }));
-}
-
-function postOf(body: FormData | object, headers: Record<string, string> = {}): RequestInit {
-  if (body instanceof FormData) return { method: 'POST', body, headers };
-  const typed = { 'content-type': 'application/json', ...headers };
-  return { method: 'POST', body: JSON.stringify(body), headers: typed };
+  if (isKnown) return yield* resumeStream(id, lastEvent, signal);
+  yield* startStream({ ...(await imageRequest(configuration, sources)), id, signal });
 }
 
 interface ImageEvent {
@@ -145,11 +144,8 @@ interface ImageEvent {
   error?: { message: string; code: string | null; param?: string | null };
 }
 
-async function takeEvent(
-  { running, progress }: Drawing,
-  event: ImageEvent,
-  done: Set<number>,
-): Promise<void> {
+async function takeEvent({ running, progress }: Drawing, { data, id }: ServerEvent): Promise<void> {
+  const event = JSON.parse(data) as ImageEvent;
   const { type, b64_json: base64, image_index: index, error } = event;
   if (error) {
     const { message, code, param = null } = error;
@@ -161,7 +157,6 @@ async function takeEvent(
     progress.value = { ...progress.value, previews };
   }
   if (!type.endsWith('.completed')) return;
-  done.add(index);
   await addEntry({
     id: `${running.id}-${index}`,
     kind: 'image',
@@ -172,6 +167,9 @@ async function takeEvent(
     configuration: configurationOfOne(running.configuration, event.seed),
     sources: running.sources,
   });
+  running.done = [...(running.done ?? []), index];
+  running.lastEvent = id ?? 0;
+  await keep('running', running).catch(() => {});
 }
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>

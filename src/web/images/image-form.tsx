@@ -1,6 +1,9 @@
 // The form of a request for images or videos.
 
-import { imageModels } from '../api/models.ts';
+import { useState } from 'preact/hooks';
+import { callJson } from '../api/call.ts';
+import { imageModels, refreshModels } from '../api/models.ts';
+import { refreshServerInfo } from '../api/server-info.ts';
 import { drawingProblem } from './drawings.ts';
 import {
   change,
@@ -27,6 +30,7 @@ export function ImageForm() {
       }}
     >
       <ModelField />
+      <OpenModel />
       <label>
         Prompt
         <textarea
@@ -93,6 +97,33 @@ function ModelField() {
         ))}
       </select>
     </label>
+  );
+}
+
+/** A model that is not open tells neither its defaults nor whether it starts from images. */
+function OpenModel() {
+  const [isOpening, setIsOpening] = useState(false);
+  const model = chosenModel.value;
+  const status = model?.status?.value;
+  if (!model || (status !== 'unloaded' && status !== 'loading')) return null;
+  const open = async (): Promise<void> => {
+    setIsOpening(true);
+    drawingProblem.value = null;
+    try {
+      await callJson('models/load', { model: model.id });
+    } catch (error) {
+      drawingProblem.value = { message: (error as Error).message, param: 'model' };
+    }
+    await Promise.all([refreshModels(), refreshServerInfo()]);
+    setIsOpening(false);
+  };
+  return (
+    <p class="muted">
+      This model is not open; its own settings are shown once it is.{' '}
+      <button type="button" disabled={isOpening} onClick={() => void open()}>
+        Open it
+      </button>
+    </p>
   );
 }
 

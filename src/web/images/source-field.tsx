@@ -43,10 +43,7 @@ export function SourceFields() {
         >
           {image && fields.strength && <SettingField field={fields.strength} />}
           {image && fields.takesMask && (
-            <details open={sentSources.value.mask !== undefined}>
-              <summary>Paint what is drawn anew</summary>
-              <MaskEditor image={image} />
-            </details>
+            <MaskField image={image} />
           )}
         </ImageField>
       )}
@@ -61,6 +58,17 @@ export function SourceFields() {
         </div>
       )}
     </>
+  );
+}
+
+/** Shown at once where a mask was painted before; clearing the mask does not hide it. */
+function MaskField({ image }: { image: Blob }) {
+  const [isOpen] = useState(sentSources.value.mask !== undefined);
+  return (
+    <details open={isOpen}>
+      <summary>Paint what is drawn anew</summary>
+      <MaskEditor image={image} />
+    </details>
   );
 }
 

@@ -25,6 +25,9 @@ export interface Running {
   sources: Sources;
   /** The server's id of a video. */
   video?: string;
+  /** Indices of the images that are in the gallery, and the number of the event that brought the last one. */
+  done?: number[];
+  lastEvent?: number;
 }
 
 interface Stores {
