@@ -1,10 +1,10 @@
 // The frame of the page: its views, which the address's hash names, and the dialog that asks for a key.
 
-import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { ChatView } from './chat/chat-view.tsx';
 import { ImagesView } from './images/images-view.tsx';
 import { KeyDialog } from './parts/key-dialog.tsx';
+import { route } from './parts/route.ts';
 import { ServerView } from './server/server-view.tsx';
 
 interface View {
@@ -18,17 +18,6 @@ const VIEWS: Readonly<Record<string, View>> = {
   images: { title: 'Images', show: ImagesView },
   server: { title: 'Server', show: ServerView },
 };
-
-/** Segments of the address's hash. */
-export const route = signal(segments());
-
-function segments(): string[] {
-  return location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
-}
-
-addEventListener('hashchange', () => {
-  route.value = segments();
-});
 
 export function App() {
   const [asked = ''] = route.value;

@@ -1,0 +1,126 @@
+// What a user does with a conversation: send, edit, regenerate, compare, go to another branch.
+
+import { signal } from '@preact/signals';
+import { newStreamId } from '../api/resumable.ts';
+import { textModels } from '../api/models.ts';
+import { replaceRoute } from '../parts/route.ts';
+import {
+  addMessage,
+  type Attachment,
+  type Conversation,
+  type Message,
+  newConversation,
+  newestLeaf,
+  pathTo,
+  titleOf,
+} from './conversation.ts';
+import { runReply, takeUp } from './reply.ts';
+import { requestFor } from './request.ts';
+import { settingsProblem, type SettingValues } from './settings.ts';
+import { changedNow, current, load, readHeads, save } from './state.ts';
+
+/** Models and settings of a conversation that has no message yet. */
+export const draft = signal<{ models: string[]; settings: SettingValues }>({ models: [], settings: {} });
+
+/** The models that a conversation asks: its own as far as the server has them, else the first that it lists. */
+export function modelsOf(models: readonly string[]): string[] {
+  const known = textModels.value.map(({ id }) => id);
+  const found = models.filter((id) => known.includes(id));
+  return found.length > 0 ? found : known.slice(0, 1);
+}
+
+/** Changes models or settings of the shown conversation, or of the one that begins next. */
+export function change(values: Partial<Pick<Conversation, 'models' | 'settings'>>): void {
+  const conversation = current.value;
+  if (!conversation) {
+    draft.value = { ...draft.value, ...values };
+    return;
+  }
+  Object.assign(conversation, values);
+  changedNow();
+  void save(conversation);
+}
+
+/** Why nothing can be sent now; '' if it can. */
+export function sendingProblem(): string {
+  const { settings } = current.value ?? draft.value;
+  const problem = settingsProblem(settings);
+  if (problem) return `The settings need a change: ${problem}`;
+  return textModels.value.length === 0
+    ? 'The server has no chat model; see its view for what it serves.'
+    : '';
+}
+
+/** Sends a message after the last one that is shown. */
+export async function send(text: string, attachments: Attachment[]): Promise<void> {
+  const conversation = current.value ?? startConversation(text, attachments);
+  await sendAfter(conversation, conversation.leaf, text, attachments);
+}
+
+function startConversation(text: string, attachments: Attachment[]): Conversation {
+  const conversation = newConversation(draft.value.models, draft.value.settings);
+  conversation.title = titleOf(text || (attachments[0]?.name ?? ''));
+  draft.value = { models: draft.value.models, settings: draft.value.settings };
+  void save(conversation, true);
+  replaceRoute('chat', conversation.id);
+  return conversation;
+}
+
+async function sendAfter(
+  conversation: Conversation,
+  parent: string | null,
+  text: string,
+  attachments: Attachment[],
+): Promise<void> {
+  const more = attachments.length > 0 && { attachments };
+  const asked = addMessage(conversation, { parent, role: 'user', text, ...more });
+  await replyTo(conversation, asked.id, modelsOf(conversation.models));
+}
+
+/** Sends a changed message as a branch beside it. */
+export const edit = (conversation: Conversation, message: Message, text: string): Promise<void> =>
+  sendAfter(conversation, message.parent, text, message.attachments ?? []);
+
+/** Asks for another reply in a branch beside it. */
+export const regenerate = (conversation: Conversation, message: Message, model: string): Promise<void> =>
+  replyTo(conversation, message.parent!, [model]);
+
+/** Asks models for replies to a message, side by side if they are several. */
+async function replyTo(conversation: Conversation, parent: string, models: readonly string[]): Promise<void> {
+  const group = models.length > 1 && { group: crypto.randomUUID() };
+  const replies = models.map((model) => {
+    const stream = newStreamId();
+    return addMessage(conversation, { parent, role: 'assistant', text: '', model, stream, ...group });
+  });
+  conversation.leaf = replies[0]?.id ?? parent;
+  changedNow();
+  await Promise.all(replies.map((reply) => run(conversation, reply)));
+}
+
+async function run(conversation: Conversation, reply: Message): Promise<void> {
+  const path = pathTo(conversation, reply.parent);
+  await runReply(conversation, reply, requestFor(conversation, reply.model!, path, []));
+}
+
+/** Shows the branch of a message. */
+export function show(conversation: Conversation, message: Message): void {
+  conversation.leaf = newestLeaf(conversation, message.id);
+  changedNow();
+  void save(conversation);
+}
+
+let isTakenUp = false;
+
+/** Takes up the replies that ran when the page was left, of all conversations. */
+export async function takeUpAll(): Promise<void> {
+  if (isTakenUp) return;
+  isTakenUp = true;
+  const left = (await readHeads()).filter(({ isRunning }) => isRunning);
+  await Promise.all(left.map(async ({ id }) => takeUpIn(await load(id))));
+}
+
+async function takeUpIn(conversation: Conversation | null): Promise<void> {
+  if (!conversation) return;
+  const left = Object.values(conversation.messages).filter(({ stream }) => stream !== undefined);
+  await Promise.all(left.map((message) => takeUp(conversation, message)));
+}

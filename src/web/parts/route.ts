@@ -1,0 +1,20 @@
+// The address's hash, whose first segment names the view: `#/chat/<conversation>`.
+
+import { signal } from '@preact/signals';
+
+/** Segments of the hash. */
+export const route = signal(segments());
+
+function segments(): string[] {
+  return location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+}
+
+addEventListener('hashchange', () => {
+  route.value = segments();
+});
+
+/** Goes to a view without an entry in the history, where the address only tells what is shown already. */
+export function replaceRoute(...parts: string[]): void {
+  history.replaceState(null, '', `#/${parts.map(encodeURIComponent).join('/')}`);
+  route.value = parts;
+}

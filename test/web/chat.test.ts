@@ -1,0 +1,182 @@
+// The view of chat on a fake model, which says what it is told.
+
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { accessibilityProblems } from './axe.ts';
+import { eventually, start } from '../server/harness.ts';
+import { useWebPage } from './web-page.ts';
+
+const web = useWebPage();
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message', { exact: true }).fill(text);
+  await page.keyboard.press('Enter');
+}
+
+const replies = (page: Page) => page.getByRole('article', { name: /^Reply/ });
+const ended = (page: Page) => page.locator('article.reply[aria-busy=true]').waitFor({ state: 'detached' });
+
+const MARKDOWN = `# A title
+
+A **bold** word, <b style="color:red">markup</b> and $x^2$.
+
+$$\\frac{1}{2}$$
+
+\`\`\`python
+def f():
+    return "text"
+\`\`\`
+
+| a | b |
+| - | - |
+| 1 | 2 |`;
+
+describe('a reply', () => {
+  web.test('is Markdown with math and coloured code, can be copied, and fits a narrow page', async () => {
+    const { url } = await start();
+    const page = await web.open(url, '', {
+      viewport: { width: 360, height: 800 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await say(page, MARKDOWN);
+    const reply = replies(page);
+    await reply.locator('math mfrac').waitFor();
+    await reply.locator('.hljs-keyword', { hasText: 'def' }).waitFor();
+    expect(await reply.getByRole('heading').textContent()).toBe('A title');
+    expect(await reply.locator('strong').textContent()).toBe('bold');
+    expect(await reply.locator('b').count()).toBe(0);
+    expect(await reply.getByText('<b style="color:red">markup</b>').count()).toBe(1);
+    expect(await reply.locator('td').allTextContents()).toEqual(['1', '2']);
+    await reply.getByText('tokens per second').waitFor();
+    await reply.getByRole('button', { name: 'Copy this code of python' }).click();
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await expect.poll(copied).toBe('def f():\n    return "text"');
+    await reply.getByRole('button', { name: 'Copy this reply' }).click();
+    await expect.poll(copied).toBe(MARKDOWN);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(
+      0,
+    );
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await page.getByRole('link', { name: 'New conversation' }).click();
+    await page.getByText('What would you like').waitFor();
+  });
+
+  web.test('has branches: asked again, by another model, and to a changed message', async () => {
+    const { url } = await start({}, { names: ['one', 'two'] });
+    const page = await web.open(url);
+    await say(page, 'first words');
+    await page.getByText('2 written').waitFor();
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await page.getByText('2 of 2').waitFor();
+    await page.getByLabel('Ask another model').selectOption('two');
+    await page.getByRole('article', { name: 'Reply of two' }).waitFor();
+    await page.getByText('3 of 3').waitFor();
+    await ended(page);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Changed message').fill('other words here');
+    await page.getByRole('button', { name: 'Send as a branch' }).click();
+    await replies(page).getByText('other words here').waitFor();
+    await ended(page);
+    await page.getByRole('button', { name: 'Previous branch' }).click();
+    await page.getByText('3 of 3').waitFor();
+    expect(await replies(page).getByText('first words').count()).toBe(1);
+  });
+
+  web.test('shows thoughts and calls, stops by Escape, and has its error with what to do', async () => {
+    const { url, model } = await start();
+    const page = await web.open(url);
+    await say(page, 'think deep thoughts');
+    await page.getByText('Thoughts', { exact: true }).click();
+    await replies(page).locator('.reasoning').getByText('deep thoughts').waitFor();
+    await ended(page);
+    await say(page, 'call weather {"city":"Rome"}');
+    await page.getByText('Calls weather').click();
+    await page.getByText('"city": "Rome"').waitFor();
+    await ended(page);
+    await say(page, 'hang here');
+    await replies(page).last().getByText('hang').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Stopped.').waitFor();
+    await eventually(() => model.running === 0, 'the request is aborted');
+    web.allow(/429/);
+    await say(page, 'refuse overloaded');
+    await replies(page).last().getByText('refused with overloaded').waitFor();
+    await say(page, 'fail out_of_memory');
+    await replies(page).last().getByText('failed with out_of_memory').waitFor();
+    expect(await replies(page).last().getByRole('button', { name: 'Ask again' }).count()).toBe(1);
+  });
+
+  web.test('goes on when the page is loaded anew', async () => {
+    const { url, model } = await start();
+    const said = { release: () => {} };
+    const held = new Promise<void>((resolve) => (said.release = resolve));
+    model.generate = async function* () {
+      yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
+      yield { type: 'delta', choice: 0, text: 'before ', ids: [1] };
+      await held;
+      yield { type: 'delta', choice: 0, text: 'and after', ids: [2] };
+      yield { type: 'done', choice: 0, finishReason: 'stop', matchedStop: 2, completionTokens: 2 };
+    };
+    const page = await web.open(url);
+    await say(page, 'tell me');
+    await replies(page).getByText('before').waitFor();
+    await page.reload();
+    await replies(page).getByText('before').waitFor();
+    said.release();
+    await replies(page).getByText('before and after').waitFor();
+    await ended(page);
+    await page.reload();
+    await replies(page).getByText('before and after').waitFor();
+  });
+});
+
+describe('conversations', () => {
+  web.test('are found, renamed, exported, imported and deleted', async () => {
+    const { url } = await start();
+    const page = await web.open(url);
+    await say(page, 'about whales');
+    await ended(page);
+    await page.getByRole('link', { name: 'New conversation' }).click();
+    await say(page, 'about rivers');
+    await ended(page);
+    const list = page.getByRole('navigation', { name: 'Conversations' });
+    const titles = () =>
+      list
+        .locator('li')
+        .allTextContents()
+        .then((all) => all.map((one) => one.split('⋯')[0]));
+    await expect.poll(titles).toEqual(['about rivers', 'about whales']);
+    await list.getByLabel('Search conversations').fill('whales');
+    await expect.poll(titles).toEqual(['about whales']);
+    await list.getByLabel('More about about whales').click();
+    await list.getByRole('button', { name: 'Rename' }).click();
+    await page.keyboard.type('!');
+    await page.keyboard.press('Enter');
+    await list.getByLabel('Search conversations').fill('');
+    await expect.poll(titles).toEqual(['about rivers', 'about whales!']);
+    const download = page.waitForEvent('download');
+    await list.getByRole('button', { name: 'Export all' }).click();
+    const file = await readFile(await (await download).path(), 'utf8');
+    page.on('dialog', (dialog) => void dialog.accept());
+    await list.getByLabel('More about about rivers').click();
+    await list.getByRole('button', { name: 'Delete' }).first().click();
+    await expect.poll(titles).toEqual(['about whales!']);
+    await page.getByText('What would you like').waitFor();
+    const put = (text: string) =>
+      page.getByLabel('File of conversations').setInputFiles({
+        name: 'file.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(text),
+      });
+    await put(file.replaceAll('"user"', '"nobody"'));
+    await list.getByText('file.json was not imported: conversation 1 has a damaged message').waitFor();
+    await put(file.slice(0, -9));
+    await list.getByText('file.json was not imported: it is not JSON').waitFor();
+    await put(file);
+    await expect.poll(titles).toEqual(['about rivers', 'about whales!', 'about whales!']);
+    await list.getByRole('link', { name: 'about rivers' }).click();
+    await replies(page).getByText('about rivers').waitFor();
+  });
+});
