@@ -134,7 +134,7 @@ it('an abort and destroy() end prompts and leave the conversation as it was', as
   await expect(prompt).rejects.toMatchObject({ name: expect.stringMatching(/AbortError|InvalidStateError/) });
 });
 
-it('what overflows the context is dropped, initial prompts are not, and the session says so', async () => {
+it('a session drops what overflows the context, but no initial prompts, and says so', async () => {
   const long = (word: string): string => Array<string>(20).fill(word).join(' ');
   const { model, LanguageModel } = made(
     ['A', 'B', 'C', 'D'].map((text) => ({ text })),
