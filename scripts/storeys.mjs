@@ -33,6 +33,7 @@ export const FOLDERS = {
   'host/page': "what starts the engine in a page: the page's files and storage, its workers",
   'host/electron': "Electron's main process and preload scripts: the face of an engine in a hidden window",
   'chat/ai': 'a provider of the AI SDK',
+  'chat/prompt-api': "the browsers' Prompt API",
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
   'engine/weights/svdquant': 'weights in 4 bits with a low-rank part, made from plain ones',
   'engine/check': 'kernels of an adapter against their plain forms, family by family',
@@ -145,6 +146,7 @@ export const STOREYS = {
   host: ['electron', 'node', 'page', '.', 'kinds', 'thread', 'session'],
   web: ['.', 'chat', 'images', 'server', 'parts', 'api', 'style'],
   chat: ['ai', '.'],
+  chat: ['ai', 'prompt-api', '.'],
   server: [
     '.',
     'web',

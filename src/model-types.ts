@@ -30,6 +30,7 @@ export type { EmbedOptions, Ranked, RankOptions } from './chat/embed.ts';
 export type { Conversing, OpenedEmbeddingModel, OpenedTextModel, Ranking } from './chat/extend.ts';
 export type { InfillPrompt } from './chat/infill.ts';
 export type { JsonSchema, JsonValueOf } from './chat/json-schema-type.ts';
+export type { McpClient, McpOptions } from './chat/mcp-tools.ts';
 export type { ReplyStream } from './chat/reply-stream.ts';
 export type { ReplyUsage } from './chat/round.ts';
 export type { SavedChat } from './chat/saved-chat.ts';

@@ -29,6 +29,7 @@ it('the public face exports these names and no more', () => {
     'infillPrompt',
     'LIMITS',
     'listModels',
+    'mcpTools',
     'mediaFormat',
     'mediaKind',
     'MODEL_KINDS',

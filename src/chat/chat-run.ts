@@ -67,13 +67,15 @@ export class ChatRun {
 
   /** Tokens of the prompt that a window of the messages makes. */
   async count(messages: readonly ChatMessage[], window: Window, signal?: AbortSignal): Promise<number> {
+    const prompt = this.#prompt(messages, window);
+    if (prompt.messages.length === 0) return 0;
     const { minTiles, maxTiles } = this.#request;
     const limits = {
       ...(minTiles !== undefined && { minTiles }),
       ...(maxTiles !== undefined && { maxTiles }),
     };
     const more = signal ? { signal } : {};
-    const { ids } = await this.#model.renderPrompt(this.#prompt(messages, window), limits, more);
+    const { ids } = await this.#model.renderPrompt(prompt, limits, more);
     return ids.length;
   }
 
@@ -84,12 +86,15 @@ export class ChatRun {
     return fitWindow(window, { messages, policy, room, count, signal });
   }
 
-  #prompt(messages: readonly ChatMessage[], { start, summary }: Window): TextPrompt {
+  #prompt(
+    messages: readonly ChatMessage[],
+    { start, summary }: Window,
+  ): Extract<TextPrompt, { messages: ChatMessage[] }> {
     const { promptTools: tools, options } = this.#settings;
     const system = [this.#base.system, summary].filter((one) => one !== null).join('\n\n');
     const first: ChatMessage[] = system === '' ? [] : [{ role: 'system', content: system }];
     return {
-      messages: [...first, ...messages.slice(start)],
+      messages: [...first, ...(this.#base.head ?? []), ...messages.slice(start)],
       ...(tools.length > 0 && { tools }),
       ...(options.templateKwargs && { templateKwargs: options.templateKwargs }),
     };

@@ -16,6 +16,8 @@ export interface SavedChat {
 
 export interface ChatState extends Window {
   system: string | null;
+  /** Messages after the system prompt that are never dropped. They are neither listed nor saved: callers that have some keep them. */
+  head?: readonly ChatMessage[];
   messages: ChatMessage[];
 }
 

@@ -14,6 +14,7 @@ import { listAdapters, openModel } from './open-main.ts';
 import { serveWindows } from './windows.ts';
 
 export { EngineError } from '../../files/error.ts';
+export { mcpTools } from '../../chat/mcp-tools.ts';
 export { tool } from '../../chat/tools.ts';
 export type * from '../../model-types.ts';
 
