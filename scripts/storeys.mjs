@@ -145,7 +145,6 @@ export const FAMILIES = new Set(['models/text', 'engine/image/families']);
 export const STOREYS = {
   host: ['electron', 'node', 'page', '.', 'kinds', 'thread', 'session'],
   web: ['.', 'chat', 'images', 'server', 'parts', 'api', 'style'],
-  chat: ['ai', '.'],
   chat: ['ai', 'prompt-api', '.'],
   server: [
     '.',

@@ -36,7 +36,9 @@ web.test(
     expect(await page.locator('.counts').innerText()).toMatch(/Running\s+3\s+Waiting\s+2\s+Open replies\s+0/);
     const chart = page.getByRole('img', { name: 'tokens per second' });
     await page.clock.runFor(2100);
-    await expect.poll(() => chart.getAttribute('aria-label')).toMatch(/^(?!0\.0)[\d.]+ tokens per second, at most (?!0\.0)/);
+    await expect
+      .poll(() => chart.getAttribute('aria-label'))
+      .toMatch(/^(?!0\.0)[\d.]+ tokens per second, at most (?!0\.0)/);
     expect(await chart.locator('polyline').getAttribute('points')).toMatch(/^300\.0,0\.0$/);
 
     let asked = 0;
