@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { RequestError } from '../../src/server/http/errors.ts';
 import type { RouteTable } from '../../src/server/service/route.ts';
 import { start } from '../server/harness.ts';
+import { startImages } from '../server/images/image-harness.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
@@ -36,7 +37,9 @@ web.test(
     expect(await page.locator('.counts').innerText()).toMatch(/Running\s+3\s+Waiting\s+2\s+Open replies\s+0/);
     const chart = page.getByRole('img', { name: 'tokens per second' });
     await page.clock.runFor(2100);
-    await expect.poll(() => chart.getAttribute('aria-label')).toMatch(/^(?!0\.0)[\d.]+ tokens per second, at most (?!0\.0)/);
+    await expect
+      .poll(() => chart.getAttribute('aria-label'))
+      .toMatch(/^(?!0\.0)[\d.]+ tokens per second, at most (?!0\.0)/);
     expect(await chart.locator('polyline').getAttribute('points')).toMatch(/^300\.0,0\.0$/);
 
     let asked = 0;
@@ -54,6 +57,15 @@ const setHidden = (page: Page, hidden: boolean) =>
     Object.defineProperty(document, 'hidden', { value, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   }, hidden);
+
+web.test('requests to image models are counted, too', async () => {
+  const { url, generate } = await startImages();
+  for (const prompt of ['hang', 'waits']) generate({ prompt }).catch(() => {});
+  const page = await openView(url);
+  await expect
+    .poll(() => page.locator('.counts').innerText())
+    .toMatch(/Running\s+1\s+Waiting\s+1\s+Open replies\s+2/);
+});
 
 web.test('problems are named with their remedy: a model that failed, a server that is gone', async () => {
   const { server, url } = await start();

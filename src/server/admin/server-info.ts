@@ -1,11 +1,12 @@
 // GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
-import { type EmbeddingModel, MODEL_KINDS, type TextModel } from '../../index.ts';
+import { type EmbeddingModel, type ImageModel, MODEL_KINDS, type TextModel } from '../../index.ts';
+import { imageLoad } from '../images/image-drawing.ts';
 import { findModel } from '../service/models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
 import type { Route } from '../service/route.ts';
-import { isAsleep, type Ready, type Service, type Slot } from '../service/service.ts';
+import { isAsleep, isOf, type Ready, type Service, type Slot } from '../service/service.ts';
 
 const SCHEMAS = [() => import('./server-reply-schema.ts'), () => import('./open-model-schema.ts')];
 
@@ -41,7 +42,7 @@ async function serverInfo(service: Service) {
     settings: { ...settings, apiKey: apiKey !== undefined, adminApiKey: adminApiKey !== undefined },
     // Tools of /v1/responses that OpenAI runs itself.
     tools_not_offered: [NOT_OFFERED],
-    models: await Promise.all(slots.map(slotInfo)),
+    models: await Promise.all(slots.map((slot) => slotInfo(service, slot))),
   };
 }
 
@@ -56,7 +57,7 @@ function statusOf(slots: readonly Slot[]): 'starting' | 'ready' | 'asleep' {
   return slots.length > 0 && slots.every(isAsleep) ? 'asleep' : 'ready';
 }
 
-async function slotInfo(slot: Slot) {
+async function slotInfo(service: Service, slot: Slot) {
   const { names, kind, phase } = slot;
   const common = {
     names,
@@ -67,6 +68,8 @@ async function slotInfo(slot: Slot) {
   if (phase.name === 'starting') return { ...common, progress: phase.progress };
   const { ready } = phase;
   const { info } = ready.model;
+  if (isOf<ImageModel>(MODEL_KINDS.image, ready))
+    return { ...common, info, metrics: imageLoad(service, ready.model) };
   if (!('metrics' in ready.kind.calls)) return { ...common, info };
   // A model that ends while the page is built has no metrics.
   const { model } = ready as unknown as Ready<EmbeddingModel | TextModel>;

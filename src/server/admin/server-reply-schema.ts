@@ -46,7 +46,12 @@ const model = z.union([
     info: EmbeddingModelInfo,
     metrics: EmbeddingMetrics.nullable(),
   }),
-  z.strictObject({ ...ready, kind: z.literal('image'), info: ImageModelInfo }),
+  z.strictObject({
+    ...ready,
+    kind: z.literal('image'),
+    info: ImageModelInfo,
+    metrics: z.strictObject(counts('running', 'waiting')).describe('Requests.'),
+  }),
   z.strictObject({ names, kind, phase: z.literal('starting'), progress: OpeningProgress.nullable() }),
   z.strictObject({ names, kind, phase: z.literal('failed'), reason: z.string() }),
 ]);

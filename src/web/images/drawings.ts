@@ -27,6 +27,9 @@ export interface Drawing {
 /** Requests that run or wait, the latest first. */
 export const drawings = signal<readonly Drawing[]>([]);
 
+/** What the last images' model says of their prompt; '' if nothing. */
+export const drawingNote = signal('');
+
 /** Why the last request ended without its images, and the field that is to blame; null: it did not. */
 export const drawingProblem = signal<{ message: string; param: string | null } | null>(null);
 
@@ -43,6 +46,7 @@ export async function draw(
   sources: Sources,
 ): Promise<void> {
   drawingProblem.value = null;
+  drawingNote.value = '';
   const running: Running = { id: newId(), kind, startedAt: Date.now(), configuration, sources };
   await follow(running, false);
 }
@@ -141,6 +145,8 @@ interface ImageEvent {
   seed: number;
   size: string;
   output_format: string;
+  /** Words of the prompt that the model never saw. */
+  unknown_words?: string[];
   error?: { message: string; code: string | null; param?: string | null };
 }
 
@@ -157,6 +163,8 @@ async function takeEvent({ running, progress }: Drawing, { data, id }: ServerEve
     progress.value = { ...progress.value, previews };
   }
   if (!type.endsWith('.completed')) return;
+  const { unknown_words: words = [] } = event;
+  if (words.length > 0) drawingNote.value = `The model never saw these words: ${words.join(', ')}.`;
   await addEntry({
     id: `${running.id}-${index}`,
     kind: 'image',

@@ -90,6 +90,7 @@ export async function submit(): Promise<void> {
   const sent = [
     ...fields.main,
     ...fields.more,
+    ...fields.lora,
     ...(images.image && fields.strength ? [fields.strength] : []),
     ...(images.controls ? fields.control : []),
   ];
