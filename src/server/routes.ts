@@ -45,7 +45,11 @@ export function lookupIn(routes: RouteTable): Lookup {
     pattern: new RegExp(`^${path.replace(/:\w+/g, '[^/]+').replace('**', '.+')}$`),
     methods,
   }));
-  return (pathname) => routes[pathname] ?? patterns.find(({ pattern }) => pattern.test(pathname))?.methods;
+  return (asked) => {
+    // The router takes an address with a slash at its end for the one without it, whose access is then what counts.
+    const pathname = asked.replace(/(?<=.)\/$/, '');
+    return routes[pathname] ?? patterns.find(({ pattern }) => pattern.test(pathname))?.methods;
+  };
 }
 
 /** Returns the route of a method; null if there is none. A HEAD is answered as a GET. */
