@@ -11,6 +11,7 @@ import { IMAGE_ROUTES } from './images/images.ts';
 import { OLLAMA_ROUTES } from './ollama/ollama-routes.ts';
 import { RESPONSE_ROUTES } from './responses/responses.ts';
 import { VIDEO_ROUTES } from './videos/videos.ts';
+import { MANAGE_ROUTES } from './manage/manage.ts';
 import { MODEL_ROUTES } from './service/models.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { TOKEN_ROUTES } from './tokens/tokenize.ts';
@@ -26,6 +27,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...IMAGE_ROUTES,
     ...VIDEO_ROUTES,
     ...MODEL_ROUTES,
+    ...MANAGE_ROUTES,
     ...ADMIN_ROUTES,
     ...docsRoutes(() => routes),
     ...PROBE_ROUTES,
