@@ -14,6 +14,10 @@ export const FOLDERS = {
   'server/anthropic': "Anthropic's messages",
   'server/responses': "OpenAI's responses, with the tools of coding agents",
   'server/ollama': "Ollama's routes",
+  'server/manage':
+    'models loaded, unloaded, fetched and deleted by clients; changes of their states as events',
+  'server/catalog':
+    'models that are opened on demand: their list, who waits, which are closed for the room of others',
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
@@ -149,6 +153,7 @@ export const STOREYS = {
     'anthropic',
     'responses',
     'ollama',
+    'manage',
     'tokens',
     'chat',
     'completions',
@@ -157,6 +162,7 @@ export const STOREYS = {
     'text',
     'media',
     'service',
+    'catalog',
     'body',
     'http',
   ],

@@ -9,6 +9,7 @@ import { logCall, startCall } from './http/request-log.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
 import { errorsOf, lookupIn, routeOf } from './routes.ts';
+import { whileOpens } from './service/opening-stream.ts';
 import type { Service } from './service/service.ts';
 import { keepError, keepReply, keepStream } from './service/streams.ts';
 
@@ -41,7 +42,12 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
     if (event.req.headers.get('upgrade')?.toLowerCase() === 'websocket') {
       throw new RequestError('no_websockets', `${event.url.pathname} has no WebSocket; ask by plain HTTP`);
     }
-    if (route) return service.metrics.timed(`${method} ${path}`, () => route.handle(service, event));
+    if (route) {
+      const answer = () => route.handle(service, event);
+      return service.metrics.timed(`${method} ${path}`, () =>
+        service.onDemand ? whileOpens(service, event, route, answer) : answer(),
+      );
+    }
     throw new RequestError('method_not_allowed', `${event.url.pathname} takes ${allowed}, got ${method}`, {
       headers: { allow: allowed },
     });

@@ -53,7 +53,8 @@ function originOf({ names, phase }: Slot) {
 }
 
 function statusOf(slots: readonly Slot[]): 'starting' | 'ready' | 'asleep' {
-  if (!slots.every(({ phase }) => phase.name === 'ready')) return 'starting';
+  // Models that are opened on demand answer whether or not they are open.
+  if (!slots.every(({ phase, demand }) => demand || phase.name === 'ready')) return 'starting';
   return slots.length > 0 && slots.every(isAsleep) ? 'asleep' : 'ready';
 }
 
@@ -66,6 +67,7 @@ async function slotInfo(service: Service, slot: Slot) {
   };
   if (phase.name === 'failed') return { ...common, reason: phase.reason };
   if (phase.name === 'starting') return { ...common, progress: phase.progress };
+  if (phase.name === 'unloaded') return { ...common, ...(phase.reason !== null && { reason: phase.reason }) };
   const { ready } = phase;
   const { info } = ready.model;
   if (isOf<ImageModel>(MODEL_KINDS.image, ready))

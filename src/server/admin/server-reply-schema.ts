@@ -54,6 +54,9 @@ const model = z.union([
   }),
   z.strictObject({ names, kind, phase: z.literal('starting'), progress: OpeningProgress.nullable() }),
   z.strictObject({ names, kind, phase: z.literal('failed'), reason: z.string() }),
+  z
+    .strictObject({ names, kind, phase: z.literal('unloaded'), reason: z.string().optional() })
+    .describe('Its next request opens it; `reason`: why the last one could not.'),
 ]);
 
 export const ServerInfo = z.strictObject({

@@ -2,7 +2,13 @@
 
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, ReplicaMetrics, TextMetrics, TextModel } from '../../index.ts';
-import { createInstruments, createRouteTimer, type Instruments, type Series } from './instruments.ts';
+import {
+  createInstruments,
+  createModelCount,
+  createRouteTimer,
+  type Instruments,
+  type Series,
+} from './instruments.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -11,9 +17,12 @@ export function createMetrics() {
   const registry = new Registry();
   const instrumentsOf = createInstruments(registry);
   const recordRoute = createRouteTimer(registry);
+  const countModels = createModelCount(registry);
   const throughputOf = createThroughput();
   return {
     registry,
+    /** Records how many models are open. */
+    countModels,
     /** Wraps a model so that its requests are counted. */
     watchText: (name: string, model: TextModel): TextModel =>
       over(model, {
