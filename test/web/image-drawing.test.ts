@@ -1,6 +1,7 @@
 // Requests of the view of images on their way: progress, refusals, reloads of the page, and clips.
 
 import { expect } from 'vitest';
+import { hold, startOnDemand } from '../server/catalog/demand-source.ts';
 import { eventually } from '../server/harness.ts';
 import { startImages } from '../server/images/image-harness.ts';
 import { startVideos } from '../server/videos/video-harness.ts';
@@ -100,3 +101,24 @@ web.test('a clip is drawn as a job, played, and taken up again after a reload', 
   });
   expect(facts).toEqual({ duration: expect.closeTo(1.25, 1) as number, videoWidth: 64, controls: true });
 });
+
+web.test(
+  'a model that is not open is opened by a request, whose progress says so, or by itself',
+  async () => {
+    const { url, source, call } = await startOnDemand({}, { keepAlive: 20 });
+    const page = await web.open(url, '#/images');
+    await page.getByText('This model is not open').waitFor();
+    expect(await page.getByLabel('Width').getAttribute('placeholder')).toBe('');
+    const release = hold(source, 'scenes');
+    await ask(page, 'a house', { Steps: '1' });
+    await page.getByText('Opening the model, loading weights, 25 %').waitFor();
+    release();
+    await expect.poll(() => gallery(page).count()).toBe(1);
+    await expect.poll(() => page.getByLabel('Width').getAttribute('placeholder')).toBe('32');
+    await call('POST', '/models/unload', { model: 'scenes' });
+    await page.reload();
+    await page.getByRole('button', { name: 'Open it' }).click();
+    await page.getByText('Start from an image').waitFor();
+    expect(source.happened).toEqual(['open scenes', 'close scenes', 'open scenes']);
+  },
+);
