@@ -51,8 +51,6 @@ export async function draw(
   await follow(running, false);
 }
 
-let hasResumed = false;
-
 /** The page is being left: its connections end, and its requests are still to be taken up again. */
 let isLeaving = false;
 addEventListener('pagehide', () => {
@@ -62,10 +60,8 @@ addEventListener('pageshow', () => {
   isLeaving = false;
 });
 
-/** Takes up the requests that ran when the page was left. */
+/** Takes up the requests that ran when the page was left; called once. */
 export async function resumeDrawings(): Promise<void> {
-  if (hasResumed) return;
-  hasResumed = true;
   const left = await readAll('running').catch(() => []);
   await Promise.all(left.map((running) => follow(running, true)));
 }

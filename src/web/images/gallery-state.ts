@@ -24,7 +24,10 @@ const textOf = ({ configuration }: Entry): string =>
 export async function readGallery(): Promise<void> {
   try {
     const all = await readAll('gallery');
-    entries.value = all.sort((a, b) => b.createdAt - a.createdAt);
+    const known = new Set(all.map(({ id }) => id));
+    // Some may have been added meanwhile.
+    const added = entries.value.filter(({ id }) => !known.has(id));
+    entries.value = [...added, ...all].sort((a, b) => b.createdAt - a.createdAt);
   } catch (error) {
     galleryProblem.value = `This browser keeps no gallery (${String(error)}); download images that you want to keep.`;
   }

@@ -1,4 +1,4 @@
-// What the browser keeps: the gallery, and the requests that were running when the page was left.
+// What the browser keeps: the gallery, the requests that were running when the page was left, and the images of the form.
 
 import type { Configuration, Sources } from './configuration.ts';
 
@@ -30,9 +30,15 @@ export interface Running {
   lastEvent?: number;
 }
 
+/** The images of the form. */
+export interface FormSources extends Sources {
+  id: 'sources';
+}
+
 interface Stores {
   gallery: Entry;
   running: Running;
+  form: FormSources;
 }
 
 let opening: Promise<IDBDatabase> | null = null;
@@ -41,7 +47,8 @@ function open(): Promise<IDBDatabase> {
   opening ??= new Promise((resolve, reject) => {
     const request = indexedDB.open('svc-images', 1);
     request.addEventListener('upgradeneeded', () => {
-      for (const store of ['gallery', 'running']) request.result.createObjectStore(store, { keyPath: 'id' });
+      for (const store of ['gallery', 'running', 'form'])
+        request.result.createObjectStore(store, { keyPath: 'id' });
     });
     request.addEventListener('success', () => resolve(request.result));
     request.addEventListener('error', () => reject(request.error!));
