@@ -6,6 +6,7 @@ export const FOLDERS = {
   'web/chat': 'the view of conversations',
   'web/images': 'the view that draws images and videos',
   'web/server': 'the view of models, memory and requests',
+  'web/mcp': 'tool servers of the Model Context Protocol, and the dialog that names them',
   'web/parts': 'dialogs and controls that several views have',
   'web/api': 'requests to the server, its events, its models',
   'web/style': 'style sheets, and their type',
@@ -144,7 +145,7 @@ export const FAMILIES = new Set(['models/text', 'engine/image/families']);
  */
 export const STOREYS = {
   host: ['electron', 'node', 'page', '.', 'kinds', 'thread', 'session'],
-  web: ['.', 'chat', 'images', 'server', 'parts', 'api', 'style'],
+  web: ['.', 'chat', 'images', 'server', 'mcp', 'parts', 'api', 'style'],
   server: [
     '.',
     'web',

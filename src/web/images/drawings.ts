@@ -15,7 +15,7 @@ import {
 } from './configuration.ts';
 import { addEntry } from './gallery-state.ts';
 import { afterComment, BEFORE, type Progress } from './progress.ts';
-import { keep, readAll, remove, type Running } from './storage.ts';
+import { type Running, runningStore } from './storage.ts';
 import { followVideo } from './videos.ts';
 
 export interface Drawing {
@@ -62,7 +62,7 @@ addEventListener('pageshow', () => {
 
 /** Takes up the requests that ran when the page was left; called once. */
 export async function resumeDrawings(): Promise<void> {
-  const left = await readAll('running').catch(() => []);
+  const left = await runningStore.all().catch(() => []);
   await Promise.all(left.map((running) => follow(running, true)));
 }
 
@@ -71,14 +71,14 @@ async function follow(running: Running, isKnown: boolean): Promise<void> {
   drawings.value = [drawing, ...drawings.value];
   try {
     // A full storage does not keep anybody from drawing.
-    if (!isKnown) await keep('running', running).catch(() => {});
+    if (!isKnown) await runningStore.put(running).catch(() => {});
     await (running.kind === 'video' ? drawVideo(drawing) : drawImages(drawing, isKnown));
   } catch (error) {
     if (!drawing.abort.signal.aborted) drawingProblem.value = problemOf(error, isKnown);
   }
   drawings.value = drawings.value.filter((one) => one !== drawing);
   if (isLeaving) return;
-  await remove('running', running.id).catch(() => {});
+  await runningStore.delete(running.id).catch(() => {});
   // A model that the request opened has settings of its own now.
   await Promise.all([refreshModels(), refreshServerInfo()]);
 }
@@ -109,7 +109,7 @@ async function drawVideo(drawing: Drawing): Promise<void> {
     const sent = body instanceof FormData ? await call(path, { method: 'POST', body, signal }) : null;
     const job = sent ? await sent.json() : await callJson(path, body, { signal });
     running.video = (job as { id: string }).id;
-    await keep('running', running).catch(() => {});
+    await runningStore.put(running).catch(() => {});
   }
   await followVideo(running, progress, abort.signal);
 }
@@ -173,7 +173,7 @@ async function takeEvent({ running, progress }: Drawing, { data, id }: ServerEve
   });
   running.done = [...(running.done ?? []), index];
   running.lastEvent = id ?? 0;
-  await keep('running', running).catch(() => {});
+  await runningStore.put(running).catch(() => {});
 }
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>

@@ -6,7 +6,7 @@ import { servedModel } from '../api/server-info.ts';
 import { type Configuration, type Sources, textOf, valueOf } from './configuration.ts';
 import { draw } from './drawings.ts';
 import { fieldsOf, type FormField, type ModelFields } from './settings.ts';
-import { type Entry, keep, readAll } from './storage.ts';
+import { type Entry, formStore } from './storage.ts';
 
 export interface FormValues {
   /** '': the first image model. */
@@ -46,13 +46,13 @@ let isRead = false;
 export async function readSources(): Promise<void> {
   if (isRead) return;
   isRead = true;
-  const [kept] = await readAll('form').catch(() => []);
+  const [kept] = await formStore.all().catch(() => []);
   if (kept && Object.keys(sources.value).length === 0) {
     const { id: _, ...images } = kept;
     sources.value = images;
   }
   // A browser that keeps nothing draws all the same.
-  effect(() => void keep('form', { id: 'sources', ...sources.value }).catch(() => {}));
+  effect(() => void formStore.put({ id: 'sources', ...sources.value }).catch(() => {}));
 }
 
 function stored(): FormValues {
