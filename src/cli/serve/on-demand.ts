@@ -9,7 +9,7 @@ import {
   type HubEvent,
   MODEL_KINDS,
   type ModelPlan,
-  planModel,
+  planInThread,
   removeFound,
   removeModel,
   resolveModel,
@@ -110,7 +110,7 @@ async function planned(
   options: OnDemandOptions,
 ): Promise<PlannedMemory> {
   const settings = settingsGiven(forModels(PLANNING, kind), options);
-  const plan = await planModel({ ...settings, model, memoryBudget });
+  const plan = await planInThread({ ...settings, model, memoryBudget });
   const { weights, scratch, cache } = chosen(plan, options.quantization);
   return { bytes: weights + scratch + cache, opens: plan.opens };
 }

@@ -135,6 +135,12 @@ export class Catalog {
     await new Promise<void>((resolve) => model.onClosed.push(resolve));
   }
 
+  /** Closes a model as soon as no request uses it, unless one of those that come until then says otherwise. */
+  async expire(model: OnDemandModel): Promise<void> {
+    model.keepAlive = 0;
+    if (model.state === 'loaded' && model.uses === 0) await this.#openings.close(model);
+  }
+
   /** Deletes a model with its files, once it is closed. */
   async remove(model: OnDemandModel): Promise<void> {
     await this.unload(model);

@@ -51,7 +51,7 @@ export class Downloads {
       this.#events.changed(download);
     };
     const fetched = (async () => {
-      await null; // until the download is listed
+      await Promise.resolve(); // until the download is listed
       await this.#source.fetch(id, onProgress, abort.signal);
       await this.#refresh();
     })();

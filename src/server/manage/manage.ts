@@ -4,7 +4,7 @@ import type { H3Event } from 'h3';
 import { filled } from '../body/bounded.ts';
 import { honoured } from '../body/fields.ts';
 import { whileClientWaits } from '../service/model-call.ts';
-import { MODEL_ROUTES } from '../service/models.ts';
+import { MODEL_ROUTES, nameIn } from '../service/models.ts';
 import { statusOf } from '../service/model-status.ts';
 import { alias, bodyRoute, type Route, type RouteTable } from '../service/route.ts';
 import { deleteModel, demandedModel, fetchModel, unloadModel } from './managing.ts';
@@ -68,10 +68,19 @@ const DELETE: Route = {
   reply: 'DeletedModel',
 };
 
+/** As OpenAI's clients delete models: the name is in the address. */
+const DELETE_NAMED: Route = {
+  handle: (service, { url }: H3Event) => deleteModel(service, nameIn(url)),
+  summary: 'Deletes the files of a model that no request uses.',
+  ...COMMON,
+  reply: 'DeletedModel',
+};
+
 const { GET } = MODEL_ROUTES['/v1/models']!;
 
 export const MANAGE_ROUTES: RouteTable = {
   '/v1/models': { GET: GET!, POST: FETCH, DELETE },
+  '/v1/models/**': { ...MODEL_ROUTES['/v1/models/**'], DELETE: DELETE_NAMED },
   '/models': {
     GET: alias('/v1/models', GET!),
     POST: alias('/v1/models', FETCH),

@@ -16,7 +16,7 @@ export function requireOnDemand(service: Service): OnDemand {
   if (service.onDemand) return service.onDemand;
   throw new RequestError(
     'unsupported',
-    'models are not loaded, unloaded, pulled, pushed, made, copied or deleted here: they are given with --model-path when the server is started; start it with --models-dir for that, or use svc pull and svc rm for those from the hub',
+    'models are not loaded, unloaded, fetched or deleted here: they are given with --model-path when the server is started; start it with --models-dir for that',
   );
 }
 
@@ -57,7 +57,7 @@ export function fetchModel(service: Service, id: string) {
 export function beginDownload(service: Service, id: string): Download {
   const { downloads } = requireOnDemand(service);
   if (!/^[^/\s]+\/[^/\s]+$/.test(id))
-    throw fieldError('model', `is ${JSON.stringify(id)}, which is no id of the hub: write it as owner/name`);
+    throw fieldError('model', `is ${JSON.stringify(id)}, and ids of the hub are written as owner/name`);
   return downloads.begin(id);
 }
 

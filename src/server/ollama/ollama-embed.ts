@@ -6,6 +6,7 @@ import { listInputs, type TokenInput } from '../body/bounded.ts';
 import { bodyRoute } from '../service/route.ts';
 import { type Asking, useModel } from '../service/use-model.ts';
 import { embed } from '../tokens/embeddings.ts';
+import { keepAliveOf } from './keep-alive.ts';
 import { OLLAMA, OLLAMA_ENDPOINTS, EMBED_FIELDS, ONE_EMBEDDING_FIELDS } from './ollama-schema.ts';
 
 export const EMBED = bodyRoute(
@@ -53,8 +54,11 @@ export const EMBED_ONE = bodyRoute(
 );
 
 /** The model that a request names. */
-async function embeddingModel(asking: Asking, { model }: { model: string }): Promise<EmbeddingModel> {
-  const options = { endpoints: OLLAMA_ENDPOINTS };
+async function embeddingModel(
+  asking: Asking,
+  { model, keep_alive: keepAlive }: { model: string; keep_alive?: string | number | undefined },
+): Promise<EmbeddingModel> {
+  const options = { endpoints: OLLAMA_ENDPOINTS, keepAlive: keepAliveOf(keepAlive) };
   return (await useModel(asking, MODEL_KINDS.embedding, model, options)).model;
 }
 

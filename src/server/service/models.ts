@@ -178,7 +178,7 @@ async function entriesOf(slot: Slot, created: number) {
 async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
   await service.onDemand?.catalog.refresh();
-  const requested = decode(url.pathname.slice('/v1/models/'.length));
+  const requested = nameIn(url);
   const { slots, startedAt } = service;
   const { base, adapter } = splitName(service, requested);
   const first = slots.find((one) => adapter === '' || mayBe(MODEL_KINDS.text, one));
@@ -249,6 +249,9 @@ function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: 
     },
   };
 }
+
+/** The name of a model in the address /v1/models/…. */
+export const nameIn = ({ pathname }: URL): string => decode(pathname.slice('/v1/models/'.length));
 
 /** Decodes a path segment; returns it unchanged if its escapes are invalid. */
 function decode(segment: string): string {

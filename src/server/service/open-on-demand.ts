@@ -1,5 +1,6 @@
 // The models of a catalog as served ones: each has a slot, whose phase follows the model's state.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { Downloads } from '../catalog/downloads.ts';
 import type { CatalogLimits, ModelSource } from '../catalog/model-source.ts';
@@ -36,6 +37,7 @@ export async function openOnDemand(
         slots.push(slot);
       }
       follow(service, slot, model);
+      sayOpened(log, model);
       tellChange(service, { slot });
     },
     removed(model) {
@@ -67,6 +69,12 @@ export async function openOnDemand(
       await catalog.close();
     },
   };
+}
+
+/** Says in the log what is open now, and what is not any more. */
+function sayOpened(log: Service['log'], { name, state, memory, uses }: OnDemandModel): void {
+  if (state === 'loaded') log.info(`Open: ${name}, ${bytesText(memory)} on the device`);
+  else if (state === 'closing' && uses === 0) log.info(`Closed: ${name}`);
 }
 
 /** Sets the phase of a slot by the state of its model. */

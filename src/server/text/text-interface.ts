@@ -7,6 +7,7 @@ import type { Checked, HonouredBody } from '../body/body.ts';
 import type { FieldTable } from '../body/fields.ts';
 import { type Asked, type BodyRoute, bodyRoute, type Route } from '../service/route.ts';
 import type { Endpoints } from '../service/models.ts';
+import type { Service } from '../service/service.ts';
 import { useTextModel } from '../service/use-model.ts';
 import { EVENTS } from '../http/sse.ts';
 import { callText, type TextCall } from './text-call.ts';
@@ -37,6 +38,8 @@ export interface TextInterface<
 > extends BodyRoute<T, R> {
   /** Routes for other kinds of models, in errors; default: OpenAI's. */
   endpoints?: Endpoints;
+  /** A reply for which the model need not be open; undefined: there is none. */
+  beforeOpen?(service: Service, body: Checked<T, R> & { model: string }): Promise<object | undefined>;
   /** Milliseconds that the model stays open after the request, where its body says that. */
   keepAlive?(body: Checked<T, R> & { model: string }): number | undefined;
   /** Calls of a stream are sent when they are complete. */
@@ -51,6 +54,8 @@ export function textRoute<T extends FieldTable, R extends keyof HonouredBody<T> 
   return bodyRoute({ ...face, schemas }, async ({ body, ...asked }) => {
     const { service, event } = asked;
     const named = body as typeof body & { model: string };
+    const early = await face.beforeOpen?.(service, named);
+    if (early) return early;
     const { model, adapter } = await useTextModel(asked, named.model, {
       endpoints: face.endpoints,
       isStream: (body as { stream?: boolean }).stream === true && (face.framing ?? EVENTS).ping !== undefined,

@@ -58,12 +58,12 @@ it.each([
     { 'checkpoints/a': 'image', 'checkpoints/b': 'image' },
   ],
   ['nothing else', ['.hub/chat/config.json', 'notes/readme.txt', 'a/b/c/config.json', 'config.json'], {}],
-])('finds %s', async (_, files, expected) => {
+])('a folder of models has %s', async (_, files, expected) => {
   const found = await findModels(folder(files));
   expect(Object.fromEntries(found.map(({ name, kind }) => [name, kind]))).toEqual(expected);
 });
 
-it('refuses options that have no effect', () => {
+it('options that have no effect are refused', () => {
   const typed = (...names: string[]) => new Set(names);
   expect(() => checkOnDemand({}, typed('models-max'), 1)).toThrow('give --models-dir');
   const place = { 'models-dir': 'cache', 'models-max': 2 };
@@ -95,7 +95,7 @@ async function serve(home: string, budget: number, env?: Record<string, string>)
   return { server, client, states };
 }
 
-it('opens real models within a budget for two of them, and one that cannot be opened fails alone', async () => {
+it('real models share a budget for two of them, and one that cannot be opened fails alone', async () => {
   const home = folder(['broken/config.json']);
   mkdirSync(join(home, 'owner'));
   symlinkSync(shippedModelPath(), join(home, 'chat'));
@@ -123,7 +123,7 @@ it('opens real models within a budget for two of them, and one that cannot be op
   });
 }, 120_000);
 
-it('fetches a model of a hub into the folder, serves it, and deletes it', async () => {
+it('a model of a hub is fetched into the folder, served, and deleted', async () => {
   const { env } = await hubFixture();
   const home = folder();
   const { server, states } = await serve(home, 1e9, env);

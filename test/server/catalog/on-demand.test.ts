@@ -245,6 +245,18 @@ describe('managing models', () => {
     expect((await say('new/model')).status).toBe(404);
   });
 
+  it("lists and deletes them as OpenAI's client asks for it", async () => {
+    const { url, source } = await startOnDemand();
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const names: string[] = [];
+    for await (const { id } of client.models.list()) names.push(id);
+    expect(names).toEqual(['owner/chat', 'other', 'vectors', 'scenes']);
+    expect(await client.models.retrieve('owner/chat')).toMatchObject({ id: 'owner/chat' });
+    expect(await client.models.delete('owner/chat')).toMatchObject({ id: 'owner/chat', deleted: true });
+    expect(source.happened).toEqual(['remove owner/chat']);
+    await expect(client.models.retrieve('owner/chat')).rejects.toThrow('there is no model');
+  });
+
   it('ends a download that is deleted', async () => {
     const { call, states, source } = await startOnDemand();
     hold(source, 'new/model');
@@ -262,6 +274,7 @@ describe('managing models', () => {
       ['POST', '/v1/models/unload'],
       ['POST', '/models'],
       ['DELETE', '/models?model=other'],
+      ['DELETE', '/v1/models/other'],
     ] as const)
       expect(await status(method, path), `${method} ${path}`).toBe(401);
   });

@@ -155,7 +155,7 @@ describe('replies in the API page', () => {
     expect(eventOf('/v1/messages').description).not.toContain('[DONE]');
     expect(eventOf('/api/chat', 'application/x-ndjson').description).toBe('A line.');
     expect(Object.keys(paths['/readyz']!['get']!.responses)).toEqual(['200', '503', 'default']);
-    expect(Object.keys(paths['/api/pull']!['post']!.responses)).toEqual(['default']);
+    expect(Object.keys(paths['/api/push']!['post']!.responses)).toEqual(['default']);
   });
 });
 
