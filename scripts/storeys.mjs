@@ -6,6 +6,7 @@ export const FOLDERS = {
   'web/chat': 'the view of conversations',
   'web/images': 'the view that draws images and videos',
   'web/server': 'the view of models, memory and requests',
+  'web/mcp': 'tool servers of the Model Context Protocol, and the dialog that names them',
   'web/parts': 'dialogs and controls that several views have',
   'web/api': 'requests to the server, its events, its models',
   'web/style': 'style sheets, and their type',
@@ -14,6 +15,10 @@ export const FOLDERS = {
   'server/anthropic': "Anthropic's messages",
   'server/responses': "OpenAI's responses, with the tools of coding agents",
   'server/ollama': "Ollama's routes",
+  'server/manage':
+    'models loaded, unloaded, fetched and deleted by clients; changes of their states as events',
+  'server/catalog':
+    'models that are opened on demand: their list, who waits, which are closed for the room of others',
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
@@ -144,7 +149,7 @@ export const FAMILIES = new Set(['models/text', 'engine/image/families']);
  */
 export const STOREYS = {
   host: ['electron', 'node', 'page', '.', 'kinds', 'thread', 'session'],
-  web: ['.', 'chat', 'images', 'server', 'parts', 'api', 'style'],
+  web: ['.', 'chat', 'images', 'server', 'mcp', 'parts', 'api', 'style'],
   chat: ['ai', 'prompt-api', '.'],
   server: [
     '.',
@@ -156,6 +161,7 @@ export const STOREYS = {
     'ollama',
     'batches',
     'files',
+    'manage',
     'tokens',
     'chat',
     'completions',
@@ -164,6 +170,7 @@ export const STOREYS = {
     'text',
     'media',
     'service',
+    'catalog',
     'body',
     'http',
   ],

@@ -10,7 +10,9 @@ export { removeModel } from './files/hub/hub-list.ts';
 export type { KernelCheck } from './engine/check/check-result.ts';
 export type { TunedModel } from './engine/text/calls/tuned-model.ts';
 export type { ProbeResult } from './engine/check/probe-result.ts';
-export { planModel } from './host/node/plan.ts';
+export { deviceBudget, planModel } from './host/node/plan.ts';
+export { planInThread } from './host/node/plan-thread.ts';
+export { findCachedModels, findModels, removeFound, type FoundModel } from './host/node/found-models.ts';
 export type {
   ModelPlan,
   PlannedChoice,

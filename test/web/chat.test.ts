@@ -41,7 +41,8 @@ describe('a reply', () => {
     });
     await say(page, MARKDOWN);
     const reply = replies(page);
-    await reply.locator('math mfrac').waitFor();
+    await reply.locator('math[display=block] mfrac').waitFor();
+    await reply.locator('p math msup').waitFor();
     await reply.locator('.hljs-keyword', { hasText: 'def' }).waitFor();
     expect(await reply.getByRole('heading').textContent()).toBe('A title');
     expect(await reply.locator('strong').textContent()).toBe('bold');
@@ -66,7 +67,11 @@ describe('a reply', () => {
   web.test('has branches: asked again, by another model, and to a changed message', async () => {
     const { url } = await start({}, { names: ['one', 'two'] });
     const page = await web.open(url);
-    await say(page, 'first words');
+    await page.getByLabel('Message', { exact: true }).fill('first');
+    await page.keyboard.press('Shift+Enter');
+    await page.keyboard.type('words too');
+    await page.keyboard.press('Enter');
+    await page.getByText('first\nwords too').first().waitFor();
     await page.getByText('2 written').waitFor();
     await page.getByRole('button', { name: 'Ask again' }).click();
     await page.getByText('2 of 2').waitFor();
@@ -81,7 +86,7 @@ describe('a reply', () => {
     await ended(page);
     await page.getByRole('button', { name: 'Previous branch' }).click();
     await page.getByText('3 of 3').waitFor();
-    expect(await replies(page).getByText('first words').count()).toBe(1);
+    expect(await replies(page).getByText('words too').count()).toBe(1);
   });
 
   web.test('shows thoughts and calls, stops by Escape, and has its error with what to do', async () => {
@@ -126,7 +131,7 @@ describe('a reply', () => {
     await replies(page).getByText('before').waitFor();
     said.release();
     await replies(page).getByText('before and after').waitFor();
-    await ended(page);
+    await page.locator('[aria-live]', { hasText: 'Reply: before and after' }).waitFor({ state: 'attached' });
     await page.reload();
     await replies(page).getByText('before and after').waitFor();
   });

@@ -1,23 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
 import { accessibilityProblems } from './axe.ts';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { start } from '../server/harness.ts';
 import { startImages } from '../server/images/image-harness.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
 
-web.test.each([360, 1600])(
-  'the page has no accessibility problem and no overflow at %i px',
-  async (width) => {
-    const { url } = await start();
+async function checkPage(page: Page, what: string): Promise<void> {
+  expect(await accessibilityProblems(page), what).toEqual([]);
+  const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(excess, what).toBeLessThanOrEqual(0);
+}
+
+/** A conversation with replies side by side, thoughts, a call, an error, and what opens beside it. */
+async function checkConversation(page: Page): Promise<void> {
+  const say = async (text: string) => {
+    await page.getByLabel('Message', { exact: true }).fill(text);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('article[aria-busy=true]').count()).toBe(0);
+  };
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await say(`# Long ${'word'.repeat(50)}\n\n\`\`\`js\nlet x = 1 // ${'code '.repeat(50)}\n\`\`\``);
+  await page.getByRole('button', { name: 'Do not ask two' }).click();
+  await page.locator('.hljs-keyword').first().waitFor();
+  await say('think about it');
+  await say('call weather {"city":"Rome"}');
+  await say('fail out_of_memory');
+  await page.getByRole('article').getByText('failed with').waitFor();
+  await page.getByText('Calls weather').click();
+  await checkPage(page, 'a conversation');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await checkPage(page, 'settings');
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Tools' }).click();
+  await checkPage(page, 'tools');
+  await page.keyboard.press('Escape');
+  const opener = page.getByRole('button', { name: 'Conversations' });
+  if (await opener.isVisible()) await opener.click();
+  await page.getByLabel(/^More about/).click();
+  await checkPage(page, 'the list of conversations');
+}
+
+web.test.each([
+  [360, 'light'],
+  [1600, 'dark'],
+] as const)(
+  'the page has no accessibility problem and no overflow at %i px, %s',
+  async (width, colorScheme) => {
+    const { url } = await start({}, { names: ['one', 'two'] });
     for (const view of ['chat', 'images', 'server']) {
-      const page = await web.open(url, `#/${view}`, { viewport: { width, height: 800 } });
+      const page = await web.open(url, `#/${view}`, { viewport: { width, height: 800 }, colorScheme });
       await page.getByRole('link', { name: 'API' }).waitFor();
-      expect(await accessibilityProblems(page), view).toEqual([]);
-      expect(
-        await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-        view,
-      ).toBeLessThanOrEqual(0);
+      await checkPage(page, view);
+      if (view === 'chat') await checkConversation(page);
     }
   },
 );
@@ -52,6 +90,13 @@ web.test.each([360, 1600])(
     await check('form');
   },
 );
+test('the whole page has at most 150 KB as gzip sends it', () => {
+  const folder = new URL('../../dist/web/', import.meta.url);
+  const sizes = readdirSync(folder)
+    .filter((name) => name !== 'NOTICES.txt')
+    .map((name) => gzipSync(readFileSync(new URL(name, folder))).length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(150_000);
+});
 
 web.test('the page asks for the key of a server that has one, and goes on with it', async () => {
   const { url } = await start({ apiKey: 'secret' });

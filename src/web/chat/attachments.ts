@@ -39,7 +39,7 @@ async function readText(file: File): Promise<Attachment> {
   } catch {
     // Not UTF-8: no text.
   }
-  throw new Error(`${name} was not added: it is no text, image, sound or video.`);
+  throw new Error(`${name} was not added: it is neither a text nor an image, a sound or a video.`);
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

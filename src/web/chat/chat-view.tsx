@@ -2,6 +2,8 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { refreshModels } from '../api/models.ts';
+import { connectAll } from '../mcp/tool-servers.ts';
+import { ToolsDialog } from '../mcp/tools-dialog.tsx';
 import { route } from '../parts/route.ts';
 import { Composer, stopShown } from './composer.tsx';
 import { ConversationList } from './conversation-list.tsx';
@@ -15,11 +17,13 @@ import { Thread } from './thread.tsx';
 export function ChatView() {
   const [isListOpen, setListOpen] = useState(false);
   const [areSettingsOpen, setSettingsOpen] = useState(false);
+  const [areToolsOpen, setToolsOpen] = useState(false);
   const [isMissing, setMissing] = useState(false);
   const id = route.value[1];
   useEffect(() => {
     void refreshModels();
     void takeUpAll();
+    void connectAll();
   }, []);
   useEffect(() => {
     setMissing(false);
@@ -51,6 +55,9 @@ export function ChatView() {
           </button>
           <ModelPicker />
           <span class="space" />
+          <button type="button" onClick={() => setToolsOpen(true)}>
+            Tools
+          </button>
           <button
             type="button"
             aria-expanded={areSettingsOpen}
@@ -72,6 +79,7 @@ export function ChatView() {
         )}
         <Composer />
       </div>
+      {areToolsOpen && <ToolsDialog onClose={() => setToolsOpen(false)} />}
       {areSettingsOpen && <SettingsPanel onClose={() => setSettingsOpen(false)} />}
       <p class="unseen" aria-live="polite">
         {announcement.value}

@@ -7,14 +7,17 @@ import { type Attachment, pathTo } from './conversation.ts';
 import { runningReplies, stopReply } from './reply.ts';
 import { current } from './state.ts';
 import { draft, modelsOf, send, sendingProblem } from './talk.ts';
+import { stopQuestions } from './tool-calls.ts';
 
 /** Stops the replies that run in the shown conversation; returns false if none does. */
 export function stopShown(): boolean {
   const conversation = current.value;
   if (!conversation) return false;
-  const running = Object.values(conversation.messages).filter(({ id }) => runningReplies.value.has(id));
+  const all = Object.values(conversation.messages);
+  const running = all.filter(({ id }) => runningReplies.value.has(id));
   for (const message of running) void stopReply(message);
-  return running.length > 0;
+  const asking = all.filter(stopQuestions);
+  return running.length + asking.length > 0;
 }
 
 /** The files that the next message has, and why one was refused. */

@@ -14,9 +14,7 @@ export interface ToolCall {
   name: string;
   /** JSON, as far as it has come. */
   arguments: string;
-  /** Name of the tool server that was asked. */
-  server?: string;
-  state?: 'asked' | 'running' | 'done' | 'refused' | 'failed';
+  state?: 'running';
   result?: string;
 }
 

@@ -41,6 +41,7 @@ export function escapeHtml(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
+const BLOCK_BEGIN = /(?<=^|\n)(?:\$\$|\\\[)/;
 const BLOCK_MATH = /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\s*\n|$)/;
 const INLINE_MATH =
   /^(?:\$\$([^\n]+?)\$\$|\\\[([^\n]+?)\\\]|\\\((.+?)\\\)|\$(?=\S)((?:\\.|[^\\$\n])+?)(?<=\S)\$(?!\d))/;
@@ -53,7 +54,7 @@ function mathExtension(
   return {
     name,
     level,
-    start: (source) => /\$|\\[[(]/.exec(source)?.index,
+    start: (source) => (level === 'block' ? BLOCK_BEGIN : /\$|\\[[(]/).exec(source)?.index,
     tokenizer(source) {
       const match = pattern.exec(source);
       const text = match?.slice(1).find((part) => part !== undefined);
@@ -78,7 +79,7 @@ const marked = new Marked({
       const label = language ? ` of ${escapeHtml(language)}` : '';
       return `<div class="code"><div><span>${escapeHtml(language)}</span><button type="button" class="copy-code" aria-label="Copy this code${label}">Copy</button></div><pre tabindex="0"><code>${html}</code></pre></div>`;
     },
-    // The page loads nothing from elsewhere, so that no picture tells others what is read here.
+    // The page loads nothing from elsewhere, so that no image tells others what is read here.
     image({ href, text }) {
       const url = escapeHtml(href);
       const label = escapeHtml(text);

@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { textModels } from '../api/models.ts';
 import { copyText } from '../parts/copy.ts';
 import { AttachmentView } from './attachment-view.tsx';
-import { branchesAt, type Conversation, type Message, type ToolCall, type Usage } from './conversation.ts';
+import { CallView, mayBeAnswered } from './call-view.tsx';
+import { branchesAt, type Conversation, type Message, type Usage } from './conversation.ts';
 import { Markdown } from './markdown-view.tsx';
-import { edit, regenerate, show } from './talk.ts';
+import { edit, goOn, regenerate, show } from './talk.ts';
 
 export interface Shown {
   conversation: Conversation;
@@ -104,7 +105,7 @@ export function ReplyMessage({ conversation, message, change }: Shown) {
       {text !== '' && <Markdown text={text} />}
       {isThinking && !reasoning && <p class="muted">Waiting for the reply …</p>}
       {calls.map((call) => (
-        <CallView key={call.id} call={call} />
+        <CallView key={call.id} message={message} call={call} change={change} />
       ))}
       {error && <p class="problem">{error.message}</p>}
       {finish === 'length' && (
@@ -128,6 +129,11 @@ function ReplyActions({ conversation, message, change }: Shown) {
         <Branches conversation={conversation} message={message} change={change} />
       )}
       {text !== '' && <CopyButton text={text} label="Copy this reply" />}
+      {mayBeAnswered(conversation, message) && (
+        <button type="button" onClick={() => void goOn(conversation, message)}>
+          Answer the calls
+        </button>
+      )}
       {stream === undefined && (
         <button type="button" onClick={() => void regenerate(conversation, message, model)}>
           Ask again
@@ -151,32 +157,6 @@ function ReplyActions({ conversation, message, change }: Shown) {
       )}
     </div>
   );
-}
-
-function CallView({ call }: { call: ToolCall }) {
-  const { name, arguments: given, result } = call;
-  return (
-    <details class="call">
-      <summary>
-        Calls <code>{name}</code>
-      </summary>
-      <pre tabIndex={0}>{indented(given)}</pre>
-      {result !== undefined && (
-        <>
-          <p class="muted">Result</p>
-          <pre tabIndex={0}>{result}</pre>
-        </>
-      )}
-    </details>
-  );
-}
-
-export function indented(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
 }
 
 /** Goes to the branches beside a message. */

@@ -34,17 +34,19 @@ export function SettingsPanel({ onClose }: { onClose(): void }) {
           Close
         </button>
       </div>
-      <label>
-        System prompt
+      <div class="field">
+        <label for="field-system">System prompt</label>
         <textarea
+          id="field-system"
           rows={3}
           value={settings.system ?? ''}
           onInput={({ currentTarget }) => set({ system: currentTarget.value })}
         />
-      </label>
-      <label>
-        Reasoning
+      </div>
+      <div class="field">
+        <label for="field-reasoning">Reasoning</label>
         <select
+          id="field-reasoning"
           value={settings.reasoning ?? ''}
           onChange={({ currentTarget: { value } }) => {
             const { reasoning: _, ...others } = settings;
@@ -58,10 +60,11 @@ export function SettingsPanel({ onClose }: { onClose(): void }) {
             </option>
           ))}
         </select>
-      </label>
-      <label>
-        JSON Schema
+      </div>
+      <div class="field">
+        <label for="field-schema">JSON Schema</label>
         <textarea
+          id="field-schema"
           class="source"
           rows={4}
           spellcheck={false}
@@ -71,7 +74,7 @@ export function SettingsPanel({ onClose }: { onClose(): void }) {
           onInput={({ currentTarget }) => set({ schema: currentTarget.value })}
         />
         {wrong && <span class="problem">{wrong}</span>}
-      </label>
+      </div>
       {FIELDS.map((field) => (
         <SamplingField
           key={field.name}
@@ -97,7 +100,8 @@ function SamplingField({ field, value, fallback, onInput }: SamplingFieldProps) 
   const { name, kind, help } = field;
   const problem = problemOf(field, value);
   const common = { 'aria-invalid': problem !== '', 'aria-describedby': `help-${name}`, value };
-  const note = [help, boundsOf(kind)].filter(Boolean).join(' ');
+  const bounds = boundsOf(kind);
+  const note = bounds ? `${help} (${bounds})` : help;
   return (
     <div class="field">
       <label for={`field-${name}`}>{name}</label>

@@ -60,9 +60,12 @@ export async function load(id: string): Promise<Conversation | null> {
   const known = loaded.get(id);
   if (known) return known;
   const read = await stored(conversations.get(id));
-  // Whoever asked first has it by now, and may have changed it.
+  // Another call may have loaded it meanwhile, and its object may have changed.
   const found = loaded.get(id) ?? read;
   if (!found) return null;
+  // What ran in a page that was left does not run any more; a reply does, and is taken up.
+  if (!loaded.has(id))
+    for (const { calls = [] } of Object.values(found.messages)) for (const call of calls) delete call.state;
   loaded.set(id, found);
   changedNow();
   return found;

@@ -18,6 +18,7 @@ import { runReply, takeUp } from './reply.ts';
 import { requestFor } from './request.ts';
 import { settingsProblem, type SettingValues } from './settings.ts';
 import { changedNow, current, load, readHeads, save } from './state.ts';
+import { answerCalls, offeredTools } from './tool-calls.ts';
 
 /** Models and settings of a conversation that has no message yet. */
 export const draft = signal<{ models: string[]; settings: SettingValues }>({ models: [], settings: {} });
@@ -99,7 +100,20 @@ async function replyTo(conversation: Conversation, parent: string, models: reado
 
 async function run(conversation: Conversation, reply: Message): Promise<void> {
   const path = pathTo(conversation, reply.parent);
-  await runReply(conversation, reply, requestFor(conversation, reply.model!, path, []));
+  const tools = await offeredTools();
+  await runReply(conversation, reply, requestFor(conversation, reply.model!, path, tools));
+  await goOn(conversation, reply);
+}
+
+/** After a reply that calls tools: their results, and the reply to those. */
+export async function goOn(conversation: Conversation, reply: Message): Promise<void> {
+  if (!(await answerCalls(conversation, reply))) return;
+  const stream = newStreamId();
+  const { id: parent, model } = reply;
+  const next = addMessage(conversation, { parent, role: 'assistant', text: '', model: model!, stream });
+  if (conversation.leaf === reply.id) conversation.leaf = next.id;
+  changedNow();
+  await run(conversation, next);
 }
 
 /** Shows the branch of a message. */
@@ -122,5 +136,9 @@ export async function takeUpAll(): Promise<void> {
 async function takeUpIn(conversation: Conversation | null): Promise<void> {
   if (!conversation) return;
   const left = Object.values(conversation.messages).filter(({ stream }) => stream !== undefined);
-  await Promise.all(left.map((message) => takeUp(conversation, message)));
+  const taken = left.map(async (message) => {
+    await takeUp(conversation, message);
+    await goOn(conversation, message);
+  });
+  await Promise.all(taken);
 }

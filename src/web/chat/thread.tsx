@@ -57,10 +57,10 @@ function Row({ conversation, message, change }: Shown) {
           <button
             type="button"
             aria-pressed={one.id === message.id}
-            aria-label={`Go on from the reply of ${one.model}`}
+            aria-label={`Go on from here: ${one.model}`}
             onClick={() => show(conversation, one)}
           >
-            {one.id === message.id ? 'Goes on from here' : 'Go on from here'}
+            Go on from here
           </button>
         </div>
       ))}

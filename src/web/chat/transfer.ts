@@ -33,7 +33,7 @@ export function readExported(text: string, name: string): Conversation[] {
   } catch (error) {
     throw damaged(`it is not JSON (${(error as Error).message})`);
   }
-  if (!isRecord(read) || read['format'] !== FORMAT) throw damaged('it is no file that this page exported');
+  if (!isRecord(read) || read['format'] !== FORMAT) throw damaged('this page did not export it');
   if (read['version'] !== 1)
     throw damaged(`its version is ${JSON.stringify(read['version'])}, and this page reads 1`);
   const { conversations } = read;
@@ -46,7 +46,7 @@ export function readExported(text: string, name: string): Conversation[] {
 }
 
 function problemOf(value: unknown): string {
-  if (!isRecord(value)) return 'is no object';
+  if (!isRecord(value)) return 'is not an object';
   const { title, createdAt, updatedAt, models, settings, messages, leaf } = value;
   if (typeof title !== 'string') return 'has no title';
   if (!isTime(createdAt) || !isTime(updatedAt)) return 'has no times';
