@@ -16,6 +16,7 @@ import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
 import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
 import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
+import type { AnyKind } from '../kinds/model-kind.ts';
 import { budgetNote } from '../session/budget-note.ts';
 import type { PlanPlace } from '../../engine/plan/paper-model.ts';
 
@@ -60,6 +61,18 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
     options.memoryBudget !== undefined && profile.memory.freeShare > 0 ? freeHostMemory() : undefined;
   const told = grows ? GROWS : budgetNote(memoryBudget, shared);
   return told === null ? plan : { ...plan, notes: [...plan.notes, noteOf(told)] };
+}
+
+/** The kind of a model: a folder, the name of a model that ships, or an id of the hub, of which little is fetched. */
+export async function kindOfModel(
+  model: string,
+  revision: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<AnyKind> {
+  assertWanted(signal);
+  const { path, openFolder } = await locate({ model, ...(revision !== undefined && { revision }) }, signal);
+  const { kindOf } = await import('../plan.ts');
+  return kindOf(await openFolder(path));
 }
 
 const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;
