@@ -25,7 +25,7 @@ export async function openAny(
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<OpenedModel> {
-  const { name } = await kindOfModel(options.model, options.revision, signal);
+  const name = await kindOfModel(options.model, options.revision, signal);
   if (name === 'text') return { kind: name, model: await openTextModel(options, onEvent, signal) };
   if (name === 'image') return { kind: name, model: await openImageModel(options, onEvent, signal) };
   if (name === 'embedding') return { kind: name, model: await openEmbeddingModel(options, onEvent, signal) };

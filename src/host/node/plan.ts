@@ -16,7 +16,6 @@ import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
 import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
 import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
-import type { AnyKind } from '../kinds/model-kind.ts';
 import { budgetNote } from '../session/budget-note.ts';
 import type { PlanPlace } from '../../engine/plan/paper-model.ts';
 
@@ -63,16 +62,16 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
   return told === null ? plan : { ...plan, notes: [...plan.notes, noteOf(told)] };
 }
 
-/** The kind of a model: a folder, the name of a model that ships, or an id of the hub, of which little is fetched. */
+/** The name of a model's kind: a folder, the name of a model that ships, or an id of the hub, of which little is fetched. */
 export async function kindOfModel(
   model: string,
   revision: string | undefined,
   signal: AbortSignal | undefined,
-): Promise<AnyKind> {
+): Promise<string> {
   assertWanted(signal);
   const { path, openFolder } = await locate({ model, ...(revision !== undefined && { revision }) }, signal);
   const { kindOf } = await import('../plan.ts');
-  return kindOf(await openFolder(path));
+  return (await kindOf(await openFolder(path))).name;
 }
 
 const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;
