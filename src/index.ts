@@ -33,6 +33,10 @@ export {
   probeAdapter,
   tuneTextModel,
 } from './host/node/open.ts';
+export { extendEmbeddingModel, extendTextModel } from './chat/extend.ts';
+export { infillPrompt } from './chat/infill.ts';
+export { mcpTools } from './chat/mcp-tools.ts';
+export { tool } from './chat/tools.ts';
 export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
 export { checkVideo, VIDEO_FORMATS, videoFormatOf } from './files/video/formats.ts';

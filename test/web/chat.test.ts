@@ -164,9 +164,9 @@ describe('conversations', () => {
     const download = page.waitForEvent('download');
     await list.getByRole('button', { name: 'Export all' }).click();
     const file = await readFile(await (await download).path(), 'utf8');
-    page.on('dialog', (dialog) => void dialog.accept());
     await list.getByLabel('More about about rivers').click();
     await list.getByRole('button', { name: 'Delete' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await expect.poll(titles).toEqual(['about whales!']);
     await page.getByText('What would you like').waitFor();
     const put = (text: string) =>

@@ -14,6 +14,7 @@ import { withoutMissing } from '../body/fields.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
+import { mayUse, requireUse } from './caller.ts';
 import type { RouteTable } from './route.ts';
 import {
   isOf,
@@ -47,6 +48,7 @@ export function findModel<K extends AnyKind>(
   const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
   if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
   if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
+  requireUse(slot.names);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   return slot.phase.ready as unknown as Ready<ModelOf<K>>;
 }
@@ -149,7 +151,7 @@ async function modelList(service: Service) {
 }
 
 async function entriesOf({ names, phase }: Slot, created: number) {
-  if (phase.name !== 'ready') return [];
+  if (phase.name !== 'ready' || !mayUse(names)) return [];
   const { ready } = phase;
   const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedLoras() : [];
   const [base = ''] = names;
@@ -174,6 +176,7 @@ async function modelEntry(service: Service, { url }: H3Event) {
   const first = slots.find((one) => adapter === '' || mayBe(MODEL_KINDS.text, one));
   const slot = slotNamed(slots, base) ?? (base === 'default' ? first : undefined);
   if (!slot) throw noModel(slots, slots[0]?.kind ?? MODEL_KINDS.text, requested);
+  requireUse(slot.names);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   const { names } = slot;
   if (adapter !== '') {

@@ -1,0 +1,294 @@
+// The view of images, on a fake model that paints each image in the colour of its seed.
+
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { expect } from 'vitest';
+import { IMAGE_FORMATS } from '../../src/index.ts';
+import { startImages } from '../server/images/image-harness.ts';
+import { eventually } from '../server/harness.ts';
+import { startVideos } from '../server/videos/video-harness.ts';
+import { useWebPage } from './web-page.ts';
+
+const web = useWebPage();
+
+const gallery = (page: Page) => page.locator('.gallery button');
+
+async function ask(page: Page, prompt: string, fields: Record<string, string> = {}): Promise<void> {
+  await page.getByLabel('Prompt', { exact: true }).fill(prompt);
+  for (const [label, value] of Object.entries(fields))
+    await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole('button', { name: 'Draw', exact: true }).click();
+}
+
+web.test(
+  'the form sends what the table and the model offer, and the gallery keeps it over a reload',
+  async () => {
+    const { url, model } = await startImages();
+    const page = await web.open(url, '#/images');
+    await page.getByLabel('Width', { exact: true }).waitFor();
+    const width = page.getByLabel('Width', { exact: true });
+    expect(await width.getAttribute('placeholder')).toBe('32');
+    expect(await width.getAttribute('step')).toBe('8');
+    expect(await page.getByLabel('Scheduler').locator('option').allTextContents()).toEqual([
+      'DDIM (default)',
+      'DDIM',
+      'EulerDiscrete',
+    ]);
+    expect(await page.getByLabel('Format').locator('option').allTextContents()).toEqual([...IMAGE_FORMATS]);
+
+    await page.getByLabel('Scheduler').selectOption('EulerDiscrete');
+    await ask(page, 'a red house', {
+      'Negative prompt': 'rain',
+      Width: '64',
+      Height: '40',
+      Steps: '3',
+      Guidance: '2.5',
+      Images: '2',
+    });
+    await expect.poll(() => gallery(page).count()).toBe(2);
+    const [drawn] = model.requests;
+    expect(drawn).toMatchObject({
+      ...{ prompt: 'a red house', negativePrompt: 'rain', width: 64, height: 40, steps: 3, guidance: 2.5 },
+      ...{ scheduler: 'EulerDiscrete', samples: 2, previews: 3 },
+    });
+
+    await page.reload();
+    await expect.poll(() => gallery(page).count()).toBe(2);
+    expect(await page.getByLabel('Steps', { exact: true }).inputValue()).toBe('3');
+    await gallery(page).first().click();
+    const viewer = page.getByRole('dialog', { name: 'Image in full size' });
+    // The second image of a request has the seed after the first one's.
+    await viewer.getByText(String(drawn!.seed + 1)).waitFor();
+    await viewer.getByRole('button', { name: 'Repeat' }).click();
+    await expect.poll(() => gallery(page).count()).toBe(3);
+    expect(model.requests[1]).toEqual({ ...drawn, seed: drawn!.seed + 1, samples: undefined });
+    await gallery(page).first().click();
+    await viewer.getByRole('button', { name: 'Vary' }).click();
+    await expect.poll(() => gallery(page).count()).toBe(4);
+    expect(model.requests[2]!.seed).not.toBe(drawn!.seed + 1);
+    expect(model.requests[2]).toMatchObject({ prompt: 'a red house', steps: 3 });
+  },
+);
+
+web.test('previews, the place in the queue, and stopping', async () => {
+  const { url, model } = await startImages();
+  const page = await web.open(url, '#/images');
+  await ask(page, 'hang on', { Steps: '4' });
+  await page.getByText('Image 1, step 1 of 4').waitFor();
+  await page.getByAltText('Preview of image 1').waitFor();
+  expect(await page.getByRole('progressbar').getAttribute('value')).toBe('0.25');
+  await ask(page, 'another');
+  await page.getByText('Waiting for 1 request').waitFor();
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'hang on' })
+    .getByRole('button', { name: 'Stop' })
+    .click();
+  await expect.poll(() => gallery(page).count()).toBe(1);
+  expect(await gallery(page).getByRole('img').getAttribute('alt')).toBe('another');
+  await eventually(() => model.running === 0, 'nothing is drawn');
+  expect(await page.getByRole('alert').count()).toBe(0);
+});
+
+web.test('a refusal stands at the form and marks its field; a failure while drawing too', async () => {
+  const { url } = await startImages();
+  web.allow(/400/);
+  const page = await web.open(url, '#/images');
+  await page.getByLabel('Height').waitFor();
+  // As a model refuses a size that the form's own check takes.
+  await page.evaluate(() => document.querySelector('form')!.setAttribute('novalidate', ''));
+  await ask(page, 'a house', { Height: '33' });
+  await page.getByRole('alert').filter({ hasText: 'the nearest are 32 and 40' }).waitFor();
+  expect(await page.getByLabel('Height').getAttribute('aria-invalid')).toBe('true');
+  await ask(page, 'fail out_of_memory', { Height: '' });
+  await page.getByRole('alert').filter({ hasText: 'failed with out_of_memory' }).waitFor();
+  expect(await page.locator('[aria-invalid]').count()).toBe(0);
+});
+
+web.test('an image and a mask are sent, painted by numbers and by the pointer', async () => {
+  const { url, model } = await startImages();
+  const page = await web.open(url, '#/images');
+  const png = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#ff0000' } })
+    .png()
+    .toBuffer();
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'red.png', mimeType: 'image/png', buffer: png });
+  await page.getByLabel('Width', { exact: true }).first().fill('64');
+  await page.getByLabel('Height', { exact: true }).first().fill('48');
+  await page.getByText('Paint what is drawn anew').click();
+  await page.getByLabel('Width', { exact: true }).nth(1).fill('32');
+  await page.getByLabel('Height', { exact: true }).nth(1).fill('48');
+  await page.getByRole('button', { name: 'Paint the rectangle' }).click();
+  await page.getByText('50 per cent are drawn anew.').waitFor();
+  await page.getByLabel('Strength').fill('0.6');
+  await ask(page, 'a blue house');
+  await expect.poll(() => gallery(page).count()).toBe(1);
+  const { image, mask, strength } = model.requests[0]!;
+  expect([image?.width, image?.height, strength]).toEqual([64, 48, 0.6]);
+  const row = [...mask!.data.subarray(0, 3 * mask!.width)].filter((_, at) => at % 3 === 0);
+  expect(row).toEqual([...Array<number>(32).fill(255), ...Array<number>(32).fill(0)]);
+
+  await page.getByRole('button', { name: 'Clear the mask' }).click();
+  await page.getByText('0 per cent are drawn anew.', { exact: true }).waitFor();
+  // What is above the mask may still move it, so a stroke that missed is drawn again.
+  const painted = async (): Promise<number> => {
+    const canvas = page.getByRole('img', { name: 'Mask over the image' });
+    await canvas.scrollIntoViewIfNeeded();
+    const box = (await canvas.boundingBox())!;
+    await page.mouse.move(box.x + 5, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 5, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    return parseInt((await page.locator('.mask [role=status]').textContent())!);
+  };
+  await expect.poll(painted).toBeGreaterThan(20);
+  await page.getByLabel('Erase', { exact: true }).check();
+  await expect.poll(painted).toBeLessThan(5);
+
+  // What was drawn becomes the source of the next request.
+  await gallery(page).first().click();
+  await page.getByRole('button', { name: 'Use this image' }).click();
+  await page.getByRole('button', { name: 'Draw', exact: true }).click();
+  await expect.poll(() => gallery(page).count()).toBe(2);
+  expect(model.requests[1]!.mask).toBeUndefined();
+  expect(model.requests[1]!.image!.data[0]).toBe(model.requests[0]!.seed % 256);
+});
+
+web.test('a dropped and a pasted image are taken', async () => {
+  const { url } = await startImages();
+  const page = await web.open(url, '#/images');
+  const field = page.getByRole('group', { name: 'Start from an image' });
+  await field.waitFor();
+  const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#00ff00' } })
+    .png()
+    .toBuffer();
+  const give = (kind: 'drop' | 'paste') =>
+    page.evaluate(
+      ([bytes, kind]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], 'green.png', { type: 'image/png' }));
+        const at = document.querySelector('fieldset')!;
+        const event =
+          kind === 'drop'
+            ? new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })
+            : new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+        at.dispatchEvent(event);
+      },
+      [[...png], kind] as const,
+    );
+  for (const kind of ['drop', 'paste'] as const) {
+    await give(kind);
+    await field.getByRole('img', { name: 'the chosen image' }).waitFor();
+    await field.getByRole('button', { name: 'Remove' }).click();
+    await field.getByRole('img', { name: 'the chosen image' }).waitFor({ state: 'detached' });
+  }
+});
+
+web.test('the gallery is searched, walked by keys, exported and emptied', async () => {
+  const { url } = await startImages();
+  const page = await web.open(url, '#/images');
+  for (const [at, prompt] of ['a red house', 'a blue boat', 'a red boat'].entries()) {
+    await ask(page, prompt, { Seed: String(at + 5), Steps: '1' });
+    await expect.poll(() => gallery(page).count()).toBe(at + 1);
+  }
+  await gallery(page).first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  const viewer = page.getByRole('dialog', { name: 'Image in full size' });
+  await viewer.getByRole('img', { name: 'a blue boat' }).waitFor();
+  await page.keyboard.press('ArrowRight');
+  await viewer.getByRole('img', { name: 'a red house' }).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    viewer.getByRole('button', { name: 'Export configuration' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe('a-red-house-5.json');
+  expect(JSON.parse(await readFile(await download.path(), 'utf8'))).toEqual({
+    ...{ model: 'fake-scenes', prompt: 'a red house', num_inference_steps: 1, seed: 5, output_format: 'png' },
+  });
+  const [image] = await Promise.all([
+    page.waitForEvent('download'),
+    viewer.getByRole('button', { name: 'Download' }).click(),
+  ]);
+  expect(image.suggestedFilename()).toBe('a-red-house-5.png');
+  expect(
+    (
+      await sharp(await readFile(await image.path()))
+        .raw()
+        .toBuffer()
+    )[0],
+  ).toBe(5);
+  await page.keyboard.press('Escape');
+  await viewer.waitFor({ state: 'hidden' });
+
+  await page.getByLabel('Search the gallery').fill('red boat');
+  await expect.poll(() => gallery(page).count()).toBe(1);
+  await gallery(page).first().focus();
+  await page.keyboard.press('Delete');
+  const question = page.getByRole('dialog').filter({ hasText: 'Delete “a red boat” from the gallery?' });
+  await question.getByRole('button', { name: 'Delete', exact: true }).click();
+  await question.waitFor({ state: 'hidden' });
+  await page.getByLabel('Search the gallery').fill('');
+  await expect.poll(() => gallery(page).count()).toBe(2);
+  await page.reload();
+  await expect.poll(() => gallery(page).count()).toBe(2);
+});
+
+web.test('a request that is being drawn goes on over a reload of the page, and is drawn once', async () => {
+  const { url, model } = await startImages();
+  const drawn = model.generate;
+  let goOn!: () => void;
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  model.generate = async function* (request, options) {
+    for await (const event of drawn(request, options)) {
+      if (event.type === 'step' && event.step === 2) await gate;
+      yield event;
+    }
+  };
+  const page = await web.open(url, '#/images');
+  await ask(page, 'a lake', { Steps: '4', Images: '2' });
+  await page.getByText('Image 1, step 1 of 4').waitFor();
+  await page.reload();
+  await page.getByRole('progressbar', { name: 'Progress of a lake' }).waitFor();
+  goOn();
+  await expect.poll(() => gallery(page).count()).toBe(2);
+  await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  expect(model.requests).toHaveLength(1);
+  // Nothing is left to take up.
+  await page.reload();
+  await expect.poll(() => gallery(page).count()).toBe(2);
+  expect(await page.getByRole('progressbar').count()).toBe(0);
+});
+
+web.test('a clip is drawn as a job, played, and taken up again after a reload', async () => {
+  const { url, model } = await startVideos();
+  const drawn = model.generate;
+  let goOn!: () => void;
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  model.generate = async function* (request, options) {
+    for await (const event of drawn(request, options)) {
+      if (event.type === 'step' && event.step === 3) await gate;
+      yield event;
+    }
+  };
+  const page = await web.open(url, '#/images');
+  expect(await page.getByLabel('Frames', { exact: true }).getAttribute('placeholder')).toBe('3');
+  await ask(page, 'a wave', { Frames: '5', 'Frames a second': '4', Steps: '4', Width: '64', Height: '64' });
+  await page.getByText('50 per cent').waitFor();
+  await page.reload();
+  await page.getByRole('progressbar', { name: 'Progress of a wave' }).waitFor();
+  goOn();
+  await expect.poll(() => gallery(page).count(), { timeout: 10_000 }).toBe(1);
+  expect(model.requests).toHaveLength(1);
+  expect(model.requests[0]).toMatchObject({ prompt: 'a wave', frames: 5, fps: 4, width: 64 });
+  await gallery(page).click();
+  const video = page.getByRole('dialog').locator('video');
+  const facts = await video.evaluate(async (element: HTMLVideoElement) => {
+    await element.play();
+    const { duration, videoWidth, controls } = element;
+    return { duration, videoWidth, controls };
+  });
+  expect(facts).toEqual({ duration: expect.closeTo(1.25, 1) as number, videoWidth: 64, controls: true });
+});
