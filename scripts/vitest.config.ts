@@ -27,5 +27,7 @@ export default defineConfig({
     maxWorkers: Math.min(availableParallelism() + 1, MOST_WORKERS),
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A page that shares its core with other tests takes seconds for what takes it milliseconds alone.
+    expect: { poll: { timeout: 20_000 } },
   },
 });

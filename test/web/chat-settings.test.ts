@@ -1,7 +1,9 @@
 // Settings, files and models of a conversation in the view of chat, on a fake model.
 
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
+import { addMessage, type Message, newConversation, pathTo } from '../../src/web/chat/conversation.ts';
+import { requestFor } from '../../src/web/chat/request.ts';
 import { fakeInfo } from '../server/fake-model.ts';
 import { eventually, start } from '../server/harness.ts';
 import { useWebPage } from './web-page.ts';
@@ -90,6 +92,20 @@ web.test('files are sent where the model takes them: chosen, dropped and pasted'
   }[];
   expect(words!.text).toBe('a.txt:\n```\ntext of a.txt\n```\n\nb.txt:\n```\ntext of b.txt\n```\n\nlook');
   await page.getByRole('article', { name: 'Your message' }).getByRole('img', { name: 'dot.png' }).waitFor();
+});
+
+test('questions whose reply failed go to the model as one message, since many templates want roles that take turns', () => {
+  const conversation = newConversation([], { system: 'Be brief.' });
+  const say = (role: 'user' | 'assistant', text: string, parent: Message | null) =>
+    addMessage(conversation, { role, text, parent: parent?.id ?? null });
+  const first = say('user', 'a', null);
+  const last = say('user', 'b', say('assistant', '', first));
+  expect(requestFor(conversation, 'm', pathTo(conversation, last.id), [])).toMatchObject({
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'a\n\nb' },
+    ],
+  });
 });
 
 web.test('two models answer side by side, and the conversation goes on from one of them', async () => {

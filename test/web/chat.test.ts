@@ -59,8 +59,14 @@ describe('a reply', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(
       0,
     );
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
     await page.getByRole('button', { name: 'Conversations' }).click();
-    await page.getByRole('link', { name: 'New conversation' }).click();
+    await expect.poll(focused).toBe('New conversation');
+    await page.keyboard.press('Escape');
+    await expect.poll(focused).toBe('Conversations');
+    await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('New conversation');
+    await page.keyboard.press('Enter');
     await page.getByText('What would you like').waitFor();
   });
 
@@ -105,12 +111,12 @@ describe('a reply', () => {
     await page.keyboard.press('Escape');
     await page.getByText('Stopped.').waitFor();
     await eventually(() => model.running === 0, 'the request is aborted');
-    web.allow(/429/);
-    await say(page, 'refuse overloaded');
-    await replies(page).last().getByText('refused with overloaded').waitFor();
     await say(page, 'fail out_of_memory');
     await replies(page).last().getByText('failed with out_of_memory').waitFor();
     expect(await replies(page).last().getByRole('button', { name: 'Ask again' }).count()).toBe(1);
+    web.allow(/429/);
+    await say(page, 'refuse overloaded');
+    await replies(page).last().getByText('refused with overloaded').waitFor();
   });
 
   web.test('goes on when the page is loaded anew', async () => {
@@ -164,9 +170,9 @@ describe('conversations', () => {
     const download = page.waitForEvent('download');
     await list.getByRole('button', { name: 'Export all' }).click();
     const file = await readFile(await (await download).path(), 'utf8');
-    page.on('dialog', (dialog) => void dialog.accept());
     await list.getByLabel('More about about rivers').click();
     await list.getByRole('button', { name: 'Delete' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await expect.poll(titles).toEqual(['about whales!']);
     await page.getByText('What would you like').waitFor();
     const put = (text: string) =>

@@ -90,6 +90,7 @@ web.test.each([360, 1600])(
     await check('form');
   },
 );
+
 test('the whole page has at most 150 KB as gzip sends it', () => {
   const folder = new URL('../../dist/web/', import.meta.url);
   const sizes = readdirSync(folder)

@@ -10,6 +10,8 @@ export interface KeptStreamOptions {
   mostBytes: number;
   /** Milliseconds without a reader after which a stream that runs is stopped. */
   abandonedTime: number;
+  /** Aborts when the client that asked has left; until the stream begins this client counts as a reader. */
+  client: AbortSignal;
   /** The last event has come, or the stream was stopped. */
   onEnd(): void;
 }
@@ -31,10 +33,18 @@ export class KeptStream {
   #hasEnded = false;
   #source: ReadableStreamDefaultReader<Uint8Array> | null = null;
   #abandoned: NodeJS.Timeout | undefined;
+  /** Whether the client that asked waits for the stream to begin. */
+  #isAwaited = true;
 
   constructor(options: KeptStreamOptions) {
     this.#options = options;
-    this.#watchReaders();
+    options.client.addEventListener('abort', () => this.#begin(), { once: true });
+    if (options.client.aborted) this.#begin();
+  }
+
+  /** Bytes of the events that are kept. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Aborts when the stream is stopped, or when nobody has read it for too long. */
@@ -54,6 +64,7 @@ export class KeptStream {
   /** Reads the events of a stream until it ends. */
   async follow(source: ReadableStream<Uint8Array>): Promise<void> {
     this.#source = source.getReader();
+    this.#begin();
     if (this.#left.signal.aborted) return void this.#source.cancel();
     const decoder = new TextDecoder();
     let rest = '';
@@ -147,9 +158,14 @@ export class KeptStream {
     this.#watchReaders();
   }
 
+  #begin(): void {
+    this.#isAwaited = false;
+    this.#watchReaders();
+  }
+
   #watchReaders(): void {
     clearTimeout(this.#abandoned);
-    if (this.#readers.size > 0 || this.#hasEnded) return;
+    if (this.#isAwaited || this.#readers.size > 0 || this.#hasEnded) return;
     this.#abandoned = setTimeout(() => this.stop(), this.#options.abandonedTime).unref();
   }
 

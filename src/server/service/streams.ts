@@ -13,6 +13,8 @@ import type { Service } from './service.ts';
 const MOST_STREAMS = 64;
 /** Bytes of events that are kept of one stream. */
 const MOST_BYTES = 16 * 2 ** 20;
+/** Bytes of the events of all streams, beyond which those that have ended are forgotten. */
+const MOST_BYTES_TOGETHER = 128 * 2 ** 20;
 /** Milliseconds that a stream is kept after its end, and that one runs without a reader. */
 export const KEPT_TIME = 300_000;
 export const ABANDONED_TIME = 180_000;
@@ -47,8 +49,10 @@ export function keepStream(service: Service, event: H3Event, id: string): void {
   const kept = new KeptStream({
     mostBytes: MOST_BYTES,
     abandonedTime: ABANDONED_TIME,
+    client: event.req.signal,
     onEnd() {
       service.replies -= 1;
+      shrink(store);
       setTimeout(() => forget(store, address, kept), KEPT_TIME).unref();
     },
   });
@@ -59,6 +63,15 @@ export function keepStream(service: Service, event: H3Event, id: string): void {
 
 function forget(store: Store, address: string, kept: KeptStream): void {
   if (store.get(address) === kept) store.delete(address);
+}
+
+/** Forgets streams that have ended, the oldest first, while all of them have too many bytes. */
+function shrink(store: Store): void {
+  let total = [...store.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const [address, { bytes, hasEnded }] of store) {
+    if (total <= MOST_BYTES_TOGETHER) return;
+    if (hasEnded && store.delete(address)) total -= bytes;
+  }
 }
 
 /** Forgets the stream that ended first of those that are kept. Throws if all of them run. */

@@ -1,9 +1,11 @@
 // The view of chat: the list of conversations, the one that is shown, its settings.
 
-import { useEffect, useState } from 'preact/hooks';
-import { refreshModels } from '../api/models.ts';
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { models, modelsProblem, refreshModels } from '../api/models.ts';
 import { connectAll } from '../mcp/tool-servers.ts';
 import { ToolsDialog } from '../mcp/tools-dialog.tsx';
+import { usePolling } from '../parts/polling.ts';
 import { route } from '../parts/route.ts';
 import { Composer, stopShown } from './composer.tsx';
 import { ConversationList } from './conversation-list.tsx';
@@ -14,14 +16,33 @@ import { current, load } from './state.ts';
 import { takeUpAll } from './talk.ts';
 import { Thread } from './thread.tsx';
 
+/** Milliseconds between two listings of models while some of them are not open, or none could be listed. */
+const LIST_TIME = 3000;
+
+/** Lists the models when the view begins, and again while that may change what can be asked. */
+function useModels(): void {
+  const isListed = useRef(false);
+  usePolling(async () => {
+    const areOpen = models.value?.every(({ status }) => status === undefined || status.value === 'loaded');
+    if (isListed.current && areOpen && modelsProblem.value === '') return;
+    isListed.current = true;
+    await refreshModels();
+  }, LIST_TIME);
+}
+
 export function ChatView() {
+  const drawer = useRef<HTMLElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
   const [isListOpen, setListOpen] = useState(false);
   const [areSettingsOpen, setSettingsOpen] = useState(false);
   const [areToolsOpen, setToolsOpen] = useState(false);
   const [isMissing, setMissing] = useState(false);
   const id = route.value[1];
+  useModels();
   useEffect(() => {
-    void refreshModels();
+    if (isListOpen) drawer.current?.querySelector('a')?.focus();
+  }, [isListOpen]);
+  useEffect(() => {
     void takeUpAll();
     void connectAll();
   }, []);
@@ -32,7 +53,9 @@ export function ChatView() {
   useEffect(() => {
     const onKey = ({ key, defaultPrevented }: KeyboardEvent) => {
       if (key !== 'Escape' || defaultPrevented || document.querySelector('dialog[open]')) return;
-      if (!stopShown()) setListOpen(false);
+      if (stopShown()) return;
+      setListOpen(false);
+      if (drawer.current?.contains(document.activeElement)) opener.current?.focus();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
@@ -40,32 +63,18 @@ export function ChatView() {
   const conversation = current.value;
   return (
     <section class="chat" aria-label="Chat">
-      <aside class="drawer" data-open={isListOpen}>
+      <aside ref={drawer} class="drawer" data-open={isListOpen}>
         <ConversationList onChosen={() => setListOpen(false)} />
       </aside>
       <div class="conversation">
-        <div class="head">
-          <button
-            type="button"
-            class="drawer-button"
-            aria-expanded={isListOpen}
-            onClick={() => setListOpen(!isListOpen)}
-          >
-            Conversations
-          </button>
-          <ModelPicker />
-          <span class="space" />
-          <button type="button" onClick={() => setToolsOpen(true)}>
-            Tools
-          </button>
-          <button
-            type="button"
-            aria-expanded={areSettingsOpen}
-            onClick={() => setSettingsOpen(!areSettingsOpen)}
-          >
-            Settings
-          </button>
-        </div>
+        <Head
+          opener={opener}
+          isListOpen={isListOpen}
+          areSettingsOpen={areSettingsOpen}
+          onList={() => setListOpen(!isListOpen)}
+          onTools={() => setToolsOpen(true)}
+          onSettings={() => setSettingsOpen(!areSettingsOpen)}
+        />
         {conversation ? (
           <Thread conversation={conversation} />
         ) : (
@@ -85,5 +94,32 @@ export function ChatView() {
         {announcement.value}
       </p>
     </section>
+  );
+}
+
+interface HeadProps {
+  opener: RefObject<HTMLButtonElement | null>;
+  isListOpen: boolean;
+  areSettingsOpen: boolean;
+  onList(): void;
+  onTools(): void;
+  onSettings(): void;
+}
+
+function Head({ opener, isListOpen, areSettingsOpen, onList, onTools, onSettings }: HeadProps) {
+  return (
+    <div class="head">
+      <button type="button" ref={opener} class="drawer-button" aria-expanded={isListOpen} onClick={onList}>
+        Conversations
+      </button>
+      <ModelPicker />
+      <span class="space" />
+      <button type="button" onClick={onTools}>
+        Tools
+      </button>
+      <button type="button" aria-expanded={areSettingsOpen} onClick={onSettings}>
+        Settings
+      </button>
+    </div>
   );
 }

@@ -1,6 +1,8 @@
 // Where a message is written: text, files, the models that answer.
 
-import { useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { route } from '../parts/route.ts';
 import { AttachmentView } from './attachment-view.tsx';
 import { readAttachment } from './attachments.ts';
 import { type Attachment, pathTo } from './conversation.ts';
@@ -42,6 +44,12 @@ function useAttachments() {
 export function Composer() {
   const [text, setText] = useState('');
   const { attachments, setAttachments, problem, setProblem, add } = useAttachments();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const id = route.value[1];
+  // Not where the focus opens a keyboard on the screen.
+  useEffect(() => {
+    if (matchMedia('(pointer: fine)').matches) area.current?.focus();
+  }, [id]);
   const conversation = current.value;
   const isRunning =
     conversation !== null &&
@@ -87,31 +95,65 @@ export function Composer() {
           ))}
         </div>
       )}
-      <textarea
-        aria-label="Message"
-        placeholder="Enter sends, Shift+Enter begins a line"
-        rows={Math.min(10, Math.max(2, text.split('\n').length))}
-        value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-        onKeyDown={(event) => {
-          // While characters are composed, Enter ends the composing.
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-          event.preventDefault();
-          submit();
-        }}
-        onPaste={(event) => {
-          const files = [...(event.clipboardData?.files ?? [])];
-          if (files.length === 0) return;
-          event.preventDefault();
-          void add(files);
+      <MessageArea
+        area={area}
+        text={text}
+        onText={setText}
+        onSubmit={submit}
+        onFiles={(files) => void add(files)}
+      />
+      <ComposerActions
+        isRunning={isRunning}
+        onFiles={(files) => void add(files)}
+        onStop={() => {
+          stopShown();
+          area.current?.focus();
         }}
       />
-      <ComposerActions isRunning={isRunning} onFiles={(files) => void add(files)} />
     </form>
   );
 }
 
-function ComposerActions({ isRunning, onFiles }: { isRunning: boolean; onFiles(files: File[]): void }) {
+interface MessageAreaProps {
+  area: RefObject<HTMLTextAreaElement | null>;
+  text: string;
+  onText(text: string): void;
+  onSubmit(): void;
+  onFiles(files: File[]): void;
+}
+
+function MessageArea({ area, text, onText, onSubmit, onFiles }: MessageAreaProps) {
+  return (
+    <textarea
+      ref={area}
+      aria-label="Message"
+      placeholder="Enter sends, Shift+Enter begins a line"
+      rows={Math.min(10, Math.max(2, text.split('\n').length))}
+      value={text}
+      onInput={({ currentTarget }) => onText(currentTarget.value)}
+      onKeyDown={(event) => {
+        // While characters are composed, Enter ends the composing.
+        if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        onSubmit();
+      }}
+      onPaste={(event) => {
+        const files = [...(event.clipboardData?.files ?? [])];
+        if (files.length === 0) return;
+        event.preventDefault();
+        onFiles(files);
+      }}
+    />
+  );
+}
+
+interface ComposerActionsProps {
+  isRunning: boolean;
+  onFiles(files: File[]): void;
+  onStop(): void;
+}
+
+function ComposerActions({ isRunning, onFiles, onStop }: ComposerActionsProps) {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <div class="actions">
@@ -131,7 +173,7 @@ function ComposerActions({ isRunning, onFiles }: { isRunning: boolean; onFiles(f
       />
       <span class="space" />
       {isRunning ? (
-        <button key="stop" type="button" class="first" onClick={stopShown}>
+        <button key="stop" type="button" class="first" onClick={onStop}>
           Stop
         </button>
       ) : (

@@ -1,6 +1,7 @@
 // The list of conversations: search, rename, delete, export, import.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { confirmed, ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { route } from '../parts/route.ts';
 import type { Conversation, Head } from './conversation.ts';
 import { stopAll } from './reply.ts';
@@ -69,6 +70,7 @@ export function ConversationList({ onChosen }: { onChosen(): void }) {
           }}
         />
       </div>
+      <ConfirmDialog />
     </nav>
   );
 }
@@ -101,7 +103,7 @@ function Entry({ head: { id, title, isRunning }, onChosen }: { head: Head; onCho
   const [isRenamed, setRenamed] = useState(false);
   const isShown = route.value[1] === id;
   const erase = async () => {
-    if (!confirm(`Delete the conversation “${title}”?`)) return;
+    if (!(await confirmed(`Delete the conversation “${title}”?`, 'Delete'))) return;
     const conversation = await load(id);
     if (conversation) await stopAll(conversation);
     await remove(id);

@@ -2,7 +2,6 @@
 
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
-import c from 'highlight.js/lib/languages/c';
 import cpp from 'highlight.js/lib/languages/cpp';
 import css from 'highlight.js/lib/languages/css';
 import diff from 'highlight.js/lib/languages/diff';
@@ -20,7 +19,6 @@ import yaml from 'highlight.js/lib/languages/yaml';
 
 const LANGUAGES = {
   bash,
-  c,
   cpp,
   css,
   diff,
@@ -37,6 +35,8 @@ const LANGUAGES = {
   yaml,
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+// The words of C are among those of C++.
+hljs.registerAliases('c', { languageName: 'cpp' });
 
 /** Code as HTML; '' for a language that is not known. */
 export function highlight(code: string, language: string): string {

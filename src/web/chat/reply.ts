@@ -7,8 +7,9 @@ import type { ServerEvent } from '../api/events.ts';
 import type { Conversation, Message } from './conversation.ts';
 import { changed, load, save } from './state.ts';
 
-/** Milliseconds between two writes of a growing reply. */
+/** Milliseconds between two writes of a growing reply, at least; writes take at most a twentieth of the time. */
 const SAVE_TIME = 1000;
+const SAVE_SHARE = 20;
 
 interface Chunk {
   choices?: {
@@ -77,7 +78,7 @@ async function write(
   isTimed: boolean,
 ): Promise<void> {
   const times = { first: 0, last: 0 };
-  let savedAt = performance.now();
+  let nextSave = performance.now() + SAVE_TIME;
   let isFirst = true;
   try {
     for await (const { data, isComment } of events) {
@@ -87,9 +88,13 @@ async function write(
       isFirst = false;
       applyChunk(message, JSON.parse(data) as Chunk, times);
       changed();
-      if (performance.now() - savedAt < SAVE_TIME) continue;
-      savedAt = performance.now();
-      void save(conversation);
+      const now = performance.now();
+      if (now < nextSave) continue;
+      nextSave = Infinity;
+      void save(conversation).then(() => {
+        const took = performance.now() - now;
+        nextSave = performance.now() + Math.max(SAVE_TIME, SAVE_SHARE * took);
+      });
     }
     if (message.finish === undefined && !message.error) {
       const text = 'The reply ended before it was complete; ask for it again.';

@@ -18,7 +18,7 @@ export function requestFor(
   const system = settings.system?.trim() ? [{ role: 'system', content: settings.system }] : [];
   return {
     model,
-    messages: [...system, ...path.flatMap(messagesOf)],
+    messages: [...system, ...joined(path.flatMap(messagesOf))],
     stream: true,
     stream_options: { include_usage: true },
     ...settingMembers(settings),
@@ -26,16 +26,39 @@ export function requestFor(
   };
 }
 
-function messagesOf({ role, text, attachments = [], calls = [] }: Message): object[] {
+interface SentMessage {
+  role: string;
+  content: string | object[] | null;
+}
+
+/** Messages of the user in a row, between which a reply failed, as one: templates of many models want roles that take turns. */
+function joined(messages: readonly SentMessage[]): SentMessage[] {
+  const result: SentMessage[] = [];
+  for (const message of messages) {
+    const last = result.at(-1);
+    if (last?.role === 'user' && message.role === 'user')
+      last.content = bothContents(last.content, message.content);
+    else result.push({ ...message });
+  }
+  return result;
+}
+
+function bothContents(a: SentMessage['content'], b: SentMessage['content']): SentMessage['content'] {
+  if (typeof a === 'string' && typeof b === 'string') return `${a}\n\n${b}`;
+  return [a, b].flatMap((one) => (typeof one === 'string' ? [{ type: 'text', text: one }] : (one ?? [])));
+}
+
+function messagesOf({ role, text, attachments = [], calls = [] }: Message): SentMessage[] {
   if (role === 'user') return [{ role, content: contentOf(text, attachments) }];
   if (calls.length === 0) return text === '' ? [] : [{ role, content: text }];
   const called = calls.map(({ id, name, arguments: given }) => {
     return { id, type: 'function', function: { name, arguments: given } };
   });
-  return [{ role, content: text === '' ? null : text, tool_calls: called }, ...calls.map(resultOf)];
+  const asking = { role, content: text === '' ? null : text, tool_calls: called };
+  return [asking, ...calls.map(resultOf)];
 }
 
-const resultOf = ({ id, result = 'There is no result: the tool was not called.' }: ToolCall): object => ({
+const resultOf = ({ id, result = 'There is no result: the tool was not called.' }: ToolCall) => ({
   role: 'tool',
   tool_call_id: id,
   content: result,

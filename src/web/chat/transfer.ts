@@ -1,5 +1,6 @@
 // Conversations as JSON files: written, and read with a check of everything that the page relies on.
 
+import { saveJson } from '../parts/save-file.ts';
 import type { Conversation } from './conversation.ts';
 import { changedNow, save } from './state.ts';
 
@@ -7,13 +8,8 @@ const FORMAT = 'svc-engine conversations';
 
 /** Offers conversations as a file. */
 export function exportFile(conversations: readonly Conversation[], name: string): void {
-  const text = JSON.stringify({ format: FORMAT, version: 1, conversations }, null, 1);
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = `${name.replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim() || 'conversation'}.json`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  const file = name.replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim() || 'conversation';
+  saveJson({ format: FORMAT, version: 1, conversations }, `${file}.json`);
 }
 
 /** Stores the conversations of a file beside those that are there; returns them. Throws an error for the user if the file is damaged. */

@@ -74,16 +74,17 @@ describe('the route /v1/streams/{id}', () => {
 describe('a kept stream', () => {
   afterEach(() => void vi.useRealTimers());
 
+  const never = new AbortController().signal;
   const keep = (mostBytes = 1000) => {
     let ends = 0;
-    const stream = new KeptStream({ mostBytes, abandonedTime: 1000, onEnd: () => void (ends += 1) });
+    const onEnd = () => void (ends += 1);
+    const stream = new KeptStream({ mostBytes, abandonedTime: 1000, client: never, onEnd });
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
     void stream.follow(readable);
     const write = (text: string) => writer.write(new TextEncoder().encode(text));
     return { stream, write, close: () => writer.close(), ends: () => ends };
   };
-  const never = new AbortController().signal;
 
   it('stops once nobody has read it for its time', () => {
     vi.useFakeTimers();
@@ -97,6 +98,22 @@ describe('a kept stream', () => {
     expect(stream.left.aborted).toBe(false);
     vi.advanceTimersByTime(1);
     expect([stream.left.aborted, ends()]).toEqual([true, 1]);
+  });
+
+  it('counts the client that asked as its reader until it begins', () => {
+    vi.useFakeTimers();
+    const client = new AbortController();
+    const stream = new KeptStream({
+      mostBytes: 100,
+      abandonedTime: 1000,
+      client: client.signal,
+      onEnd() {},
+    });
+    vi.advanceTimersByTime(5000);
+    expect(stream.left.aborted).toBe(false);
+    client.abort();
+    vi.advanceTimersByTime(1000);
+    expect(stream.left.aborted).toBe(true);
   });
 
   it('drops its oldest events beyond its bytes, which ends a reader that waits for them', async () => {
