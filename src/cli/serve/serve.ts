@@ -21,7 +21,7 @@ import type { Values } from '../options/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../options/engine-options.ts';
 import { toMediaRules } from './media-options.ts';
 import { serveOnDemand } from './on-demand.ts';
-import { checkOnDemand } from './on-demand-options.ts';
+import { checkOnDemand, unknownPins } from './on-demand-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from '../process/package.ts';
 import { showOpening } from '../process/progress.ts';
@@ -74,7 +74,11 @@ async function serve(
   let catalog: ServedCatalog | null = null;
   try {
     if (isOnDemand) catalog = await serveOnDemand(server, open, options);
-    if (catalog) log.success(readyText(server, catalog));
+    if (catalog) {
+      log.success(readyText(server, catalog));
+      const absent = unknownPins(options, catalog.names());
+      if (absent.length > 0) log.warn(`--models-pinned names what is not there: ${absent.join(', ')}`);
+    }
     const kept = keepModels(models, {
       server,
       open,

@@ -120,6 +120,12 @@ function noModel(
 ): RequestError {
   const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
   if (unnamed) return notReady(unnamed);
+  if (slots.length === 0)
+    return new RequestError(
+      'model_not_found',
+      `there is no model ${JSON.stringify(requested)} here, nor any other: put one into the folder of --models-dir, or fetch one with POST /models`,
+      { param: 'model' },
+    );
   const names = slots.flatMap((slot) => slot.names).join(', ');
   const { noun, endpoint } = purposeOf(kind, endpoints);
   const message = slots.some((slot) => mayBe(kind, slot))
