@@ -73,12 +73,6 @@ async function serve(
   const opened = new Set<ServableModel>();
   let catalog: ServedCatalog | null = null;
   try {
-    if (isOnDemand) catalog = await serveOnDemand(server, open, options);
-    if (catalog) {
-      log.success(readyText(server, catalog));
-      const absent = unknownPins(options, catalog.names());
-      if (absent.length > 0) log.warn(`--models-pinned names what is not there: ${absent.join(', ')}`);
-    }
     const kept = keepModels(models, {
       server,
       open,
@@ -99,6 +93,13 @@ async function serve(
     });
     // After a signal nothing else handles this promise, and its rejection must not end the process.
     kept.catch(() => {});
+    // After those that stay, which come first where a request names no model.
+    if (isOnDemand) catalog = await serveOnDemand(server, open, options);
+    if (catalog) {
+      log.success(readyText(server, catalog));
+      const absent = unknownPins(options, catalog.names());
+      if (absent.length > 0) log.warn(`--models-pinned names what is not there: ${absent.join(', ')}`);
+    }
     const received = await Promise.race([kept, signal]);
     progress.end();
     log.info(`${received}: ${lastWords(server.running(), options)}`);

@@ -62,10 +62,10 @@ export function slotFor(
   return slot;
 }
 
-/** The model that is meant where none is named: of those that are opened on demand one that is open, if any is. */
+/** The model that is meant where none is named: one that stays, else one that is open, else the first. */
 function firstOf(slots: readonly Slot[]): Slot | undefined {
-  const [first] = slots;
-  return first?.demand ? (slots.find(({ phase }) => phase.name === 'ready') ?? first) : first;
+  const stays = slots.find(({ demand }) => !demand);
+  return stays ?? slots.find(({ phase }) => phase.name === 'ready') ?? slots[0];
 }
 
 /** `adapter` is '' if the request names none. */
