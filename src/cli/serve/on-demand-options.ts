@@ -56,6 +56,14 @@ export function checkOnDemand(options: OnDemandOptions, typed: ReadonlySet<strin
     );
 }
 
+/** Names of --models-pinned that no model has; one that is added later may have them. */
+export function unknownPins(
+  { 'models-pinned': pinned = [] }: OnDemandOptions,
+  names: readonly string[],
+): string[] {
+  return pinned.filter((name) => !names.includes(name));
+}
+
 /** `budget`: bytes for all models together; null: what the device gives. */
 export function toLimits(options: OnDemandOptions, budget: number | null): CatalogLimits {
   const { 'models-max': most = DEFAULTS.openModels, 'models-pinned': pinned = [] } = options;

@@ -38,9 +38,14 @@ export async function serveOnDemand(
   open: Openers,
   options: OnDemandOptions,
 ): Promise<ServedCatalog> {
-  const { bytes, grows } = await deviceBudget();
-  const budget = options['memory-budget'] ?? (grows ? null : bytes);
+  const budget = options['memory-budget'] ?? (await ownBudget());
   return server.addCatalog(modelSource(open, options), toLimits(options, budget));
+}
+
+/** What the device has for all models; null: it does not tell. */
+async function ownBudget(): Promise<number | null> {
+  const { bytes, grows } = await deviceBudget();
+  return grows ? null : bytes;
 }
 
 /** `env` replaces process.env. */

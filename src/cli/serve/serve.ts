@@ -22,7 +22,7 @@ import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../options/engine-options.ts';
 import { toMediaRules } from './media-options.ts';
 import { toTls } from './tls-files.ts';
 import { serveOnDemand } from './on-demand.ts';
-import { checkOnDemand } from './on-demand-options.ts';
+import { checkOnDemand, unknownPins } from './on-demand-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from '../process/package.ts';
 import { showOpening } from '../process/progress.ts';
@@ -75,8 +75,6 @@ async function serve(
   const opened = new Set<ServableModel>();
   let catalog: ServedCatalog | null = null;
   try {
-    if (isOnDemand) catalog = await serveOnDemand(server, open, options);
-    if (catalog) log.success(readyText(server, catalog));
     const kept = keepModels(models, {
       server,
       open,
@@ -97,6 +95,13 @@ async function serve(
     });
     // After a signal nothing else handles this promise, and its rejection must not end the process.
     kept.catch(() => {});
+    // After those that stay, which come first where a request names no model.
+    if (isOnDemand) catalog = await serveOnDemand(server, open, options);
+    if (catalog) {
+      log.success(readyText(server, catalog));
+      const absent = unknownPins(options, catalog.names());
+      if (absent.length > 0) log.warn(`--models-pinned names what is not there: ${absent.join(', ')}`);
+    }
     const received = await Promise.race([kept, signal]);
     progress.end();
     log.info(`${received}: ${lastWords(server.running(), options)}`);

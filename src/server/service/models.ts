@@ -67,10 +67,10 @@ export function slotFor(
   return slot;
 }
 
-/** The model that is meant where none is named: of those that are opened on demand one that is open, if any is. */
+/** The model that is meant where none is named: one that stays, else one that is open, else the first. */
 function firstOf(slots: readonly Slot[]): Slot | undefined {
-  const [first] = slots;
-  return first?.demand ? (slots.find(({ phase }) => phase.name === 'ready') ?? first) : first;
+  const stays = slots.find(({ demand }) => !demand);
+  return stays ?? slots.find(({ phase }) => phase.name === 'ready') ?? slots[0];
 }
 
 /** `adapter` is '' if the request names none. */
@@ -125,6 +125,12 @@ function noModel(
 ): RequestError {
   const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
   if (unnamed) return notReady(unnamed);
+  if (slots.length === 0)
+    return new RequestError(
+      'model_not_found',
+      `there is no model ${JSON.stringify(requested)} here, nor any other: put one into the folder of --models-dir, or fetch one with POST /models`,
+      { param: 'model' },
+    );
   const names = slots.flatMap((slot) => slot.names).join(', ');
   const { noun, endpoint } = purposeOf(kind, endpoints);
   const message = slots.some((slot) => mayBe(kind, slot))

@@ -60,7 +60,9 @@ export async function openOnDemand(
   service.onDemand = { catalog, downloads };
   // Models of the catalog are opened after those that the server was started with.
   service.watchers.add((change) => {
-    if ('slot' in change && !change.slot.demand) catalog.reconsider();
+    if (!('slot' in change) || change.slot.demand) return;
+    hideNamesakes(slots, change.slot);
+    catalog.reconsider();
   });
   return {
     names: () => catalog.models.map(({ name }) => name),
@@ -69,6 +71,12 @@ export async function openOnDemand(
       await catalog.close();
     },
   };
+}
+
+/** Takes models off the list that are called like one which stays open, whose name is known once it is. */
+function hideNamesakes(slots: Slot[], { names }: Slot): void {
+  for (const one of slots.filter(({ demand }) => demand?.state === 'unloaded'))
+    if (one.names.some((name) => names.includes(name))) slots.splice(slots.indexOf(one), 1);
 }
 
 /** Says in the log what is open now, and what is not any more. */

@@ -3,6 +3,7 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/index.ts';
+import { createFakeModel } from '../fake-model.ts';
 import { EACH, hold, type OnDemandHarness, startOnDemand } from './demand-source.ts';
 
 const embed = ({ call }: OnDemandHarness) => call('POST', '/v1/embeddings', { model: 'vectors', input: 'a' });
@@ -191,6 +192,22 @@ describe('four models in a budget for two', () => {
     source.failures.set('owner/chat', new EngineError('out_of_memory', 'the device is full'));
     expect(await say('chat')).toEqual({ status: 200, text: 'hello' });
     expect(source.happened).toEqual(['open other', 'open owner/chat', 'close other', 'open owner/chat']);
+  });
+
+  it('share the room with models that stay, which come first and are not unloaded', async () => {
+    const { server, say, call, states, source } = await startOnDemand({ budget: 2 * EACH });
+    server.addModel({ names: ['fixed', 'other'] }).ready(createFakeModel());
+    expect(await states()).toMatchObject({ fixed: 'loaded', other: 'loaded', 'owner/chat': 'unloaded' });
+    expect((await call('GET', '/readyz')).body).toEqual({ status: 'ready', models: ['fixed', 'other'] });
+    await say('default');
+    await say('chat');
+    source.models.push({ ...source.models[0]!, name: 'third', path: '/models/third' });
+    await say('third');
+    expect(source.happened).toEqual(['open owner/chat', 'close owner/chat', 'open third']);
+    expect(await call('POST', '/models/unload', { model: 'fixed' })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'unsupported', message: expect.stringContaining('--model-path') as string } },
+    });
   });
 
   it('are closed after their time without a request', async () => {
