@@ -21,7 +21,16 @@ export const ROOMS = {
   server: {
     does: 'Request in, Response out',
     rooms: ['index.ts', 'options', 'grammar'], // grammar: the Lark front end
-    packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client', 'lru-cache'],
+    packages: [
+      'h3',
+      'srvx',
+      'zod',
+      'consola',
+      'prom-client',
+      'lru-cache',
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-node',
+    ],
     node: true,
   },
   web: {
@@ -40,17 +49,21 @@ export const ROOMS = {
   },
   'index.ts': {
     does: 'the public face; nothing else is public',
-    rooms: ['model-types.ts', 'host', 'engine', 'files', 'gpu', 'options'],
+    rooms: ['model-types.ts', 'host', 'chat', 'engine', 'files', 'gpu', 'options'],
   },
-  'model-types.ts': { does: 'the types of both faces', rooms: [], types: ['host', 'engine', 'files', 'gpu'] },
+  'model-types.ts': {
+    does: 'the types of both faces',
+    rooms: [],
+    types: ['host', 'chat', 'engine', 'files', 'gpu'],
+  },
   'browser.ts': {
     does: 'the public face in a page',
-    rooms: ['model-types.ts', 'host', 'engine', 'files'],
+    rooms: ['model-types.ts', 'host', 'chat', 'engine', 'files'],
     page: true,
   },
   host: {
     does: "a model's life: one value a kind of model; open, lose, reopen, sleep, close, plan, threads",
-    rooms: ['model-types.ts', 'engine', 'files', 'gpu', 'options'],
+    rooms: ['model-types.ts', 'chat', 'engine', 'files', 'gpu', 'options'],
     packages: ['electron'],
     node: [
       /^node\//,
@@ -60,6 +73,12 @@ export const ROOMS = {
       /^page\//,
       /^electron\/(page|worker|text-worker|worker-files|preload|engine-preload|window-calls|window-face)\.ts$/,
     ],
+  },
+  chat: {
+    does: 'conversations, tools and typed replies on the requests of any opened model; other interfaces of libraries',
+    rooms: ['options', 'files/image/png-encode.ts'],
+    types: ['engine', 'files'],
+    packages: ['@ai-sdk/provider'], // its types alone
   },
   engine: {
     does: 'loops, waiting and time',

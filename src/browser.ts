@@ -6,6 +6,9 @@ export { adapters, openEmbeddingModel, openImageModel, openTextModel } from './h
 export type { InPage } from './host/page/given-files.ts';
 export type { LoraInPage } from './host/page/page-rules.ts';
 export { type HubAccess, listModels, removeModel } from './host/page/page-storage.ts';
+export { extendEmbeddingModel, extendTextModel } from './chat/extend.ts';
+export { mcpTools } from './chat/mcp-tools.ts';
+export { tool } from './chat/tools.ts';
 export { sameProportions } from './engine/image/request/size.ts';
 export { coverImage } from './files/image/cover.ts';
 export { configOfImage } from './files/image/image-metadata.ts';

@@ -7,6 +7,36 @@ declare global {
   }
 }
 
+export type { ChatSession } from './chat/chat-session.ts';
+export type {
+  ChatEvent,
+  ChatOptions,
+  ChatReply,
+  ChatStream,
+  ReplyOptions,
+  SendOptions,
+  TalkingModel,
+  UserContent,
+} from './chat/chat-types.ts';
+export type {
+  Completion,
+  CompletionEvent,
+  CompletionOptions,
+  CompletionPrompt,
+  CompletionStream,
+} from './chat/complete.ts';
+export type { ContextPolicy, Summarise } from './chat/context-window.ts';
+export type { EmbedOptions, Ranked, RankOptions } from './chat/embed.ts';
+export type { Conversing, OpenedEmbeddingModel, OpenedTextModel, Ranking } from './chat/extend.ts';
+export type { InfillPrompt } from './chat/infill.ts';
+export type { JsonSchema, JsonValueOf } from './chat/json-schema-type.ts';
+export type { McpClient, McpOptions } from './chat/mcp-tools.ts';
+export type { ReplyStream } from './chat/reply-stream.ts';
+export type { ReplyUsage } from './chat/round.ts';
+export type { SavedChat } from './chat/saved-chat.ts';
+export type { Schema, StandardSchema, ValueOf } from './chat/schema.ts';
+export type { ConfirmCall, ToolCallOf, ToolOutcome } from './chat/tool-calls.ts';
+export type { ToolContext, ToolDefinition, ToolsOf } from './chat/tools.ts';
 export type { ErrorCode } from './files/error.ts';
 export type { Message, MessagePart, Names } from './files/message.ts';
 export type { CachedModel, CachedRevision, RemovedModel } from './files/hub/hub-cache.ts';

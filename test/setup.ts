@@ -30,7 +30,7 @@ if (!drivesBrowser) throttlePolling();
 poisonMemory();
 
 /** Files of rooms whose tests open models in their own thread, without those that replace modules before anything imports them. */
-const opensModels = /[\\/]test[\\/](engine|server)[\\/]/.test(testPath);
+const opensModels = /[\\/]test[\\/](engine|server|cli[\\/]generate)[\\/]/.test(testPath);
 if (opensModels && !readFileSync(testPath, 'utf8').includes('vi.mock('))
   (await import('./engine/kept-devices.ts')).keepDevices();
 

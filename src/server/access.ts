@@ -5,6 +5,7 @@ import { show } from './body/fields.ts';
 import { isJson } from './body/json-body.ts';
 import { RequestError } from './http/errors.ts';
 import { keyOf } from './http/request-key.ts';
+import type { Caller } from './service/caller.ts';
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
 
@@ -58,7 +59,13 @@ function isOwn(origin: string, host: string | null): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-const EXPOSED = 'x-request-id, x-svc-ignored, x-svc-unenforced, retry-after, retry-after-ms';
+const LEFT = ['limit', 'remaining', 'reset'].flatMap((what) => [
+  `x-ratelimit-${what}-requests`,
+  `x-ratelimit-${what}-tokens`,
+]);
+const EXPOSED = ['x-request-id, x-svc-ignored, x-svc-unenforced, retry-after, retry-after-ms', ...LEFT].join(
+  ', ',
+);
 
 /** The headers a browser needs; an empty object where the request has no origin or not an allowed one. */
 export function corsHeaders(request: Headers, extra?: string[]): Record<string, string> {
@@ -85,19 +92,24 @@ export function preflightHeaders(request: Headers, extra?: string[]): Record<str
   };
 }
 
-/** Keys accepted for a route; null: no key is required. The administrator's key is accepted for every route. */
-export function keysFor(
-  access: 'key' | 'admin',
-  { apiKey, adminApiKey }: { apiKey?: string; adminApiKey?: string },
-): string[] | null {
-  const own = access === 'admin' ? (adminApiKey ?? apiKey) : apiKey;
-  if (own === undefined) return null;
-  return [own, ...(adminApiKey === undefined ? [] : [adminApiKey])];
+/** The keys that a server was started with. */
+export interface Keys {
+  apiKey?: string;
+  adminApiKey?: string;
+  /** Keys of --api-key-file. */
+  file?: { find(key: string): Caller | null };
 }
 
-/** Refuses a request whose key is none of those. */
-export function checkKey(headers: Headers, keys: string[] | null, access: 'key' | 'admin'): void {
-  if (keys === null) return;
+const NAMED = { apiKey: 'api-key', adminApiKey: 'admin-api-key' } as const;
+
+/**
+ * Returns whose request it is; null where the route needs no key. The key is a bearer token, or x-api-key, as Anthropic's clients send it. The
+ * administrator's key is accepted for every route. Throws RequestError without a key that the route accepts.
+ */
+export function callerOf(headers: Headers, keys: Keys, access: 'key' | 'admin'): Caller | null {
+  const { apiKey, adminApiKey, file } = keys;
+  const isOpen = apiKey === undefined && !file && (access === 'key' || adminApiKey === undefined);
+  if (isOpen) return null;
   const given = keyOf(headers);
   if (given === undefined) {
     throw new RequestError(
@@ -106,11 +118,25 @@ export function checkKey(headers: Headers, keys: string[] | null, access: 'key' 
     );
   }
   // Every key is compared, so that the time reveals nothing.
-  if (keys.map((key) => isSame(given, key)).includes(true)) return;
+  const [isPlain, isAdmin] = [apiKey, adminApiKey].map((key) => key !== undefined && isSame(given, key));
+  const named = file?.find(given) ?? null;
+  if (isAdmin) return ownCaller(NAMED.adminApiKey, true);
+  const plainIsAdmin = adminApiKey === undefined;
+  if (isPlain && (access === 'key' || plainIsAdmin)) return ownCaller(NAMED.apiKey, plainIsAdmin);
+  if (named && (access === 'key' || named.admin)) return named;
+  if (named)
+    throw new RequestError(
+      'forbidden_route',
+      `the key ${named.name} may not change what is served; send one with admin`,
+    );
   const which =
-    access === 'admin' ? "the administrator's, of --admin-api-key" : 'the one the server was started with';
+    access === 'admin'
+      ? "the administrator's, of --admin-api-key or one with admin in the file of --api-key-file"
+      : 'one that the server was started with';
   throw new RequestError('invalid_api_key', `the key is wrong; send ${which}`);
 }
+
+const ownCaller = (name: string, admin: boolean): Caller => ({ name, admin, models: null, limits: null });
 
 /** Compares hashes, so that the time does not depend on the key. */
 function isSame(given: string, key: string): boolean {

@@ -2,22 +2,22 @@
 
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serve } from 'h3';
 import { endBy } from './end-process.ts';
 import type { AnyKind, OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
-import { headerLimits } from './http/arrival.ts';
 import { watchConnections } from './connections.ts';
+import { listen, urlOf } from './listening.ts';
 import type { Log } from './http/request-log.ts';
 import { countText } from '../files/count-text.ts';
-import { badRequest } from '../files/error.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import { routesWith } from './routes.ts';
+import { resumeBatches } from './batches/batches.ts';
 import type { CatalogLimits, ModelSource } from './catalog/model-source.ts';
 import { openOnDemand, type ServedCatalog } from './service/open-on-demand.ts';
 import { openVideoStore } from './videos/video-store.ts';
 import type { RouteTable } from './service/route.ts';
+import { openTracing } from './service/tracing.ts';
 import {
   SHUTDOWN,
   createService,
@@ -31,13 +31,11 @@ import {
   type Slot,
 } from './service/service.ts';
 
-/** Milliseconds that an idle connection stays open: longer than clients and proxies keep theirs, so that the client closes it. */
-const IDLE_TIME = 75_000;
 /** Milliseconds between aborting requests and closing their connections. */
 const ABORT_TIME = 1000;
 
 export interface RunningServer {
-  /** The server's address, without a slash at the end. */
+  /** The server's address, without a slash at the end; `unix:` and a path where it listens on a socket. */
   readonly url: string;
   /** Names of the models that are ready. */
   names(): string[];
@@ -73,22 +71,17 @@ export async function startServer(
   log: Log,
   added: RouteTable = {},
 ): Promise<RunningServer> {
-  const service = createService(options, log);
+  const tracing = await openTracing(log);
+  const service = createService(options, log, tracing);
+  if (tracing) service.closing.push(() => tracing.end());
   await openVideoStore(service);
   const { receiveTime = DEFAULTS.receiveTime } = options;
-  const server = serve(createApp(service, routesWith(added)), {
-    hostname: options.host,
-    port: options.port,
-    gracefulShutdown: false,
-    silent: true,
-    node: { keepAliveTimeout: IDLE_TIME, ...headerLimits(receiveTime) },
-  });
+  const server = await listen(createApp(service, routesWith(added)), options, receiveTime);
   const node = server.node?.server;
   if (node) watchConnections(node as Server, log, receiveTime);
-  await server.ready().catch((error: unknown) => {
-    throw listenError(error, options);
-  });
-  if (options.apiKey === undefined && !isLoopback(options.host)) {
+  await resumeBatches(service);
+  const isGuarded = [options.apiKey, options.apiKeyFile, options.unixSocket].some((one) => one !== undefined);
+  if (!isGuarded && !isLoopback(options.host)) {
     log.warn(`Anyone who reaches ${options.host} can use this server: start it with --api-key.`);
   }
 
@@ -107,10 +100,11 @@ export async function startServer(
     }
     // Connections that are still open are idle, were never used, or do not read.
     await server.close(true);
+    for (const end of service.closing) await end();
   };
 
   return {
-    url: (server.url ?? '').replace(/\/$/, ''),
+    url: urlOf(server, options),
     names: () => service.slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : [])),
     running: () => service.running.size,
     addModel: ({ names = [], kind } = {}) => {
@@ -143,18 +137,6 @@ function servedModel(service: Service, slot: Slot): ServedModel {
       tellChange(service, { slot });
     },
   };
-}
-
-function listenError(error: unknown, { host, port }: ServerOptions): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const reasons: Partial<Record<string, string>> = {
-    EADDRINUSE: `port ${port} on ${host} is taken; choose another with --port`,
-    EACCES: `port ${port} needs rights this process does not have; choose one above 1023 with --port`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host`,
-    ENOTFOUND: `${host} is not a name this machine knows; choose another with --host`,
-  };
-  const reason = reasons[String(code)];
-  return reason === undefined ? error : badRequest(reason, undefined, error);
 }
 
 /** Resolves with the name of the first SIGINT or SIGTERM; a second one ends the process at once. */

@@ -3,6 +3,8 @@
 import { ADMIN_ROUTES } from './admin/admin.ts';
 import { PROBE_ROUTES } from './admin/readiness.ts';
 import { ANTHROPIC_ROUTES } from './anthropic/anthropic.ts';
+import { BATCH_ROUTES } from './batches/batches.ts';
+import { FILE_ROUTES } from './files/files.ts';
 import { CHAT } from './chat/chat.ts';
 import { COMPLETIONS } from './completions/completions.ts';
 import { docsRoutes } from './docs/docs.ts';
@@ -28,6 +30,8 @@ export function routesWith(added: RouteTable): RouteTable {
     ...TOKEN_ROUTES,
     ...IMAGE_ROUTES,
     ...VIDEO_ROUTES,
+    ...FILE_ROUTES,
+    ...BATCH_ROUTES,
     ...MODEL_ROUTES,
     ...STREAM_ROUTES,
     ...MANAGE_ROUTES,

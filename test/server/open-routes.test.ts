@@ -7,7 +7,7 @@ import { ROUTES } from '../../src/server/routes.ts';
 it('the README names every route that is open under --api-key', () => {
   const readme = readFileSync(new URL('../../src/server/README.md', import.meta.url), 'utf8');
   const [text] = /^- \*\*Keys\*\*.*(?:\n {2}.*)*/m.exec(readme)!;
-  const named = [...text.matchAll(/`(\/[\w.]*)`/g)].map(([, path]) => path);
+  const named = [...text.matchAll(/`(\/[\w./*]*)`/g)].map(([, path]) => path);
   const open = Object.entries(ROUTES)
     .filter(([, methods]) => Object.values(methods).some(({ access }) => access === 'open'))
     .map(([path]) => path);

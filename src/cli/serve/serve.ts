@@ -20,6 +20,7 @@ import { EXIT, UsageError } from '../process/exit.ts';
 import type { Values } from '../options/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../options/engine-options.ts';
 import { toMediaRules } from './media-options.ts';
+import { toTls } from './tls-files.ts';
 import { serveOnDemand } from './on-demand.ts';
 import { checkOnDemand } from './on-demand-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
@@ -221,6 +222,9 @@ function toServerOptions(options: ServeOptions): ServerOptions {
     media: toMediaRules(options),
     version: packageVersion(),
     ...(options['output-path'] !== undefined && { outputPath: options['output-path'] }),
+    ...(options.uds !== undefined && { unixSocket: options.uds }),
+    ...(options['api-key-file'] !== undefined && { apiKeyFile: options['api-key-file'] }),
+    ...toTls(options),
     ...(apiKey !== undefined && { apiKey }),
     ...(adminApiKey !== undefined && { adminApiKey }),
     ...(options['cors-origins'] && { corsOrigins: options['cors-origins'] }),

@@ -2,7 +2,7 @@
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import { listAdapters, refuseElectron } from '../../gpu/node.ts';
-import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
+import type { EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TunedModel } from '../../engine/text/calls/tuned-model.ts';
 import type { KernelCheck } from '../../engine/check/check-result.ts';
@@ -10,11 +10,13 @@ import type { ProbeResult } from '../../engine/check/probe-result.ts';
 import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
+import { extendEmbeddingModel, extendTextModel } from '../../chat/extend.ts';
+import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts';
 import type { OpenModel } from '../session/model.ts';
 import { openModel } from './open-model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
-import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import type { TextModelOptions } from '../../engine/text/calls/text-model.ts';
 import { adapterRule } from '../../engine/input/rules.ts';
 
 /**
@@ -22,7 +24,8 @@ import { adapterRule } from '../../engine/input/rules.ts';
  * model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, disk_full; device_lost where the device is lost
  * meanwhile; cancelled where `signal` aborts before the model is open. What has been downloaded by then is kept.
  */
-export const openTextModel: OpenModel<TextModelOptions, TextModel> = (...given) => openModel(TEXT, ...given);
+export const openTextModel: OpenModel<TextModelOptions, OpenedTextModel> = async (...given) =>
+  extendTextModel(await openModel(TEXT, ...given));
 
 /**
  * Opens a diffusion pipeline from a folder or a hub id. Errors: those of openTextModel, and bad_request for options that the
@@ -32,8 +35,8 @@ export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...give
   openModel(IMAGE, ...given);
 
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
-export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, EmbeddingModel> = (...given) =>
-  openModel(EMBEDDING, ...given);
+export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, OpenedEmbeddingModel> = async (...given) =>
+  extendEmbeddingModel(await openModel(EMBEDDING, ...given));
 
 /** Lists all GPU adapters that can be opened, best first. */
 export function adapters(): Promise<AdapterSummary[]> {

@@ -75,6 +75,18 @@ async function firstAdapter(options: Omit<PlanOptions, 'model'>) {
   return { like, profile: like ? chosenProfile(like, options) : withChoices(INTEGRATED, options) };
 }
 
+/** The name of a model's kind: a folder, the name of a model that ships, or an id of the hub, of which little is fetched. */
+export async function kindOfModel(
+  model: string,
+  revision: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  assertWanted(signal);
+  const { path, openFolder } = await locate({ model, ...(revision !== undefined && { revision }) }, signal);
+  const { kindOf } = await import('../plan.ts');
+  return (await kindOf(await openFolder(path))).name;
+}
+
 const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;
 
 /** The model's folder: a path, the name of a model that ships, or an id of the hub. */

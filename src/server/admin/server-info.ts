@@ -29,7 +29,7 @@ export const MODEL_INFO: Route = {
 
 async function serverInfo(service: Service) {
   const { options, leaving, startedAt, replies, slots } = service;
-  const { apiKey, adminApiKey, version, ...settings } = options;
+  const { apiKey, adminApiKey, tls, version, ...settings } = options;
   const first = slots.find(({ phase }) => phase.name === 'ready');
   return {
     ...(first && originOf(first)),
@@ -39,7 +39,12 @@ async function serverInfo(service: Service) {
     uptime_seconds: Math.floor(Date.now() / 1000) - startedAt,
     // This count includes the request for /server_info itself.
     open_replies: replies,
-    settings: { ...settings, apiKey: apiKey !== undefined, adminApiKey: adminApiKey !== undefined },
+    settings: {
+      ...settings,
+      apiKey: apiKey !== undefined,
+      adminApiKey: adminApiKey !== undefined,
+      tls: tls !== undefined,
+    },
     // Tools of /v1/responses that OpenAI runs itself.
     tools_not_offered: [NOT_OFFERED],
     models: await Promise.all(slots.map((slot) => slotInfo(service, slot))),

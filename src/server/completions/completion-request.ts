@@ -1,7 +1,7 @@
 // The fields of a text completion, with a prompt that is not rendered by a chat template, and their conversion to the engine's requests,
 // one per prompt.
 
-import { type TextModel, type TextPrompt, type TextRequest, LIMITS } from '../../index.ts';
+import { infillPrompt, type TextModel, type TextRequest, LIMITS } from '../../index.ts';
 import { refuseField } from '../http/errors.ts';
 import {
   withoutMissing,
@@ -11,7 +11,6 @@ import {
   neutralOnly,
   noEffect,
 } from '../body/fields.ts';
-import { fillInPrompt } from '../text/fill-in.ts';
 import { checkGeneration, checkTokenIds, toGeneration, checkPromptIds } from '../text/generation-request.ts';
 import { isOneInput, listInputs, type TokenInput, tokenInputs } from '../body/bounded.ts';
 import { z } from 'zod';
@@ -44,20 +43,23 @@ export async function toCompletions(
       // Ids must differ, because each prompt is a separate request.
       const id = common.id === undefined || prompts.length === 1 ? common.id : `${common.id}_${at}`;
       return {
-        request: withoutMissing({ ...common, id, prompt: await toPrompt(prompt, body.suffix, model) }),
+        request: withoutMissing({ ...common, id, ...(await toPrompt(prompt, body, model)) }),
         echo: body.echo ? await textOf(prompt, model) : '',
       };
     }),
   );
 }
 
+/** The prompt; with a suffix, also the tokens that end what is filled in. */
 async function toPrompt(
   prompt: TokenInput,
-  suffix: string | undefined,
+  { suffix, stop_token_ids: stops }: KnownCompletion,
   model: TextModel,
-): Promise<TextPrompt> {
-  if (typeof prompt !== 'string') return { ids: prompt };
-  return { text: suffix === undefined ? prompt : await fillInPrompt(model, prompt, suffix) };
+): Promise<Pick<TextRequest, 'prompt' | 'stopTokenIds'>> {
+  if (typeof prompt !== 'string') return { prompt: { ids: prompt } };
+  if (suffix === undefined) return { prompt: { text: prompt } };
+  const { text, stopTokenIds } = await infillPrompt(model, prompt, suffix);
+  return { prompt: { text }, stopTokenIds: [...new Set([...(stops ?? []), ...stopTokenIds])] };
 }
 
 async function textOf(prompt: TokenInput, model: TextModel): Promise<string> {

@@ -102,6 +102,9 @@ const HTTP_CODES = {
   invalid_api_key: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
   forbidden_host: { status: 403 },
   forbidden_origin: { status: 403 },
+  forbidden_model: { status: 403 },
+  forbidden_route: { status: 403 },
+  rate_limited: { status: 429 },
   not_found: { status: 404 },
   method_not_allowed: { status: 405 },
   // Codex falls back to plain HTTP at once on status 426; on any other it retries five times.

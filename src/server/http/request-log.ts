@@ -17,6 +17,8 @@ export interface LoggedCall {
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
   status: number;
+  /** Name of the key that it came with; '' without one. */
+  key: string;
   /** The server stopped before the request ended. */
   cutShort: boolean;
   /** Error that the request was refused with. */
@@ -40,6 +42,7 @@ export function startCall(method: string, path: string, clientId: string | null)
     path,
     startedAt: performance.now(),
     status: 200,
+    key: '',
     cutShort: false,
     refusal: null,
     detail: () => '',
@@ -49,13 +52,19 @@ export function startCall(method: string, path: string, clientId: string | null)
 const PROBES = new Set(['/livez', '/readyz', '/health']);
 
 export function logCall(log: Log, call: LoggedCall, clientLeft: boolean): void {
-  const { id, method, path, status, startedAt, refusal, cutShort } = call;
+  const { id, method, path, status, startedAt, refusal, cutShort, key } = call;
   const why = refusal ? [refusal.code, refusal.param && `(${refusal.param})`] : [];
   const outcome = [status, ...why, cutShort ? 'ended by the shutdown' : clientLeft && 'client left']
     .filter(Boolean)
     .join(' ');
   if (refusal) log.debug(`${id} ${refusal.message}`);
-  const parts = [`${method} ${path} ${outcome}`, call.detail(), duration(performance.now() - startedAt), id];
+  const parts = [
+    `${method} ${path} ${outcome}`,
+    call.detail(),
+    duration(performance.now() - startedAt),
+    key && `key ${key}`,
+    id,
+  ];
   const line = parts.filter(Boolean).join(' · ');
   if (PROBES.has(path)) log.debug(line);
   else if (status === 500) log.error(line);

@@ -1,11 +1,16 @@
 // Converts a request of Ollama's interface to a chat completion, and renames the fields in errors back.
 
-import type { ChatMessage, ContentPart, TextModel, TextPrompt } from '../../index.ts';
+import {
+  infillPrompt,
+  type ChatMessage,
+  type ContentPart,
+  type TextModel,
+  type TextPrompt,
+} from '../../index.ts';
 import { fieldError } from '../http/errors.ts';
 import { dataUrl } from '../media/read-media.ts';
 import { imagePart } from '../media/named-parts.ts';
 import { show, withoutMissing } from '../body/fields.ts';
-import { fillInPrompt } from '../text/fill-in.ts';
 import { OPTION_NAMES, toSampling } from './ollama-options.ts';
 import type { GenerateBody, OllamaChatBody, OllamaMessage, TextBody } from './ollama-schema.ts';
 import type { Renames } from '../body/renamed.ts';
@@ -109,7 +114,7 @@ export async function plainPrompt(body: GenerateBody, model: TextModel): Promise
   if (param !== null) {
     throw fieldError(param, `is for the chat template, and ${why}; leave it out`, 'unsupported');
   }
-  return { text: suffix ? await fillInPrompt(model, prompt, suffix) : prompt };
+  return { text: suffix ? (await infillPrompt(model, prompt, suffix)).text : prompt };
 }
 
 /** Throws if the request asks for reasoning and the model has none. */

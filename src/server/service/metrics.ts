@@ -2,6 +2,8 @@
 
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, ReplicaMetrics, TextMetrics, TextModel } from '../../index.ts';
+import { meterTokens } from './caller.ts';
+import type { Tracing } from './tracing.ts';
 import {
   createInstruments,
   createModelCount,
@@ -13,7 +15,8 @@ import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics() {
+/** `tracing`: follows the same requests. */
+export function createMetrics(tracing: Tracing | null) {
   const registry = new Registry();
   const instrumentsOf = createInstruments(registry);
   const recordRoute = createRouteTimer(registry);
@@ -26,13 +29,18 @@ export function createMetrics() {
     /** Wraps a model so that its requests are counted. */
     watchText: (name: string, model: TextModel): TextModel =>
       over(model, {
-        generate: (request, options) =>
-          watchText(instrumentsOf(name), model.generate(request, options), request.constraint !== undefined),
+        generate(request, options) {
+          const events = meterTokens(model.generate(request, options));
+          const traced = tracing?.watchText(name, events) ?? events;
+          return watchText(instrumentsOf(name), traced, request.constraint !== undefined);
+        },
       }),
     watchEmbeddings: (name: string, model: EmbeddingModel): EmbeddingModel =>
       over(model, {
-        generate: (request, options) =>
-          watchEmbeddings(instrumentsOf(name), model.generate(request, options)),
+        generate(request, options) {
+          const events = meterTokens(model.generate(request, options));
+          return watchEmbeddings(instrumentsOf(name), tracing?.watchEmbeddings(name, events) ?? events);
+        },
       }),
     /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
     opened(name: string, seconds: number, weights: number | null): void {

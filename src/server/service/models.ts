@@ -14,6 +14,7 @@ import { withoutMissing } from '../body/fields.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
+import { mayUse, requireUse } from './caller.ts';
 import { commonEntry, downloadEntries, paperEntry } from './model-status.ts';
 import type { RouteTable } from './route.ts';
 import {
@@ -56,9 +57,13 @@ export function slotFor(
   // If several kinds of model share a name, the wanted kind comes first.
   const ordered = [...slots.filter(fits), ...slots];
   const name = plainName(slots, requested);
-  const slot = slotNamed(ordered, name) ?? (name === 'default' ? firstOf(slots.filter(fits)) : undefined);
+  const fitting = slots.filter(fits);
+  const first = (): Slot | undefined =>
+    firstOf(fitting.filter(({ names }) => mayUse(names))) ?? firstOf(fitting);
+  const slot = slotNamed(ordered, name) ?? (name === 'default' ? first() : undefined);
   if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
   if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
+  requireUse(slot.names);
   return slot;
 }
 
@@ -158,6 +163,7 @@ async function modelList(service: Service) {
 
 async function entriesOf(slot: Slot, created: number) {
   const { names, phase, demand } = slot;
+  if (!mayUse(names)) return [];
   if (phase.name !== 'ready') return demand ? [paperEntry(slot, demand, created)] : [];
   const { ready } = phase;
   const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedLoras() : [];
@@ -184,6 +190,7 @@ async function modelEntry(service: Service, { url }: H3Event) {
   const first = slots.find((one) => adapter === '' || mayBe(MODEL_KINDS.text, one));
   const slot = slotNamed(slots, base) ?? (base === 'default' ? first : undefined);
   if (!slot) throw noModel(slots, slots[0]?.kind ?? MODEL_KINDS.text, requested);
+  requireUse(slot.names);
   if (slot.phase.name !== 'ready') {
     if (slot.demand && adapter === '') return paperEntry(slot, slot.demand, startedAt);
     throw notReady(slot);

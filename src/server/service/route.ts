@@ -19,7 +19,16 @@ export type ReplySchemas = () => Promise<Readonly<Record<string, z.ZodType>>>;
 export interface RouteEntry {
   /** A sentence about the route. */
   summary: string;
-  group: 'Text' | 'Embeddings' | 'Images' | 'Videos' | 'Models' | 'Ollama' | 'Server' | 'Administration';
+  group:
+    | 'Text'
+    | 'Embeddings'
+    | 'Images'
+    | 'Videos'
+    | 'Batches'
+    | 'Models'
+    | 'Ollama'
+    | 'Server'
+    | 'Administration';
   /** Fields of the JSON body. */
   fields?: FieldTable;
   /** Fields without a default, which cannot be left out. */

@@ -17,11 +17,18 @@ import type { OnDemandModel } from '../catalog/on-demand-model.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Log } from '../http/request-log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import type { Tracing } from './tracing.ts';
 
 export interface ServerOptions {
   host: string;
   /** Port to listen on; 0 chooses a free one. */
   port: number;
+  /** Path of a Unix socket, or of a named pipe of Windows, to listen on in place of host and port. */
+  unixSocket?: string;
+  /** Certificate chain and private key in PEM for HTTPS; `password` where the key is encrypted. */
+  tls?: { cert: string; key: string; password?: string };
+  /** File with several keys: names, rights and limits (api-keys.ts). */
+  apiKeyFile?: string;
   /** Required as a bearer token by all routes but the health endpoints. */
   apiKey?: string;
   /** Required instead of `apiKey` by the routes that change what is served; accepted by all others. */
@@ -133,11 +140,17 @@ export interface Service {
   /** Number of replies in progress to requests that arrived before the server stopped. */
   replies: number;
   readonly metrics: Metrics;
+  /** null: no traces are asked for. */
+  readonly tracing: Tracing | null;
+  /** Answers a request that the server makes itself, by its own routes. */
+  dispatch(request: Request): Promise<Response>;
+  /** What has to end with the server. */
+  readonly closing: (() => Promise<void>)[];
   /** The state that an interface keeps between its requests, made by `create` at its first use. */
   kept<T>(create: () => T): T;
 }
 
-export function createService(options: ServerOptions, log: Log): Service {
+export function createService(options: ServerOptions, log: Log, tracing: Tracing | null = null): Service {
   const kept = new Map<() => unknown, unknown>();
   return {
     options,
@@ -150,7 +163,10 @@ export function createService(options: ServerOptions, log: Log): Service {
     stopping: false,
     running: new Set(),
     replies: 0,
-    metrics: createMetrics(),
+    metrics: createMetrics(tracing),
+    tracing,
+    dispatch: () => Promise.reject(new Error('the routes are not there yet')),
+    closing: [],
     kept<T>(create: () => T) {
       if (!kept.has(create)) kept.set(create, create());
       return kept.get(create) as T;

@@ -6,6 +6,7 @@ import { type ImageModel, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
 import { upscaledSize } from '../../options/upscaled-size.ts';
 import { RequestError } from '../http/errors.ts';
+import { pageOf, pageQuery } from '../http/paging.ts';
 import { QueuedImages } from '../images/image-drawing.ts';
 import { checkUpscaler } from '../images/image-request.ts';
 import { qualityIn } from '../images/image-schema.ts';
@@ -16,7 +17,7 @@ import { requireRunning, type Service } from '../service/service.ts';
 import { holdModel, useModel } from '../service/use-model.ts';
 import { readVideoBody } from './video-body.ts';
 import { checkEncoding, TYPES } from './video-file.ts';
-import { LIST_QUERY, pageOf, variantOf } from './video-query.ts';
+import { VIDEO_PAGES, variantOf } from './video-query.ts';
 import { startRecord, videoReply } from './video-reply.ts';
 import type { VideoRecord } from './video-reply-schema.ts';
 import { checkVideos, readReference, toVideoRequests, underVideoName } from './video-request.ts';
@@ -41,7 +42,7 @@ export const VIDEO_ROUTES: RouteTable = {
       handle: listVideos,
       summary: 'Videos that were asked for, a page of them.',
       ...COMMON,
-      query: LIST_QUERY,
+      query: pageQuery(VIDEO_PAGES),
       reply: 'VideoList',
     },
   },
@@ -160,7 +161,12 @@ function videoAt(service: Service, { url }: H3Event): Video {
 }
 
 function listVideos(service: Service, event: H3Event) {
-  const { page, hasMore } = pageOf(videoStoreOf(service).all(), event.url.searchParams);
+  const { page, hasMore } = pageOf(
+    videoStoreOf(service).all(),
+    ({ record }) => record.id,
+    event.url.searchParams,
+    VIDEO_PAGES,
+  );
   const data = page.map((video) => shown(service, event, video));
   return {
     object: 'list',

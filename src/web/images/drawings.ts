@@ -18,14 +18,14 @@ import { afterComment, BEFORE, type Progress } from './progress.ts';
 import { type Running, runningStore } from './storage.ts';
 import { followVideo } from './videos.ts';
 
-export interface RunningRequest {
+export interface RunningDrawing {
   running: Running;
   progress: Signal<Progress>;
   abort: AbortController;
 }
 
 /** Requests that run or wait, the latest first. */
-export const drawings = signal<readonly RunningRequest[]>([]);
+export const drawings = signal<readonly RunningDrawing[]>([]);
 
 /** What the last images' model says of their prompt; '' if nothing. */
 export const drawingNote = signal('');
@@ -67,7 +67,7 @@ export async function resumeDrawings(): Promise<void> {
 }
 
 async function follow(running: Running, isKnown: boolean): Promise<void> {
-  const drawing: RunningRequest = { running, progress: signal(BEFORE), abort: new AbortController() };
+  const drawing: RunningDrawing = { running, progress: signal(BEFORE), abort: new AbortController() };
   drawings.value = [drawing, ...drawings.value];
   try {
     // A full storage does not keep anybody from drawing.
@@ -91,7 +91,7 @@ function problemOf(error: unknown, isKnown: boolean): { message: string; param: 
 }
 
 /** Ends a request; the server draws no further. */
-export function stop({ abort, running }: RunningRequest): void {
+export function stop({ abort, running }: RunningDrawing): void {
   abort.abort();
   const end =
     running.kind === 'video'
@@ -101,7 +101,7 @@ export function stop({ abort, running }: RunningRequest): void {
   if (end) void end.catch(() => {});
 }
 
-async function drawVideo(drawing: RunningRequest): Promise<void> {
+async function drawVideo(drawing: RunningDrawing): Promise<void> {
   const { running, progress, abort } = drawing;
   if (running.video === undefined) {
     const { path, body } = videoRequest(running.configuration, running.sources);
@@ -114,7 +114,7 @@ async function drawVideo(drawing: RunningRequest): Promise<void> {
   await followVideo(running, progress, abort.signal);
 }
 
-async function drawImages(drawing: RunningRequest, isKnown: boolean): Promise<void> {
+async function drawImages(drawing: RunningDrawing, isKnown: boolean): Promise<void> {
   const { running, progress, abort } = drawing;
   const asked = running.configuration['n'];
   const expected = typeof asked === 'number' ? asked : 1;
@@ -128,7 +128,7 @@ async function drawImages(drawing: RunningRequest, isKnown: boolean): Promise<vo
 
 /** The events of a request; those of one that ran before the page was reloaded begin after its last complete image. */
 async function* imageEvents(
-  { running, abort }: RunningRequest,
+  { running, abort }: RunningDrawing,
   isKnown: boolean,
 ): AsyncGenerator<ServerEvent> {
   const { id, configuration, sources, lastEvent = 0 } = running;
@@ -149,7 +149,7 @@ interface ImageEvent {
   error?: { message: string; code: string | null; param?: string | null };
 }
 
-async function takeEvent({ running, progress }: RunningRequest, { data, id }: ServerEvent): Promise<void> {
+async function takeEvent({ running, progress }: RunningDrawing, { data, id }: ServerEvent): Promise<void> {
   const event = JSON.parse(data) as ImageEvent;
   const { type, b64_json: base64, image_index: index, error } = event;
   if (error) {

@@ -1,0 +1,61 @@
+// What models have beside their requests: conversations and completions of text models, vectors and ranks of embedding models. It is added to the model that an
+// opener returns, whichever thread or process that model is in.
+
+import type { EmbeddingModel } from '../engine/embedding/embedding-model.ts';
+import type { TextModel } from '../engine/text/calls/text-model.ts';
+import { ChatSession } from './chat-session.ts';
+import type { ChatOptions } from './chat-types.ts';
+import {
+  complete,
+  type CompletionOptions,
+  type CompletionPrompt,
+  type CompletionStream,
+} from './complete.ts';
+import { embedTexts, rankTexts, type EmbedOptions, type Ranked, type RankOptions } from './embed.ts';
+import type { Schema } from './schema.ts';
+
+export interface Conversing {
+  /** Begins a conversation. Throws bad_request, also for a model without a chat template. */
+  // oxlint-disable-next-line typescript/no-empty-object-type -- no tools
+  chat<const Schemas extends Record<string, Schema> = {}>(options?: ChatOptions<Schemas>): ChatSession;
+  /**
+   * Continues a text, or writes what stands between a prefix and a suffix. The result is read as events or awaited. Errors: those of generate(); unsupported
+   * for a suffix if the model has no tokens for it; cancelled where `signal` aborts.
+   */
+  complete(prompt: CompletionPrompt, options?: CompletionOptions): CompletionStream;
+}
+
+export interface Ranking {
+  /** The vector of a text, or the vectors of several in their order. Errors: those of generate(). */
+  embed(text: string, options?: EmbedOptions): Promise<Float32Array>;
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
+  /** Texts by the cosine of their vectors with that of a query, best first. */
+  rank(query: string, texts: readonly string[], options?: RankOptions): Promise<Ranked[]>;
+}
+
+/** A text model as an opener returns it. */
+export type OpenedTextModel = TextModel & Conversing;
+/** An embedding model as an opener returns it. */
+export type OpenedEmbeddingModel = EmbeddingModel & Ranking;
+
+/** Adds chat() and complete() to a text model that came by another way than an opener: `window.svcEngine` in a window of Electron. */
+export function extendTextModel<M extends Omit<TextModel, 'asleep'>>(model: M): M & Conversing {
+  const more: Conversing = {
+    chat: (options) => new ChatSession(model, options),
+    complete: (prompt, options) => complete(model, prompt, options),
+  };
+  return Object.assign(model, more);
+}
+
+/** Adds embed() and rank() to an embedding model. */
+export function extendEmbeddingModel<M extends Omit<EmbeddingModel, 'asleep'>>(model: M): M & Ranking {
+  const embed = async (texts: string | readonly string[], options?: EmbedOptions): Promise<unknown> => {
+    const vectors = await embedTexts(model, typeof texts === 'string' ? [texts] : texts, options);
+    return typeof texts === 'string' ? vectors[0] : vectors;
+  };
+  const more: Ranking = {
+    embed: embed as Ranking['embed'],
+    rank: (query, texts, options) => rankTexts(model, query, texts, options),
+  };
+  return Object.assign(model, more);
+}
