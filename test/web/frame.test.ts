@@ -5,6 +5,7 @@ import { accessibilityProblems } from './axe.ts';
 import { expect, test } from 'vitest';
 import { start } from '../server/harness.ts';
 import { startImages } from '../server/images/image-harness.ts';
+import { galleryHas } from './image-page.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
@@ -77,7 +78,7 @@ web.test.each([360, 1600])(
       .fill(`a house ${'of many rooms '.repeat(20)}${'a'.repeat(200)}`);
     await page.getByLabel('Images').fill('3');
     await page.getByRole('button', { name: 'Draw' }).click();
-    await expect.poll(() => page.locator('.gallery button').count()).toBe(3);
+    await galleryHas(page, 3);
     await page.getByLabel('Prompt', { exact: true }).fill('hang');
     await page.getByRole('button', { name: 'Draw' }).click();
     await page.getByAltText('Preview of image 1').waitFor();

@@ -5,10 +5,13 @@ import { hold, startOnDemand } from '../server/catalog/demand-source.ts';
 import { eventually } from '../server/harness.ts';
 import { startImages } from '../server/images/image-harness.ts';
 import { startVideos } from '../server/videos/video-harness.ts';
-import { ask, gallery } from './image-page.ts';
+import { ask, gallery, galleryHas } from './image-page.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
+
+/** The machine may be busy. */
+const PATIENCE = { timeout: 20_000 };
 
 web.test('previews, the place in the queue, and stopping', async () => {
   const { url, model } = await startImages();
@@ -24,7 +27,7 @@ web.test('previews, the place in the queue, and stopping', async () => {
     .filter({ hasText: 'hang on' })
     .getByRole('button', { name: 'Stop' })
     .click();
-  await expect.poll(() => gallery(page).count()).toBe(1);
+  await galleryHas(page, 1);
   expect(await gallery(page).getByRole('img').getAttribute('alt')).toBe('another');
   await eventually(() => model.running === 0, 'nothing is drawn');
   expect(await page.getByRole('alert').count()).toBe(0);
@@ -62,12 +65,12 @@ web.test('a request that is being drawn goes on over a reload of the page, and i
   await page.reload();
   await page.getByRole('progressbar', { name: 'Progress of a lake' }).waitFor();
   goOn();
-  await expect.poll(() => gallery(page).count()).toBe(2);
+  await galleryHas(page, 2);
   await page.getByRole('progressbar').waitFor({ state: 'detached' });
   expect(model.requests).toHaveLength(1);
   // Nothing is left to take up.
   await page.reload();
-  await expect.poll(() => gallery(page).count()).toBe(2);
+  await galleryHas(page, 2);
   expect(await page.getByRole('progressbar').count()).toBe(0);
 });
 
@@ -89,7 +92,7 @@ web.test('a clip is drawn as a job, played, and taken up again after a reload', 
   await page.reload();
   await page.getByRole('progressbar', { name: 'Progress of a wave' }).waitFor();
   goOn();
-  await expect.poll(() => gallery(page).count(), { timeout: 10_000 }).toBe(1);
+  await galleryHas(page, 1);
   expect(model.requests).toHaveLength(1);
   expect(model.requests[0]).toMatchObject({ prompt: 'a wave', frames: 5, fps: 4, width: 64 });
   await gallery(page).click();
@@ -113,8 +116,8 @@ web.test(
     await ask(page, 'a house', { Steps: '1' });
     await page.getByText('Opening the model, loading weights, 25 %').waitFor();
     release();
-    await expect.poll(() => gallery(page).count()).toBe(1);
-    await expect.poll(() => page.getByLabel('Width').getAttribute('placeholder')).toBe('32');
+    await galleryHas(page, 1);
+    await expect.poll(() => page.getByLabel('Width').getAttribute('placeholder'), PATIENCE).toBe('32');
     await call('POST', '/models/unload', { model: 'scenes' });
     await page.reload();
     await page.getByRole('button', { name: 'Open it' }).click();

@@ -19,3 +19,8 @@ export async function ask(page: Page, prompt: string, fields: Record<string, str
     await page.getByLabel(label, { exact: true }).fill(value);
   await page.getByRole('button', { name: 'Draw', exact: true }).click();
 }
+
+/** Waits until the gallery has so many entries. */
+export async function galleryHas(page: Page, count: number): Promise<void> {
+  await page.waitForFunction((n) => document.querySelectorAll('.gallery button').length === n, count);
+}

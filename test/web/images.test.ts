@@ -5,10 +5,13 @@ import sharp from 'sharp';
 import { expect } from 'vitest';
 import { IMAGE_FORMATS } from '../../src/index.ts';
 import { startImages } from '../server/images/image-harness.ts';
-import { ask, gallery, png } from './image-page.ts';
+import { ask, gallery, galleryHas, png } from './image-page.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
+
+/** The machine may be busy. */
+const PATIENCE = { timeout: 20_000 };
 
 web.test(
   'the form sends what the table and the model offer, and the gallery keeps it over a reload',
@@ -35,7 +38,7 @@ web.test(
       Guidance: '2.5',
       Images: '2',
     });
-    await expect.poll(() => gallery(page).count()).toBe(2);
+    await galleryHas(page, 2);
     const [drawn] = model.requests;
     expect(drawn).toMatchObject({
       ...{ prompt: 'a red house', negativePrompt: 'rain', width: 64, height: 40, steps: 3, guidance: 2.5 },
@@ -43,18 +46,18 @@ web.test(
     });
 
     await page.reload();
-    await expect.poll(() => gallery(page).count()).toBe(2);
+    await galleryHas(page, 2);
     expect(await page.getByLabel('Steps', { exact: true }).inputValue()).toBe('3');
     await gallery(page).first().click();
     const viewer = page.getByRole('dialog', { name: 'Image in full size' });
     // The second image of a request has the seed after the first one's.
     await viewer.getByText(String(drawn!.seed + 1)).waitFor();
     await viewer.getByRole('button', { name: 'Repeat' }).click();
-    await expect.poll(() => gallery(page).count()).toBe(3);
+    await galleryHas(page, 3);
     expect(model.requests[1]).toEqual({ ...drawn, seed: drawn!.seed + 1, samples: undefined });
     await gallery(page).first().click();
     await viewer.getByRole('button', { name: 'Vary' }).click();
-    await expect.poll(() => gallery(page).count()).toBe(4);
+    await galleryHas(page, 4);
     expect(model.requests[2]!.seed).not.toBe(drawn!.seed + 1);
     expect(model.requests[2]).toMatchObject({ prompt: 'a red house', steps: 3 });
   },
@@ -78,7 +81,7 @@ web.test('an image and a mask are sent, painted by numbers and by the pointer', 
   await page.getByText('50 per cent are drawn anew.').waitFor();
   await page.getByLabel('Strength').fill('0.6');
   await ask(page, 'a blue house');
-  await expect.poll(() => gallery(page).count()).toBe(1);
+  await galleryHas(page, 1);
   const { image, mask, strength } = model.requests[0]!;
   expect([image?.width, image?.height, strength]).toEqual([64, 48, 0.6]);
   const row = [...mask!.data.subarray(0, 3 * mask!.width)].filter((_, at) => at % 3 === 0);
@@ -97,15 +100,15 @@ web.test('an image and a mask are sent, painted by numbers and by the pointer', 
     await page.mouse.up();
     return parseInt((await page.locator('.mask [role=status]').textContent())!);
   };
-  await expect.poll(painted).toBeGreaterThan(20);
+  await expect.poll(painted, PATIENCE).toBeGreaterThan(20);
   await page.getByLabel('Erase', { exact: true }).check();
-  await expect.poll(painted).toBeLessThan(5);
+  await expect.poll(painted, PATIENCE).toBeLessThan(5);
 
   // What was drawn becomes the source of the next request.
   await gallery(page).first().click();
   await page.getByRole('button', { name: 'Use this image' }).click();
   await page.getByRole('button', { name: 'Draw', exact: true }).click();
-  await expect.poll(() => gallery(page).count()).toBe(2);
+  await galleryHas(page, 2);
   expect(model.requests[1]!.mask).toBeUndefined();
   expect(model.requests[1]!.image!.data[0]).toBe(model.requests[0]!.seed % 256);
 });
@@ -129,7 +132,7 @@ web.test('LoRAs and ControlNets have fields where the model has them', async () 
     .setInputFiles({ name: 'edges.png', mimeType: 'image/png', buffer: await png(32, 24, '#ffffff') });
   await page.getByLabel('Control scale').fill('0.7');
   await ask(page, 'a house');
-  await expect.poll(() => gallery(page).count()).toBe(1);
+  await galleryHas(page, 1);
   expect(model.requests[0]).toMatchObject({
     ...{ lora: ['ink', 'chalk'], loraScale: [0.5, 1], controlScale: [0.7] },
     controlImages: [{ width: 32, height: 24 }],
@@ -169,7 +172,7 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
   const page = await web.open(url, '#/images');
   for (const [at, prompt] of ['a red house', 'a blue boat', 'a red boat'].entries()) {
     await ask(page, prompt, { Seed: String(at + 5), Steps: '1' });
-    await expect.poll(() => gallery(page).count()).toBe(at + 1);
+    await galleryHas(page, at + 1);
   }
   await gallery(page).first().focus();
   await page.keyboard.press('ArrowRight');
@@ -177,7 +180,12 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
   const viewer = page.getByRole('dialog', { name: 'Image in full size' });
   await viewer.getByRole('img', { name: 'a blue boat' }).waitFor();
   await page.keyboard.press('ArrowRight');
-  await viewer.getByRole('img', { name: 'a red house' }).waitFor();
+  const image = viewer.getByRole('img', { name: 'a red house' });
+  await image.waitFor();
+  const width = (): Promise<number> => image.evaluate(({ clientWidth }) => clientWidth);
+  expect(await width()).toBeGreaterThan(32);
+  await viewer.getByLabel('Actual size').check();
+  expect(await width()).toBe(32);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     viewer.getByRole('button', { name: 'Export configuration' }).click(),
@@ -186,14 +194,14 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
   expect(JSON.parse(await readFile(await download.path(), 'utf8'))).toEqual({
     ...{ model: 'fake-scenes', prompt: 'a red house', num_inference_steps: 1, seed: 5, output_format: 'png' },
   });
-  const [image] = await Promise.all([
+  const [saved] = await Promise.all([
     page.waitForEvent('download'),
     viewer.getByRole('button', { name: 'Download' }).click(),
   ]);
-  expect(image.suggestedFilename()).toBe('a-red-house-5.png');
+  expect(saved.suggestedFilename()).toBe('a-red-house-5.png');
   expect(
     (
-      await sharp(await readFile(await image.path()))
+      await sharp(await readFile(await saved.path()))
         .raw()
         .toBuffer()
     )[0],
@@ -202,18 +210,18 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
   await viewer.waitFor({ state: 'hidden' });
 
   await page.getByLabel('Search the gallery').fill('boat');
-  await expect.poll(() => gallery(page).count()).toBe(2);
+  await galleryHas(page, 2);
   await gallery(page).first().focus();
   await page.keyboard.press('Delete');
   const question = page.getByRole('dialog').filter({ hasText: 'Delete “a red boat” from the gallery?' });
   await question.getByRole('button', { name: 'Delete', exact: true }).click();
   await expect
-    .poll(() => page.evaluate(() => document.activeElement?.querySelector('img')?.alt))
+    .poll(() => page.evaluate(() => document.activeElement?.querySelector('img')?.alt), PATIENCE)
     .toBe('a blue boat');
   await page.getByLabel('Search the gallery').fill('');
-  await expect.poll(() => gallery(page).count()).toBe(2);
+  await galleryHas(page, 2);
   await page.reload();
-  await expect.poll(() => gallery(page).count()).toBe(2);
+  await galleryHas(page, 2);
 });
 
 /** Whether the browser has stored the mask of the form. */

@@ -10,6 +10,9 @@ import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
 
+/** The machine may be busy. */
+const PATIENCE = { timeout: 20_000 };
+
 /** Opens the view with a clock that the test moves. */
 async function openView(url: string): Promise<Page> {
   const page = await web.open('about:blank');
@@ -37,7 +40,7 @@ web.test(
     const chart = page.getByRole('img', { name: 'tokens per second' });
     await page.clock.runFor(2100);
     await expect
-      .poll(() => chart.getAttribute('aria-label'))
+      .poll(() => chart.getAttribute('aria-label'), PATIENCE)
       .toMatch(/^(?!0\.0)[\d.]+ tokens per second, at most (?!0\.0)/);
     expect(await chart.locator('polyline').getAttribute('points')).toMatch(/^300\.0,0\.0$/);
 
@@ -47,7 +50,7 @@ web.test(
     await page.clock.runFor(10_000);
     expect(asked).toBe(0);
     await setHidden(page, false);
-    await expect.poll(() => asked).toBe(2);
+    await expect.poll(() => asked, PATIENCE).toBe(2);
   },
 );
 
@@ -62,7 +65,7 @@ web.test('requests to image models are counted, too', async () => {
   for (const prompt of ['hang', 'waits']) generate({ prompt }).catch(() => {});
   const page = await openView(url);
   await expect
-    .poll(() => page.locator('.counts').innerText())
+    .poll(() => page.locator('.counts').innerText(), PATIENCE)
     .toMatch(/Running\s+1\s+Waiting\s+1\s+Open replies\s+2/);
 });
 

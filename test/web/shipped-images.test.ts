@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import { openImageModel, shippedImageModelPath } from '../../src/index.ts';
 import { startServer } from '../../src/server/lifecycle.ts';
+import { galleryHas } from './image-page.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
@@ -24,7 +25,7 @@ web.test(
       await page.getByLabel('Steps', { exact: true }).fill('3');
       await page.getByRole('button', { name: 'Draw' }).click();
       await page.getByAltText('Preview of image 1').waitFor();
-      await expect.poll(() => gallery.count(), { timeout: 120_000 }).toBe(1);
+      await galleryHas(page, 1);
       await page.getByText('The model never saw these words: zeppelin.').waitFor();
       await gallery.click();
       const size = await page
@@ -38,7 +39,7 @@ web.test(
       await page.getByRole('button', { name: 'Paint the rectangle' }).click();
       await page.getByText('50 per cent').waitFor();
       await page.getByRole('button', { name: 'Draw' }).click();
-      await expect.poll(() => gallery.count(), { timeout: 120_000 }).toBe(2);
+      await galleryHas(page, 2);
       // What is not painted stays, up to the autoencoder's loss.
       const [painted, kept] = await page.evaluate(apart);
       expect(painted).toBeGreaterThan(2 * kept!);

@@ -1,6 +1,6 @@
 // An entry of the gallery in full size, with its configuration and what can be done with it.
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { textOf } from './configuration.ts';
 import { draw } from './drawings.ts';
 import { fillFrom, modelFields, sources } from './form-state.ts';
@@ -43,7 +43,7 @@ function Shown({ entry }: { entry: Entry }) {
   return (
     <>
       {isPicture(entry) ? (
-        <img src={urlOf(entry)} alt={prompt || `Without a prompt, seed ${seed}`} />
+        <Picture url={urlOf(entry)} text={prompt || `Without a prompt, seed ${seed}`} />
       ) : (
         <video src={urlOf(entry)} aria-label={`Video: ${prompt}`} controls loop playsInline />
       )}
@@ -62,6 +62,24 @@ function Shown({ entry }: { entry: Entry }) {
           </div>
         )}
       </dl>
+    </>
+  );
+}
+
+/** An image that fits the window, or pixel for pixel. */
+function Picture({ url, text }: { url: string; text: string }) {
+  const [isActual, setIsActual] = useState(false);
+  return (
+    <>
+      <img src={url} alt={text} class={isActual ? 'actual' : undefined} />
+      <label class="switch">
+        <input
+          type="checkbox"
+          checked={isActual}
+          onChange={({ currentTarget }) => setIsActual(currentTarget.checked)}
+        />
+        Actual size
+      </label>
     </>
   );
 }
