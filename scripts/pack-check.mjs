@@ -27,6 +27,7 @@ const IMPORT = `
 const PROGRAM = `
   import { openTextModel as openInElectron } from 'svc-engine/electron/main';
   import type { WindowEngine } from 'svc-engine/electron/preload';
+  import { createLanguageModel } from 'svc-engine/prompt-api';
   import { EngineError, openImageModel, openTextModel, shippedModelPath, type ContentPart, type TextEvent } from 'svc-engine';
   await using model = await openTextModel({ model: shippedModelPath() });
   const events: AsyncIterable<TextEvent> = model.generate({ prompt: { text: 'x' } });
@@ -39,6 +40,18 @@ const PROGRAM = `
   parts.push({ type: 'picture', image: new Uint8Array(3) });
   // @ts-expect-error: the bytes of the image are missing.
   parts.push({ type: 'image' });
+  const chat = model.chat({
+    tools: {
+      fixed: {
+        schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+        run: ({ n }) => n.toFixed(1),
+      },
+    },
+  });
+  const { value } = await chat.send('x', { schema: { type: 'array', items: { enum: ['a', 'b'] } } });
+  const letters: ('a' | 'b')[] = value;
+  for await (const event of chat.send('x')) if (event.type === 'done') console.log(event.reply.text, letters);
+  export const LanguageModel = createLanguageModel({ open: async () => model });
   export const inElectron = openInElectron({ model: 'x' });
   export const inWindow = (window: WindowEngine) => window.openTextModel({ model: 'x' });`;
 
@@ -46,6 +59,18 @@ const PROGRAM = `
 const PAGE = `
   import { openTextModel } from 'svc-engine/browser';
   export const model = openTextModel({ model: 'x' });`;
+
+/** What a program with the AI SDK does: it has the package of the SDK's types, which others need not have. */
+const WITH_SDK = `
+  import type { LanguageModelV3, ProviderV3 } from '@ai-sdk/provider';
+  import { openTextModel } from 'svc-engine';
+  import { createSvcEngine, languageModel } from 'svc-engine/ai';
+  export const model: LanguageModelV3 = languageModel(() => openTextModel({ model: 'x' }));
+  export const provider: ProviderV3 = createSvcEngine({ text: { x: () => openTextModel({ model: 'x' }) } });`;
+
+/** The SDK's types need @types/json-schema, which they do not bring. */
+const JSON_SCHEMA = 'export type JSONSchema7 = object; export type JSONSchema7Definition = object;';
+const WITH_SCHEMAS = { paths: { 'json-schema': ['./schemas.ts'] } };
 
 const COMPILER_OPTIONS = {
   strict: true,
@@ -62,7 +87,7 @@ const IN_PAGE = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022',
 /** The programs of scripts/examples/library, with what they print. */
 const EXAMPLES = {
   'structured.mjs': { says: /^\{ capital: 'Paris' \}$/m },
-  'tools.mjs': { says: /^get_weather\(\{"city": "Paris"\}\).*\n.*Paris/m },
+  'tools.mjs': { says: /^get_weather\(\{"city":"Paris"\}\).*\n.*Paris/m },
   'images.mjs': { says: /^drawn\.png: 128 × 128 pixels, seed \d+$[^]*^redrawn\.png: 128 × 128 pixels/m },
   'search.mjs': {
     args: ['Which animal gives milk?', join(root, 'test/golden/embedding/bert')],
@@ -80,6 +105,8 @@ try {
   expect('import', run(['--input-type=module', '-e', IMPORT]), () => true);
   expect('types', compile({ program: PROGRAM }), () => true);
   expect('types in a page', compile({ page: PAGE }, IN_PAGE), () => true);
+  link('@ai-sdk/provider');
+  expect('types with the AI SDK', compile({ sdk: WITH_SDK, schemas: JSON_SCHEMA }, WITH_SCHEMAS), () => true);
   expect('chat', run([bin, 'chat', '--temperature', '0'], 'Hello!\n'), (text) => /\w/.test(text));
   for (const [example, { args = [], says }] of Object.entries(EXAMPLES))
     expect(example, runExample(example, args), (text) => says.test(text));
@@ -144,17 +171,22 @@ function install(tarball) {
 
 /** Only the clone's compiler and the types of Node are available. */
 function compile(programs, options = {}) {
-  for (const name of ['@types/node', 'undici-types']) {
-    mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
-    const link = join(folder, 'node_modules', name);
-    if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link, 'junction');
-  }
+  link('@types/node', 'undici-types');
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const files = Object.keys(programs).map((name) => `${name}.ts`);
   for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, `${name}.ts`), text);
   const settings = { compilerOptions: { ...COMPILER_OPTIONS, ...options }, files };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
   return run([join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder]);
+}
+
+/** Makes packages of the clone available. */
+function link(...names) {
+  for (const name of names) {
+    const path = join(folder, 'node_modules', name);
+    mkdirSync(dirname(path), { recursive: true });
+    if (!existsSync(path)) symlinkSync(join(root, 'node_modules', name), path, 'junction');
+  }
 }
 
 function run(args, input = '') {

@@ -15,6 +15,10 @@ export const FOLDERS = {
   'server/anthropic': "Anthropic's messages",
   'server/responses': "OpenAI's responses, with the tools of coding agents",
   'server/ollama': "Ollama's routes",
+  'server/manage':
+    'models loaded, unloaded, fetched and deleted by clients; changes of their states as events',
+  'server/catalog':
+    'models that are opened on demand: their list, who waits, which are closed for the room of others',
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
@@ -157,6 +161,7 @@ export const STOREYS = {
     'ollama',
     'batches',
     'files',
+    'manage',
     'tokens',
     'chat',
     'completions',
@@ -165,6 +170,7 @@ export const STOREYS = {
     'text',
     'media',
     'service',
+    'catalog',
     'body',
     'http',
   ],

@@ -9,6 +9,16 @@ const MOST_WORKERS = 3;
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
+  // Examples name the package as programs do.
+  resolve: {
+    alias: [
+      { find: /^svc-engine$/, replacement: fileURLToPath(new URL('../src/index.ts', import.meta.url)) },
+      {
+        find: /^svc-engine\/ai$/,
+        replacement: fileURLToPath(new URL('../src/chat/ai/provider.ts', import.meta.url)),
+      },
+    ],
+  },
   test: {
     include: ['test/**/*.test.{ts,mjs}'],
     globalSetup: ['scripts/setup/build.mjs', 'scripts/setup/goldens.mjs', 'test/scratch.mjs'],

@@ -10,7 +10,14 @@ export { removeModel } from './files/hub/hub-list.ts';
 export type { KernelCheck } from './engine/check/check-result.ts';
 export type { TunedModel } from './engine/text/calls/tuned-model.ts';
 export type { ProbeResult } from './engine/check/probe-result.ts';
-export { planModel } from './host/node/plan.ts';
+export { describeDownload, downloadModel } from './host/node/downloads.ts';
+export type { DescribedDownload, DownloadOptions, ModelDownload } from './host/node/downloads.ts';
+export type { DownloadFile } from './files/hub/hub-fetch.ts';
+export { openAny, type AnyModelOptions, type OpenedModel } from './host/node/open-any.ts';
+export { type Fit, fitModel } from './engine/plan/fit-model.ts';
+export { deviceBudget, planModel } from './host/node/plan.ts';
+export { planInThread } from './host/node/plan-thread.ts';
+export { findCachedModels, findModels, removeFound, type FoundModel } from './host/node/found-models.ts';
 export type {
   ModelPlan,
   PlannedChoice,

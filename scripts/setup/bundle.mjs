@@ -12,6 +12,7 @@ const shaders = join(root, 'shaders');
 /** Files of the bundle by their names in dist/browser/, and the sources they start from. */
 const ENTRIES = {
   index: 'src/browser.ts',
+  chat: 'src/chat/chat.ts',
   'engine-worker': 'src/host/page/worker.ts',
   'text-worker': 'src/host/page/text-worker.ts',
   'video-worker': 'src/host/page/video-worker.ts',

@@ -31,7 +31,8 @@ export async function planFolder(
   return planOnPaper(await kind.paper(), path, options, place);
 }
 
-async function kindOf(folder: Folder): Promise<AnyKind> {
+/** The kind of model in a folder, by its files and their headers. */
+export async function kindOf(folder: Folder): Promise<AnyKind> {
   const names = await folder.names();
   if (names.includes(IMAGE.file!) || (await isImageFile(folder, names))) return IMAGE;
   return (await makesEmbeddings(folder, names)) ? EMBEDDING : TEXT;

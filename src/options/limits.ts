@@ -42,6 +42,8 @@ export const LIMITS = {
 export const DEFAULTS = {
   runningRequests: 16,
   queuedRequests: 128,
+  /** Models that a server has open at once, of those that it opens on demand. */
+  openModels: 4,
   /** Bytes of the KV pages stored in files. */
   storedBytes: 10e9,
   adapters: 8,

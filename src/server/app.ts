@@ -11,6 +11,7 @@ import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
 import { errorsOf, lookupIn, routeOf } from './routes.ts';
 import { type Caller, innerCaller, runAs } from './service/caller.ts';
+import { whileOpens } from './service/opening-stream.ts';
 import type { Service } from './service/service.ts';
 import type { RequestSpan } from './service/tracing.ts';
 import { keepError, keepReply, keepStream } from './service/streams.ts';
@@ -57,9 +58,10 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
       throw new RequestError('no_websockets', `${event.url.pathname} has no WebSocket; ask by plain HTTP`);
     }
     if (route) {
-      const handle = () => route.handle(service, event);
+      const answer = () => route.handle(service, event);
+      const open = () => (service.onDemand ? whileOpens(service, event, route, answer) : answer());
       const { span } = event.context;
-      return service.metrics.timed(`${method} ${path}`, () => (span ? span.run(path, handle) : handle()));
+      return service.metrics.timed(`${method} ${path}`, () => (span ? span.run(path, open) : open()));
     }
     throw new RequestError('method_not_allowed', `${event.url.pathname} takes ${allowed}, got ${method}`, {
       headers: { allow: allowed },

@@ -13,6 +13,8 @@ import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import { routesWith } from './routes.ts';
 import { resumeBatches } from './batches/batches.ts';
+import type { CatalogLimits, ModelSource } from './catalog/model-source.ts';
+import { openOnDemand, type ServedCatalog } from './service/open-on-demand.ts';
 import { openVideoStore } from './videos/video-store.ts';
 import type { RouteTable } from './service/route.ts';
 import { openTracing } from './service/tracing.ts';
@@ -20,7 +22,9 @@ import {
   SHUTDOWN,
   createService,
   fillSlot,
+  noteProgress,
   starting,
+  tellChange,
   type ServableModel,
   type Service,
   type ServerOptions,
@@ -39,6 +43,8 @@ export interface RunningServer {
   running(): number;
   /** Adds a slot for a model that will be opened. It answers to `names`, else to the model's own name. */
   addModel(options?: { names?: string[]; kind?: AnyKind }): ServedModel;
+  /** Serves further models, which are opened at their first request. Reads their list; throws what reading it throws. */
+  addCatalog(source: ModelSource, limits: CatalogLimits): Promise<ServedCatalog>;
   /**
    * Says at the probes that it stops, still takes requests for the drain delay, then refuses new ones, lets the running ones end, aborts
    * what runs after the drain time, and gives the port back.
@@ -83,9 +89,10 @@ export async function startServer(
   const close = async () => {
     service.leaving = true;
     // Nobody sends requests to a server that never was ready.
-    const isKnown = service.slots.some(({ phase }) => phase.name === 'ready');
+    const isKnown = service.onDemand !== null || service.slots.some(({ phase }) => phase.name === 'ready');
     if (isKnown) await sleep(options.drainDelay ?? 0);
     service.stopping = true;
+    tellChange(service, { isStopping: true });
     if (!(await quiet(service, options.drainTime ?? DEFAULTS.drainTime))) {
       log.warn(`Still running: ${countText(service.running.size, 'request')}. Ending what runs.`);
       for (const abort of service.running) abort.abort(SHUTDOWN);
@@ -105,6 +112,7 @@ export async function startServer(
       service.slots.push(slot);
       return servedModel(service, slot);
     },
+    addCatalog: (source, limits) => openOnDemand(service, source, limits),
     close: () => (closing ??= close()),
   };
 }
@@ -113,19 +121,21 @@ function servedModel(service: Service, slot: Slot): ServedModel {
   return {
     names: () => slot.names,
     progress(event) {
-      const { phase } = slot;
-      if (event.type === 'note' || phase.name !== 'starting') return;
-      phase.progress = event;
-      const now = performance.now();
-      if (event.type === 'load') phase.weights = { first: phase.weights?.first ?? now, last: now };
+      noteProgress(slot, event);
+      tellChange(service, { slot });
     },
     lost() {
       slot.phase = starting();
+      tellChange(service, { slot });
     },
     failed(reason) {
       slot.phase = { name: 'failed', reason };
+      tellChange(service, { slot });
     },
-    ready: (model) => fillSlot(service, slot, model),
+    ready(model) {
+      fillSlot(service, slot, model);
+      tellChange(service, { slot });
+    },
   };
 }
 

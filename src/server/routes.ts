@@ -13,6 +13,7 @@ import { IMAGE_ROUTES } from './images/images.ts';
 import { OLLAMA_ROUTES } from './ollama/ollama-routes.ts';
 import { RESPONSE_ROUTES } from './responses/responses.ts';
 import { VIDEO_ROUTES } from './videos/videos.ts';
+import { MANAGE_ROUTES } from './manage/manage.ts';
 import { MODEL_ROUTES } from './service/models.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { STREAM_ROUTES } from './service/streams.ts';
@@ -33,6 +34,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...BATCH_ROUTES,
     ...MODEL_ROUTES,
     ...STREAM_ROUTES,
+    ...MANAGE_ROUTES,
     ...ADMIN_ROUTES,
     ...docsRoutes(() => routes),
     ...WEB_ROUTES,
@@ -53,7 +55,11 @@ export function lookupIn(routes: RouteTable): Lookup {
     pattern: new RegExp(`^${path.replace(/:\w+/g, '[^/]+').replace('**', '.+')}$`),
     methods,
   }));
-  return (pathname) => routes[pathname] ?? patterns.find(({ pattern }) => pattern.test(pathname))?.methods;
+  return (asked) => {
+    // The router takes an address with a slash at its end for the one without it, whose access is then what counts.
+    const pathname = asked.replace(/(?<=.)\/$/, '');
+    return routes[pathname] ?? patterns.find(({ pattern }) => pattern.test(pathname))?.methods;
+  };
 }
 
 /** Returns the route of a method; null if there is none. A HEAD is answered as a GET. */

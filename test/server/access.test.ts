@@ -227,6 +227,12 @@ describe('API keys', () => {
     expect(await status(url, '/v1/models', { authorization: 'Bearer b' })).toBe(401);
   });
 
+  it('a slash at the end of an address opens nothing', async () => {
+    const { url } = await start({ apiKey: 'k', adminApiKey: 'a' });
+    const headers = { authorization: 'Bearer k' };
+    expect((await fetch(`${url}/flush_cache/`, { method: 'POST', headers })).status).toBe(401);
+  });
+
   it("the administrator's alone leaves the rest open", async () => {
     const { url } = await start({ adminApiKey: 'a' });
     expect(await status(url, '/v1/models', {})).toBe(200);

@@ -39,8 +39,9 @@ describe('keys of a file', () => {
     const harness = await start({ apiKeyFile: path });
     harness.server.addModel({ names: ['other'] }).ready(createFakeModel());
     expect(await statusOf(send(harness, 'a'))).toEqual([200]);
-    expect(await statusOf(send(harness, 's'))).toEqual([403, 'forbidden_model']);
-    expect(await statusOf(send(harness, 's', { model: 'other' }))).toEqual([200]);
+    expect(await statusOf(send(harness, 's', { model: 'fake-chat' }))).toEqual([403, 'forbidden_model']);
+    for (const model of ['other', 'default'])
+      expect(await statusOf(send(harness, 's', { model }))).toEqual([200]);
     expect(await statusOf(send(harness, 'o'))).toEqual([401, 'invalid_api_key']);
     expect(await statusOf(send(harness, 'x'))).toEqual([401, 'invalid_api_key']);
     expect((await fetch(`${harness.url}/v1/models`)).status).toBe(401);

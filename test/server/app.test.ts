@@ -12,7 +12,7 @@ describe('refusals of the server', () => {
     ['GET', '/v1/models/%zz', 404, 'model_not_found'],
     ['GET', '/v1/models/other', 404, 'model_not_found'],
     ['GET', CHAT, 405, 'method_not_allowed'],
-    ['DELETE', '/v1/models', 405, 'method_not_allowed'],
+    ['DELETE', '/v1/chat/completions', 405, 'method_not_allowed'],
     ['POST', '/health', 405, 'method_not_allowed'],
   ])('%s %s gets %d %s', async (method, path, status, code) => {
     const { url } = await start();
@@ -38,7 +38,7 @@ describe('refusals of the server', () => {
     ['POST', '/api/chat/completions', 'did you mean POST /v1/chat/completions?'],
     ['POST', '/v1/chat', 'did you mean POST /v1/chat/completions?'],
     ['GET', '/completion', 'did you mean POST /v1/completions?'],
-    ['GET', '/models/', 'did you mean GET /v1/models?'],
+    ['GET', '/v1/v1/models', 'did you mean GET or POST or DELETE /v1/models?'],
     ['POST', '/v1/audio/speech', 'GET /docs lists what there is'],
     ['GET', '/api/tag', 'GET /docs lists what there is'],
     ['GET', '/v1', 'GET /docs lists what there is'],

@@ -55,7 +55,7 @@ describe('a server that stops', () => {
   });
 
   it('still takes requests for the drain delay, while its probes say that it stops', async () => {
-    const { server, post, url } = await start({ drainDelay: 400, drainTime: 5000 });
+    const { server, post, url } = await start({ drainDelay: 2000, drainTime: 5000 });
     const closed = server.close();
     for (const path of ['/health', '/readyz']) {
       const answer = await fetch(url + path);
@@ -63,9 +63,9 @@ describe('a server that stops', () => {
     }
     expect(await (await fetch(`${url}/server_info`)).json()).toMatchObject({
       status: 'stopping',
-      settings: { drainDelay: 400, drainTime: 5000 },
+      settings: { drainDelay: 2000, drainTime: 5000 },
     });
-    const answers = await Promise.all([post(ask('wait 600')), post(ask('wait 600', { stream: true }))]);
+    const answers = await Promise.all([post(ask('wait 2200')), post(ask('wait 2200', { stream: true }))]);
     expect(await answers[0].json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
     expect(readChunks(await answers[1].text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
     await closed;

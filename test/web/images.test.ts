@@ -1,25 +1,14 @@
 // The view of images, on a fake model that paints each image in the colour of its seed.
 
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { IMAGE_FORMATS } from '../../src/index.ts';
 import { startImages } from '../server/images/image-harness.ts';
-import { eventually } from '../server/harness.ts';
-import { startVideos } from '../server/videos/video-harness.ts';
+import { ask, gallery, png } from './image-page.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
-
-const gallery = (page: Page) => page.locator('.gallery button');
-
-async function ask(page: Page, prompt: string, fields: Record<string, string> = {}): Promise<void> {
-  await page.getByLabel('Prompt', { exact: true }).fill(prompt);
-  for (const [label, value] of Object.entries(fields))
-    await page.getByLabel(label, { exact: true }).fill(value);
-  await page.getByRole('button', { name: 'Draw', exact: true }).click();
-}
 
 web.test(
   'the form sends what the table and the model offer, and the gallery keeps it over a reload',
@@ -71,56 +60,21 @@ web.test(
   },
 );
 
-web.test('previews, the place in the queue, and stopping', async () => {
-  const { url, model } = await startImages();
-  const page = await web.open(url, '#/images');
-  await ask(page, 'hang on', { Steps: '4' });
-  await page.getByText('Image 1, step 1 of 4').waitFor();
-  await page.getByAltText('Preview of image 1').waitFor();
-  expect(await page.getByRole('progressbar').getAttribute('value')).toBe('0.25');
-  await ask(page, 'another');
-  await page.getByText('Waiting for 1 request').waitFor();
-  await page
-    .getByRole('listitem')
-    .filter({ hasText: 'hang on' })
-    .getByRole('button', { name: 'Stop' })
-    .click();
-  await expect.poll(() => gallery(page).count()).toBe(1);
-  expect(await gallery(page).getByRole('img').getAttribute('alt')).toBe('another');
-  await eventually(() => model.running === 0, 'nothing is drawn');
-  expect(await page.getByRole('alert').count()).toBe(0);
-});
-
-web.test('a refusal stands at the form and marks its field; a failure while drawing too', async () => {
-  const { url } = await startImages();
-  web.allow(/400/);
-  const page = await web.open(url, '#/images');
-  await page.getByLabel('Height').waitFor();
-  // As a model refuses a size that the form's own check takes.
-  await page.evaluate(() => document.querySelector('form')!.setAttribute('novalidate', ''));
-  await ask(page, 'a house', { Height: '33' });
-  await page.getByRole('alert').filter({ hasText: 'the nearest are 32 and 40' }).waitFor();
-  expect(await page.getByLabel('Height').getAttribute('aria-invalid')).toBe('true');
-  await ask(page, 'fail out_of_memory', { Height: '' });
-  await page.getByRole('alert').filter({ hasText: 'failed with out_of_memory' }).waitFor();
-  expect(await page.locator('[aria-invalid]').count()).toBe(0);
-});
-
 web.test('an image and a mask are sent, painted by numbers and by the pointer', async () => {
   const { url, model } = await startImages();
   const page = await web.open(url, '#/images');
-  const png = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#ff0000' } })
-    .png()
-    .toBuffer();
   await page
     .locator('input[type=file]')
-    .setInputFiles({ name: 'red.png', mimeType: 'image/png', buffer: png });
+    .setInputFiles({ name: 'red.png', mimeType: 'image/png', buffer: await png(64, 48, '#ff0000') });
   await page.getByLabel('Width', { exact: true }).first().fill('64');
   await page.getByLabel('Height', { exact: true }).first().fill('48');
   await page.getByText('Paint what is drawn anew').click();
   await page.getByLabel('Width', { exact: true }).nth(1).fill('32');
   await page.getByLabel('Height', { exact: true }).nth(1).fill('48');
   await page.getByRole('button', { name: 'Paint the rectangle' }).click();
+  await page.getByText('50 per cent are drawn anew.').waitFor();
+  await page.waitForFunction(waitForMask);
+  await page.reload();
   await page.getByText('50 per cent are drawn anew.').waitFor();
   await page.getByLabel('Strength').fill('0.6');
   await ask(page, 'a blue house');
@@ -156,14 +110,38 @@ web.test('an image and a mask are sent, painted by numbers and by the pointer', 
   expect(model.requests[1]!.image!.data[0]).toBe(model.requests[0]!.seed % 256);
 });
 
+web.test('LoRAs and ControlNets have fields where the model has them', async () => {
+  const { url, model } = await startImages();
+  const page = await web.open(url, '#/images');
+  await page.getByLabel('Steps', { exact: true }).waitFor();
+  expect(await page.getByLabel('LoRAs').count()).toBe(0);
+  expect(await page.getByRole('group', { name: 'Image for the ControlNet' }).count()).toBe(0);
+  Object.assign(model.info, {
+    loras: { given: [{ name: 'ink', scale: 0.8 }], hasFolder: true },
+    components: { ...model.info.components, controlnet: 'ControlNetModel' },
+  });
+  await page.reload();
+  await page.getByPlaceholder('ink').fill('ink, chalk');
+  await page.getByLabel('LoRA scales').fill('0.5, 1');
+  await page
+    .getByRole('group', { name: 'Image for the ControlNet' })
+    .locator('input')
+    .setInputFiles({ name: 'edges.png', mimeType: 'image/png', buffer: await png(32, 24, '#ffffff') });
+  await page.getByLabel('Control scale').fill('0.7');
+  await ask(page, 'a house');
+  await expect.poll(() => gallery(page).count()).toBe(1);
+  expect(model.requests[0]).toMatchObject({
+    ...{ lora: ['ink', 'chalk'], loraScale: [0.5, 1], controlScale: [0.7] },
+    controlImages: [{ width: 32, height: 24 }],
+  });
+});
+
 web.test('a dropped and a pasted image are taken', async () => {
   const { url } = await startImages();
   const page = await web.open(url, '#/images');
   const field = page.getByRole('group', { name: 'Start from an image' });
   await field.waitFor();
-  const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#00ff00' } })
-    .png()
-    .toBuffer();
+  const bytes = [...(await png(8, 8, '#00ff00'))];
   const give = (kind: 'drop' | 'paste') =>
     page.evaluate(
       ([bytes, kind]) => {
@@ -176,7 +154,7 @@ web.test('a dropped and a pasted image are taken', async () => {
             : new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
         at.dispatchEvent(event);
       },
-      [[...png], kind] as const,
+      [bytes, kind] as const,
     );
   for (const kind of ['drop', 'paste'] as const) {
     await give(kind);
@@ -223,72 +201,28 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
   await page.keyboard.press('Escape');
   await viewer.waitFor({ state: 'hidden' });
 
-  await page.getByLabel('Search the gallery').fill('red boat');
-  await expect.poll(() => gallery(page).count()).toBe(1);
+  await page.getByLabel('Search the gallery').fill('boat');
+  await expect.poll(() => gallery(page).count()).toBe(2);
   await gallery(page).first().focus();
   await page.keyboard.press('Delete');
   const question = page.getByRole('dialog').filter({ hasText: 'Delete “a red boat” from the gallery?' });
   await question.getByRole('button', { name: 'Delete', exact: true }).click();
-  await question.waitFor({ state: 'hidden' });
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.querySelector('img')?.alt))
+    .toBe('a blue boat');
   await page.getByLabel('Search the gallery').fill('');
   await expect.poll(() => gallery(page).count()).toBe(2);
   await page.reload();
   await expect.poll(() => gallery(page).count()).toBe(2);
 });
 
-web.test('a request that is being drawn goes on over a reload of the page, and is drawn once', async () => {
-  const { url, model } = await startImages();
-  const drawn = model.generate;
-  let goOn!: () => void;
-  const gate = new Promise<void>((resolve) => (goOn = resolve));
-  model.generate = async function* (request, options) {
-    for await (const event of drawn(request, options)) {
-      if (event.type === 'step' && event.step === 2) await gate;
-      yield event;
-    }
-  };
-  const page = await web.open(url, '#/images');
-  await ask(page, 'a lake', { Steps: '4', Images: '2' });
-  await page.getByText('Image 1, step 1 of 4').waitFor();
-  await page.reload();
-  await page.getByRole('progressbar', { name: 'Progress of a lake' }).waitFor();
-  goOn();
-  await expect.poll(() => gallery(page).count()).toBe(2);
-  await page.getByRole('progressbar').waitFor({ state: 'detached' });
-  expect(model.requests).toHaveLength(1);
-  // Nothing is left to take up.
-  await page.reload();
-  await expect.poll(() => gallery(page).count()).toBe(2);
-  expect(await page.getByRole('progressbar').count()).toBe(0);
-});
-
-web.test('a clip is drawn as a job, played, and taken up again after a reload', async () => {
-  const { url, model } = await startVideos();
-  const drawn = model.generate;
-  let goOn!: () => void;
-  const gate = new Promise<void>((resolve) => (goOn = resolve));
-  model.generate = async function* (request, options) {
-    for await (const event of drawn(request, options)) {
-      if (event.type === 'step' && event.step === 3) await gate;
-      yield event;
-    }
-  };
-  const page = await web.open(url, '#/images');
-  expect(await page.getByLabel('Frames', { exact: true }).getAttribute('placeholder')).toBe('3');
-  await ask(page, 'a wave', { Frames: '5', 'Frames a second': '4', Steps: '4', Width: '64', Height: '64' });
-  await page.getByText('50 per cent').waitFor();
-  await page.reload();
-  await page.getByRole('progressbar', { name: 'Progress of a wave' }).waitFor();
-  goOn();
-  await expect.poll(() => gallery(page).count(), { timeout: 10_000 }).toBe(1);
-  expect(model.requests).toHaveLength(1);
-  expect(model.requests[0]).toMatchObject({ prompt: 'a wave', frames: 5, fps: 4, width: 64 });
-  await gallery(page).click();
-  const video = page.getByRole('dialog').locator('video');
-  const facts = await video.evaluate(async (element: HTMLVideoElement) => {
-    await element.play();
-    const { duration, videoWidth, controls } = element;
-    return { duration, videoWidth, controls };
+/** Whether the browser has stored the mask of the form. */
+function waitForMask(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const opening = indexedDB.open('svc-images');
+    opening.addEventListener('success', () => {
+      const asked = opening.result.transaction('form').objectStore('form').get('sources');
+      asked.addEventListener('success', () => resolve((asked.result as { mask?: Blob }).mask !== undefined));
+    });
   });
-  expect(facts).toEqual({ duration: expect.closeTo(1.25, 1) as number, videoWidth: 64, controls: true });
-});
+}

@@ -1,11 +1,11 @@
-// The view of the server: what it is at, and commands for its models, on routes of a test where the server's own need models on disk.
+// The view of the server: what it is at, and commands for its models.
 
-import type { H3Event } from 'h3';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { RequestError } from '../../src/server/http/errors.ts';
-import type { RouteTable } from '../../src/server/service/route.ts';
+import { EngineError } from '../../src/index.ts';
+import { hold, startOnDemand } from '../server/catalog/demand-source.ts';
 import { start } from '../server/harness.ts';
+import { startImages } from '../server/images/image-harness.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
@@ -57,6 +57,15 @@ const setHidden = (page: Page, hidden: boolean) =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, hidden);
 
+web.test('requests to image models are counted, too', async () => {
+  const { url, generate } = await startImages();
+  for (const prompt of ['hang', 'waits']) generate({ prompt }).catch(() => {});
+  const page = await openView(url);
+  await expect
+    .poll(() => page.locator('.counts').innerText())
+    .toMatch(/Running\s+1\s+Waiting\s+1\s+Open replies\s+2/);
+});
+
 web.test('problems are named with their remedy: a model that failed, a server that is gone', async () => {
   const { server, url } = await start();
   const failed = server.addModel({ names: ['broken'] });
@@ -72,120 +81,54 @@ web.test('problems are named with their remedy: a model that failed, a server th
   await page.getByRole('alert').filter({ hasText: 'check that it still runs' }).waitFor();
 });
 
-const COMMAND = { group: 'Models', summary: 'A command of the test.' } as const;
-
 web.test('models are loaded, unloaded, downloaded and removed, and what is refused is told', async () => {
-  const states = new Map([
-    ['one', 'unloaded'],
-    ['two', 'loaded'],
-  ]);
-  const sent: string[] = [];
-  let end = (): void => {};
-  const take = async (name: string, { req }: H3Event): Promise<string> => {
-    const { model } = (await req.json()) as { model: string };
-    sent.push(`${name} ${model}`);
-    return model;
-  };
-  const added: RouteTable = {
-    '/models/load': {
-      POST: {
-        ...COMMAND,
-        handle: async (_, event) => ({ status: states.set(await take('load', event), 'loaded').size }),
-      },
-    },
-    '/models/unload': {
-      POST: {
-        ...COMMAND,
-        async handle(_, event) {
-          await take('unload', event);
-          throw new RequestError('busy', 'two is being opened; unload it once it is open');
-        },
-      },
-    },
-    '/models': {
-      POST: {
-        ...COMMAND,
-        handle: async (_, event) => ({ status: states.set(await take('fetch', event), 'downloading').size }),
-      },
-      DELETE: {
-        ...COMMAND,
-        handle(_, { url }) {
-          const name = url.searchParams.get('model')!;
-          sent.push(`delete ${name}`);
-          return { deleted: states.delete(name) };
-        },
-      },
-    },
-    '/models/sse': {
-      GET: {
-        ...COMMAND,
-        async handle() {
-          await new Promise<void>((resolve) => (end = resolve));
-          const status = {
-            value: 'unloaded',
-            failed: true,
-            error: 'the hub has no owner/three; check the name',
-          };
-          return `data: ${JSON.stringify({ model: 'owner/three', status, removed: true })}\n\n`;
-        },
-      },
-    },
-  };
-  const { url } = await start({}, { added });
-  const page = await openView('about:blank');
-  await page.route('**/v1/models', (route) =>
-    route.fulfill({
-      json: {
-        data: [...states].map(([id, value]) => ({
-          ...{ id, parent: null, kind: 'text', pinned: id === 'two', size: 1_500_000, memory: null },
-          status: { value, ...(value === 'downloading' && { progress: 0.25 }) },
-        })),
-      },
-    }),
-  );
-  await page.goto(`${url}/#/server`);
+  const { url, source } = await startOnDemand({ pinned: ['vectors'] });
+  const page = await openView(url);
   const item = (name: string) => page.getByRole('listitem', { name, exact: true });
-  await item('one').getByText('text · 1.5 MB on disk').waitFor();
-  await item('two').getByText('pinned').waitFor();
-  await item('one').getByRole('button', { name: 'Load' }).click();
-  await item('one').getByText('loaded', { exact: true }).waitFor();
+  const press = (name: string, button: string) => item(name).getByRole('button', { name: button }).click();
+  await item('other').getByText('text · 1 kB on disk').waitFor();
+  await item('vectors').getByText('pinned').waitFor();
 
-  web.allow(/ 4\d\d /);
-  await item('two').getByRole('button', { name: 'Unload' }).click();
-  await item('two').getByText('unload it once it is open').waitFor();
+  const opened = hold(source, 'other');
+  await press('other', 'Load');
+  await page.clock.runFor(2100);
+  expect(await item('other').getByRole('progressbar').getAttribute('value')).toBe('0.25');
+  opened();
+  await item('other').getByText('4.1 kB on the device').waitFor();
+  await press('other', 'Unload');
+  await item('other').getByText('unloaded', { exact: true }).waitFor();
 
+  web.allow(/ (4|5)\d\d /);
+  source.failures.set('scenes', new EngineError('bad_checkpoint', 'a file ends early; fetch it again'));
+  await press('scenes', 'Load');
+  await item('scenes').getByText('could not be opened: a file ends early; fetch it again').waitFor();
+  await page.getByRole('alert').filter({ hasText: 'scenes did not open' }).waitFor();
+
+  const end = hold(source, 'owner/three');
+  source.failures.set('owner/three', new EngineError('model_not_found', 'the hub has no owner/three'));
   await page.getByLabel('Download a model of the hub').fill('owner/three');
   await page.getByRole('button', { name: 'Download' }).click();
   expect(await item('owner/three').getByRole('progressbar').getAttribute('value')).toBe('0.25');
-  states.delete('owner/three');
   end();
   await page.getByRole('alert').filter({ hasText: 'the hub has no owner/three' }).waitFor();
 
-  states.set('one', 'unloaded');
-  await page.clock.runFor(2100);
-  await item('one').getByRole('button', { name: 'Remove' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-  await item('one').getByRole('button', { name: 'Remove' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-  await item('one').waitFor({ state: 'detached' });
-  expect(sent).toEqual(['load one', 'unload two', 'fetch owner/three', 'delete one']);
+  const question = page.getByRole('dialog').filter({ hasText: 'Remove owner/chat' });
+  await press('owner/chat', 'Remove');
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await press('owner/chat', 'Remove');
+  await question.getByRole('button', { name: 'Remove' }).click();
+  await item('owner/chat').waitFor({ state: 'detached' });
+  expect(source.happened).toEqual([
+    ...['open other', 'close other', 'open scenes', 'fetch owner/three', 'remove owner/chat'],
+  ]);
 });
 
 web.test('a server whose models are fixed refuses once, and then only states are shown', async () => {
-  const refusal = 'models are given with --model-path here; start the server with --models-dir';
-  const handle = (): never => {
-    throw new RequestError('unsupported', refusal);
-  };
-  const { url } = await start({}, { added: { '/models/unload': { POST: { ...COMMAND, handle } } } });
+  const { url } = await start();
   web.allow(/ 400 /);
-  const page = await openView('about:blank');
-  await page.route('**/v1/models', (route) =>
-    route.fulfill({ json: { data: [{ id: 'fake-chat', parent: null, status: { value: 'loaded' } }] } }),
-  );
-  await page.goto(`${url}/#/server`);
+  const page = await openView(url);
   await page.getByRole('button', { name: 'Unload' }).click();
-  await page.getByText(refusal).waitFor();
-  expect(await page.getByRole('button', { name: 'Unload' }).count()).toBe(0);
-  expect(await page.getByRole('button', { name: 'Download' }).count()).toBe(0);
+  await page.getByText('start it with --models-dir').waitFor();
+  expect(await page.getByRole('button', { name: /Unload|Download/ }).count()).toBe(0);
   await page.getByText('loaded', { exact: true }).waitFor();
 });

@@ -1,36 +1,56 @@
 // A conversation with a language model and images of a diffusion model, both computed in workers of this page.
 
-import { encodeImage, openImageModel, openTextModel } from './engine/index.js';
+// @ts-expect-error -- the server has the engine's bundle there
+import * as served from './engine/index.js';
 import { modelNamed, pickFolder } from './models.js';
 
-const element = (id) => document.getElementById(id);
+const engine = /** @type {typeof import('svc-engine/browser')} */ (served);
 
-/** The model of one section: opened when it is first used, and again when another one is chosen. */
+/** @typedef {import('svc-engine/browser').OpenEvent} OpenEvent */
+
+/** @template {HTMLElement} T @param {string} id @param {new () => T} type @returns {T} */
+function element(id, type) {
+  const found = document.getElementById(id);
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`);
+  return found;
+}
+
+/**
+ * What is opened of one section: when it is first used, and again when another model is chosen.
+ * @template {{ close(): Promise<void> }} M
+ */
 class Choice {
   #open;
   #input;
-  /** The folder that the user picked; null: what the text field names. */
+  /** The folder that the user picked; null: what the text field names. @type {import('svc-engine/browser').ModelFiles | null} */
   #folder = null;
-  /** @type {Promise<any> | null} */
+  /** @type {Promise<M> | null} */
   #opened = null;
 
+  /**
+   * @param {string} kind
+   * @param {(model: string | import('svc-engine/browser').ModelFiles, signal: AbortSignal) => Promise<M>} open
+   */
   constructor(kind, open) {
     this.#open = open;
-    this.#input = element(`${kind}-model`);
+    this.#input = element(`${kind}-model`, HTMLInputElement);
     this.#input.addEventListener('change', () => this.#choose(null));
-    element(`${kind}-folder`).addEventListener('click', () => {
-      pickFolder().then((folder) => this.#choose(folder), showError);
+    element(`${kind}-folder`, HTMLButtonElement).addEventListener('click', () => {
+      pickFolder().then(({ name, files }) => {
+        this.#input.value = name;
+        this.#choose(files);
+      }, showError);
     });
   }
 
+  /** @param {import('svc-engine/browser').ModelFiles | null} folder */
   #choose(folder) {
     this.#folder = folder;
-    if (folder !== null) this.#input.value = folder.name ?? folder[0].webkitRelativePath.split('/')[0];
     void this.#opened?.then((model) => model.close()).catch(() => {});
     this.#opened = null;
   }
 
-  /** An opening that fails is tried again at the next request. */
+  /** An opening that fails is tried again at the next request. @param {AbortSignal} signal */
   async model(signal) {
     this.#opened ??= this.#start(signal);
     try {
@@ -41,43 +61,55 @@ class Choice {
     }
   }
 
+  /** @param {AbortSignal} signal */
   async #start(signal) {
-    const model = this.#folder ?? (await modelNamed(this.#input.value.trim()));
-    return this.#open({ model }, showProgress, signal);
+    return this.#open(this.#folder ?? (await modelNamed(this.#input.value.trim())), signal);
   }
 }
 
-const conversation = [];
-const chat = new Choice('chat', openTextModel);
-const images = new Choice('image', openImageModel);
+const chat = new Choice('chat', async (files, signal) => {
+  const model = await engine.openTextModel({ model: files }, showProgress, signal);
+  return { model, session: model.chat({ context: 'slide' }), close: () => model.close() };
+});
+const images = new Choice('image', (files, signal) =>
+  engine.openImageModel({ model: files }, showProgress, signal),
+);
 
 onSubmit('chat', async (form, signal) => {
-  const content = form.get('prompt');
-  conversation.push({ role: 'user', content });
-  addMessage('user').textContent = content;
-  const model = await chat.model(signal);
+  const text = textIn(form, 'prompt');
+  addMessage('user').textContent = text;
+  const { model, session } = await chat.model(signal);
   showStatus(`Computed on ${model.info.adapter.description || model.info.adapter.vendor}`);
   const reply = addMessage('assistant');
-  for await (const event of model.generate({ prompt: { messages: conversation } }, { signal }))
+  for await (const event of session.send(text, { signal }))
     if (event.type === 'delta') reply.append(event.text);
-  conversation.push({ role: 'assistant', content: reply.textContent });
 });
 
 onSubmit('images', async (form, signal) => {
-  const prompt = form.get('prompt');
-  const seed = Math.floor(Math.random() * 2 ** 32);
+  const prompt = textIn(form, 'prompt');
   const model = await images.model(signal);
-  for await (const event of model.generate({ prompt, seed, steps: Number(form.get('steps')) }, { signal })) {
+  for await (const event of model.generate({ prompt, steps: Number(textIn(form, 'steps')) }, { signal })) {
     if (event.type === 'step') showStatus(`step ${event.step} of ${event.steps}`);
     if (event.type === 'image') await addImage(event.image, prompt);
     if (event.type === 'done') showStatus(`drawn in ${(event.milliseconds / 1000).toFixed(1)} s`);
   }
 });
 
-/** Runs `act` for each submit of a form, one at a time; the form's button Stop aborts it. */
+/** @param {FormData} form @param {string} name */
+function textIn(form, name) {
+  const value = form.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * Runs `act` for each submit of a form, one at a time; the form's button Stop aborts it.
+ * @param {string} id @param {(form: FormData, signal: AbortSignal) => Promise<void>} act
+ */
 function onSubmit(id, act) {
-  const form = element(id);
-  const stop = form.querySelector('.stop');
+  const form = element(id, HTMLFormElement);
+  const stop = form.querySelector('button.stop');
+  if (!(stop instanceof HTMLButtonElement)) throw new Error(`${id} has no button to stop`);
+  /** @type {AbortController | null} */
   let running = null;
   stop.addEventListener('click', () => running?.abort());
   const run = async () => {
@@ -98,18 +130,21 @@ function onSubmit(id, act) {
   });
 }
 
+/** @param {import('svc-engine/browser').Pixels} pixels @param {string} alt */
 async function addImage(pixels, alt) {
-  const png = await encodeImage(pixels, { format: 'png' });
-  const src = URL.createObjectURL(new Blob([png], { type: 'image/png' }));
-  element('drawn').prepend(Object.assign(document.createElement('img'), { src, alt }));
+  const png = await engine.encodeImage(pixels, { format: 'png' });
+  const src = URL.createObjectURL(new Blob([new Uint8Array(png)], { type: 'image/png' }));
+  element('drawn', HTMLElement).prepend(Object.assign(document.createElement('img'), { src, alt }));
 }
 
-function addMessage(role) {
-  const message = Object.assign(document.createElement('p'), { className: role });
-  element('messages').append(message);
+/** @param {string} className */
+function addMessage(className) {
+  const message = Object.assign(document.createElement('p'), { className });
+  element('messages', HTMLElement).append(message);
   return message;
 }
 
+/** @param {OpenEvent} event */
 function showProgress(event) {
   if (event.type === 'note') showStatus(event.message);
   if (event.type === 'load' || event.type === 'download')
@@ -117,10 +152,13 @@ function showProgress(event) {
   if (event.type === 'warmup') showStatus(`compiling ${event.done} of ${event.total} kernels`);
 }
 
+/** @param {string} text */
 function showStatus(text) {
-  element('status').textContent = text;
+  element('status', HTMLElement).textContent = text;
 }
 
+/** @param {unknown} error */
 function showError(error) {
-  if (error.name !== 'AbortError') showStatus(`${error.code ?? 'error'}: ${error.message}`);
+  const { name, code = 'error', message } = /** @type {Error & { code?: string }} */ (error);
+  if (name !== 'AbortError') showStatus(`${code}: ${message}`);
 }

@@ -9,9 +9,10 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = join(here, '../../..');
 
-/** Folders by the first segment of a path; any other path lies beside this file. */
+/** Folders by the first segment of a path; any other path lies beside this file. @type {Record<string, string>} */
 const FOLDERS = { engine: join(root, 'dist/browser'), models: join(root, 'models') };
 
+/** @type {Record<string, string>} */
 const TYPES = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -35,24 +36,28 @@ export async function serveExample(port = 0) {
     response.setHeader('content-security-policy', POLICY);
     answer(request, response);
   });
-  await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(null)));
   const close = () => {
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${server.address().port}/`, close };
+  const { port: bound } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { url: `http://127.0.0.1:${bound}/`, close };
 }
 
+/** @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
 function answer(request, response) {
-  const [first, ...rest] = decodeURIComponent(request.url.split('?')[0]).split('/').slice(1);
+  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+  const [first = '', ...rest] = decodeURIComponent(pathname).split('/').slice(1);
   if (rest.includes('..')) return response.writeHead(404).end();
-  const path = first in FOLDERS ? join(FOLDERS[first], ...rest) : join(here, first || 'index.html');
+  const folder = Object.hasOwn(FOLDERS, first) ? FOLDERS[first] : undefined;
+  const path = folder === undefined ? join(here, first || 'index.html') : join(folder, ...rest);
   if (!existsSync(path)) return response.writeHead(404).end();
   if (statSync(path).isDirectory()) return sendList(path, response);
   return sendFile(path, request.headers.range, response);
 }
 
-/** Sends the names and sizes of all files below a folder. */
+/** Sends the names and sizes of all files below a folder. @param {string} folder @param {import('node:http').ServerResponse} response */
 function sendList(folder, response) {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
@@ -61,13 +66,14 @@ function sendList(folder, response) {
     const path = join(entry.parentPath ?? entry.path, entry.name);
     return { name: path.slice(join(folder, sep).length).split(sep).join('/'), size: statSync(path).size };
   });
-  response.setHeader('content-type', TYPES['.json']).end(JSON.stringify(list));
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(list));
 }
 
+/** @param {string} path @param {string | undefined} range @param {import('node:http').ServerResponse} response */
 function sendFile(path, range, response) {
   const { size } = statSync(path);
   response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream');
-  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  const [, first, last = ''] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
   if (first === undefined) return createReadStream(path).pipe(response);
   const start = Number(first);
   const end = Math.min(Number(last), size - 1);

@@ -9,7 +9,10 @@ const [prompt = 'a red balloon over snowy mountains at sunset', path = shippedIm
 
 const model = await openImageModel({ model: path });
 
-/** Draws a request and saves the image. Without a seed a random one is drawn. */
+/**
+ * Draws a request and saves the image. Without a seed a random one is drawn.
+ * @param {import('svc-engine').ImageRequest} request @param {string} name
+ */
 async function draw(request, name) {
   for await (const event of model.generate(request)) {
     if (event.type === 'step') process.stderr.write(`\r${name}: step ${event.step} of ${event.steps} `);

@@ -13,15 +13,5 @@ const texts = [
 ];
 
 const model = await openEmbeddingModel({ model: path });
-const vectors = [];
-for await (const event of model.generate({ inputs: [question, ...texts] }))
-  if (event.type === 'embedding') vectors[event.index] = event.values;
+for (const { score, text } of await model.rank(question, texts)) console.log(score.toFixed(3), text);
 await model.close();
-
-const [asked, ...others] = vectors;
-const length = (vector) => Math.hypot(...vector);
-const product = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-const ranked = texts
-  .map((text, i) => ({ text, similarity: product(asked, others[i]) / (length(asked) * length(others[i])) }))
-  .sort((a, b) => b.similarity - a.similarity);
-for (const { text, similarity } of ranked) console.log(similarity.toFixed(3), text);

@@ -20,7 +20,7 @@ import { settingsGiven } from '../options/setting-options.ts';
 import type { PlannedModel } from './serve-plan.ts';
 import { type SERVED_OPTIONS, SERVED_SETTINGS } from './server-options.ts';
 
-type ServedOptions = EngineOptions & Values<typeof SERVED_OPTIONS>;
+export type ServedOptions = EngineOptions & Values<typeof SERVED_OPTIONS>;
 
 /** `signal` cancels the opening. */
 type Open<Options, Model> = (
@@ -53,7 +53,7 @@ function withCache(options: ServedOptions): ServedOptions {
 }
 
 /** Options with which the server opens a model of a kind. */
-const servedOptions = (kind: AnyKind, path: string, options: ServedOptions): never =>
+export const servedOptions = (kind: AnyKind, path: string, options: ServedOptions): never =>
   ({
     ...(toModelOptions(kind, path, options) as object),
     ...settingsGiven(forModels(SERVED_SETTINGS, kind.name as ModelKind), withCache(options)),
@@ -82,6 +82,8 @@ export function checkModelOptions(models: readonly PlannedModel[], options: Serv
 /** Opens the models in order and keeps them open. Rejects if a required model cannot be opened, or once no model is left. */
 export async function keepModels(models: PlannedModel[], keeping: Keeping): Promise<never> {
   const { server, onTrouble } = keeping;
+  // A server that opens all its models on demand has none to keep.
+  if (models.length === 0) return new Promise(() => {});
   const places = models.map((model) => ({
     model,
     served: server.addModel({

@@ -6,6 +6,7 @@ import type { CommandDef } from 'citty';
 import {
   endBy,
   type ServableModel,
+  type ServedCatalog,
   type ServerOptions,
   startServer,
   untilSignal,
@@ -20,6 +21,8 @@ import type { Values } from '../options/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../options/engine-options.ts';
 import { toMediaRules } from './media-options.ts';
 import { toTls } from './tls-files.ts';
+import { serveOnDemand } from './on-demand.ts';
+import { checkOnDemand } from './on-demand-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from '../process/package.ts';
 import { showOpening } from '../process/progress.ts';
@@ -42,7 +45,7 @@ export function createServe(open: Openers): CommandDef {
     options: OPTIONS,
     notes:
       'Language models answer /v1/chat/completions, embedding models (modules.json, or BERT) /v1/embeddings, diffusion pipelines\n(model_index.json) /v1/images, and /v1/videos where they draw clips.\n' +
-      'Without --model-path it serves the small models that ship with the package.',
+      'Without --model-path and --models-dir it serves the small models that ship with the package.',
     run: (given) => serve(open, given),
   });
 }
@@ -53,8 +56,11 @@ async function serve(
 ): Promise<number> {
   const log = createLog(options['log-level']);
   const paths = [...positionals, ...(options['model-path'] ?? [])];
-  const models = planModels(paths, options['served-model-name']);
-  checkOptions(models, typed);
+  const isOnDemand = options['models-dir'] !== undefined;
+  // Without a model the ones that ship are served, unless others are opened on demand.
+  const models = isOnDemand && paths.length === 0 ? [] : planModels(paths, options['served-model-name']);
+  checkOnDemand(options, typed, models.length);
+  if (!isOnDemand) checkOptions(models, typed);
   checkOrigins(options['cors-origins']);
   checkMcpOrigins(options['mcp-origins']);
   checkModelOptions(models, options);
@@ -62,11 +68,15 @@ async function serve(
   await checkNames(models);
   const signal = untilSignal();
   const server = await startServer(toServerOptions(options), log);
-  log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);
+  const opens = models.length === 0 ? '' : `, opening ${models.map(({ path }) => path).join(', ')}`;
+  log.info(`Listening on ${server.url}${opens}`);
   const progress = showOpening(log);
   const leaving = new AbortController();
   const opened = new Set<ServableModel>();
+  let catalog: ServedCatalog | null = null;
   try {
+    if (isOnDemand) catalog = await serveOnDemand(server, open, options);
+    if (catalog) log.success(readyText(server, catalog));
     const kept = keepModels(models, {
       server,
       open,
@@ -95,13 +105,21 @@ async function serve(
     leaving.abort();
     progress.end();
     await server.close();
-    const closed = Promise.all([...opened].map((model) => model.close())).then(() => true);
+    const closed = Promise.all([catalog?.close(), ...[...opened].map((model) => model.close())]).then(
+      () => true,
+    );
     const isClosed = await Promise.race([closed, sleep(CLOSE_TIME, false, { ref: false })]);
     if (!isClosed) {
       log.warn('A step of a model still runs: it is left where it is.');
       endBy('SIGTERM');
     }
   }
+}
+
+function readyText({ url }: { url: string }, catalog: ServedCatalog): string {
+  const names = catalog.names();
+  const listed = names.length === 0 ? 'no model yet' : names.join(', ');
+  return `Ready: ${url}/v1 opens on demand ${listed}`;
 }
 
 function summaryOf({ info }: ServableModel): string[] {

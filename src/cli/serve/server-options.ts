@@ -3,6 +3,7 @@
 import { IMAGE_MODEL } from '../../options/image-model.ts';
 import { RANKS } from '../../options/ranks.ts';
 import { DEFAULTS, LIMITS } from '../../options/limits.ts';
+import { ON_DEMAND_OPTIONS } from './on-demand-options.ts';
 import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from '../options/option.ts';
 import { optionsOf } from '../options/setting-options.ts';
@@ -29,6 +30,7 @@ export const SERVER_OPTIONS = {
     help: 'Folder or GGUF file of a language model, folder of a diffusers pipeline, image model in one .safetensors file, or an id on the hub, as owner/name, owner/name:Q4_K_M or owner/name:file.safetensors; repeat it to serve several.',
     otherwise: 'the models that ship',
   },
+  ...ON_DEMAND_OPTIONS,
   ...SERVED_OPTIONS,
   'served-model-name': {
     kind: 'list',

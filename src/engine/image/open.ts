@@ -78,7 +78,8 @@ async function serve(
     const opened = await session.ready();
     return opened.memory!.plan(withBatch(opened, resolved));
   };
-  return new LocalImageModel(session.parts.info, session, { resolve, draw, plan });
+  const info = { ...session.parts.info, ...loras.shown() };
+  return new LocalImageModel(info, session, { resolve, draw, plan });
 }
 
 /** Opens the LoRAs of the options, which are closed with the model. */

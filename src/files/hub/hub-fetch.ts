@@ -16,6 +16,17 @@ export type Inspect = (
   open: (name: string) => Promise<ByteSource>,
 ) => Promise<void>;
 
+/** A file of a model on the hub. */
+export interface DownloadFile {
+  path: string;
+  /** Bytes, and how many of them are on this machine. */
+  size: number;
+  received: number;
+}
+
+/** Called with the files of a model before they are downloaded; false: they are not. */
+export type OnFiles = (files: DownloadFile[]) => boolean;
+
 export interface FetchPlan {
   source: HubSource;
   cache: ModelCache;
@@ -26,6 +37,7 @@ export interface FetchPlan {
   listing: Listing;
   onEvent: OnHubEvent;
   inspect: Inspect | undefined;
+  onFiles: OnFiles | undefined;
 }
 
 /** Downloads all chosen files into the cache and the snapshot; weights are linked only when the last file has arrived. */
@@ -37,6 +49,8 @@ export async function fetchListing(plan: FetchPlan, chosen: Listing['files']): P
   const blobs = [...new Map(known.map((file) => [file.blob, file])).values()];
   const states = await Promise.all(blobs.map((file) => stateOf(repo, commit, file)));
   const wanted = states.filter(({ cached }) => !cached);
+  const listed = states.map(({ file: { path, size }, have }) => ({ path, size, received: have }));
+  if (plan.onFiles?.(listed) === false) return repo.pathOf(commit);
 
   const total = sum(blobs.map(({ size }) => size));
   const received = sum(states.map(({ have }) => have));

@@ -4,7 +4,7 @@ import { EngineError, modelNotFound, networkError } from '../error.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { cachedFile, cachedSnapshot, type ModelCache } from './hub-cache.ts';
 import type { OnHubEvent } from './hub-events.ts';
-import { fetchListing, type Inspect } from './hub-fetch.ts';
+import { fetchListing, type Inspect, type OnFiles } from './hub-fetch.ts';
 import { cachedGguf, ggufFiles, namedFile, type TaggedModel } from './hub-gguf.ts';
 import { HUB_LIMITS, throwIfCancelled, type HubLimits, type Session } from './hub-http.ts';
 import { checkId, checkRevision } from './hub-id.ts';
@@ -27,6 +27,7 @@ export interface HubOptions {
    * repository's Python files, which are never downloaded. An exception cancels the download.
    */
   inspect?: Inspect;
+  onFiles?: OnFiles;
   /** Bytes that weights may have where a repository's GGUF files give the choice; default: any number. */
   mostBytes?: number;
   /** Whether a model may be one file: of several files without model_index.json and config.json, one must be named. */
@@ -85,7 +86,18 @@ export async function resolveFromHub(
     onEvent({ type: 'offline', id, revision: cached.commit, reason: error.message });
     return { path: cached.path, id, revision: cached.commit };
   }
-  const plan = { source, cache, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
+  const plan = {
+    source,
+    cache,
+    repo,
+    session,
+    id,
+    revision,
+    listing,
+    onEvent,
+    inspect: options.inspect,
+    onFiles: options.onFiles,
+  };
   const quantized =
     file === undefined ? ggufFiles(id, tag, listing.files, options) : namedFile(id, file, listing.files);
   const chosen = quantized ?? selectFiles(id, listing, options);

@@ -8,7 +8,7 @@ import {
   type ResolveOptions as HubOptions,
 } from '../../files/hub/hub.ts';
 
-export type ResolveOptions = Omit<HubOptions, 'pipelines'>;
+export type ResolveOptions = Omit<HubOptions, 'pipelines' | 'onFiles'>;
 
 /**
  * Finds a model and downloads it if necessary. An existing path takes precedence over an id of the same name; shipped models are

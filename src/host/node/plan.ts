@@ -30,9 +30,7 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
   checkOptions(options, PLAN_OPTIONS, 'planModel', ['model']);
   checkKernelChoices(options);
   assertWanted(signal);
-  // A system that cannot load the GPU binding has no adapter, either.
-  const [like] = await listAdapters().catch(() => []);
-  const profile = like ? chosenProfile(like, options) : withChoices(INTEGRATED, options);
+  const { like, profile } = await firstAdapter(options);
   const { memoryBudget = firstBudget(profile, freeHostMemory()) } = options;
   const { path, isRemote, openFolder } = await locate(options, signal);
   const place: PlanPlace = {
@@ -60,6 +58,33 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
     options.memoryBudget !== undefined && profile.memory.freeShare > 0 ? freeHostMemory() : undefined;
   const told = grows ? GROWS : budgetNote(memoryBudget, shared);
   return told === null ? plan : { ...plan, notes: [...plan.notes, noteOf(told)] };
+}
+
+/**
+ * Returns the bytes that a model may take on this machine's first adapter where its options set no budget, and whether the adapter may give more:
+ * a GPU does not tell how much memory it has.
+ */
+export async function deviceBudget(): Promise<{ bytes: number; grows: boolean }> {
+  const { profile } = await firstAdapter({});
+  return { bytes: firstBudget(profile, freeHostMemory()), grows: profile.memory.mayGrow };
+}
+
+/** A system that cannot load the GPU binding has no adapter: the profile is then that of an integrated one. */
+async function firstAdapter(options: Omit<PlanOptions, 'model'>) {
+  const [like] = await listAdapters().catch(() => []);
+  return { like, profile: like ? chosenProfile(like, options) : withChoices(INTEGRATED, options) };
+}
+
+/** The name of a model's kind: a folder, the name of a model that ships, or an id of the hub, of which little is fetched. */
+export async function kindOfModel(
+  model: string,
+  revision: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  assertWanted(signal);
+  const { path, openFolder } = await locate({ model, ...(revision !== undefined && { revision }) }, signal);
+  const { kindOf } = await import('../plan.ts');
+  return (await kindOf(await openFolder(path))).name;
 }
 
 const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;

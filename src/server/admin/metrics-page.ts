@@ -16,7 +16,8 @@ export const METRICS: Route = {
 };
 
 async function metricsPage(service: Service, event: H3Event): Promise<string> {
-  const { metrics } = service;
+  const { metrics, slots } = service;
+  metrics.countModels(slots.filter(({ phase }) => phase.name === 'ready').length);
   // A model that ends while the page is built has no metrics.
   for (const { names, model } of modelsOf<TextModel>(service, MODEL_KINDS.text))
     await metrics.collect(names[0]!, model).catch(() => {});

@@ -116,6 +116,13 @@ export const ImageModelInfo = z.strictObject({
   schedulers: z.array(z.string()),
   components: z.record(z.string(), z.string()),
   words: count.nullable(),
+  loras: z
+    .strictObject({
+      given: z.array(z.strictObject({ name: z.string(), scale: z.number() })),
+      hasFolder: z.boolean().describe('Whether requests may name those in --lora-dir.'),
+    })
+    .optional()
+    .describe('LoRAs that lora_path may name, where there are some.'),
   supports: z.strictObject({
     imageToImage: z.boolean(),
     inpainting: z.boolean(),

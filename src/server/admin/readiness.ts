@@ -32,9 +32,11 @@ export const PROBE_ROUTES: RouteTable = {
   '/health': { GET: READINESS },
 };
 
-function readiness({ leaving, slots }: Service, event: H3Event): unknown {
+function readiness({ leaving, slots, onDemand }: Service, event: H3Event): unknown {
   const models = slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : []));
-  const opening = slots.find(({ phase }) => phase.name === 'starting');
+  // Requests for models that are opened on demand are answered, whether or not one is open.
+  const opening = slots.find(({ phase, demand }) => phase.name === 'starting' && !demand);
+  if (!leaving && !opening && onDemand && models.length === 0) return { status: 'ready', models };
   if (!leaving && !opening && models.length > 0) {
     // A model that sleeps answers, after it is opened again.
     const asleep = slots.filter(isAsleep).flatMap(({ names }) => names);

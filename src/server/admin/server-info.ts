@@ -1,11 +1,12 @@
 // GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
-import { type EmbeddingModel, MODEL_KINDS, type TextModel } from '../../index.ts';
+import { type EmbeddingModel, type ImageModel, MODEL_KINDS, type TextModel } from '../../index.ts';
+import { imageLoad } from '../images/image-drawing.ts';
 import { findModel } from '../service/models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
 import type { Route } from '../service/route.ts';
-import { isAsleep, type Ready, type Service, type Slot } from '../service/service.ts';
+import { isAsleep, isOf, type Ready, type Service, type Slot } from '../service/service.ts';
 
 const SCHEMAS = [() => import('./server-reply-schema.ts'), () => import('./open-model-schema.ts')];
 
@@ -46,7 +47,7 @@ async function serverInfo(service: Service) {
     },
     // Tools of /v1/responses that OpenAI runs itself.
     tools_not_offered: [NOT_OFFERED],
-    models: await Promise.all(slots.map(slotInfo)),
+    models: await Promise.all(slots.map((slot) => slotInfo(service, slot))),
   };
 }
 
@@ -57,11 +58,12 @@ function originOf({ names, phase }: Slot) {
 }
 
 function statusOf(slots: readonly Slot[]): 'starting' | 'ready' | 'asleep' {
-  if (!slots.every(({ phase }) => phase.name === 'ready')) return 'starting';
+  // Models that are opened on demand answer whether or not they are open.
+  if (!slots.every(({ phase, demand }) => demand || phase.name === 'ready')) return 'starting';
   return slots.length > 0 && slots.every(isAsleep) ? 'asleep' : 'ready';
 }
 
-async function slotInfo(slot: Slot) {
+async function slotInfo(service: Service, slot: Slot) {
   const { names, kind, phase } = slot;
   const common = {
     names,
@@ -70,8 +72,11 @@ async function slotInfo(slot: Slot) {
   };
   if (phase.name === 'failed') return { ...common, reason: phase.reason };
   if (phase.name === 'starting') return { ...common, progress: phase.progress };
+  if (phase.name === 'unloaded') return { ...common, ...(phase.reason !== null && { reason: phase.reason }) };
   const { ready } = phase;
   const { info } = ready.model;
+  if (isOf<ImageModel>(MODEL_KINDS.image, ready))
+    return { ...common, info, metrics: imageLoad(service, ready.model) };
   if (!('metrics' in ready.kind.calls)) return { ...common, info };
   // A model that ends while the page is built has no metrics.
   const { model } = ready as unknown as Ready<EmbeddingModel | TextModel>;

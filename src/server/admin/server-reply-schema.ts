@@ -46,9 +46,17 @@ const model = z.union([
     info: EmbeddingModelInfo,
     metrics: EmbeddingMetrics.nullable(),
   }),
-  z.strictObject({ ...ready, kind: z.literal('image'), info: ImageModelInfo }),
+  z.strictObject({
+    ...ready,
+    kind: z.literal('image'),
+    info: ImageModelInfo,
+    metrics: z.strictObject(counts('running', 'waiting')).describe('Requests.'),
+  }),
   z.strictObject({ names, kind, phase: z.literal('starting'), progress: OpeningProgress.nullable() }),
   z.strictObject({ names, kind, phase: z.literal('failed'), reason: z.string() }),
+  z
+    .strictObject({ names, kind, phase: z.literal('unloaded'), reason: z.string().optional() })
+    .describe('Its next request opens it; `reason`: why the last one could not.'),
 ]);
 
 export const ServerInfo = z.strictObject({

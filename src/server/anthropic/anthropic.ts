@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { askAs } from '../chat/chat-request.ts';
 import { ANTHROPIC_ERRORS } from '../http/errors.ts';
 import { whileClientWaits } from '../service/model-call.ts';
-import { findTextModel } from '../service/models.ts';
 import { bodyRoute, type RouteTable } from '../service/route.ts';
+import { useTextModel } from '../service/use-model.ts';
 import { textRoute } from '../text/text-interface.ts';
 import { MESSAGE_NAMES, toChat, toPromptFields, withoutThoughts } from './anthropic-chat.ts';
 import { messageForm } from './anthropic-reply.ts';
@@ -53,7 +53,7 @@ const COUNT = bodyRoute(
   },
   async ({ body, ...asked }) => {
     const { service, event } = asked;
-    const { model } = findTextModel(service, body.model);
+    const { model } = await useTextModel(asked, body.model);
     const { request, rename } = await askAs({ ...asked, model }, () => toPromptFields(body), MESSAGE_NAMES);
     const { ids } = await whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
       model.renderPrompt(request.prompt, {}, { signal }).catch((error: unknown) => {

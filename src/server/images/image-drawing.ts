@@ -27,6 +27,11 @@ function turnsOf(service: Service, model: ImageModel): ModelTurns {
   return made;
 }
 
+/** Requests that a model draws, and those that wait for it, videos included. */
+export function imageLoad(service: Service, model: ImageModel): { running: number; waiting: number } {
+  return turnsOf(service, model).turns.load;
+}
+
 /** What a request asks of a model. */
 export interface AskedImages {
   /** The engine's requests, without the images that were sent. */

@@ -14,10 +14,10 @@ import { decodeImages, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
 import { readJson } from '../body/json-body.ts';
 import { abortWithClient, listIgnored, whileClientWaits, whileRunning } from '../service/model-call.ts';
-import { findModel } from '../service/models.ts';
 import { createImageStore, IMAGE_LIFETIME, type ImageStore } from './image-store.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
+import { useModel } from '../service/use-model.ts';
 import { EVENTS } from '../http/sse.ts';
 
 const KEEP_ALIVE = 5000;
@@ -93,7 +93,9 @@ async function answer(
   sent: unknown,
 ): Promise<unknown> {
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
-  const { model } = findModel(service, MODEL_KINDS.image, body.model ?? 'default');
+  const { model } = await useModel({ service, event }, MODEL_KINDS.image, body.model ?? 'default', {
+    isStream: body.stream === true,
+  });
   listIgnored(event, ignored);
   checkUpscaler(body, model.info);
   const abort = abortWithClient(event);

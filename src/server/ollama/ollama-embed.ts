@@ -3,9 +3,10 @@
 import { type EmbeddingModel, MODEL_KINDS } from '../../index.ts';
 import { underNamesLater } from '../body/renamed.ts';
 import { listInputs, type TokenInput } from '../body/bounded.ts';
-import { findModel } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
+import { type Asking, useModel } from '../service/use-model.ts';
 import { embed } from '../tokens/embeddings.ts';
+import { keepAliveOf } from './keep-alive.ts';
 import { OLLAMA, OLLAMA_ENDPOINTS, EMBED_FIELDS, ONE_EMBEDDING_FIELDS } from './ollama-schema.ts';
 
 export const EMBED = bodyRoute(
@@ -18,7 +19,7 @@ export const EMBED = bodyRoute(
   },
   async ({ service, event, body }) => {
     const startedAt = event.context.call?.startedAt ?? performance.now();
-    const { model } = findModel(service, MODEL_KINDS.embedding, body.model, OLLAMA_ENDPOINTS);
+    const model = await embeddingModel({ service, event }, body);
     const { dimensions, truncate = true } = body;
     const texts = listInputs(body.input);
     const inputs = truncate ? await Promise.all(texts.map((text) => cut(text, model))) : texts;
@@ -44,13 +45,22 @@ export const EMBED_ONE = bodyRoute(
     reply: 'OllamaEmbedding',
   },
   async ({ service, event, body }) => {
-    const { model } = findModel(service, MODEL_KINDS.embedding, body.model, OLLAMA_ENDPOINTS);
+    const model = await embeddingModel({ service, event }, body);
     const inputs = [await cut(body.prompt, model)];
     const made = embed(service, event, model, { inputs }, body.prompt);
     const { vectors } = await underNamesLater([['input', 'prompt']], made);
     return { embedding: [...vectors[0]!] };
   },
 );
+
+/** The model that a request names. */
+async function embeddingModel(
+  asking: Asking,
+  { model, keep_alive: keepAlive }: { model: string; keep_alive?: string | number | undefined },
+): Promise<EmbeddingModel> {
+  const options = { endpoints: OLLAMA_ENDPOINTS, keepAlive: keepAliveOf(keepAlive) };
+  return (await useModel(asking, MODEL_KINDS.embedding, model, options)).model;
+}
 
 /** Truncates a text to the context length, keeping the end token; a text that certainly fits is returned unchanged. */
 async function cut(text: TokenInput, model: EmbeddingModel): Promise<TokenInput> {

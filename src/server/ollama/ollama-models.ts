@@ -1,14 +1,15 @@
-// Models in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show; and refusals for the routes that would
-// change the list of models.
+// Models in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show.
 
-import { createHash } from 'node:crypto';
 import { type EmbeddingModel, MODEL_KINDS, type SamplingOptions, type TextModel } from '../../index.ts';
-import { fieldError, RequestError } from '../http/errors.ts';
+import { fieldError } from '../http/errors.ts';
 import { fieldName } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
+import type { OnDemandModel } from '../catalog/on-demand-model.ts';
 import { findModel, splitName } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
 import { isOf, requireRunning, type Service } from '../service/service.ts';
+import { findSlot } from '../service/use-model.ts';
+import { digestOf, identityOf, paperEntry, paperModels, paperProperties } from './ollama-paper.ts';
 import { OLLAMA, SHOW_FIELDS } from './ollama-schema.ts';
 
 /**
@@ -16,10 +17,26 @@ import { OLLAMA, SHOW_FIELDS } from './ollama-schema.ts';
  * /v1/responses.
  */
 const INTERFACE = '0.13.4';
-/** A date beyond any clock: the time at which a model will sleep is not known, because each request postpones it. */
+/** A date beyond any clock: the model stays, or the time at which it will sleep is not known, because each request postpones it. */
 const NEVER = '9999-12-31T23:59:59Z';
 
 type Served = TextModel | EmbeddingModel;
+
+interface Listed {
+  name: string;
+  model: Served;
+  demand: OnDemandModel | undefined;
+}
+
+/** When a model is closed if nobody asks for it. */
+function expiryOf(demand: OnDemandModel | undefined): string {
+  if (!demand || demand.isPinned) return NEVER;
+  const { expiresAt, keepAlive, uses } = demand;
+  if (expiresAt !== null) return new Date(expiresAt).toISOString();
+  // While requests run, the time begins when the last one ends.
+  const isTimed = uses > 0 && keepAlive !== null && keepAlive !== Infinity;
+  return isTimed ? new Date(Date.now() + keepAlive).toISOString() : NEVER;
+}
 
 export function ollamaVersion({ options }: Service) {
   return { version: INTERFACE, svc_engine: options.version };
@@ -28,10 +45,10 @@ export function ollamaVersion({ options }: Service) {
 /**
  * Lists the text and embedding models that are ready, under all their names, with their adapters. Clients look for names with tags.
  */
-async function listed(service: Service): Promise<{ name: string; model: Served }[]> {
+async function listed(service: Service): Promise<Listed[]> {
   requireRunning(service);
   const found = await Promise.all(
-    service.slots.map(async ({ names, phase }) => {
+    service.slots.map(async ({ names, phase, demand }) => {
       if (phase.name !== 'ready') return [];
       const { ready } = phase;
       const isText = isOf<TextModel>(MODEL_KINDS.text, ready);
@@ -39,35 +56,45 @@ async function listed(service: Service): Promise<{ name: string; model: Served }
       const { model } = ready;
       const adapters = isText ? await ready.model.loadedLoras() : [];
       const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
-      return all.map((name) => ({ name: name.includes(':') ? name : `${name}:latest`, model }));
+      return all.map((name) => ({ name: tagged(name), model, demand }));
     }),
   );
   return found.flat();
 }
 
+const tagged = (name: string): string => (name.includes(':') ? name : `${name}:latest`);
+
 export async function ollamaTags(service: Service) {
+  await service.onDemand?.catalog.refresh();
   const models = await listed(service);
   return {
-    models: models.map(({ name, model }) => ({
-      ...entryOf(name, model),
-      modified_at: timeOf(service),
-      size: model.info.memory.weights,
-    })),
+    models: [
+      ...models.map(({ name, model, demand }) => ({
+        ...entryOf(name, model, demand),
+        modified_at: timeOf(service),
+        size: demand?.found.bytes ?? model.info.memory.weights,
+      })),
+      ...paperModels(service).map((demand) => ({
+        ...paperEntry(tagged(demand.name), demand),
+        modified_at: timeOf(service),
+        size: demand.found.bytes,
+      })),
+    ],
   };
 }
 
 export async function ollamaRunning(service: Service) {
   const models = (await listed(service)).filter(({ model }) => !model.asleep);
   return {
-    models: models.map(({ name, model }) => {
+    models: models.map(({ name, model, demand }) => {
       const { memory, adapter, contextLength } = model.info;
       const size = memory.weights + memory.kv + memory.arena;
       return {
-        ...entryOf(name, model),
+        ...entryOf(name, model, demand),
         size,
         size_vram: adapter.software ? 0 : size,
         context_length: contextLength,
-        expires_at: NEVER,
+        expires_at: expiryOf(demand),
       };
     }),
   };
@@ -78,17 +105,21 @@ export const SHOW = bodyRoute(
   ({ service, body }) => show(service, body.model ?? body.name),
 );
 
-function show(service: Service, requested: string | undefined) {
+async function show(service: Service, requested: string | undefined) {
   if (requested === undefined) {
     throw fieldError('model', 'is required; GET /api/tags lists the names', 'missing_required_parameter');
   }
   const { base } = splitName(service, requested);
-  const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], base);
-  const { info } = model;
+  const kinds = [MODEL_KINDS.text, MODEL_KINDS.embedding];
+  const { demand, phase } = await findSlot(service, kinds, base);
+  const isOpen = !demand || phase.name === 'ready';
+  // A model that was open before is known as well as one that is.
+  const info = isOpen ? findModel(service, kinds, base).model.info : (demand.info as Served['info'] | null);
+  if (!info) return { ...paperProperties(demand!), modified_at: timeOf(service) };
   const isText = info.kind === 'text';
   return {
     ...(isText && { parameters: parametersOf(info.sampling) }),
-    details: detailsOf(model),
+    details: detailsOf({ info }),
     model_info: {
       'general.architecture': info.architecture,
       'general.basename': info.name,
@@ -102,23 +133,18 @@ function show(service: Service, requested: string | undefined) {
   };
 }
 
-export function refuseManaging(): never {
-  throw new RequestError(
-    'unsupported',
-    'models are not pulled, pushed, made, copied or deleted here: they are given with --model-path when the server is started; svc pull and svc rm manage those from the hub',
-  );
-}
-
 const timeOf = ({ startedAt }: Service): string => new Date(1000 * startedAt).toISOString();
 
-function entryOf(name: string, model: Served) {
+/** `demand`: the model in the catalog, whose digest is the same whether or not it is open. */
+function entryOf(name: string, model: Served, demand?: OnDemandModel) {
   const { info } = model;
-  const identity = [name, info.path, info.architecture, info.parameters, info.quantization];
-  const digest = createHash('sha256').update(JSON.stringify(identity)).digest('hex');
-  return { name, model: name, digest, details: detailsOf(model) };
+  const identity = demand
+    ? identityOf(demand)
+    : [info.path, info.architecture, info.parameters, info.quantization];
+  return { name, model: name, digest: digestOf(name, identity), details: detailsOf(model) };
 }
 
-function detailsOf({ info: { architecture, parameters, quantization } }: Served) {
+function detailsOf({ info: { architecture, parameters, quantization } }: Pick<Served, 'info'>) {
   return {
     parent_model: '',
     format: 'safetensors',

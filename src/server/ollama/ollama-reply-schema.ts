@@ -46,7 +46,7 @@ function textReply<Said extends z.ZodRawShape>(said: Said) {
   const whole = z.strictObject({ ...begin, ...said, logprobs, ...end });
   const part = z.strictObject({ ...begin, ...said, logprobs, done: z.literal(false) });
   const loaded = z
-    .strictObject({ ...begin, ...said, done: z.literal(true), done_reason: z.literal('load') })
+    .strictObject({ ...begin, ...said, done: z.literal(true), done_reason: z.enum(['load', 'unload']) })
     .describe('Where nothing was asked.');
   return { reply: z.union([whole, loaded]), event: z.union([part, whole, OllamaError]) };
 }
@@ -100,5 +100,13 @@ export const OllamaShow = z.strictObject({
   capabilities: z.array(z.enum(['completion', 'vision', 'tools', 'thinking', 'embedding'])),
   ...modifiedAt,
 });
+
+export const OllamaDone = z.strictObject({ status: z.literal('success') });
+
+export const OllamaPullLine = z.union([
+  z.strictObject({ status: z.string() }),
+  z.strictObject({ status: z.string(), digest: z.string(), total: count, completed: count }),
+  OllamaError,
+]);
 
 export const OllamaVersion = z.strictObject({ version: z.string(), svc_engine: z.string().optional() });

@@ -3,12 +3,13 @@
 import type { Route, RouteTable } from '../service/route.ts';
 import { OLLAMA } from './ollama-schema.ts';
 import { EMBED, EMBED_ONE } from './ollama-embed.ts';
-import { ollamaRunning, ollamaTags, ollamaVersion, refuseManaging, SHOW } from './ollama-models.ts';
+import { DELETE, PULL, refuseManaging } from './ollama-manage.ts';
+import { ollamaRunning, ollamaTags, ollamaVersion, SHOW } from './ollama-models.ts';
 import { OLLAMA_CHAT, OLLAMA_GENERATE } from './ollama.ts';
 
 const MANAGING: Route = {
   handle: refuseManaging,
-  summary: 'Refused: models are those of --model-path.',
+  summary: 'Refused: models are those of --model-path or --models-dir.',
   ...OLLAMA,
 };
 
@@ -37,10 +38,10 @@ export const OLLAMA_ROUTES: RouteTable = {
       reply: 'OllamaVersion',
     },
   },
-  '/api/pull': { POST: MANAGING },
+  '/api/pull': { POST: PULL },
   '/api/push': { POST: MANAGING },
   '/api/create': { POST: MANAGING },
   '/api/copy': { POST: MANAGING },
-  '/api/delete': { DELETE: MANAGING },
+  '/api/delete': { DELETE },
   '/api/blobs/:id': { POST: MANAGING },
 };

@@ -23,7 +23,10 @@ const model = honoured(
   filled,
   'A served name, its last segment, or "default", with or without :latest; name:LoRA applies a LoRA.',
 );
-const keepAlive = noEffect('How long the model stays loaded: --sleep-idle-seconds says it for all.');
+const keepAlive = honoured(
+  z.union([z.number(), z.string()]),
+  'How long a model of --models-dir stays open after the request: seconds, or as 5m; 0: it is closed, below 0: it stays. Left out, as --sleep-idle-seconds says. Those of --model-path stay in any case.',
+);
 
 /** Bytes of images in base64. */
 const images = list(filled, MOST_TURNS);
@@ -130,6 +133,23 @@ export const SHOW_FIELDS = {
   name: honoured(filled, 'Older name of model.'),
   verbose: noEffect('Lists of the vocabulary; there are none here.'),
 } satisfies FieldTable;
+
+const managed = {
+  model: honoured(filled, 'A name, with or without :latest.'),
+  name: honoured(filled, 'Older name of model.'),
+};
+
+export const PULL_FIELDS = {
+  ...managed,
+  model: honoured(
+    filled,
+    'Id on the hub, as owner/name or owner/name:Q4_K_M, with or without hf.co/ before it.',
+  ),
+  stream: honoured(z.boolean(), 'Answer as lines of JSON, application/x-ndjson.', true),
+  insecure: noEffect('Without TLS: HF_ENDPOINT says where the hub is.'),
+} satisfies FieldTable;
+
+export const DELETE_FIELDS = managed satisfies FieldTable;
 
 export type OllamaChatBody = HonouredBody<typeof OLLAMA_CHAT_FIELDS>;
 export type OllamaMessage = z.infer<typeof message>;

@@ -18,9 +18,18 @@ import {
   OLLAMA_ENDPOINTS,
   GENERATE_FIELDS,
   OLLAMA_CHAT_FIELDS,
+  type GenerateBody,
   type TextBody,
 } from './ollama-schema.ts';
+import type { Service } from '../service/service.ts';
+import { expire, keepAliveOf } from './keep-alive.ts';
 import { ollamaForm, type OllamaHead } from './ollama-reply.ts';
+
+const NO_MESSAGE = { message: { role: 'assistant', content: '' } };
+const NO_RESPONSE = { response: '' };
+
+const asksNothing = ({ prompt, suffix, images }: Partial<GenerateBody>): boolean =>
+  !prompt && !suffix && !images?.length;
 
 const COMMON = { ...OLLAMA, endpoints: OLLAMA_ENDPOINTS, required: ['model'], wholeCalls: true } as const;
 
@@ -30,9 +39,11 @@ export const OLLAMA_CHAT = textRoute({
   fields: OLLAMA_CHAT_FIELDS,
   reply: 'OllamaChat',
   event: 'OllamaChatLine',
+  keepAlive: ({ keep_alive: value }) => keepAliveOf(value),
+  beforeOpen: (service, body) => unloaded(service, body, !body.messages?.length, NO_MESSAGE),
   answer(asked) {
     const { body, model } = asked;
-    if (!body.messages?.length) return loaded(body, model, { message: { role: 'assistant', content: '' } });
+    if (!body.messages?.length) return loaded(body, model, NO_MESSAGE);
     return said(asked, { route: 'chat', messages: toMessages(body.messages), names: OLLAMA_NAMES });
   },
 });
@@ -43,9 +54,11 @@ export const OLLAMA_GENERATE = textRoute({
   fields: GENERATE_FIELDS,
   reply: 'OllamaGenerate',
   event: 'OllamaGenerateLine',
+  keepAlive: ({ keep_alive: value }) => keepAliveOf(value),
+  beforeOpen: (service, body) => unloaded(service, body, asksNothing(body), NO_RESPONSE),
   async answer(asked) {
     const { body, model } = asked;
-    if (!body.prompt && !body.suffix && !body.images?.length) return loaded(body, model, { response: '' });
+    if (asksNothing(body)) return loaded(body, model, NO_RESPONSE);
     const prompt = await plainPrompt(body, model);
     return said(asked, { route: 'generate', messages: promptMessages(body), prompt, names: GENERATE_NAMES });
   },
@@ -54,9 +67,27 @@ export const OLLAMA_GENERATE = textRoute({
 /** Answers a request without a prompt, by which clients load a model before their first real request. */
 async function loaded(body: { model: string }, model: TextModel, empty: object): Promise<TextAnswer> {
   await model.tokenize(''); // tokenizing wakes a sleeping model
-  const created_at = new Date().toISOString();
-  return { reply: { model: body.model, created_at, ...empty, done: true, done_reason: 'load' } };
+  return { reply: nothingSaid(body, empty, 'load') };
 }
+
+/** Answers a request without a prompt that asks for its model to be closed; undefined: it asks for something else. */
+async function unloaded(
+  service: Service,
+  body: Pick<TextBody, 'model' | 'keep_alive'>,
+  isEmpty: boolean,
+  empty: object,
+): Promise<object | undefined> {
+  if (!isEmpty || keepAliveOf(body.keep_alive) !== 0) return undefined;
+  return (await expire(service, body.model)) ? nothingSaid(body, empty, 'unload') : undefined;
+}
+
+const nothingSaid = ({ model }: { model: string }, empty: object, reason: 'load' | 'unload') => ({
+  model,
+  created_at: new Date().toISOString(),
+  ...empty,
+  done: true,
+  done_reason: reason,
+});
 
 interface Conversation {
   route: OllamaHead['route'];

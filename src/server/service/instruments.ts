@@ -103,6 +103,16 @@ export interface Instruments {
   observe(name: HistogramName, value: number, series?: Series): void;
 }
 
+/** Takes the number of models that are open. */
+export function createModelCount(registry: Registry): (count: number) => void {
+  const gauge = new Gauge({
+    name: 'svc:num_open_models',
+    help: 'Models that are open, those that sleep among them.',
+    registers: [registry],
+  });
+  return (count) => gauge.set(count);
+}
+
 /** Takes the seconds until a route's reply began, by the route's name. */
 export function createRouteTimer(registry: Registry): (name: string, seconds: number) => void {
   const histogram = new Histogram({

@@ -4,8 +4,8 @@ import { RequestError } from '../http/errors.ts';
 
 const MINUTE = 60_000;
 
-/** Bounds of a key; what is left out has none. */
-export interface Bounds {
+/** KeyBounds of a key; what is left out has none. */
+export interface KeyBounds {
   requestsPerMinute?: number;
   tokensPerMinute?: number;
   maxRunning?: number;
@@ -45,11 +45,11 @@ class Minute {
 /** The use of one key. Times are milliseconds on the monotonic clock. */
 export class KeyLimits {
   readonly #name: string;
-  readonly #bounds: Bounds;
+  readonly #bounds: KeyBounds;
   readonly #now: () => number;
   #use = { requests: new Minute(), tokens: new Minute(), running: 0 };
 
-  constructor(name: string, bounds: Bounds, now = (): number => performance.now()) {
+  constructor(name: string, bounds: KeyBounds, now = (): number => performance.now()) {
     this.#name = name;
     this.#bounds = bounds;
     this.#now = now;

@@ -2,9 +2,15 @@
 
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, ReplicaMetrics, TextMetrics, TextModel } from '../../index.ts';
-import { createInstruments, createRouteTimer, type Instruments, type Series } from './instruments.ts';
 import { meterTokens } from './caller.ts';
 import type { Tracing } from './tracing.ts';
+import {
+  createInstruments,
+  createModelCount,
+  createRouteTimer,
+  type Instruments,
+  type Series,
+} from './instruments.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -14,9 +20,12 @@ export function createMetrics(tracing: Tracing | null) {
   const registry = new Registry();
   const instrumentsOf = createInstruments(registry);
   const recordRoute = createRouteTimer(registry);
+  const countModels = createModelCount(registry);
   const throughputOf = createThroughput();
   return {
     registry,
+    /** Records how many models are open. */
+    countModels,
     /** Wraps a model so that its requests are counted. */
     watchText: (name: string, model: TextModel): TextModel =>
       over(model, {

@@ -6,6 +6,17 @@ import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import { count, counts, seconds } from '../http/reply-members.ts';
 
+export const ModelStatus = z.strictObject({
+  value: z.enum(['unloaded', 'downloading', 'loading', 'loaded', 'sleeping']),
+  failed: z
+    .literal(true)
+    .optional()
+    .describe('The last attempt to open it failed; its next request tries again.'),
+  error: z.string().optional(),
+  progress: z.number().optional().describe('Of the download or the opening, 0 to 1.'),
+  note: z.string().optional().describe('What is being done.'),
+});
+
 const entry = {
   id: z.string(),
   object: z.literal('model'),
@@ -13,6 +24,13 @@ const entry = {
   owned_by: z.literal('svc-engine'),
   root: z.string().describe("The model's first name, or a LoRA's folder."),
   parent: z.string().nullable().describe('Of an adapter: its model.'),
+  status: ModelStatus,
+  kind: z.enum(['text', 'embedding', 'image']).nullable().describe('null: not known yet.'),
+  pinned: z.boolean().describe('It is not closed to make room for others.'),
+  size: count.nullable().describe('Bytes on disk, where that is known.'),
+  memory: count
+    .nullable()
+    .describe('Bytes on the device, or of a model that is not open those planned; null: unknown.'),
 };
 
 const samplingDefault = z.strictObject({
@@ -60,7 +78,11 @@ const embeddingEntry = z.strictObject({
   pooling: z.enum(['cls', 'mean', 'last']),
 });
 
-export const Model = z.union([textEntry, imageEntry, embeddingEntry]);
+const paperEntry = z
+  .strictObject({ ...entry, architecture: z.string().optional(), max_model_len: count.optional() })
+  .describe('Of a model that is not open.');
+
+export const Model = z.union([textEntry, imageEntry, embeddingEntry, paperEntry]);
 
 export const Models = z.strictObject({ object: z.literal('list'), data: z.array(Model) });
 

@@ -15,6 +15,7 @@ import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
 import { mayUse, requireUse } from './caller.ts';
+import { commonEntry, downloadEntries, paperEntry } from './model-status.ts';
 import type { RouteTable } from './route.ts';
 import {
   isOf,
@@ -39,28 +40,37 @@ export function findModel<K extends AnyKind>(
   requested: string,
   endpoints: Endpoints = {},
 ): Ready<ModelOf<K>> {
-  const { slots } = service;
-  const kinds = [kind].flat() as K[];
-  const fits = (slot: Slot): boolean => kinds.some((one) => mayBe(one, slot));
-  // If several kinds of model share a name, the wanted kind comes first.
-  const ordered = [...slots.filter(fits), ...slots];
-  const name = plainName(slots, requested);
-  const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
-  if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
-  if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
-  requireUse(slot.names);
+  const slot = slotFor(service, kind, requested, endpoints);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   return slot.phase.ready as unknown as Ready<ModelOf<K>>;
 }
 
-/** Finds a text model; `name:LoRA` means a model with a LoRA, unless the whole is a served name. */
-export function findTextModel(
-  service: Service,
+/** Returns the place of the model that a request names, open or not. Throws model_not_found, and unsupported for a model of another kind. */
+export function slotFor(
+  { slots }: Service,
+  kind: AnyKind | readonly AnyKind[],
   requested: string,
   endpoints: Endpoints = {},
-): Ready<TextModel> & { adapter?: string } {
-  const { base, adapter } = splitName(service, requested);
-  return { ...findModel(service, MODEL_KINDS.text, base, endpoints), ...(adapter !== '' && { adapter }) };
+): Slot {
+  const kinds = [kind].flat();
+  const fits = (slot: Slot): boolean => kinds.some((one) => mayBe(one, slot));
+  // If several kinds of model share a name, the wanted kind comes first.
+  const ordered = [...slots.filter(fits), ...slots];
+  const name = plainName(slots, requested);
+  const fitting = slots.filter(fits);
+  const first = (): Slot | undefined =>
+    firstOf(fitting.filter(({ names }) => mayUse(names))) ?? firstOf(fitting);
+  const slot = slotNamed(ordered, name) ?? (name === 'default' ? first() : undefined);
+  if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
+  if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
+  requireUse(slot.names);
+  return slot;
+}
+
+/** The model that is meant where none is named: of those that are opened on demand one that is open, if any is. */
+function firstOf(slots: readonly Slot[]): Slot | undefined {
+  const [first] = slots;
+  return first?.demand ? (slots.find(({ phase }) => phase.name === 'ready') ?? first) : first;
 }
 
 /** `adapter` is '' if the request names none. */
@@ -143,22 +153,25 @@ function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints =
   });
 }
 
-/** Models that are ready, and the LoRAs loaded with them. */
+/** Models that are ready or opened on demand, and the LoRAs loaded with them. */
 async function modelList(service: Service) {
   requireRunning(service);
+  await service.onDemand?.catalog.refresh();
   const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));
-  return { object: 'list', data: data.flat() };
+  return { object: 'list', data: [...data.flat(), ...downloadEntries(service)] };
 }
 
-async function entriesOf({ names, phase }: Slot, created: number) {
-  if (phase.name !== 'ready' || !mayUse(names)) return [];
+async function entriesOf(slot: Slot, created: number) {
+  const { names, phase, demand } = slot;
+  if (!mayUse(names)) return [];
+  if (phase.name !== 'ready') return demand ? [paperEntry(slot, demand, created)] : [];
   const { ready } = phase;
   const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedLoras() : [];
   const [base = ''] = names;
   return [
-    ...names.map((name) => entryOf(ready, names, name, created)),
+    ...names.map((name) => entryOf(slot, ready, name, created)),
     ...adapters.map(({ name, path }) => ({
-      ...entryOf(ready, names, `${base}:${name}`, created),
+      ...entryOf(slot, ready, `${base}:${name}`, created),
       root: path,
       parent: base,
     })),
@@ -170,14 +183,18 @@ async function entriesOf({ names, phase }: Slot, created: number) {
  */
 async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
-  const requested = decode(url.pathname.slice('/v1/models/'.length));
+  await service.onDemand?.catalog.refresh();
+  const requested = nameIn(url);
   const { slots, startedAt } = service;
   const { base, adapter } = splitName(service, requested);
   const first = slots.find((one) => adapter === '' || mayBe(MODEL_KINDS.text, one));
   const slot = slotNamed(slots, base) ?? (base === 'default' ? first : undefined);
   if (!slot) throw noModel(slots, slots[0]?.kind ?? MODEL_KINDS.text, requested);
   requireUse(slot.names);
-  if (slot.phase.name !== 'ready') throw notReady(slot);
+  if (slot.phase.name !== 'ready') {
+    if (slot.demand && adapter === '') return paperEntry(slot, slot.demand, startedAt);
+    throw notReady(slot);
+  }
   const { names } = slot;
   if (adapter !== '') {
     const entries = await entriesOf(slot, startedAt);
@@ -190,19 +207,11 @@ async function modelEntry(service: Service, { url }: H3Event) {
     names.find((name) => lastSegment(name) === base) ??
     names[0] ??
     requested;
-  return entryOf(slot.phase.ready, names, id, startedAt);
+  return entryOf(slot, slot.phase.ready, id, startedAt);
 }
 
-function entryOf(ready: Ready, names: string[], id: string, created: number) {
-  return {
-    id,
-    object: 'model',
-    created,
-    owned_by: 'svc-engine',
-    root: names[0],
-    parent: null as string | null,
-    ...ownEntry(ready),
-  };
+function entryOf(slot: Slot, ready: Ready, id: string, created: number) {
+  return { ...commonEntry(slot, id, created), ...ownEntry(ready) };
 }
 
 function ownEntry(ready: Ready) {
@@ -248,6 +257,9 @@ function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: 
   };
 }
 
+/** The name of a model in the address /v1/models/…. */
+export const nameIn = ({ pathname }: URL): string => decode(pathname.slice('/v1/models/'.length));
+
 /** Decodes a path segment; returns it unchanged if its escapes are invalid. */
 function decode(segment: string): string {
   try {
@@ -265,7 +277,12 @@ const COMMON = { group: 'Models', schemas: [() => import('./model-reply-schema.t
 
 export const MODEL_ROUTES: RouteTable = {
   '/v1/models': {
-    GET: { handle: modelList, summary: 'The models that are ready.', ...COMMON, reply: 'Models' },
+    GET: {
+      handle: modelList,
+      summary: 'The models that are ready or opened on demand, with their states.',
+      ...COMMON,
+      reply: 'Models',
+    },
   },
   '/v1/models/**': {
     GET: { handle: modelEntry, summary: 'A model by its name.', ...COMMON, reply: 'Model' },

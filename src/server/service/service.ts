@@ -3,7 +3,6 @@
 import {
   type AnyKind,
   type EmbeddingModel,
-  type Model,
   MODEL_KINDS,
   type ModelKind,
   type OpenEvent,
@@ -11,6 +10,10 @@ import {
 } from '../../index.ts';
 import type { MEDIA_FETCHING } from '../../options/media.ts';
 import type { SettingValues } from '../../options/setting.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Download, Downloads } from '../catalog/downloads.ts';
+import type { ServableModel } from '../catalog/model-source.ts';
+import type { OnDemandModel } from '../catalog/on-demand-model.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Log } from '../http/request-log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -56,12 +59,7 @@ export interface ServerOptions {
   drainDelay?: number;
 }
 
-/** Any model that can be served. */
-export type ServableModel = Model<
-  { readonly kind: string; readonly name: string; readonly path: string },
-  never,
-  unknown
->;
+export type { ServableModel };
 
 /** A model that is open. */
 export interface Ready<M = ServableModel> {
@@ -93,7 +91,14 @@ export interface Slot {
   names: string[];
   /** null: unknown until the model is open. */
   kind: AnyKind | null;
-  phase: Starting | { name: 'ready'; ready: Ready } | { name: 'failed'; reason: string };
+  phase:
+    | Starting
+    | { name: 'ready'; ready: Ready }
+    | { name: 'failed'; reason: string }
+    /** Its next request opens it; `reason`: why the last one could not. */
+    | { name: 'unloaded'; reason: string | null };
+  /** The model in the catalog of those that are opened on demand; left out: it is open as long as the server runs. */
+  readonly demand?: OnDemandModel;
 }
 
 /** Whether a slot's model is open, but has left its device: its next request opens it again, and waits for that. */
@@ -104,12 +109,28 @@ export function isAsleep({ phase }: Slot): boolean {
 /** The reason of aborts by a server that stops. */
 export const SHUTDOWN = 'the server stops';
 
+/** The models that are opened on demand, and those that are being fetched. */
+export interface OnDemand {
+  readonly catalog: Catalog;
+  readonly downloads: Downloads;
+}
+
+/** A model whose state changed, or that is no longer listed; a download with new figures, or that is over; the server's stop. */
+export type Change =
+  | { readonly slot: Slot; readonly isGone?: true }
+  | { readonly download: Download; readonly isOver?: true; readonly error?: Error | null }
+  | { readonly isStopping: true };
+
 export interface Service {
   readonly options: ServerOptions;
   readonly log: Log;
   /** Seconds since 1970. */
   readonly startedAt: number;
   readonly slots: Slot[];
+  /** What is opened on demand; null: the list of models is fixed. */
+  onDemand: OnDemand | null;
+  /** Called at each change of a model or of a download. */
+  readonly watchers: Set<(change: Change) => void>;
   /** Whether the probes say that the server stops. */
   leaving: boolean;
   /** Whether requests are refused, since the server stops. */
@@ -136,6 +157,8 @@ export function createService(options: ServerOptions, log: Log, tracing: Tracing
     log,
     startedAt: Math.floor(Date.now() / 1000),
     slots: [],
+    onDemand: null,
+    watchers: new Set(),
     leaving: false,
     stopping: false,
     running: new Set(),
@@ -178,12 +201,24 @@ function watched(metrics: Metrics, name: string, ready: Ready): ServableModel {
   return ready.model;
 }
 
-/** Throws if the server is stopping, or if no model is ready yet. */
-export function requireRunning({ stopping, slots }: Service): void {
+export function tellChange({ watchers }: Service, change: Change): void {
+  for (const watcher of watchers) watcher(change);
+}
+
+/** Records the progress of an opening. */
+export function noteProgress({ phase }: Slot, event: OpenEvent): void {
+  if (event.type === 'note' || phase.name !== 'starting') return;
+  phase.progress = event;
+  const now = performance.now();
+  if (event.type === 'load') phase.weights = { first: phase.weights?.first ?? now, last: now };
+}
+
+/** Throws if the server is stopping, or if no model is ready yet and none is opened on demand. */
+export function requireRunning({ stopping, slots, onDemand }: Service): void {
   if (stopping) {
     throw new RequestError('stopping', 'the server is shutting down; send the request again once it is back');
   }
-  if (slots.some(({ phase }) => phase.name === 'ready')) return;
+  if (onDemand || slots.some(({ phase }) => phase.name === 'ready')) return;
   throw notReady(slots.find(({ phase }) => phase.name === 'starting') ?? slots[0]);
 }
 
@@ -195,6 +230,11 @@ export function notReady(slot: Slot | undefined): RequestError {
       `the model could not be opened again (${slot.phase.reason}); start the server anew`,
     );
   }
+  if (slot?.phase.name === 'unloaded')
+    return new RequestError(
+      'starting',
+      `${slot.names.join(', ')} is not open: POST /models/load or a request for text, vectors or images opens it`,
+    );
   const progress = slot?.phase.name === 'starting' ? slot.phase.progress : null;
   return new RequestError(
     'starting',
@@ -202,7 +242,7 @@ export function notReady(slot: Slot | undefined): RequestError {
   );
 }
 
-function progressText(progress: OpenEvent | null): string {
+export function progressText(progress: OpenEvent | null): string {
   if (progress?.type === 'download') return `downloading ${progress.file}, ${percent(progress)} %`;
   if (progress?.type === 'load') return `loading weights, ${percent(progress)} %`;
   if (progress?.type === 'warmup') return `preparing kernels, ${progress.done} of ${progress.total}`;

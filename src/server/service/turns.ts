@@ -56,6 +56,11 @@ export function createTurns(mostWaiting: number) {
   };
 
   return {
+    /** Requests that have their turn, and those that wait for it. */
+    get load(): { running: number; waiting: number } {
+      const running = line.filter(({ hasBegun }) => hasBegun).length;
+      return { running, waiting: line.length - running };
+    },
     /** Joins the queue. Throws `overloaded` if too many requests wait. */
     enter(signal: AbortSignal): Turn {
       const waiting = line.filter(({ hasBegun }) => !hasBegun).length;

@@ -6,7 +6,10 @@ import type { TextModel, TextRequest } from '../../index.ts';
 import type { Checked, HonouredBody } from '../body/body.ts';
 import type { FieldTable } from '../body/fields.ts';
 import { type Asked, type BodyRoute, bodyRoute, type Route } from '../service/route.ts';
-import { type Endpoints, findTextModel } from '../service/models.ts';
+import type { Endpoints } from '../service/models.ts';
+import type { Service } from '../service/service.ts';
+import { useTextModel } from '../service/use-model.ts';
+import { EVENTS } from '../http/sse.ts';
 import { callText, type TextCall } from './text-call.ts';
 import { replyText, type Send, type TextForm } from './text-reply.ts';
 
@@ -35,6 +38,10 @@ export interface TextInterface<
 > extends BodyRoute<T, R> {
   /** Routes for other kinds of models, in errors; default: OpenAI's. */
   endpoints?: Endpoints;
+  /** A reply for which the model need not be open; undefined: there is none. */
+  beforeOpen?(service: Service, body: Checked<T, R> & { model: string }): Promise<object | undefined>;
+  /** Milliseconds that the model stays open after the request, where its body says that. */
+  keepAlive?(body: Checked<T, R> & { model: string }): number | undefined;
   /** Calls of a stream are sent when they are complete. */
   wholeCalls?: true;
   answer(asked: AskedText<Checked<T, R> & { model: string }>): TextAnswer | Promise<TextAnswer>;
@@ -47,7 +54,13 @@ export function textRoute<T extends FieldTable, R extends keyof HonouredBody<T> 
   return bodyRoute({ ...face, schemas }, async ({ body, ...asked }) => {
     const { service, event } = asked;
     const named = body as typeof body & { model: string };
-    const { model, adapter } = findTextModel(service, named.model, face.endpoints);
+    const early = await face.beforeOpen?.(service, named);
+    if (early) return early;
+    const { model, adapter } = await useTextModel(asked, named.model, {
+      endpoints: face.endpoints,
+      isStream: (body as { stream?: boolean }).stream === true && (face.framing ?? EVENTS).ping !== undefined,
+      keepAlive: face.keepAlive?.(named),
+    });
     const found = { model, fingerprint: fingerprintOf(model), ...(adapter !== undefined && { adapter }) };
     const answer = await face.answer({ ...asked, body: named, ...found });
     if ('reply' in answer) return answer.reply;

@@ -5,8 +5,8 @@ import { type EmbeddingModel, type EmbeddingRequest, EngineError, MODEL_KINDS } 
 import { countText } from '../../files/count-text.ts';
 import { isOneInput, listInputs, type TokenInputs } from '../body/bounded.ts';
 import { abortWithClient, whileRunning } from '../service/model-call.ts';
-import { findModel } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
+import { useModel } from '../service/use-model.ts';
 import type { Service } from '../service/service.ts';
 import { EMBEDDING_FIELDS } from './token-schema.ts';
 
@@ -20,7 +20,7 @@ export const EMBEDDINGS = bodyRoute(
     schemas: [() => import('./token-reply-schema.ts')],
   },
   async ({ service, event, body }) => {
-    const { model } = findModel(service, MODEL_KINDS.embedding, body.model);
+    const { model } = await useModel({ service, event }, MODEL_KINDS.embedding, body.model);
     const { dimensions } = body;
     const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
     const { vectors, tokens } = await embed(service, event, model, request, body.input);

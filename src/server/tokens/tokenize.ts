@@ -5,8 +5,8 @@ import { toTileLimits } from '../chat/chat-request.ts';
 import { refuseField } from '../http/errors.ts';
 import { withMedia } from '../media/request-media.ts';
 import { whileClientWaits } from '../service/model-call.ts';
-import { findModel } from '../service/models.ts';
 import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
+import { useModel } from '../service/use-model.ts';
 import { underFieldName, checkTextIds } from '../text/generation-request.ts';
 import { toChatMessages } from '../text/messages.ts';
 import { EMBEDDINGS } from './embeddings.ts';
@@ -27,7 +27,7 @@ const TOKENIZE = bodyRoute(
   async ({ service, event, body }) => {
     const { prompt, messages, model: name = 'default' } = body;
     if (messages) {
-      const { model } = findModel(service, MODEL_KINDS.text, name);
+      const { model } = await useModel({ service, event }, MODEL_KINDS.text, name);
       const { tools, chat_template_kwargs: templateKwargs } = body;
       const conversation: TextPrompt = {
         messages: toChatMessages(messages),
@@ -42,7 +42,7 @@ const TOKENIZE = bodyRoute(
       );
       return { tokens: ids, count: ids.length, max_model_len: model.info.contextLength };
     }
-    const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], name);
+    const { model } = await useModel({ service, event }, [MODEL_KINDS.text, MODEL_KINDS.embedding], name);
     const most = model.info.contextLength;
     const options = { addSpecialTokens: body.add_special_tokens ?? true };
     const encode = (text: string) => model.tokenize(text, options);
@@ -71,8 +71,9 @@ const DETOKENIZE = bodyRoute(
     reply: 'Detokenized',
     schemas: SCHEMAS,
   },
-  async ({ service, body }) => {
-    const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], body.model ?? 'default');
+  async ({ service, event, body }) => {
+    const kinds = [MODEL_KINDS.text, MODEL_KINDS.embedding];
+    const { model } = await useModel({ service, event }, kinds, body.model ?? 'default');
     const { tokens } = body;
     const options = { skipSpecialTokens: body.skip_special_tokens ?? true };
     const lists = isNested(tokens) ? tokens : [tokens];

@@ -11,9 +11,10 @@ import { QueuedImages } from '../images/image-drawing.ts';
 import { checkUpscaler } from '../images/image-request.ts';
 import { qualityIn } from '../images/image-schema.ts';
 import { listIgnored, whileClientWaits } from '../service/model-call.ts';
-import { findModel, modelsOf } from '../service/models.ts';
+import { modelsOf } from '../service/models.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
+import { holdModel, useModel } from '../service/use-model.ts';
 import { readVideoBody } from './video-body.ts';
 import { checkEncoding, TYPES } from './video-file.ts';
 import { VIDEO_PAGES, variantOf } from './video-query.ts';
@@ -81,7 +82,7 @@ export const VIDEO_ROUTES: RouteTable = {
 async function createVideo(service: Service, event: H3Event) {
   requireRunning(service);
   const { body, ignored } = checkVideo(await readVideoBody(event.req), service.options.strict);
-  const model = findVideoModel(service, body.model ?? 'default');
+  const model = await findVideoModel(service, event, body.model ?? 'default');
   listIgnored(event, ignored);
   checkUpscaler(body, model.info);
   const store = videoStoreOf(service);
@@ -113,10 +114,12 @@ async function createVideo(service: Service, event: H3Event) {
     service.running.add(abort);
     // The server waits for a video at its end as it waits for a reply.
     service.replies += 1;
+    const endUse = holdModel(service, model);
     const run = { settled, encoding, signal: abort.signal };
     void runVideo(service, store, video, run).finally(() => {
       service.replies -= 1;
       service.running.delete(abort);
+      endUse();
       release();
     });
     return shown(service, event, video);
@@ -127,11 +130,15 @@ async function createVideo(service: Service, event: H3Event) {
 }
 
 /** The model that a request names; `default` is the first that draws clips. Throws RequestError. */
-function findVideoModel(service: Service, requested: VideoBody['model'] & string): ImageModel {
+async function findVideoModel(
+  service: Service,
+  event: H3Event,
+  requested: VideoBody['model'] & string,
+): Promise<ImageModel> {
   const all = modelsOf<ImageModel>(service, MODEL_KINDS.image);
   const first = all.find(({ model }) => model.info.frameMultiple !== null);
-  if (requested === 'default' && first) return first.model;
-  const { model } = findModel(service, MODEL_KINDS.image, requested);
+  const wanted = requested === 'default' && first ? first.names[0]! : requested;
+  const { model } = await useModel({ service, event }, MODEL_KINDS.image, wanted);
   if (model.info.frameMultiple !== null) return model;
   const remedy = first ? `, or ask ${first.names[0]}` : '';
   throw new RequestError(

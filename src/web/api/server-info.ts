@@ -20,7 +20,7 @@ export interface ServedModel {
   /** Why it failed. */
   reason?: string;
   info?: ServedModelInfo;
-  /** Of text and embedding models; null where one has just ended. */
+  /** Requests, and tokens of text models; null where a model has just ended. */
   metrics?: { running?: number; waiting?: number; generatedTokens?: number } | null;
 }
 
@@ -31,6 +31,7 @@ export interface ServedModelInfo {
   /** The members below are of image models. */
   components?: Record<string, string>;
   supports?: { imageToImage: boolean; inpainting: boolean; negativePrompt: boolean; edits: number };
+  loras?: { given: { name: string; scale: number }[]; hasFolder: boolean };
   upscaler?: { scale: number } | null;
   frameMultiple?: number | null;
 }

@@ -3,7 +3,7 @@
 import type { Kind } from '../../options/setting.ts';
 
 /** A value of a field. */
-export type Value = string | number | boolean | number[];
+export type Value = string | number | boolean | (string | number)[];
 
 /** Fields of a request under their own names, without images. */
 export interface Configuration {
@@ -31,7 +31,10 @@ export function valueOf(kind: Kind, text: string | boolean): Value | undefined {
   if (typeof text === 'boolean') return text || undefined;
   if (text.trim() === '') return undefined;
   if (kind.type === 'number' || kind.type === 'integer') return Number(text);
-  if (kind.type === 'list') return text.split(',').map((one) => Number(one));
+  if (kind.type === 'list') {
+    const entries = text.split(',').map((one) => one.trim());
+    return kind.of.type === 'number' ? entries.map(Number) : entries;
+  }
   return text;
 }
 

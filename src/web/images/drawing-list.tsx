@@ -1,6 +1,6 @@
 // Requests that are being drawn: progress, previews, and a button that ends each.
 
-import { type Drawing, drawings, stop } from './drawings.ts';
+import { type RunningDrawing, drawings, stop } from './drawings.ts';
 
 export function DrawingList() {
   if (drawings.value.length === 0) return null;
@@ -13,7 +13,7 @@ export function DrawingList() {
   );
 }
 
-function DrawingItem({ drawing }: { drawing: Drawing }) {
+function DrawingItem({ drawing }: { drawing: RunningDrawing }) {
   const { phase, share, text, previews } = drawing.progress.value;
   const { prompt } = drawing.running.configuration;
   return (

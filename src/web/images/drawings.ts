@@ -15,17 +15,20 @@ import {
 } from './configuration.ts';
 import { addEntry } from './gallery-state.ts';
 import { afterComment, BEFORE, type Progress } from './progress.ts';
-import { keep, readAll, remove, type Running } from './storage.ts';
+import { type Running, runningStore } from './storage.ts';
 import { followVideo } from './videos.ts';
 
-export interface Drawing {
+export interface RunningDrawing {
   running: Running;
   progress: Signal<Progress>;
   abort: AbortController;
 }
 
 /** Requests that run or wait, the latest first. */
-export const drawings = signal<readonly Drawing[]>([]);
+export const drawings = signal<readonly RunningDrawing[]>([]);
+
+/** What the last images' model says of their prompt; '' if nothing. */
+export const drawingNote = signal('');
 
 /** Why the last request ended without its images, and the field that is to blame; null: it did not. */
 export const drawingProblem = signal<{ message: string; param: string | null } | null>(null);
@@ -43,11 +46,10 @@ export async function draw(
   sources: Sources,
 ): Promise<void> {
   drawingProblem.value = null;
+  drawingNote.value = '';
   const running: Running = { id: newId(), kind, startedAt: Date.now(), configuration, sources };
   await follow(running, false);
 }
-
-let hasResumed = false;
 
 /** The page is being left: its connections end, and its requests are still to be taken up again. */
 let isLeaving = false;
@@ -58,27 +60,25 @@ addEventListener('pageshow', () => {
   isLeaving = false;
 });
 
-/** Takes up the requests that ran when the page was left. */
+/** Takes up the requests that ran when the page was left; called once. */
 export async function resumeDrawings(): Promise<void> {
-  if (hasResumed) return;
-  hasResumed = true;
-  const left = await readAll('running').catch(() => []);
+  const left = await runningStore.all().catch(() => []);
   await Promise.all(left.map((running) => follow(running, true)));
 }
 
 async function follow(running: Running, isKnown: boolean): Promise<void> {
-  const drawing: Drawing = { running, progress: signal(BEFORE), abort: new AbortController() };
+  const drawing: RunningDrawing = { running, progress: signal(BEFORE), abort: new AbortController() };
   drawings.value = [drawing, ...drawings.value];
   try {
     // A full storage does not keep anybody from drawing.
-    if (!isKnown) await keep('running', running).catch(() => {});
+    if (!isKnown) await runningStore.put(running).catch(() => {});
     await (running.kind === 'video' ? drawVideo(drawing) : drawImages(drawing, isKnown));
   } catch (error) {
     if (!drawing.abort.signal.aborted) drawingProblem.value = problemOf(error, isKnown);
   }
   drawings.value = drawings.value.filter((one) => one !== drawing);
   if (isLeaving) return;
-  await remove('running', running.id).catch(() => {});
+  await runningStore.delete(running.id).catch(() => {});
   // A model that the request opened has settings of its own now.
   await Promise.all([refreshModels(), refreshServerInfo()]);
 }
@@ -91,7 +91,7 @@ function problemOf(error: unknown, isKnown: boolean): { message: string; param: 
 }
 
 /** Ends a request; the server draws no further. */
-export function stop({ abort, running }: Drawing): void {
+export function stop({ abort, running }: RunningDrawing): void {
   abort.abort();
   const end =
     running.kind === 'video'
@@ -101,7 +101,7 @@ export function stop({ abort, running }: Drawing): void {
   if (end) void end.catch(() => {});
 }
 
-async function drawVideo(drawing: Drawing): Promise<void> {
+async function drawVideo(drawing: RunningDrawing): Promise<void> {
   const { running, progress, abort } = drawing;
   if (running.video === undefined) {
     const { path, body } = videoRequest(running.configuration, running.sources);
@@ -109,12 +109,12 @@ async function drawVideo(drawing: Drawing): Promise<void> {
     const sent = body instanceof FormData ? await call(path, { method: 'POST', body, signal }) : null;
     const job = sent ? await sent.json() : await callJson(path, body, { signal });
     running.video = (job as { id: string }).id;
-    await keep('running', running).catch(() => {});
+    await runningStore.put(running).catch(() => {});
   }
   await followVideo(running, progress, abort.signal);
 }
 
-async function drawImages(drawing: Drawing, isKnown: boolean): Promise<void> {
+async function drawImages(drawing: RunningDrawing, isKnown: boolean): Promise<void> {
   const { running, progress, abort } = drawing;
   const asked = running.configuration['n'];
   const expected = typeof asked === 'number' ? asked : 1;
@@ -127,7 +127,10 @@ async function drawImages(drawing: Drawing, isKnown: boolean): Promise<void> {
 }
 
 /** The events of a request; those of one that ran before the page was reloaded begin after its last complete image. */
-async function* imageEvents({ running, abort }: Drawing, isKnown: boolean): AsyncGenerator<ServerEvent> {
+async function* imageEvents(
+  { running, abort }: RunningDrawing,
+  isKnown: boolean,
+): AsyncGenerator<ServerEvent> {
   const { id, configuration, sources, lastEvent = 0 } = running;
   const { signal } = abort;
   if (isKnown) return yield* resumeStream(id, lastEvent, signal);
@@ -141,10 +144,12 @@ interface ImageEvent {
   seed: number;
   size: string;
   output_format: string;
+  /** Words of the prompt that the model never saw. */
+  unknown_words?: string[];
   error?: { message: string; code: string | null; param?: string | null };
 }
 
-async function takeEvent({ running, progress }: Drawing, { data, id }: ServerEvent): Promise<void> {
+async function takeEvent({ running, progress }: RunningDrawing, { data, id }: ServerEvent): Promise<void> {
   const event = JSON.parse(data) as ImageEvent;
   const { type, b64_json: base64, image_index: index, error } = event;
   if (error) {
@@ -157,6 +162,8 @@ async function takeEvent({ running, progress }: Drawing, { data, id }: ServerEve
     progress.value = { ...progress.value, previews };
   }
   if (!type.endsWith('.completed')) return;
+  const { unknown_words: words = [] } = event;
+  if (words.length > 0) drawingNote.value = `The model never saw these words: ${words.join(', ')}.`;
   await addEntry({
     id: `${running.id}-${index}`,
     kind: 'image',
@@ -169,7 +176,7 @@ async function takeEvent({ running, progress }: Drawing, { data, id }: ServerEve
   });
   running.done = [...(running.done ?? []), index];
   running.lastEvent = id ?? 0;
-  await keep('running', running).catch(() => {});
+  await runningStore.put(running).catch(() => {});
 }
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>

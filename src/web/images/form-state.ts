@@ -1,4 +1,4 @@
-// What the form holds, kept while other views are shown and, without its images, when the page is reloaded.
+// What the form holds, kept while other views are shown and when the page is reloaded.
 
 import { computed, effect, signal } from '@preact/signals';
 import { imageModels } from '../api/models.ts';
@@ -6,7 +6,7 @@ import { servedModel } from '../api/server-info.ts';
 import { type Configuration, type Sources, textOf, valueOf } from './configuration.ts';
 import { draw } from './drawings.ts';
 import { fieldsOf, type FormField, type ModelFields } from './settings.ts';
-import type { Entry } from './storage.ts';
+import { type Entry, formStore } from './storage.ts';
 
 export interface FormValues {
   /** '': the first image model. */
@@ -35,10 +35,25 @@ const EMPTY: FormValues = {
 };
 
 export const form = signal<FormValues>(stored());
-/** The images that the request sends; they are not kept when the page is reloaded. */
+/** The images that the request sends. */
 export const sources = signal<Sources>({});
 
 effect(() => localStorage.setItem(STORED, JSON.stringify(form.value)));
+
+let isRead = false;
+
+/** Brings back the images that the form had when the page was left; changes are kept from then on. */
+export async function readSources(): Promise<void> {
+  if (isRead) return;
+  isRead = true;
+  const [kept] = await formStore.all().catch(() => []);
+  if (kept && Object.keys(sources.value).length === 0) {
+    const { id: _, ...images } = kept;
+    sources.value = images;
+  }
+  // A browser that keeps nothing draws all the same.
+  effect(() => void formStore.put({ id: 'sources', ...sources.value }).catch(() => {}));
+}
 
 function stored(): FormValues {
   try {
@@ -90,6 +105,7 @@ export async function submit(): Promise<void> {
   const sent = [
     ...fields.main,
     ...fields.more,
+    ...fields.lora,
     ...(images.image && fields.strength ? [fields.strength] : []),
     ...(images.controls ? fields.control : []),
   ];

@@ -2,7 +2,7 @@
 
 import { computed, signal } from '@preact/signals';
 import { saveFile, saveJson } from '../parts/save-file.ts';
-import { type Entry, keep, readAll, remove } from './storage.ts';
+import { type Entry, galleryStore } from './storage.ts';
 
 const entries = signal<readonly Entry[]>([]);
 /** Why the gallery cannot be read or added to; '' if it can. */
@@ -23,8 +23,11 @@ const textOf = ({ configuration }: Entry): string =>
 
 export async function readGallery(): Promise<void> {
   try {
-    const all = await readAll('gallery');
-    entries.value = all.sort((a, b) => b.createdAt - a.createdAt);
+    const all = await galleryStore.all();
+    const known = new Set(all.map(({ id }) => id));
+    // Some may have been added meanwhile.
+    const added = entries.value.filter(({ id }) => !known.has(id));
+    entries.value = [...added, ...all].sort((a, b) => b.createdAt - a.createdAt);
   } catch (error) {
     galleryProblem.value = `This browser keeps no gallery (${String(error)}); download images that you want to keep.`;
   }
@@ -34,7 +37,7 @@ export async function readGallery(): Promise<void> {
 export async function addEntry(entry: Entry): Promise<void> {
   entries.value = [entry, ...entries.value.filter(({ id }) => id !== entry.id)];
   try {
-    await keep('gallery', entry);
+    await galleryStore.put(entry);
   } catch (error) {
     galleryProblem.value = `The image could not be stored (${String(error)}); download it, or delete older ones.`;
   }
@@ -45,7 +48,7 @@ export async function deleteEntry(id: string): Promise<void> {
   const url = urls.get(id);
   if (url !== undefined) URL.revokeObjectURL(url);
   urls.delete(id);
-  await remove('gallery', id);
+  await galleryStore.delete(id);
 }
 
 const urls = new Map<string, string>();

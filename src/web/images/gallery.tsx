@@ -55,10 +55,13 @@ export function Gallery() {
   );
 }
 
-export async function askAndDelete(entry: Entry): Promise<void> {
+/** Resolves with whether the entry was deleted. */
+export async function askAndDelete(entry: Entry): Promise<boolean> {
   const { prompt } = entry.configuration;
   const text = `Delete ${prompt ? `“${prompt}”` : 'this entry'} from the gallery? It cannot be brought back.`;
-  if (await confirmed(text, 'Delete')) await deleteEntry(entry.id);
+  if (!(await confirmed(text, 'Delete'))) return false;
+  await deleteEntry(entry.id);
+  return true;
 }
 
 /** One entry at a time is reached by Tab; the others by arrow keys from there. */
@@ -71,6 +74,14 @@ function Grid({ entries }: { entries: readonly Entry[] }) {
     setActive(at);
     list.current!.querySelectorAll('button')[at]!.focus();
   };
+  /** The focus goes on to the entry that takes the place. */
+  const removeAt = async (at: number): Promise<void> => {
+    if (!(await askAndDelete(entries[at]!))) return;
+    requestAnimationFrame(() => {
+      const left = list.current?.querySelectorAll('button') ?? [];
+      left[Math.min(at, left.length - 1)]?.focus();
+    });
+  };
   const press = (event: KeyboardEvent, at: number): void => {
     const columns = columnsOf(list.current!);
     const moves: Record<string, number> = {
@@ -82,7 +93,7 @@ function Grid({ entries }: { entries: readonly Entry[] }) {
       event.preventDefault();
       focus(to);
     }
-    if (event.key === 'Delete') void askAndDelete(entries[at]!);
+    if (event.key === 'Delete') void removeAt(at);
   };
   return (
     <ul class="gallery" ref={list}>

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { callJson } from '../api/call.ts';
 import { imageModels, refreshModels } from '../api/models.ts';
 import { refreshServerInfo } from '../api/server-info.ts';
-import { drawingProblem } from './drawings.ts';
+import { drawingNote, drawingProblem } from './drawings.ts';
 import {
   change,
   chosenModel,
@@ -48,7 +48,7 @@ export function ImageForm() {
       {fields && (
         <>
           <div class="fields">
-            {fields.main.map((field) => (
+            {[...fields.main, ...fields.lora].map((field) => (
               <SettingField key={field.name} field={field} />
             ))}
             <SeedField />
@@ -71,6 +71,11 @@ export function ImageForm() {
       {problem && (
         <p id="image-problem" role="alert" class="problem">
           {problem.message}
+        </p>
+      )}
+      {drawingNote.value && (
+        <p role="status" class="muted">
+          {drawingNote.value}
         </p>
       )}
       <button type="submit" class="first" disabled={!fields}>

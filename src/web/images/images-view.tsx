@@ -6,16 +6,20 @@ import { refreshServerInfo } from '../api/server-info.ts';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { DrawingList } from './drawing-list.tsx';
 import { resumeDrawings } from './drawings.ts';
+import { readSources } from './form-state.ts';
 import { Gallery } from './gallery.tsx';
 import { ImageForm } from './image-form.tsx';
 import { Viewer } from './viewer.tsx';
 import '../style/images.css';
 
+// Requests go on whichever view is shown when the page is loaded.
+void resumeDrawings();
+
 export function ImagesView() {
   useEffect(() => {
     void refreshModels();
     void refreshServerInfo();
-    void resumeDrawings();
+    void readSources();
   }, []);
   return (
     <div class="images">

@@ -16,6 +16,8 @@ export const BEFORE: Progress = { phase: 'sending', share: 0, text: 'Sending', p
 export function afterComment(progress: Progress, comment: string, images: number): Progress {
   const [, ahead] = /^waiting for (\d+) before$/.exec(comment) ?? [];
   if (ahead !== undefined) return { ...progress, ...waitingFor(Number(ahead)) };
+  const [, opening] = /^opening the model, (.*)$/.exec(comment) ?? [];
+  if (opening !== undefined) return { ...progress, phase: 'waiting', text: `Opening the model, ${opening}` };
   if (comment === 'drawing') return { ...progress, phase: 'drawing', text: 'Drawing' };
   const [, image, step, steps] = /^image (\d+), step (\d+) of (\d+)$/.exec(comment) ?? [];
   if (image === undefined) return progress;

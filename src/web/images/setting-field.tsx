@@ -55,7 +55,11 @@ function Control({ field }: { field: FormField }) {
       type="text"
       {...common}
       placeholder={otherwise}
-      pattern={kind.type === 'list' ? String.raw`\s*-?[\d.]+(\s*,\s*-?[\d.]+)*\s*` : undefined}
+      pattern={
+        kind.type === 'list' && kind.of.type === 'number'
+          ? String.raw`\s*-?[\d.]+(\s*,\s*-?[\d.]+)*\s*`
+          : undefined
+      }
       onInput={onInput}
     />
   );

@@ -34,6 +34,7 @@ const MORE: Name[] = [
 /** Rows that requests for clips do not have. */
 const OF_IMAGES: Name[] = ['clipSkip'];
 const OF_UPSCALER: Name[] = ['enableUpscaling', 'upscalingScale'];
+const OF_LORA: Name[] = ['lora', 'loraScale'];
 const OF_CONTROL: Name[] = ['controlScale', 'controlStart', 'controlEnd'];
 
 /** Most images of a request to the server; the table's own limit is that of the command line. */
@@ -41,6 +42,8 @@ const MOST_IMAGES = 10;
 
 const LABELS: Partial<Record<Name, string>> = {
   fps: 'Frames a second',
+  lora: 'LoRAs',
+  loraScale: 'LoRA scales',
   samples: 'Images',
   tiling: 'Decode in strips',
   enableTeacache: 'Reuse steps (TeaCache)',
@@ -51,6 +54,7 @@ const LABELS: Partial<Record<Name, string>> = {
 export interface ModelFields {
   main: FormField[];
   more: FormField[];
+  lora: FormField[];
   control: FormField[];
   /** Share of the steps that a source image leaves; null: the model starts from no image, or its requests have no strength. */
   strength: FormField | null;
@@ -72,6 +76,7 @@ export function fieldsOf(model: ListedModel, info: ServedModelInfo | undefined):
   return {
     main: [...MAIN.filter(isKnown), ...(drawsClips ? OF_CLIPS : []), 'samples' as const].map(field),
     more: [...MORE, ...(drawsClips ? [] : OF_IMAGES), ...(upscaler ? OF_UPSCALER : [])].map(field),
+    lora: info?.loras ? OF_LORA.map((name) => withLoras(field(name), info.loras!)) : [],
     control: controls > 0 ? OF_CONTROL.map(field) : [],
     strength: supports?.imageToImage && !drawsClips ? field('strength') : null,
     takesImage,
@@ -103,6 +108,12 @@ function fieldFor(name: Name, model: ListedModel): FormField {
     max: name === 'samples' ? MOST_IMAGES : bounds.max,
     step: isSide ? multiple : kind.type === 'integer' ? 1 : 'any',
   };
+}
+
+/** Left out, a request draws with the LoRAs that were given with the model. */
+function withLoras(field: FormField, { given }: NonNullable<ServedModelInfo['loras']>): FormField {
+  const values = given.map(({ name, scale }) => (field.name === 'lora_path' ? name : scale));
+  return { ...field, otherwise: values.join(', ') };
 }
 
 function boundsOf(kind: Kind): { min?: number | undefined; max?: number | undefined } {

@@ -80,11 +80,8 @@ function ControlField({ at, of }: { at: number; of: number }) {
       hint="Its lines or depths steer the result."
       image={given[at]}
       onImage={(image) => {
-        const controls = image ? given.with(at, image) : given.slice(0, at);
-        sources.value = {
-          ...sources.value,
-          controls: at === given.length && image ? [...given, image] : controls,
-        };
+        const after = image ? [image, ...given.slice(at + 1)] : [];
+        sources.value = { ...sources.value, controls: [...given.slice(0, at), ...after] };
       }}
     />
   );

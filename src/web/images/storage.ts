@@ -1,5 +1,6 @@
-// What the browser keeps: the gallery, and the requests that were running when the page was left.
+// What the browser keeps: the gallery, the requests that were running when the page was left, and the images of the form.
 
+import { openDatabase, storeOf } from '../api/database.ts';
 import type { Configuration, Sources } from './configuration.ts';
 
 export interface Entry {
@@ -30,46 +31,15 @@ export interface Running {
   lastEvent?: number;
 }
 
-interface Stores {
-  gallery: Entry;
-  running: Running;
+/** The images of the form. */
+export interface FormSources extends Sources {
+  id: 'sources';
 }
 
-let opening: Promise<IDBDatabase> | null = null;
+const database = openDatabase('svc-images', ['gallery', 'running', 'form']);
+// Each use of a store fails by itself where the browser refuses storage.
+database.catch(() => {});
 
-function open(): Promise<IDBDatabase> {
-  opening ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open('svc-images', 1);
-    request.addEventListener('upgradeneeded', () => {
-      for (const store of ['gallery', 'running']) request.result.createObjectStore(store, { keyPath: 'id' });
-    });
-    request.addEventListener('success', () => resolve(request.result));
-    request.addEventListener('error', () => reject(request.error!));
-  });
-  return opening;
-}
-
-async function run<T>(
-  store: keyof Stores,
-  mode: IDBTransactionMode,
-  ask: (objects: IDBObjectStore) => IDBRequest<T>,
-): Promise<T> {
-  const transaction = (await open()).transaction(store, mode);
-  const request = ask(transaction.objectStore(store));
-  return new Promise((resolve, reject) => {
-    transaction.addEventListener('complete', () => resolve(request.result));
-    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('nothing was stored')));
-  });
-}
-
-export const readAll = <S extends keyof Stores>(store: S): Promise<Stores[S][]> =>
-  run(store, 'readonly', (objects) => objects.getAll() as IDBRequest<Stores[S][]>);
-
-/** Resolves once the value is on disk. Rejects where the browser's storage is full. */
-export async function keep<S extends keyof Stores>(store: S, value: Stores[S]): Promise<void> {
-  await run(store, 'readwrite', (objects) => objects.put(value));
-}
-
-export async function remove(store: keyof Stores, id: string): Promise<void> {
-  await run(store, 'readwrite', (objects) => objects.delete(id));
-}
+export const galleryStore = storeOf<Entry>(database, 'gallery');
+export const runningStore = storeOf<Running>(database, 'running');
+export const formStore = storeOf<FormSources>(database, 'form');

@@ -44,6 +44,10 @@ afterAll(async () => {
 /** Additional fields beside OpenAI's. */
 const more = (fields: object): object => ({ num_inference_steps: 3, seed: 5, ...fields });
 
+it('the model tells that requests may name LoRAs of the folder', () => {
+  expect(model.info.loras).toEqual({ given: [], hasFolder: true });
+});
+
 it('the image server draws the same image for the same seed, alone and as one of two', async () => {
   const ask = { model: 'sd1', prompt: 'a red house', size: SIZE } as const;
   const alone = await client.images.generate({ ...ask, ...more({ seed: 6 }) });

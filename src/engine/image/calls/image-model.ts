@@ -178,6 +178,11 @@ export interface ImageModelInfo {
     /** Number of images that the model edits at once, which it sees in sizes of its own; 0: it starts from one image. */
     edits: number;
   };
+  /**
+   * LoRAs that requests may name: those that were given with the model, and whether there is a folder (`loraDir`) with others; left out:
+   * there are none.
+   */
+  loras?: { given: { name: string; scale: number }[]; hasFolder: boolean };
   /** `weights`: bytes of the stored weights; on the device they take less where they are quantized, and more in Winograd's form. */
   memory: { budget: number; weights: number };
   /** The network that enlarges results, by the path that was given, and its own scale; null: none was given. */

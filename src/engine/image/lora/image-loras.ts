@@ -7,7 +7,7 @@ import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts'
 import { option, say, type Prose } from '../../../files/message.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WeightChange, WeightChanges } from '../../weights/change.ts';
-import type { ImageModelOptions, CompleteImageRequest } from '../calls/image-model.ts';
+import type { CompleteImageRequest, ImageModelInfo, ImageModelOptions } from '../calls/image-model.ts';
 import { openLora, unmatchedNote, type LoraTarget, type OpenLora } from './open-lora.ts';
 
 /** A LoRA with the scale that a request gives it. */
@@ -82,6 +82,14 @@ export class ImageLoras {
       await loras.close();
       throw error;
     }
+  }
+
+  /** What the model's description says of them. */
+  shown(): Pick<ImageModelInfo, 'loras'> {
+    const hasFolder = this.#options.loraDir !== undefined;
+    if (this.#given.length === 0 && !hasFolder) return {};
+    const given = this.#given.map(({ lora, scale }) => ({ name: lora.name ?? lora.file.name, scale }));
+    return { loras: { given, hasFolder } };
   }
 
   /** Returns the LoRAs that a request draws with. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */

@@ -118,6 +118,13 @@ describe('LoRAs of a model that stays open', { timeout: PATIENCE }, () => {
     const without = await plain.drawn();
     await plain.model.close();
     const { model, drawn, prompt } = await openTwo({}, 1);
+    expect(model.info.loras).toEqual({
+      given: [
+        { name: 'now', scale: 0.75 },
+        { name: 'former', scale: -0.5 },
+      ],
+      hasFolder: false,
+    });
     const both = await drawn();
     const [one] = [await drawn({ lora: ['now'] })];
     expect(one).not.toEqual(both);

@@ -1,11 +1,12 @@
 // An Electron app with a chat and images. The engine runs in a hidden window that svc-engine/electron/main opens; the windows of the app use it
 // through `svcEngine`, which the preload script gives them.
-//   npm install && npm start
+// The folder has the layout of electron-forge:   npm install && npm start
 
 import { app, BrowserWindow } from 'electron';
 import { fileURLToPath } from 'node:url';
 import { adapters } from 'svc-engine/electron/main'; // before the app is ready, because it registers a scheme
 
+/** @param {string} name */
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const preload = fileURLToPath(import.meta.resolve('svc-engine/electron/preload'));
 
