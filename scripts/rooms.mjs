@@ -36,15 +36,7 @@ export const ROOMS = {
   web: {
     does: 'the page that the server shows, built apart',
     rooms: ['options'],
-    packages: [
-      'preact',
-      '@preact/signals',
-      'marked',
-      'dompurify',
-      'temml',
-      'highlight.js',
-      '@modelcontextprotocol/client',
-    ],
+    packages: ['preact', '@preact/signals', 'marked', 'dompurify', 'temml', 'highlight.js'],
     page: true,
   },
   'index.ts': {

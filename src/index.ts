@@ -13,7 +13,7 @@ export type { ProbeResult } from './engine/check/probe-result.ts';
 export { describeDownload, downloadModel } from './host/node/downloads.ts';
 export type { DescribedDownload, DownloadOptions, ModelDownload } from './host/node/downloads.ts';
 export type { DownloadFile } from './files/hub/hub-fetch.ts';
-export { openAny, type AnyModelOptions, type OpenedModel } from './host/node/open-any.ts';
+export type { AnyModelOptions, OpenedModel } from './host/node/open-any.ts';
 export { type Fit, fitModel } from './engine/plan/fit-model.ts';
 export { deviceBudget, planModel } from './host/node/plan.ts';
 export { planInThread } from './host/node/plan-thread.ts';
@@ -34,6 +34,7 @@ export type { Model } from './host/session/model.ts';
 export {
   adapters,
   checkKernels,
+  openAny,
   openEmbeddingModel,
   openImageModel,
   openTextModel,

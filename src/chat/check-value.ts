@@ -10,9 +10,12 @@ export function checkValue(schema: unknown, value: unknown): string | null {
 }
 
 const MOST_DEPTH = 200;
+/** Most subschemas that one check looks at: forms that refer to themselves may double the work at each depth. */
+const MOST_CHECKS = 100_000;
 
 class Check {
   readonly #root: unknown;
+  #checks = 0;
 
   constructor(root: unknown) {
     this.#root = root;
@@ -21,7 +24,8 @@ class Check {
   problem(schema: unknown, value: unknown, at: string, depth: number): string | null {
     if (schema === true || typeof schema !== 'object' || schema === null)
       return schema === false ? said(at, 'is not allowed') : null;
-    if (depth > MOST_DEPTH) return said(at, 'is nested too deeply');
+    if (depth > MOST_DEPTH || ++this.#checks > MOST_CHECKS)
+      return said(at, 'is nested too deeply to be checked');
     const rules = schema as Json;
     return (
       typeProblem(rules, value, at) ??
@@ -184,7 +188,17 @@ function typeName(value: unknown): string {
 const isOfType = (value: unknown, type: string): boolean =>
   type === 'integer' ? Number.isInteger(value) : typeName(value) === type;
 
-const matches = (pattern: string, text: string): boolean => new RegExp(pattern, 'u').test(text);
+/** Patterns that are not regular expressions of this language restrict nothing. */
+function matches(pattern: string, text: string): boolean {
+  for (const flags of ['u', '']) {
+    try {
+      return new RegExp(pattern, flags).test(text);
+    } catch {
+      // Escapes that `u` refuses are usual in schemas.
+    }
+  }
+  return true;
+}
 
 /** A text that equal values share, whatever the order of their members. */
 function canonical(value: unknown): string {

@@ -1,5 +1,5 @@
 // Tools of a server of the Model Context Protocol as tools of a conversation. The client is the program's own, whatever its transport is: what is needed of it
-// are two methods of @modelcontextprotocol/client, and of its older SDK.
+// are two methods of @modelcontextprotocol/client.
 
 import { badRequest } from '../files/error.ts';
 import type { JsonSchema } from './json-schema-type.ts';
@@ -28,11 +28,10 @@ export interface McpClient {
     readonly tools: readonly McpTool[];
     readonly nextCursor?: string | undefined;
   }>;
-  callTool: (
+  callTool(
     params: { name: string; arguments?: Record<string, unknown> },
-    // oxlint-disable-next-line typescript/no-explicit-any -- clients differ in what follows the parameters
-    ...more: any[]
-  ) => Promise<unknown>;
+    options?: { signal?: AbortSignal },
+  ): Promise<unknown>;
 }
 
 export interface McpOptions {
@@ -83,10 +82,7 @@ function toolOf(client: McpClient, { name, description, inputSchema }: McpTool):
     schema: inputSchema as JsonSchema,
     async run(args, { signal }) {
       const params = { name, arguments: args as Record<string, unknown> };
-      // The older SDK has the schema of results between the two.
-      const result = (await (client.callTool.length > 2
-        ? client.callTool(params, undefined, { signal })
-        : client.callTool(params, { signal }))) as McpResult;
+      const result = (await client.callTool(params, { signal })) as McpResult;
       const text = textOf(result);
       if (result.isError) throw new Error(text === '' ? 'the tool failed' : text);
       return text === '' ? (result.structuredContent ?? '') : text;

@@ -48,7 +48,7 @@ export function readCall({ id, name, arguments: text }: WrittenCall): ToolCallOf
   }
 }
 
-/** Runs a call to its end. Throws only when `signal` aborts: cancelled. */
+/** Runs a call to its end. Throws when `signal` aborts, cancelled, and what `confirm` throws. */
 export async function runCall(call: ToolCallOf, rules: CallRules, signal: AbortSignal): Promise<ToolOutcome> {
   const { tools, toolTimeout } = rules;
   const failed = (problem: string): ToolOutcome => ({ ...call, result: problem, isError: true });

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, vi } from 'vitest';
 import { root } from '../../scripts/setup/packages.mjs';
+import { extendTextModel } from '../../src/chat/extend.ts';
 import type * as Main from '../../src/host/electron/main.ts';
 import type { InWindow } from '../../src/host/electron/preload.ts';
 import type { OpenEvent, TextEvent, TextModel, TextRequest } from '../../src/host/electron/main.ts';
@@ -120,13 +121,12 @@ pages.test(
 
     const golden = JSON.parse(readFileSync(join(BERT, 'embeddings.json'), 'utf8')) as { cases: Embedded[] };
     const [{ text, embedding }] = golden.cases as [Embedded];
-    let values: readonly number[] = [];
-    const embedder = await main.openEmbeddingModel({ model: BERT });
-    for await (const event of embedder.generate({ inputs: [text] }))
-      if (event.type === 'embedding') values = [...event.values];
+    const embedder = await main.openAny({ model: BERT });
+    if (embedder.kind !== 'embedding') throw new Error(`BERT was opened as ${embedder.kind}`);
+    const values = await embedder.model.embed(text);
     expect(values).toHaveLength(embedding.length);
     for (const [i, value] of values.entries()) expect(value).toBeCloseTo(embedding[i]!, 3);
-    await embedder.close();
+    await embedder.model.close();
     await expect.poll(workers, SOON).toBe(0);
     expect((await main.adapters()).map(({ software }) => software)).toEqual([true]);
   },
@@ -160,6 +160,10 @@ pages.test(
       code: 'bad_request',
       param: 'temperature',
     });
+
+    const chat = extendTextModel(two).chat({ temperature: 1, seed: 7, maxTokens: 16 });
+    expect((await chat.send(REQUEST.prompt.messages[0]!.content)).text).toBe(replies[0]);
+    expect(await chat.countTokens()).toBeGreaterThan(16);
 
     // A window that aborts, and one that closes during its request.
     const abort = new AbortController();

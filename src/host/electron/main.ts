@@ -10,12 +10,18 @@ import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
 import type { OpenModel } from '../session/model.ts';
+import { anyOpener, type AnyModelOptions, type OpenedModel } from '../node/open-any.ts';
 import { listAdapters, openModel } from './open-main.ts';
 import { serveWindows } from './windows.ts';
 
 export { EngineError } from '../../files/error.ts';
 export { mcpTools } from '../../chat/mcp-tools.ts';
 export { tool } from '../../chat/tools.ts';
+export { describeDownload, downloadModel } from '../node/downloads.ts';
+export type { DescribedDownload, DownloadOptions, ModelDownload } from '../node/downloads.ts';
+export { listModels } from '../node/hub-models.ts';
+export { removeModel } from '../../files/hub/hub-list.ts';
+export type { AnyModelOptions, OpenedModel } from '../node/open-any.ts';
 export type * from '../../model-types.ts';
 
 serveWindows();
@@ -36,6 +42,13 @@ export const openEmbeddingModel: OpenModel<
   Omit<EmbeddingModelOptions, 'inline'>,
   OpenedEmbeddingModel
 > = async (...given) => extendEmbeddingModel(await openModel(EMBEDDING, ...given));
+
+/** Opens a model by what its files say that it is, and tells the kind. Errors: those of openTextModel. */
+export const openAny: OpenModel<Omit<AnyModelOptions, 'inline'>, OpenedModel> = anyOpener({
+  text: openTextModel,
+  image: openImageModel,
+  embedding: openEmbeddingModel,
+});
 
 /** Lists the adapters that Chromium offers, best first. Throws no_adapter. */
 export function adapters(): Promise<AdapterSummary[]> {

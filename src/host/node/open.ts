@@ -13,6 +13,7 @@ import { TEXT } from '../kinds/text.ts';
 import { extendEmbeddingModel, extendTextModel } from '../../chat/extend.ts';
 import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts';
 import type { OpenModel } from '../session/model.ts';
+import { anyOpener, type AnyModelOptions, type OpenedModel } from './open-any.ts';
 import { openModel } from './open-model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
@@ -37,6 +38,15 @@ export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...give
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
 export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, OpenedEmbeddingModel> = async (...given) =>
   extendEmbeddingModel(await openModel(EMBEDDING, ...given));
+
+/**
+ * Opens a folder, a model that ships or a hub id by what its files say that it is, and tells the kind. Errors: those of openTextModel.
+ */
+export const openAny: OpenModel<AnyModelOptions, OpenedModel> = anyOpener({
+  text: openTextModel,
+  image: openImageModel,
+  embedding: openEmbeddingModel,
+});
 
 /** Lists all GPU adapters that can be opened, best first. */
 export function adapters(): Promise<AdapterSummary[]> {

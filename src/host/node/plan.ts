@@ -1,11 +1,6 @@
 // Plans models in Node: folders on the disk, models that ship, and the hub's files over HTTP ranges.
 
 import { totalmem } from 'node:os';
-import { EngineError } from '../../files/error.ts';
-import { localPath, orMistypedPath } from '../../files/hub/hub-local.ts';
-import { openHubFolder } from '../../files/hub/hub-folder.ts';
-import { shippedFolder } from '../../files/shipped.ts';
-import { openDiskFolder } from '../../files/disk/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
 import { firstBudget, hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
 import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
@@ -16,6 +11,7 @@ import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
 import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
 import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
+import { assertWanted, locate } from './locate-model.ts';
 import { budgetNote } from '../session/budget-note.ts';
 import type { PlanPlace } from '../../engine/plan/paper-model.ts';
 
@@ -75,32 +71,4 @@ async function firstAdapter(options: Omit<PlanOptions, 'model'>) {
   return { like, profile: like ? chosenProfile(like, options) : withChoices(INTEGRATED, options) };
 }
 
-/** The name of a model's kind: a folder, the name of a model that ships, or an id of the hub, of which little is fetched. */
-export async function kindOfModel(
-  model: string,
-  revision: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  assertWanted(signal);
-  const { path, openFolder } = await locate({ model, ...(revision !== undefined && { revision }) }, signal);
-  const { kindOf } = await import('../plan.ts');
-  return (await kindOf(await openFolder(path))).name;
-}
-
 const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;
-
-/** The model's folder: a path, the name of a model that ships, or an id of the hub. */
-async function locate(
-  { model, revision }: PlanOptions,
-  signal: AbortSignal | undefined,
-): Promise<Pick<PlanPlace, 'openFolder'> & { path: string; isRemote: boolean }> {
-  const path = (await localPath(model)) ?? shippedFolder(model);
-  if (path !== null) return { path, isRemote: false, openFolder: openDiskFolder };
-  const given = { ...(revision !== undefined && { revision }), ...(signal && { signal }) };
-  const openFolder = await orMistypedPath(model, openHubFolder(model, given));
-  return { path: model, isRemote: true, openFolder };
-}
-
-function assertWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new EngineError('cancelled', 'planning the model was cancelled');
-}
