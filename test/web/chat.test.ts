@@ -143,6 +143,34 @@ describe('a reply', () => {
   });
 });
 
+web.test('a reply that waits says what the server tells of its model', async () => {
+  const opening = (): ReadableStream<Uint8Array> =>
+    new ReadableStream({
+      start: (controller) =>
+        controller.enqueue(new TextEncoder().encode(': opening the model, loading weights, 40 %\n\n')),
+    });
+  const { url } = await start(
+    {},
+    {
+      added: {
+        '/v1/chat/completions': {
+          POST: {
+            summary: 'A chat whose model is opened.',
+            group: 'Text',
+            handle(_, { res }) {
+              res.headers.set('content-type', 'text/event-stream');
+              return opening();
+            },
+          },
+        },
+      },
+    },
+  );
+  const page = await web.open(url);
+  await say(page, 'tell me');
+  await replies(page).getByText('opening the model, loading weights, 40 % …').waitFor();
+});
+
 describe('conversations', () => {
   web.test('are found, renamed, exported, imported and deleted', async () => {
     const { url } = await start();

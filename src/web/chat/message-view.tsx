@@ -7,6 +7,7 @@ import { AttachmentView } from './attachment-view.tsx';
 import { CallView, mayBeAnswered } from './call-view.tsx';
 import { branchesAt, type Conversation, type Message, type Usage } from './conversation.ts';
 import { Markdown } from './markdown-view.tsx';
+import { notes } from './reply.ts';
 import { edit, goOn, regenerate, show } from './talk.ts';
 
 export interface Shown {
@@ -103,7 +104,9 @@ export function ReplyMessage({ conversation, message, change }: Shown) {
         </details>
       )}
       {text !== '' && <Markdown text={text} />}
-      {isThinking && !reasoning && <p class="muted">Waiting for the reply …</p>}
+      {isThinking && !reasoning && (
+        <p class="muted">{notes.value.get(message.id) ?? 'Waiting for the reply'} …</p>
+      )}
       {calls.map((call) => (
         <CallView key={call.id} message={message} call={call} change={change} />
       ))}

@@ -34,6 +34,8 @@ interface CallPart {
 const running = new Map<string, AbortController>();
 /** Ids of the messages in `running`. */
 export const runningReplies = signal<ReadonlySet<string>>(new Set());
+/** What the server says of replies that have not begun, by message: how far the opening of a model is. */
+export const notes = signal<ReadonlyMap<string, string>>(new Map());
 /** What readers of screens are told: that a reply has begun or ended. */
 export const announcement = signal('');
 
@@ -82,9 +84,15 @@ async function write(
   let isFirst = true;
   try {
     for await (const { data, isComment } of events) {
-      if (isComment) continue;
+      if (isComment) {
+        if (data !== 'ping') setNote(message, data);
+        continue;
+      }
       // A stream that is taken up comes from its beginning.
-      if (isFirst) clear(message);
+      if (isFirst) {
+        clear(message);
+        setNote(message, null);
+      }
       isFirst = false;
       applyChunk(message, JSON.parse(data) as Chunk, times);
       changed();
@@ -108,12 +116,21 @@ async function write(
   const seconds = (times.last - times.first) / 1000;
   if (usage && isTimed && usage.completion > 1 && seconds > 0) usage.rate = (usage.completion - 1) / seconds;
   delete message.stream;
+  setNote(message, null);
   running.delete(message.id);
   runningReplies.value = new Set(running.keys());
   const { text, error } = message;
   announcement.value = error ? `The reply failed: ${error.message}` : `Reply: ${text.slice(0, 1000)}`;
   // A conversation that was deleted meanwhile stays deleted.
   if (await load(conversation.id)) await save(conversation, true);
+}
+
+function setNote({ id }: Message, note: string | null): void {
+  if (note === null && !notes.value.has(id)) return;
+  const changed = new Map(notes.value);
+  if (note === null) changed.delete(id);
+  else changed.set(id, note);
+  notes.value = changed;
 }
 
 function clear(message: Message): void {
