@@ -173,6 +173,23 @@ export const BODIES = {
   ],
   '/v1/images/edits': [{ ...IMAGE, num_inference_steps: 2, strength: 0.5 }],
   '/v1/videos': [{ ...IMAGE, num_frames: 5, fps: 8, output_format: 'webp', extra_body: { flow_shift: 3 } }],
+  '/v1/files': [{ purpose: 'batch', expires_after: { anchor: 'created_at', seconds: 3600 } }],
+  '/v1/batches': [
+    {
+      input_file_id: 'nobody',
+      endpoint: '/v1/chat/completions',
+      completion_window: '1h',
+      metadata: { a: 'b' },
+    },
+  ],
+  // The server of the load has a list that does not change: it refuses these.
+  '/models': [{ model: 'nobody/x' }],
+  '/v1/models': [{ model: 'nobody/x' }],
+  '/models/load': [{ model: 'default' }],
+  '/v1/models/load': [{ model: 'default' }],
+  '/models/unload': [{ model: 'default' }],
+  '/v1/models/unload': [{ model: 'default' }],
+  '/api/pull': [{ model: 'nobody', stream: false }],
   '/flush_cache': [{}],
   '/abort_request': [{ rid: 'nobody' }],
   '/load_lora_adapter': [{ lora_name: 'x', lora_path: '/nowhere' }],

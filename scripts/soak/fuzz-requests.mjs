@@ -6,7 +6,9 @@ import { grammarValue, hasGrammar } from './fuzz-grammars.mjs';
 import { wireExchange } from './fuzz-wire.mjs';
 import { createRandom } from './client.mjs';
 
-const FORM_ROUTE = '/v1/images/edits';
+const FORM_ROUTES = ['/v1/images/edits', '/v1/files'];
+/** Streams that end with their readers. */
+const ENDLESS = /\/models\/sse$/;
 
 /** `openapi`: /openapi.json of the server that is going to be asked. */
 export function createFuzz(openapi, seed) {
@@ -100,7 +102,7 @@ function spoiledRequest(path, body, random) {
 function bodyRequest(path, body, random) {
   // This route ends all running requests, which the fuzzer must not do at random.
   if (path === '/abort_request' && body?.abort_all === true) delete body.abort_all;
-  if (path !== FORM_ROUTE)
+  if (!FORM_ROUTES.includes(path))
     return {
       about: { path, body },
       method: 'POST',
@@ -109,7 +111,8 @@ function bodyRequest(path, body, random) {
       headers: { 'content-type': TYPES[0] },
       leavesAfter: leaving(random),
     };
-  return { about: { path, form: body }, method: 'POST', path, body: formOf(body, random), headers: {} };
+  const form = path === '/v1/files' ? fileForm(body, random) : formOf(body, random);
+  return { about: { path, form: body }, method: 'POST', path, body: form, headers: {} };
 }
 
 /** Milliseconds until the client disconnects; most clients do not. */
@@ -136,6 +139,15 @@ function hugePng() {
   bytes.writeUInt32BE(65_535, 16);
   bytes.writeUInt32BE(65_535, 20);
   return bytes;
+}
+
+function fileForm({ file, ...body }, random) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body))
+    form.append(name, typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+  if (random.chance(0.8)) form.set('file', new File([random.pick(FILES)], random.pick(['a.jsonl', '../x'])));
+  else if (file !== undefined) form.set('file', String(file));
+  return form;
 }
 
 function formOf(body, random) {
@@ -186,5 +198,6 @@ function readRequest(random, { paths }) {
     ? `?model=${id}&limit=${random.pick(['0', '-1', 'x', '1e9'])}&after=x`
     : '';
   const path = route.replace(/\{\w+\}/, id) + query;
-  return { about: { method, path }, method, path, headers: {} };
+  const leavesAfter = ENDLESS.test(route) ? 100 : null;
+  return { about: { method, path }, method, path, headers: {}, leavesAfter };
 }

@@ -2,6 +2,7 @@
 
 import { call, ServerError } from './call.ts';
 import { readEvents, type ServerEvent } from './events.ts';
+import { newId } from './new-id.ts';
 
 /** Times that a lost connection is taken up again without an event in between. */
 const MOST_TRIES = 5;
@@ -17,7 +18,7 @@ export interface StreamRequest {
   signal?: AbortSignal;
 }
 
-export const newStreamId = (): string => `web-${crypto.randomUUID()}`;
+export const newStreamId = (): string => `web-${newId()}`;
 
 /** Sends a streaming request and reads its events. Throws ServerError, or the reason of the signal. */
 export async function* startStream({ path, body, id, signal }: StreamRequest): AsyncGenerator<ServerEvent> {

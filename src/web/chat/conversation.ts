@@ -1,5 +1,6 @@
 // A conversation as a tree of messages: each message has a parent, and the branch that is shown ends at `leaf`.
 
+import { newId } from '../api/new-id.ts';
 import type { SettingValues } from './settings.ts';
 
 export interface Attachment {
@@ -65,7 +66,7 @@ export type Head = Pick<Conversation, 'id' | 'title' | 'updatedAt'> & { isRunnin
 
 export function newConversation(models: string[], settings: SettingValues): Conversation {
   const now = Date.now();
-  const id = crypto.randomUUID();
+  const id = newId();
   return {
     id,
     title: 'New conversation',
@@ -86,7 +87,7 @@ export const headOf = ({ id, title, updatedAt, messages }: Conversation): Head =
 });
 
 export function addMessage(conversation: Conversation, message: Omit<Message, 'id' | 'createdAt'>): Message {
-  const added = { ...message, id: crypto.randomUUID(), createdAt: Date.now() };
+  const added = { ...message, id: newId(), createdAt: Date.now() };
   conversation.messages[added.id] = added;
   return added;
 }

@@ -1,5 +1,6 @@
 // What a user does with a conversation: send, edit, regenerate, compare, go to another branch.
 
+import { newId } from '../api/new-id.ts';
 import { signal } from '@preact/signals';
 import { newStreamId } from '../api/resumable.ts';
 import { textModels } from '../api/models.ts';
@@ -88,7 +89,7 @@ export const regenerate = (conversation: Conversation, message: Message, model: 
 
 /** Asks models for replies to a message, side by side if they are several. */
 async function replyTo(conversation: Conversation, parent: string, models: readonly string[]): Promise<void> {
-  const group = models.length > 1 && { group: crypto.randomUUID() };
+  const group = models.length > 1 && { group: newId() };
   const replies = models.map((model) => {
     const stream = newStreamId();
     return addMessage(conversation, { parent, role: 'assistant', text: '', model, stream, ...group });

@@ -1,5 +1,6 @@
 // Conversations as JSON files: written, and read with a check of everything that the page relies on.
 
+import { newId } from '../api/new-id.ts';
 import { saveJson } from '../parts/save-file.ts';
 import type { Conversation } from './conversation.ts';
 import { changedNow, save } from './state.ts';
@@ -104,5 +105,5 @@ const isSettings = ({ system, fields, reasoning, schema }: Record<string, unknow
 function renewed(conversation: Conversation): Conversation {
   const messages = structuredClone(conversation.messages);
   for (const message of Object.values(messages)) delete message.stream;
-  return { ...conversation, id: crypto.randomUUID(), messages };
+  return { ...conversation, id: newId(), messages };
 }

@@ -1,5 +1,6 @@
 // Requests that are being drawn: started, followed to their end, stopped, and taken up again after the page was reloaded.
 
+import { newId } from '../api/new-id.ts';
 import { type Signal, signal } from '@preact/signals';
 import { call, callJson, ServerError } from '../api/call.ts';
 import type { ServerEvent } from '../api/events.ts';
@@ -33,12 +34,6 @@ export const drawingNote = signal('');
 /** Why the last request ended without its images, and the field that is to blame; null: it did not. */
 export const drawingProblem = signal<{ message: string; param: string | null } | null>(null);
 
-/** Random, also where the page is not a secure context. */
-function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `image-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-}
-
 /** Sends a request and follows it to its end. Errors go to `drawingProblem`. */
 export async function draw(
   kind: Running['kind'],
@@ -47,7 +42,7 @@ export async function draw(
 ): Promise<void> {
   drawingProblem.value = null;
   drawingNote.value = '';
-  const running: Running = { id: newId(), kind, startedAt: Date.now(), configuration, sources };
+  const running: Running = { id: `image-${newId()}`, kind, startedAt: Date.now(), configuration, sources };
   await follow(running, false);
 }
 
