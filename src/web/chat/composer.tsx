@@ -67,6 +67,7 @@ export function Composer() {
 
   return (
     <form
+      autocomplete="off"
       class="composer"
       aria-label="Your next message"
       onSubmit={(event) => {
@@ -163,6 +164,7 @@ function ComposerActions({ isRunning, onFiles, onStop }: ComposerActionsProps) {
       <input
         ref={picker}
         type="file"
+        autocomplete="off"
         multiple
         hidden
         aria-label="Files"

@@ -61,6 +61,7 @@ export function ConversationList({ onChosen }: { onChosen(): void }) {
         <input
           ref={picker}
           type="file"
+          autocomplete="off"
           accept="application/json,.json"
           hidden
           aria-label="File of conversations"

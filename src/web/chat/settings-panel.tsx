@@ -23,6 +23,7 @@ export function SettingsPanel({ onClose }: { onClose(): void }) {
   const wrong = schemaProblem(schema);
   return (
     <form
+      autocomplete="off"
       class="settings"
       aria-label="Settings of this conversation"
       onSubmit={(event) => event.preventDefault()}

@@ -23,6 +23,7 @@ export function ImageForm() {
   return (
     <form
       class="image-form"
+      autocomplete="off" // the page keeps what its forms hold; what a browser restores would come over it
       aria-label="What to draw"
       onSubmit={(event) => {
         event.preventDefault();

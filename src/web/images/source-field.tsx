@@ -115,6 +115,7 @@ function ImageField({ label, hint, image, onImage, children }: ImageFieldProps) 
       <legend>{label}</legend>
       <input
         type="file"
+        autocomplete="off"
         accept="image/png,image/jpeg,image/webp,image/bmp"
         aria-label={label}
         onChange={({ currentTarget }) => {
