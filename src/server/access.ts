@@ -120,9 +120,9 @@ export function callerOf(headers: Headers, keys: Keys, access: 'key' | 'admin'):
   // Every key is compared, so that the time reveals nothing.
   const [isPlain, isAdmin] = [apiKey, adminApiKey].map((key) => key !== undefined && isSame(given, key));
   const named = file?.find(given) ?? null;
-  if (isAdmin) return ownCaller(NAMED.adminApiKey, true);
+  if (isAdmin) return unbounded(NAMED.adminApiKey, true);
   const plainIsAdmin = adminApiKey === undefined;
-  if (isPlain && (access === 'key' || plainIsAdmin)) return ownCaller(NAMED.apiKey, plainIsAdmin);
+  if (isPlain && (access === 'key' || plainIsAdmin)) return unbounded(NAMED.apiKey, plainIsAdmin);
   if (named && (access === 'key' || named.admin)) return named;
   if (named)
     throw new RequestError(
@@ -136,7 +136,14 @@ export function callerOf(headers: Headers, keys: Keys, access: 'key' | 'admin'):
   throw new RequestError('invalid_api_key', `the key is wrong; send ${which}`);
 }
 
-const ownCaller = (name: string, admin: boolean): Caller => ({ name, admin, models: null, limits: null });
+const unbounded = (name: string, admin: boolean): Caller => ({ name, admin, models: null, limits: null });
+
+/** The caller with the key of --api-key or --admin-api-key, by the name that the log has for it; null: there is no such key. */
+export function ownCaller({ apiKey, adminApiKey }: Keys, name: string): Caller | null {
+  if (name === NAMED.adminApiKey && adminApiKey !== undefined) return unbounded(name, true);
+  if (name === NAMED.apiKey && apiKey !== undefined) return unbounded(name, adminApiKey === undefined);
+  return null;
+}
 
 /** Compares hashes, so that the time does not depend on the key. */
 function isSame(given: string, key: string): boolean {

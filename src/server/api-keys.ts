@@ -30,6 +30,9 @@ const KEY = z.strictObject({
 });
 const FILE = z.strictObject({ keys: z.array(KEY).min(1) });
 
+/** Names of the keys of --api-key and --admin-api-key. */
+const OWN_NAMES = new Set(['api-key', 'admin-api-key']);
+
 type KeyEntry = z.infer<typeof KEY>;
 
 interface FileKey {
@@ -50,6 +53,8 @@ export function parseKeys(text: string, path: string): KeyTable {
   const names = new Set<string>();
   for (const entry of entries) {
     const hash = entry.sha256?.toLowerCase() ?? hashOf(entry.key!);
+    if (OWN_NAMES.has(entry.name))
+      throw wrong(path, `${entry.name} is the name of the key of an option; choose another`);
     if (names.has(entry.name)) throw wrong(path, `two keys are called ${entry.name}; give each its own name`);
     if (table.has(hash)) throw wrong(path, `${entry.name} has the key of another entry; give each its own`);
     names.add(entry.name);
@@ -63,7 +68,7 @@ function parseJson(text: string, path: string): KeyEntry[] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw wrong(path, `it is not JSON (${String(error)})`);
+    throw wrong(path, `it is not JSON${placeIn(text, error)}`);
   }
   const { data, error } = FILE.safeParse(value);
   const issue = error?.issues[0];
@@ -74,6 +79,12 @@ function parseJson(text: string, path: string): KeyEntry[] {
   return data!.keys;
 }
 
+/** Where a text ceases to be JSON, without the text itself, which holds keys. */
+function placeIn(text: string, error: unknown): string {
+  const position = /position (\d+)/.exec(String(error))?.[1];
+  return position === undefined ? '' : ` at line ${text.slice(0, Number(position)).split('\n').length}`;
+}
+
 /** Lines of keys; empty ones, and those that begin with #, are skipped. */
 function parseLines(text: string, path: string): KeyEntry[] {
   const keys = text
@@ -81,7 +92,7 @@ function parseLines(text: string, path: string): KeyEntry[] {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
   if (keys.length === 0) throw wrong(path, 'it has no key; write one on a line, or {"keys": [...]}');
-  return keys.map((key, at) => ({ name: `key-${at + 1}`, key, admin: false }));
+  return keys.map((key) => ({ name: `key-${hashOf(key).slice(0, 8)}`, key, admin: false }));
 }
 
 function toFileKey({ name, admin, models, expires, ...limits }: KeyEntry): FileKey {
@@ -120,6 +131,13 @@ export class ApiKeys {
   find(key: string): Caller | null {
     this.#look();
     const found = this.#table.get(hashOf(key));
+    return found && found.expires > Date.now() ? found.caller : null;
+  }
+
+  /** The caller with a key of this name; null: there is none any more, or the key has expired. */
+  named(name: string): Caller | null {
+    this.#look();
+    const found = [...this.#table.values()].find(({ caller }) => caller.name === name);
     return found && found.expires > Date.now() ? found.caller : null;
   }
 

@@ -2,7 +2,15 @@
 
 import type { ServerResponse } from 'node:http';
 import { H3, type H3Event, onDispose } from 'h3';
-import { callerOf, checkHost, checkSite, corsHeaders, type Keys, preflightHeaders } from './access.ts';
+import {
+  callerOf,
+  checkHost,
+  checkSite,
+  corsHeaders,
+  type Keys,
+  ownCaller,
+  preflightHeaders,
+} from './access.ts';
 import { ApiKeys } from './api-keys.ts';
 import { takesComments } from './connections.ts';
 import { CutShort, isUnforeseen, RequestError, toErrorReply } from './http/errors.ts';
@@ -19,8 +27,9 @@ import { keepError, keepReply, keepStream } from './service/streams.ts';
 /** Throws EngineError bad_request where the file of keys is wrong. */
 export function createApp(service: Service, routes: RouteTable): H3 {
   const { apiKeyFile } = service.options;
-  const file = apiKeyFile === undefined ? {} : { file: new ApiKeys(apiKeyFile, service.log) };
-  const keys: Keys = { ...service.options, ...file };
+  const file = apiKeyFile === undefined ? undefined : new ApiKeys(apiKeyFile, service.log);
+  const keys: Keys = { ...service.options, ...(file && { file }) };
+  service.callerNamed = (name) => ownCaller(keys, name) ?? file?.named(name) ?? null;
   const lookup = lookupIn(routes);
   const app = new H3({
     silent: true,

@@ -100,7 +100,7 @@ export async function startServer(
     }
     // Connections that are still open are idle, were never used, or do not read.
     await server.close(true);
-    for (const end of service.closing) await end();
+    for (const end of service.closing) await end().catch((error: unknown) => log.error(error));
   };
 
   return {

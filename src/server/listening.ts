@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { lstat, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import type { H3 } from 'h3';
@@ -27,7 +27,7 @@ export async function listen(app: H3, options: Place, receiveTime: number): Prom
     return await listenAt(app, options, receiveTime);
   } catch (error) {
     const isTaken = codeOf(error) === 'EADDRINUSE' && unixSocket !== undefined;
-    if (!isTaken || (await answers(unixSocket))) throw listenError(error, options);
+    if (!isTaken || !(await isLeftOver(unixSocket))) throw listenError(error, options);
     await rm(unixSocket, { force: true });
     return listenAt(app, options, receiveTime).catch((again: unknown) => {
       throw listenError(again, options);
@@ -62,14 +62,16 @@ export function urlOf(server: Listener, { unixSocket }: Place): string {
   return unixSocket === undefined ? (server.url ?? '').replace(/\/$/, '') : `unix:${unixSocket}`;
 }
 
-/** Whether somebody listens on a socket. */
-async function answers(path: string): Promise<boolean> {
+/** Whether a path is a socket on which nobody listens. */
+async function isLeftOver(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => null);
+  if (!found?.isSocket()) return false;
   const socket = connect(path);
   try {
     await once(socket, 'connect');
-    return true;
+    return false;
   } catch (error) {
-    return codeOf(error) !== 'ECONNREFUSED';
+    return codeOf(error) === 'ECONNREFUSED';
   } finally {
     socket.destroy();
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -90,6 +90,13 @@ describe.skipIf(process.platform === 'win32')('a server on a Unix socket', () =>
       JSON.stringify(ask('hi')),
     );
     expect(reply.status).toBe(200);
+  });
+
+  it('leaves a file alone that is no socket', async () => {
+    const path = socketPath();
+    writeFileSync(path, 'weights');
+    await expect(start({ unixSocket: path })).rejects.toThrow('or another file');
+    expect(readFileSync(path, 'utf8')).toBe('weights');
   });
 
   it('says which part of a path is wrong', async () => {

@@ -1,5 +1,6 @@
 // The input of a batch: JSON Lines, each a request with an id of its own. All of it is checked before anything runs.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { BatchRecord } from './batch-reply-schema.ts';
 
@@ -13,6 +14,8 @@ export const BATCH_ENDPOINTS = [
 ] as const;
 
 const MOST_LINES = 50_000;
+/** Lines that are parsed at a time. */
+const AT_A_TIME = 200;
 /** Errors that are listed; the rest of the input is not read then. */
 const MOST_ERRORS = 100;
 
@@ -30,11 +33,11 @@ const LINE = z.object({
   body: z.record(z.string(), z.unknown()),
 });
 
-/** Returns the requests of an input, or, if `errors` is not empty, what is wrong with it. */
-export function readBatchInput(
+/** Returns the requests of an input, or, if `errors` is not empty, what is wrong with it. Other requests of the server go on meanwhile. */
+export async function readBatchInput(
   text: string,
   endpoint: string,
-): { requests: BatchRequest[]; errors: BatchError[] } {
+): Promise<{ requests: BatchRequest[]; errors: BatchError[] }> {
   const requests: BatchRequest[] = [];
   const errors: BatchError[] = [];
   const seen = new Map<string, number>();
@@ -42,6 +45,7 @@ export function readBatchInput(
     void errors.push({ code, message, param, line });
   for (const [index, source] of text.split('\n').entries()) {
     const line = index + 1;
+    if (line % AT_A_TIME === 0) await nextTurn();
     if (source.trim() === '') continue;
     if (errors.length >= MOST_ERRORS) break;
     const { value, problem } = parseLine(source);

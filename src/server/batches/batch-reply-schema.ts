@@ -51,12 +51,8 @@ const shown = {
   metadata: z.record(z.string(), z.string()).nullable(),
 };
 
-/** What is kept of a batch. `owner`, `models`: name of the key that started it, and the models that this key may use; null: all. */
-export const batchRecord = z.object({
-  ...shown,
-  owner: z.string(),
-  models: z.array(z.string()).nullable(),
-});
+/** What is kept of a batch. `owner`: name of the key that started it, '' without one. */
+export const batchRecord = z.object({ ...shown, owner: z.string() });
 
 /** What replies show of it. */
 export const shownBatch = z.object(shown);

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject } from '../body/fields.ts';
 import type { FileRecord } from '../files/file-reply-schema.ts';
-import { inName } from '../service/caller.ts';
+import { type Caller, inName } from '../service/caller.ts';
 import type { Service } from '../service/service.ts';
 import { type BatchRequest, readBatchInput } from './batch-input.ts';
 import type { BatchRecord } from './batch-reply-schema.ts';
@@ -16,6 +16,8 @@ const AT_ONCE = 16;
 /** Header of refusals after which the same request may succeed: too many requests, a model that is being opened. Milliseconds. */
 const RETRY_AFTER = 'retry-after-ms';
 const MOST_WAIT = 60_000;
+/** The reason of aborts at the end of the completion window. */
+const EXPIRED = 'expired';
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
@@ -25,7 +27,7 @@ export async function runBatch(service: Service, store: BatchStore, batch: Batch
   try {
     await run.run();
   } catch (error) {
-    service.log.error(error);
+    service.log.error(`${batch.record.id}: ${String(error)}`);
     const message = error instanceof Error ? error.message : String(error);
     const data = [{ code: 'batch_failed', message, param: null, line: null }];
     Object.assign(batch.record, { status: 'failed', failed_at: now(), errors: { object: 'list', data } });
@@ -58,7 +60,7 @@ class BatchRun {
     const record = this.#record;
     const input = await this.#store.files.find(record.input_file_id);
     const text = input && (await this.#store.files.text(input));
-    const { requests, errors } = readBatchInput(text ?? '', record.endpoint);
+    const { requests, errors } = await readBatchInput(text ?? '', record.endpoint);
     if (errors.length > 0) {
       Object.assign(record, { status: 'failed', failed_at: now(), errors: { object: 'list', data: errors } });
       return this.#store.save(record);
@@ -69,17 +71,16 @@ class BatchRun {
       Object.assign(record, { status: 'in_progress', in_progress_at: now() });
     await this.#store.save(record);
     const left = requests.filter(({ customId }) => !done.has(customId)).values();
-    const expiry = sleep(Math.max(0, 1000 * record.expires_at - Date.now()), null, {
-      ref: false,
-      signal: this.#signal,
-    }).then(
-      () => this.#batch.abort?.abort('expired'),
-      () => {},
-    );
-    const workers = Array.from({ length: AT_ONCE }, () => this.#work(left));
-    await Promise.all(workers);
-    await this.#end(left);
-    void expiry;
+    const expire = (): void => this.#batch.abort?.abort(EXPIRED);
+    const expiry = setTimeout(expire, Math.max(0, 1000 * record.expires_at - Date.now())).unref();
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => this.#work(left)));
+      await this.#end(left);
+    } finally {
+      clearTimeout(expiry);
+      // Where one worker failed, the others end, too.
+      this.#batch.abort?.abort(INTERRUPTED);
+    }
   }
 
   /** Ids of the requests that an earlier server has answered. */
@@ -93,11 +94,8 @@ class BatchRun {
     ] as const) {
       const file = id === null ? null : await this.#store.files.find(id);
       if (!file) continue;
-      for (const line of (await this.#store.files.text(file)).split('\n')) {
-        const customId = /"custom_id":("(?:[^"\\]|\\.)*")/.exec(line)?.[1];
-        // The last line may have been cut short when the server was killed.
-        if (customId === undefined || !line.endsWith('}')) continue;
-        ids.add(JSON.parse(customId) as string);
+      for (const line of await this.#store.files.wholeLines(file)) {
+        ids.add((JSON.parse(line) as { custom_id: string }).custom_id);
         counts[count] += 1;
       }
     }
@@ -116,8 +114,9 @@ class BatchRun {
   async #answer(request: BatchRequest): Promise<void> {
     for (;;) {
       if (this.#signal.aborted || this.#service.stopping) return this.#unanswered(request);
+      const caller = this.#caller();
       const id = `batch_req_${randomUUID()}`;
-      const response = await this.#send(request, id);
+      const response = await this.#send(request, id, caller);
       const body: unknown = await response.json().catch(() => null);
       if (this.#signal.aborted) return this.#unanswered(request);
       if (this.#service.stopping && response.status >= 400) return;
@@ -134,21 +133,29 @@ class BatchRun {
     }
   }
 
-  #send({ body }: BatchRequest, id: string): Promise<Response> {
-    const { endpoint, owner, models } = this.#record;
+  /** Who started the batch, with what the key may use now. Throws where the key is withdrawn. */
+  #caller(): Caller {
+    const { owner } = this.#record;
+    if (owner === '') return { name: 'batch', admin: false, models: null, limits: null };
+    const caller = this.#service.callerNamed(owner);
+    if (!caller) throw new Error(`the key ${owner}, which started the batch, is withdrawn or has expired`);
+    return { ...caller, admin: false };
+  }
+
+  #send({ body }: BatchRequest, id: string, caller: Caller): Promise<Response> {
+    const { endpoint } = this.#record;
     const request = new Request(`http://localhost${endpoint}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-request-id': id },
       body: JSON.stringify(body),
       signal: this.#signal,
     });
-    const caller = { name: owner || 'batch', admin: false, models, limits: null };
     return this.#service.dispatch(inName(caller, request));
   }
 
   /** A request that ran out of time gets an error; one that was cancelled, none. */
   async #unanswered({ customId }: BatchRequest): Promise<void> {
-    if (this.#signal.reason !== 'expired') return;
+    if (this.#signal.reason !== EXPIRED) return;
     const error = {
       code: 'batch_expired',
       message: 'the request was not answered within the completion window',
@@ -194,7 +201,7 @@ class BatchRun {
 
   async #end(left: Iterable<BatchRequest>): Promise<void> {
     const record = this.#record;
-    if (this.#signal.reason === 'expired') {
+    if (this.#signal.reason === EXPIRED) {
       for (const request of left) await this.#unanswered(request);
       Object.assign(record, { status: 'expired', expired_at: now() });
     } else if (this.#signal.aborted && this.#signal.reason !== INTERRUPTED)

@@ -2,12 +2,15 @@
 
 import { readFile } from 'node:fs/promises';
 import { RequestError } from '../http/errors.ts';
-import { type FileStore, fileStoreOf, isOwn } from '../files/file-store.ts';
+import { type FileStore, fileStoreOf } from '../files/file-store.ts';
+import { isOwn } from '../service/caller.ts';
 import type { Service } from '../service/service.ts';
 import { type BatchRecord, batchRecord } from './batch-reply-schema.ts';
 
 const RECORD = /^batch_[\da-f-]{36}\.json$/;
 const MOST_BATCHES = 1000;
+/** Batches that run at once; others wait. */
+const MOST_RUNNING = 4;
 
 /** The reason of aborts by a server that ends. */
 export const INTERRUPTED = 'the server ends';
@@ -40,6 +43,8 @@ export class BatchStore {
   /** By id, in the order of their creation. */
   readonly #batches = new Map<string, Batch>();
   readonly #running = new Set<Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  #places = MOST_RUNNING;
 
   constructor(files: FileStore) {
     this.files = files;
@@ -86,10 +91,21 @@ export class BatchStore {
     return [...this.#batches.values()].filter(({ record, abort }) => abort === null && isUnfinished(record));
   }
 
-  /** Keeps a run until it has ended. */
-  run(running: Promise<void>): void {
+  /** Runs a batch when few others run. */
+  run(start: () => Promise<void>): void {
+    const running = this.#place(start).finally(() => this.#running.delete(running));
     this.#running.add(running);
-    void running.finally(() => this.#running.delete(running));
+  }
+
+  async #place(start: () => Promise<void>): Promise<void> {
+    while (this.#places === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#places -= 1;
+    try {
+      await start();
+    } finally {
+      this.#places += 1;
+      this.#waiting.shift()?.();
+    }
   }
 
   /** Interrupts what runs; a later server goes on with it if the batches are kept. */

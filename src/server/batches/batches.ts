@@ -1,14 +1,15 @@
 // /v1/batches: many requests from a file, answered into a file.
 
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { H3Event } from 'h3';
 import { z } from 'zod';
 import { type FieldTable, honoured } from '../body/fields.ts';
 import { filled } from '../body/bounded.ts';
-import { fileStoreOf, isOwn, ownerNow } from '../files/file-store.ts';
+import { fileStoreOf, filesFolder } from '../files/file-store.ts';
+import { isOwn, ownerNow } from '../service/caller.ts';
 import { fieldError, RequestError } from '../http/errors.ts';
 import { pageOf, pageQuery } from '../http/paging.ts';
-import { currentCaller } from '../service/caller.ts';
 import { bodyRoute, type RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
 import { BATCH_ENDPOINTS } from './batch-input.ts';
@@ -81,13 +82,12 @@ const CREATE = bodyRoute(
       usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
       metadata,
       owner: ownerNow(),
-      models: currentCaller()?.models?.slice() ?? null,
     };
     const store = await batchStoreOf(service);
     const batch: Batch = { record, abort: new AbortController() };
     await store.add(batch);
     const reply = batchReply(batch);
-    store.run(runBatch(service, store, batch));
+    store.run(() => runBatch(service, store, batch));
     return reply;
   },
 );
@@ -123,12 +123,13 @@ export const BATCH_ROUTES: RouteTable = {
 
 /** Continues the batches that an earlier server left, if it kept them. */
 export async function resumeBatches(service: Service): Promise<void> {
-  if (service.options.outputPath === undefined) return;
+  const { outputPath } = service.options;
+  if (outputPath === undefined || !existsSync(filesFolder(outputPath))) return;
   const store: BatchStore = await batchStoreOf(service);
   for (const batch of store.unfinished()) {
     batch.abort = new AbortController();
     if (batch.record.status === 'cancelling') batch.abort.abort('cancelled');
-    store.run(runBatch(service, store, batch));
+    store.run(() => runBatch(service, store, batch));
   }
 }
 

@@ -8,13 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { RequestError } from '../http/errors.ts';
-import { currentCaller } from '../service/caller.ts';
+import { isOwn } from '../service/caller.ts';
 import { KeptFolder } from '../service/kept-folder.ts';
 import type { Service } from '../service/service.ts';
 import { type FileRecord, fileRecord } from './file-reply-schema.ts';
 
 const RECORD = /^(file-[\da-f-]{36})\.json$/;
 const MOST_FILES = 10_000;
+const MOST_BYTES = 16 * 2 ** 30;
 
 interface NewFile {
   filename: string;
@@ -36,10 +37,13 @@ export function fileStoreOf(service: Service): Promise<FileStore> {
   return made;
 }
 
+/** Where files lie below the folder of --output-path. */
+export const filesFolder = (outputPath: string): string => join(outputPath, 'files');
+
 async function openStore({ options, closing, log }: Service): Promise<FileStore> {
   const { outputPath } = options;
   if (outputPath !== undefined) {
-    const folder = await KeptFolder.open(join(outputPath, 'files'), 'files');
+    const folder = await KeptFolder.open(filesFolder(outputPath), 'files');
     const store = new FileStore(folder);
     await store.load((name, reason) => log.warn(`${folder.at(name)} is left out of /v1/files: ${reason}`));
     return store;
@@ -48,12 +52,6 @@ async function openStore({ options, closing, log }: Service): Promise<FileStore>
   closing.push(() => rm(path, { recursive: true, force: true }));
   return new FileStore(await KeptFolder.open(path, 'files'));
 }
-
-/** Name of the key that a request came with, '' without one. */
-export const ownerNow = (): string => currentCaller()?.name ?? '';
-
-/** Whether the caller of the running request may see what belongs to an owner: its own, or everything with an administrator's key. */
-export const isOwn = (owner: string): boolean => owner === ownerNow() || (currentCaller()?.admin ?? true);
 
 export class FileStore {
   readonly folder: KeptFolder;
@@ -88,6 +86,12 @@ export class FileStore {
       throw new RequestError(
         'overloaded',
         `there are ${MOST_FILES} files, which is as many as the server keeps; delete some`,
+      );
+    const bytes = [...this.#files.values()].reduce((sum, each) => sum + each.bytes, 0);
+    if (bytes + Buffer.byteLength(content) > MOST_BYTES)
+      throw new RequestError(
+        'disk_full',
+        `the files have ${MOST_BYTES / 2 ** 30} GiB, which is as much as the server keeps; delete some`,
       );
     const created = Math.floor(Date.now() / 1000);
     const record: FileRecord = {
@@ -127,8 +131,21 @@ export class FileStore {
     return readFile(this.folder.at(record.id), 'utf8');
   }
 
-  stream(record: FileRecord): ReadableStream {
-    return Readable.toWeb(createReadStream(this.folder.at(record.id))) as ReadableStream;
+  /** The lines of a file that were written whole; the rest of one that was cut short is removed. */
+  async wholeLines(record: FileRecord): Promise<string[]> {
+    const text = await this.text(record);
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+    if (whole.length < text.length) {
+      await this.folder.save(record.id, whole);
+      record.bytes = Buffer.byteLength(whole);
+    }
+    return whole.split('\n').filter((line) => line !== '');
+  }
+
+  /** The first `bytes` of a file, which may be growing. */
+  stream({ id, bytes }: FileRecord): ReadableStream | null {
+    if (bytes === 0) return null;
+    return Readable.toWeb(createReadStream(this.folder.at(id), { end: bytes - 1 })) as ReadableStream;
   }
 
   async delete({ id }: FileRecord): Promise<void> {

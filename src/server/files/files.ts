@@ -11,7 +11,8 @@ import { listIgnored } from '../service/model-call.ts';
 import type { RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
 import { type FileRecord, shownFile } from './file-reply-schema.ts';
-import { fileStoreOf, isOwn, ownerNow } from './file-store.ts';
+import { isOwn, ownerNow } from '../service/caller.ts';
+import { fileStoreOf } from './file-store.ts';
 
 /** Seconds that a file may be kept, as in OpenAI's interface. */
 const LIFETIME = { least: 3600, most: 2_592_000 };
@@ -135,11 +136,12 @@ async function deleteFile(service: Service, event: H3Event) {
 
 async function fileContent(service: Service, event: H3Event): Promise<Response> {
   const file = await fileAt(service, event);
+  const { bytes } = file;
   const content = (await fileStoreOf(service)).stream(file);
-  return new Response(content as BodyInit, {
+  return new Response(content as BodyInit | null, {
     headers: {
       'content-type': 'application/octet-stream',
-      'content-length': String(file.bytes),
+      'content-length': String(bytes),
       'x-content-type-options': 'nosniff',
     },
   });

@@ -51,6 +51,12 @@ export function requireUse(names: readonly string[]): void {
   );
 }
 
+/** Name of the key that a request came with, '' without one. */
+export const ownerNow = (): string => currentCaller()?.name ?? '';
+
+/** Whether the caller of the running request may see what belongs to an owner: its own, or everything with an administrator's key. */
+export const isOwn = (owner: string): boolean => owner === ownerNow() || (currentCaller()?.admin ?? true);
+
 /** Counts the tokens of a request against the limits of its caller. */
 export function meterTokens<T extends MeteredEvent>(
   events: AsyncGenerator<T, void, void>,

@@ -4,7 +4,7 @@ import { RequestError } from '../http/errors.ts';
 
 const MINUTE = 60_000;
 
-/** KeyBounds of a key; what is left out has none. */
+/** What a key may use; a member that is left out sets no bound. */
 export interface KeyBounds {
   requestsPerMinute?: number;
   tokensPerMinute?: number;

@@ -16,6 +16,7 @@ import type { ServableModel } from '../catalog/model-source.ts';
 import type { OnDemandModel } from '../catalog/on-demand-model.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Log } from '../http/request-log.ts';
+import type { Caller } from './caller.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -142,6 +143,8 @@ export interface Service {
   readonly metrics: Metrics;
   /** null: no traces are asked for. */
   readonly tracing: Tracing | null;
+  /** The caller with a key of this name now; null: its key is withdrawn. */
+  callerNamed(name: string): Caller | null;
   /** Answers a request that the server makes itself, by its own routes. */
   dispatch(request: Request): Promise<Response>;
   /** What has to end with the server. */
@@ -165,6 +168,7 @@ export function createService(options: ServerOptions, log: Log, tracing: Tracing
     replies: 0,
     metrics: createMetrics(tracing),
     tracing,
+    callerNamed: () => null,
     dispatch: () => Promise.reject(new Error('the routes are not there yet')),
     closing: [],
     kept<T>(create: () => T) {

@@ -26,8 +26,11 @@ const kept = {
   inference_time_s: z.number().describe('Without the time in the queue.'),
 };
 
-/** What is kept of a video beside its files. `bytes`: those of each file. */
-export const videoRecord = z.object({ ...kept, bytes: z.array(count) });
+/** What is kept of a video beside its files. `bytes`: those of each file; `owner`: name of the key that asked for it, '' without one. */
+export const videoRecord = z.object({ ...kept, bytes: z.array(count), owner: z.string().default('') });
+
+/** What replies show of it. */
+export const shownVideo = z.object(kept);
 
 export type VideoRecord = z.infer<typeof videoRecord>;
 

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { type ResolvedImageRequest, VIDEO_FORMATS } from '../../index.ts';
 import { upscaledSize } from '../../options/upscaled-size.ts';
-import type { Video as VideoReply, VideoRecord } from './video-reply-schema.ts';
+import { ownerNow } from '../service/caller.ts';
+import { shownVideo, type Video as VideoReply, type VideoRecord } from './video-reply-schema.ts';
 import type { VideoBody } from './video-schema.ts';
 import type { Video, VideoStore } from './video-store.ts';
 
@@ -32,6 +33,7 @@ export function startRecord(body: VideoBody, values: ResolvedImageRequest): Vide
     peak_memory_mb: 0,
     inference_time_s: 0,
     bytes: [],
+    owner: ownerNow(),
   };
 }
 
@@ -41,8 +43,8 @@ export function videoReply(
   { record, running }: Video,
   origin: string,
 ): z.infer<typeof VideoReply> {
-  const { bytes, ...shown } = record;
-  const paths = bytes.flatMap((_, at) => store.files.path(record, at) ?? []);
+  const shown = shownVideo.parse(record);
+  const paths = record.bytes.flatMap((_, at) => store.files.path(record, at) ?? []);
   return {
     ...shown,
     object: 'video',

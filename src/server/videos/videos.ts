@@ -6,6 +6,7 @@ import { type ImageModel, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
 import { upscaledSize } from '../../options/upscaled-size.ts';
 import { RequestError } from '../http/errors.ts';
+import { isOwn, mayUse } from '../service/caller.ts';
 import { pageOf, pageQuery } from '../http/paging.ts';
 import { QueuedImages } from '../images/image-drawing.ts';
 import { checkUpscaler } from '../images/image-request.ts';
@@ -136,7 +137,7 @@ async function findVideoModel(
   requested: VideoBody['model'] & string,
 ): Promise<ImageModel> {
   const all = modelsOf<ImageModel>(service, MODEL_KINDS.image);
-  const first = all.find(({ model }) => model.info.frameMultiple !== null);
+  const first = all.find(({ names, model }) => model.info.frameMultiple !== null && mayUse(names));
   const wanted = requested === 'default' && first ? first.names[0]! : requested;
   const { model } = await useModel({ service, event }, MODEL_KINDS.image, wanted);
   if (model.info.frameMultiple !== null) return model;
@@ -154,7 +155,7 @@ const shown = (service: Service, { url }: H3Event, video: Video) =>
 function videoAt(service: Service, { url }: H3Event): Video {
   const id = url.pathname.split('/')[3] ?? '';
   const video = videoStoreOf(service).find(id);
-  if (video) return video;
+  if (video && isOwn(video.record.owner)) return video;
   const isKept = service.options.outputPath !== undefined;
   const kept = isKept ? '' : '; videos are kept in memory for an hour, and less where they are many';
   throw new RequestError('not_found', `there is no video ${id} here, or no longer${kept}`);
@@ -162,7 +163,9 @@ function videoAt(service: Service, { url }: H3Event): Video {
 
 function listVideos(service: Service, event: H3Event) {
   const { page, hasMore } = pageOf(
-    videoStoreOf(service).all(),
+    videoStoreOf(service)
+      .all()
+      .filter(({ record }) => isOwn(record.owner)),
     ({ record }) => record.id,
     event.url.searchParams,
     VIDEO_PAGES,

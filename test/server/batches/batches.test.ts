@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
@@ -49,6 +49,27 @@ const clientOf = (url: string, apiKey = 'none'): OpenAI =>
   new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 
 describe('a batch', () => {
+  it('has the limits of its key, and is seen by it alone', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-batch-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const apiKeyFile = join(folder, 'keys.json');
+    const keys = [
+      { name: 'one', key: '1', requests_per_minute: 4 },
+      { name: 'two', key: '2' },
+    ];
+    writeFileSync(apiKeyFile, JSON.stringify({ keys }));
+    const { url } = await start({ apiKeyFile });
+    const [client, other] = [clientOf(url, '1'), clientOf(url, '2')];
+    // Two requests store and start the batch; two are left for its own.
+    const { id } = await startBatch(client, [line('a', 'hi'), line('b', 'hi'), line('c', 'hi')]);
+    await vi.waitFor(async () => {
+      expect((await client.batches.retrieve(id)).request_counts!.completed).toBe(2);
+    }, WAIT);
+    await expect(other.batches.retrieve(id)).rejects.toThrow('there is no batch');
+    expect((await other.files.list()).data).toEqual([]);
+    expect((await client.batches.retrieve(id)).status).toBe('in_progress');
+  });
+
   it('answers the requests of a file into files, by the openai client', async () => {
     const { url } = await start();
     const client = clientOf(url);
@@ -125,12 +146,15 @@ describe('a batch', () => {
   });
 });
 
-it('readBatchInput() tells what is wrong with a line', () => {
-  const errorsOf = (text: string) => readBatchInput(text, ENDPOINT).errors.map(({ message }) => message);
-  expect(errorsOf('')).toEqual([expect.stringContaining('has no line')]);
-  expect(errorsOf(line('a', 'hi', { stream: true }))).toEqual([expect.stringContaining('whole replies')]);
-  expect(errorsOf(line('a', 'hi').replace(ENDPOINT, '/v1/embeddings'))).toEqual([
+it('readBatchInput() tells what is wrong with a line', async () => {
+  const errorsOf = async (text: string) =>
+    (await readBatchInput(text, ENDPOINT)).errors.map(({ message }) => message);
+  expect(await errorsOf('')).toEqual([expect.stringContaining('has no line')]);
+  expect(await errorsOf(line('a', 'hi', { stream: true }))).toEqual([
+    expect.stringContaining('whole replies'),
+  ]);
+  expect(await errorsOf(line('a', 'hi').replace(ENDPOINT, '/v1/embeddings'))).toEqual([
     expect.stringContaining('the batch is for /v1/chat/completions'),
   ]);
-  expect(errorsOf('{"custom_id": "a", "method": "GET"}')).toEqual([expect.stringContaining('method')]);
+  expect(await errorsOf('{"custom_id": "a", "method": "GET"}')).toEqual([expect.stringContaining('method')]);
 });
