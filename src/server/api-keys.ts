@@ -5,7 +5,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { EngineError } from '../index.ts';
+import { countText } from '../files/count-text.ts';
 import { badRequest } from '../files/error.ts';
+import { RequestError } from './http/errors.ts';
 import type { Log } from './http/request-log.ts';
 import type { Caller } from './service/caller.ts';
 import { KeyLimits } from './service/key-limits.ts';
@@ -127,11 +129,14 @@ export class ApiKeys {
     this.#table = readKeys(path);
   }
 
-  /** The caller with a key; null: there is none, or the key has expired. */
+  /** The caller with a key; null: there is none. Throws RequestError for a key that has expired. */
   find(key: string): Caller | null {
     this.#look();
     const found = this.#table.get(hashOf(key));
-    return found && found.expires > Date.now() ? found.caller : null;
+    if (!found) return null;
+    if (found.expires > Date.now()) return found.caller;
+    const { name } = found.caller;
+    throw new RequestError('invalid_api_key', `the key ${name} has expired; ask for another one`);
   }
 
   /** The caller with a key of this name; null: there is none any more, or the key has expired. */
@@ -152,7 +157,7 @@ export class ApiKeys {
       const before = this.#table;
       const table = readKeys(this.#path);
       this.#table = new Map([...table].map(([hash, now]) => [hash, sameUse(before.get(hash), now)]));
-      this.#log.info(`${this.#path} has changed: ${table.size} keys.`);
+      this.#log.info(`${this.#path} has changed: ${countText(table.size, 'key')}.`);
     } catch (error) {
       this.#log.error(`${String(error)}. The keys stay as they were.`);
     }

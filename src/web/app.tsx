@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact';
 import { ChatView } from './chat/chat-view.tsx';
 import { ImagesView } from './images/images-view.tsx';
 import { KeyDialog } from './parts/key-dialog.tsx';
-import { route } from './parts/route.ts';
+import { lastAddressOf, route } from './parts/route.ts';
 import { ServerView } from './server/server-view.tsx';
 
 interface View {
@@ -29,7 +29,11 @@ export function App() {
         <h1>svc-engine</h1>
         <nav aria-label="Views">
           {Object.entries(VIEWS).map(([id, { title }]) => (
-            <a key={id} href={`#/${id}`} aria-current={id === name ? 'page' : undefined}>
+            <a
+              key={id}
+              href={id === name ? `#/${id}` : lastAddressOf(id)}
+              aria-current={id === name ? 'page' : undefined}
+            >
               {title}
             </a>
           ))}

@@ -23,6 +23,7 @@ export function fitModel(
   { choices, contextLength: own }: Pick<ModelPlan, 'choices' | 'contextLength'>,
   { contextLength: wanted }: { contextLength?: number } = {},
 ): Fit | null {
+  if (!Array.isArray(choices)) throw badRequest('fitModel() takes the plan that planModel() returned');
   if (wanted !== undefined && !(Number.isInteger(wanted) && wanted > 0 && wanted <= (own ?? 0)))
     throw badRequest(
       say`${option('contextLength')} is ${String(wanted)}: the model has ${own === null ? 'no context' : `1 to ${own}`}`,

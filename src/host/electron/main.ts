@@ -44,7 +44,7 @@ export const openEmbeddingModel: OpenModel<
 > = async (...given) => extendEmbeddingModel(await openModel(EMBEDDING, ...given));
 
 /** Opens a model by what its files say that it is, and tells the kind. Errors: those of openTextModel. */
-export const openAny: OpenModel<Omit<AnyModelOptions, 'inline'>, OpenedModel> = anyOpener({
+export const openAny: OpenModel<Omit<AnyModelOptions, 'inline'> | string, OpenedModel> = anyOpener({
   text: openTextModel,
   image: openImageModel,
   embedding: openEmbeddingModel,

@@ -4,7 +4,7 @@ import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts
 import type { EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TextModelOptions } from '../../engine/text/calls/text-model.ts';
-import { unsupported } from '../../files/error.ts';
+import { badRequest, unsupported } from '../../files/error.ts';
 import type { OpenModel } from '../session/model.ts';
 import { kindOfModel } from './locate-model.ts';
 
@@ -22,9 +22,15 @@ type Openers = {
   [Kind in OpenedModel['kind']]: OpenModel<AnyModelOptions, Extract<OpenedModel, { kind: Kind }>['model']>;
 };
 
-/** Makes a function that opens a model of any kind by the opener of its kind. */
-export function anyOpener(openers: Openers): OpenModel<AnyModelOptions, OpenedModel> {
-  return async (options, onEvent, signal) => {
+/** Makes a function that opens a model of any kind by the opener of its kind; a model alone may come as its name. */
+export function anyOpener(openers: Openers): OpenModel<AnyModelOptions | string, OpenedModel> {
+  return async (given, onEvent, signal) => {
+    const options = typeof given === 'string' ? { model: given } : given;
+    if (typeof options?.model !== 'string')
+      throw badRequest(
+        `model is ${JSON.stringify(options?.model) ?? 'missing'}: give a folder, a file or an id of the hub`,
+        'model',
+      );
     const name = await kindOfModel(options.model, options.revision, signal);
     if (name === 'text') return { kind: name, model: await openers.text(options, onEvent, signal) };
     if (name === 'image') return { kind: name, model: await openers.image(options, onEvent, signal) };

@@ -42,7 +42,7 @@ export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, OpenedEmbeddin
 /**
  * Opens a folder, a model that ships or a hub id by what its files say that it is, and tells the kind. Errors: those of openTextModel.
  */
-export const openAny: OpenModel<AnyModelOptions, OpenedModel> = anyOpener({
+export const openAny: OpenModel<AnyModelOptions | string, OpenedModel> = anyOpener({
   text: openTextModel,
   image: openImageModel,
   embedding: openEmbeddingModel,

@@ -1,6 +1,6 @@
 // The address's hash, whose first segment names the view: `#/chat/<conversation>`.
 
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 
 /** Segments of the hash. */
 export const route = signal(segments());
@@ -18,3 +18,12 @@ export function replaceRoute(...parts: string[]): void {
   history.replaceState(null, '', `#/${parts.map(encodeURIComponent).join('/')}`);
   route.value = parts;
 }
+
+const last = new Map<string, string>();
+effect(() => {
+  const [view = '', ...rest] = route.value;
+  last.set(view, `#/${[view, ...rest].map(encodeURIComponent).join('/')}`);
+});
+
+/** The address at which a view was left. */
+export const lastAddressOf = (view: string): string => last.get(view) ?? `#/${view}`;

@@ -45,6 +45,7 @@ it('a download is described, paused, resumed and removed', async () => {
 
 it('openAny() opens a model by what its files are, and tells the kind', async () => {
   const bert = join(import.meta.dirname, '../../golden/embedding/bert');
+  await expect(openAny({ path: bert } as never)).rejects.toThrow('model is missing');
   const opened = await openAny({ model: bert, inline: true });
   if (opened.kind !== 'embedding') throw new Error(`${bert} was opened as ${opened.kind}`);
   const ranked = await opened.model.rank('Which animal?', ['A cow', 'A stone']);
@@ -53,7 +54,7 @@ it('openAny() opens a model by what its files are, and tells the kind', async ()
   const shipped = await openAny({ model: shippedModelPath(), inline: true });
   expect(shipped.kind).toBe('text');
   await shipped.model.close();
-  await expect(openAny({ model: '/nowhere' })).rejects.toMatchObject({ code: 'model_not_found' });
+  await expect(openAny('/nowhere')).rejects.toMatchObject({ code: 'model_not_found' });
 });
 
 const choice = (quantization: 'none' | 'int8' | 'int4', contextLength: number | null, opens = true) => ({
