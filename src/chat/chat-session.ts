@@ -111,8 +111,8 @@ export class ChatSession {
     const base = { ...this.#state, ...windowBefore(this.#state, from) };
     base.messages = this.#state.messages.slice(0, from);
     const run = new ChatRun(this.#model, this.#settings, base, options);
-    this.#isAnswering = true;
     return new ReplyStream<ChatReply<unknown>, ChatEvent<unknown>>(async (emit, signal) => {
+      this.#isAnswering = true;
       try {
         const { reply, window } = await run.answer(content, emit, signal);
         this.#state = { ...base, ...window, messages: [...base.messages, ...reply.messages] };

@@ -1,6 +1,9 @@
 // Checks a value against a JSON Schema, draft 2020-12, and says what does not fit in words that a model can act on. Schemas of tools come from programs and
 // servers alike, and arguments are checked in pages, too: a validator that compiles code is refused by their content security policy.
-// Annotations and formats restrict nothing, as in the specification; unevaluated* are not looked at.
+// Annotations and formats restrict nothing, as in the specification; unevaluated* are not looked at. Neither is a pattern that this language cannot read, or
+// that might take longer than `MOST_WAYS` on a text: expressions run by backtracking, and a server of tools could name one that never ends.
+
+import { mostWays } from './pattern-steps.ts';
 
 type Json = Record<string, unknown>;
 
@@ -10,6 +13,8 @@ export function checkValue(schema: unknown, value: unknown): string | null {
 }
 
 const MOST_DEPTH = 200;
+/** Most ways in which a pattern may be tried on a text, some milliseconds of work: `^[a-z]+$` on 1,000,000 characters, `^(a+)+$` on 15. */
+const MOST_WAYS = 1_000_000;
 /** Most subschemas that one check looks at: forms that refer to themselves may double the work at each depth. */
 const MOST_CHECKS = 100_000;
 
@@ -188,8 +193,9 @@ function typeName(value: unknown): string {
 const isOfType = (value: unknown, type: string): boolean =>
   type === 'integer' ? Number.isInteger(value) : typeName(value) === type;
 
-/** Patterns that are not regular expressions of this language restrict nothing. */
+/** Patterns that are not regular expressions of this language, or may take too long on the text, restrict nothing. */
 function matches(pattern: string, text: string): boolean {
+  if (mostWays(pattern, text.length) > MOST_WAYS) return true;
   for (const flags of ['u', '']) {
     try {
       return new RegExp(pattern, flags).test(text);

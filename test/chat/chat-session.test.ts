@@ -54,6 +54,10 @@ describe('a session', () => {
     const hanging = { text: 'Well', hangs: true };
     const chat = scriptedModel([hanging, hanging, { text: 'Yes' }]).chat();
     const controller = new AbortController();
+    const notOne = {} as AbortSignal;
+    expect(() => chat.send('a', { signal: notOne })).toThrow(
+      expect.objectContaining({ code: 'bad_request', param: 'signal' }),
+    );
     const bySignal = chat.send('a', { signal: controller.signal });
     expect(() => chat.send('b')).toThrow(expect.objectContaining({ code: 'bad_request' }));
     const read = async (): Promise<void> => {

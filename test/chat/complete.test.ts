@@ -82,6 +82,16 @@ it.each<[unknown, unknown, unknown]>([
   [{ pattern: '^a+$' }, 'ab', 'the value must match ^a+$'],
   [{ pattern: '^a\\-b$' }, 'a-b', null],
   [{ pattern: '(' }, 'a', null],
+  [{ pattern: '^[a-z]+(-[a-z]+)*$' }, 'a-b-', 'the value must match ^[a-z]+(-[a-z]+)*$'],
+  [
+    { pattern: '^[^@]{1,64}@(?:a|b)\\.\\w{2}$' },
+    `${'x'.repeat(70)}@a.de`,
+    'the value must match ^[^@]{1,64}@(?:a|b)\\.\\w{2}$',
+  ],
+  // Such patterns would take longer than the age of the universe, and are not looked at.
+  ...['^(a+)+$', '^(a|a)*$', '^(?:(?:a?){40}){40}$', 'a*'.repeat(40) + 'b'].map(
+    (pattern): [object, string, null] => [{ pattern }, 'a'.repeat(80) + '!', null],
+  ),
   [
     { anyOf: [{ $ref: '#' }, { $ref: '#' }] },
     1,

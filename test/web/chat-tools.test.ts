@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { afterEachTest } from '../hooks.ts';
 import { start } from '../server/harness.ts';
-import { script } from '../server/scripted.ts';
+import { script, type Script } from '../server/scripted.ts';
 import { useWebPage } from './web-page.ts';
 
 const web = useWebPage();
@@ -39,6 +39,7 @@ async function startTools(): Promise<{ url: string; asked: string[] }> {
     const { headers } = request;
     if (headers.authorization !== 'Bearer secret') return [401, 'text/plain', ''];
     const rpc = JSON.parse(await text(request)) as Rpc;
+    if (rpc.params?.arguments?.a === 0) await new Promise((resolve) => request.socket.on('close', resolve));
     asked.push(
       [rpc.method, headers['mcp-session-id'], headers['mcp-protocol-version']].filter(Boolean).join(' '),
     );
@@ -64,6 +65,15 @@ async function startTools(): Promise<{ url: string; asked: string[] }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, asked };
 }
 
+type Said = ReturnType<Script>;
+
+/** What the model calls: a tool that never answers, one twice, or one once. */
+function callsFor(words: unknown): Said {
+  const add = (a: number): Said[number] => ({ call: 'add', arguments: [`{"a":${a},`, '"b":2}'] });
+  const calls = words === 'hang' ? [add(0)] : words === 'again' ? [add(5), add(1)] : [add(1)];
+  return [...calls, { end: 'tool_calls' }];
+}
+
 web.test(
   'tools of an MCP server are offered, confirmed, called, and their results go to the model',
   async () => {
@@ -74,7 +84,7 @@ web.test(
       const end = (reason: 'stop' | 'tool_calls') => ({ end: reason });
       return last?.role === 'tool'
         ? [{ say: `It says ${JSON.stringify(last.content)}.` }, end('stop')]
-        : [{ call: 'add', arguments: ['{"a":1,', '"b":2}'] }, end('tool_calls')];
+        : callsFor(last?.content);
     });
     const page = await web.open(url);
     await page.getByRole('button', { name: 'Tools' }).click();
@@ -109,6 +119,7 @@ web.test(
       'tools/list s1 2025-03-26',
       'tools/call s1 2025-03-26',
       'tools/call s1 2025-03-26',
+      'tools/call s1 2025-03-26',
     ]);
 
     // A call that waits when the page is loaded anew can be answered then.
@@ -121,5 +132,10 @@ web.test(
     await page.getByRole('button', { name: 'Answer the calls' }).click();
     await page.getByRole('button', { name: 'Call it' }).click();
     await replies.nth(7).getByText('It says "sum 3".').waitFor();
+
+    await say('hang');
+    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Answer the calls' }).waitFor();
   },
 );

@@ -133,7 +133,14 @@ describe('a reply', () => {
     const page = await web.open(url);
     await say(page, 'tell me');
     await replies(page).getByText('before').waitFor();
+    // Two requests fail before the reply is taken up.
+    web.allow(/ERR_CONNECTION_REFUSED/);
+    let failures = 0;
+    await page.route('**/v1/streams/*', (route) =>
+      failures++ < 2 ? route.abort('connectionrefused') : route.continue(),
+    );
     await page.reload();
+    await expect.poll(() => failures).toBe(3);
     await replies(page).getByText('before').waitFor();
     said.release();
     await replies(page).getByText('before and after').waitFor();
@@ -142,6 +149,40 @@ describe('a reply', () => {
     await replies(page).getByText('before and after').waitFor();
   });
 });
+
+for (const hasLocks of [true, false])
+  web.test(
+    `a second page leaves a reply to the first one, ${hasLocks ? 'with' : 'without'} locks`,
+    async () => {
+      const { url, model } = await start();
+      const page = await web.open('about:blank');
+      if (!hasLocks)
+        await page
+          .context()
+          .addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
+      const said = { release: () => {} };
+      const held = new Promise<void>((resolve) => (said.release = resolve));
+      model.generate = async function* () {
+        yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
+        yield { type: 'delta', choice: 0, text: 'before ', ids: [1] };
+        await held;
+        yield { type: 'delta', choice: 0, text: 'and after', ids: [2] };
+        yield { type: 'done', choice: 0, finishReason: 'stop', matchedStop: 2, completionTokens: 2 };
+      };
+      await page.goto(url);
+      await say(page, 'tell me');
+      await replies(page).getByText('before').waitFor();
+      const second = await page.context().newPage();
+      const asked: string[] = [];
+      second.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await second.goto(page.url());
+      await replies(second).waitFor();
+      said.release();
+      await replies(second).getByText('before and after').waitFor();
+      await replies(page).getByText('before and after').waitFor();
+      expect(asked.filter((path) => path.startsWith('/v1/streams/'))).toEqual([]);
+    },
+  );
 
 web.test('a reply that waits says what the server tells of its model', async () => {
   const opening = (): ReadableStream<Uint8Array> =>
@@ -166,7 +207,8 @@ web.test('a reply that waits says what the server tells of its model', async () 
       },
     },
   );
-  const page = await web.open(url);
+  // An address that is no URI names no conversation.
+  const page = await web.open(url, '#/chat/%');
   await say(page, 'tell me');
   await replies(page).getByText('opening the model, loading weights, 40 % …').waitFor();
 });

@@ -134,4 +134,7 @@ web.test('a server whose models are fixed refuses once, and then only states are
   await page.getByText('start it with --models-dir').waitFor();
   expect(await page.getByRole('button', { name: /Unload|Download/ }).count()).toBe(0);
   await page.getByText('loaded', { exact: true }).waitFor();
+  await page.clock.runFor(2100);
+  const chart = page.getByRole('img', { name: '0.0 tokens per second, at most 0.0 in the last' });
+  await expect.poll(() => chart.locator('polyline').getAttribute('points'), PATIENCE).toBe('300.0,80.0');
 });

@@ -88,20 +88,19 @@ export class PromptSession extends EventTarget {
     return text;
   }
 
-  /** Pieces of the reply. */
+  /** Pieces of the reply, which is computed whether or not they are read. */
   promptStreaming(input: PromptInput, options: PromptOptions = {}): ReadableStream<string> {
     const left = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal;
     const pieces = this.#reply(input, { ...options, signal });
+    let pumped: Promise<void>;
     return new ReadableStream<string>({
-      async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+      start(controller) {
+        pumped = pump(pieces, controller);
       },
       async cancel() {
         left.abort();
-        await pieces.return();
+        await pumped;
       },
     });
   }
@@ -241,4 +240,17 @@ function resolvers(): { promise: Promise<void>; resolve: () => void } {
   let resolve!: () => void;
   const promise = new Promise<void>((done) => (resolve = done));
   return { promise, resolve };
+}
+
+/** Writes pieces into a stream until they or its readers end. Never rejects: the stream has the error. */
+async function pump(
+  pieces: AsyncIterable<string>,
+  controller: ReadableStreamDefaultController<string>,
+): Promise<void> {
+  try {
+    for await (const piece of pieces) controller.enqueue(piece);
+    controller.close();
+  } catch (error) {
+    controller.error(error);
+  }
 }

@@ -4,8 +4,11 @@ import { call, ServerError } from './call.ts';
 import { readEvents, type ServerEvent } from './events.ts';
 import { newId } from './new-id.ts';
 
-/** Times that a lost connection is taken up again without an event in between. */
-const MOST_TRIES = 5;
+/** Times that a lost connection is taken up again without an event in between: they last about a minute, in which a server can restart. */
+const MOST_TRIES = 14;
+/** Milliseconds before the first of them; each next one waits twice as long, up to `MOST_WAIT`. */
+const FIRST_WAIT = 200;
+const MOST_WAIT = 6000;
 
 export interface StreamRequest {
   /** Path of the route, without a slash before it. */
@@ -35,7 +38,7 @@ export async function* resumeStream(
   after = 0,
   signal?: AbortSignal,
 ): AsyncGenerator<ServerEvent> {
-  yield* follow(await ask(id, after, signal), id, after, signal);
+  yield* follow(null, id, after, signal);
 }
 
 /** Stops a stream's request. */
@@ -50,7 +53,7 @@ const ask = (id: string, after: number, signal?: AbortSignal): Promise<Response>
   call(`v1/streams/${id}?after=${after}`, signal && { signal });
 
 async function* follow(
-  first: Response,
+  first: Response | null,
   id: string,
   after: number,
   signal: AbortSignal | undefined,
@@ -59,6 +62,7 @@ async function* follow(
   let last = after;
   for (let tries = 0; ;) {
     try {
+      response ??= await ask(id, last, signal);
       for await (const event of readEvents(response)) {
         last = event.id ?? last;
         tries = 0;
@@ -67,10 +71,19 @@ async function* follow(
       return;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (error instanceof ServerError || tries === MOST_TRIES) throw error;
+      const isRefused = error instanceof ServerError && error.status !== 0;
+      if (isRefused || tries === MOST_TRIES) throw error;
     }
+    response = null;
+    await pause(Math.min(MOST_WAIT, FIRST_WAIT * 2 ** tries), signal);
     tries += 1;
-    await new Promise((resolve) => setTimeout(resolve, 200 * tries));
-    response = await ask(id, last, signal);
   }
+}
+
+/** Waits, at most until the signal aborts. */
+function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, time);
+    signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });
 }

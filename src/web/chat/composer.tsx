@@ -53,7 +53,9 @@ export function Composer() {
   const conversation = current.value;
   const isRunning =
     conversation !== null &&
-    pathTo(conversation, conversation.leaf).some(({ id }) => runningReplies.value.has(id));
+    pathTo(conversation, conversation.leaf).some(
+      ({ id, calls = [] }) => runningReplies.value.has(id) || calls.some(({ state }) => state === 'running'),
+    );
 
   const submit = () => {
     if (isRunning || (text.trim() === '' && attachments.length === 0)) return;

@@ -8,7 +8,7 @@ import { CallView, mayBeAnswered } from './call-view.tsx';
 import { branchesAt, type Conversation, type Message, type Usage } from './conversation.ts';
 import { Markdown } from './markdown-view.tsx';
 import { notes } from './reply.ts';
-import { edit, goOn, regenerate, show } from './talk.ts';
+import { answer, edit, regenerate, show } from './talk.ts';
 
 export interface Shown {
   conversation: Conversation;
@@ -133,7 +133,7 @@ function ReplyActions({ conversation, message, change }: Shown) {
       )}
       {text !== '' && <CopyButton text={text} label="Copy this reply" />}
       {mayBeAnswered(conversation, message) && (
-        <button type="button" onClick={() => void goOn(conversation, message)}>
+        <button type="button" onClick={() => void answer(conversation, message)}>
           Answer the calls
         </button>
       )}

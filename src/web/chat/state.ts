@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { openDatabase, storeOf } from '../api/database.ts';
 import { route } from '../parts/route.ts';
-import { type Conversation, type Head, headOf } from './conversation.ts';
+import { type Conversation, type Head, headOf, newestLeaf } from './conversation.ts';
 
 const database = openDatabase('svc-chat', ['conversations', 'heads']);
 const conversations = storeOf<Conversation>(database, 'conversations');
@@ -69,6 +69,29 @@ export async function load(id: string): Promise<Conversation | null> {
   loaded.set(id, found);
   changedNow();
   return found;
+}
+
+/**
+ * Reads what another page has stored of a loaded conversation meanwhile; messages of which `isOwn` is true stay as they are here. Returns false
+ * if the conversation was deleted.
+ */
+export async function readAgain(
+  conversation: Conversation,
+  isOwn: (message: string) => boolean,
+): Promise<boolean> {
+  const found = await stored(conversations.get(conversation.id));
+  if (!found) {
+    loaded.delete(conversation.id);
+    return false;
+  }
+  const { messages, leaf } = conversation;
+  const read = Object.entries(found.messages).filter(([id]) => !isOwn(id));
+  Object.assign(messages, Object.fromEntries(read));
+  if (leaf !== null) conversation.leaf = newestLeaf(conversation, leaf);
+  const head = headOf(conversation);
+  heads.value = (heads.value ?? []).map((one) => (one.id === head.id ? head : one));
+  changedNow();
+  return true;
 }
 
 /** All conversations, loaded or not. */

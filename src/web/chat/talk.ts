@@ -4,6 +4,7 @@ import { newId } from '../api/new-id.ts';
 import { signal } from '@preact/signals';
 import { newStreamId } from '../api/resumable.ts';
 import { textModels } from '../api/models.ts';
+import { alone } from '../parts/alone.ts';
 import { replaceRoute } from '../parts/route.ts';
 import {
   addMessage,
@@ -18,7 +19,7 @@ import {
 import { runReply, takeUp } from './reply.ts';
 import { requestFor } from './request.ts';
 import { settingsProblem, type SettingValues } from './settings.ts';
-import { changedNow, current, load, readHeads, save } from './state.ts';
+import { changedNow, current, load, readAgain, readHeads, save } from './state.ts';
 import { answerCalls, offeredTools } from './tool-calls.ts';
 
 /** Models and settings of a conversation that has no message yet. */
@@ -99,15 +100,30 @@ async function replyTo(conversation: Conversation, parent: string, models: reado
   await Promise.all(replies.map((reply) => run(conversation, reply)));
 }
 
-async function run(conversation: Conversation, reply: Message): Promise<void> {
-  const path = pathTo(conversation, reply.parent);
-  const tools = await offeredTools();
-  await runReply(conversation, reply, requestFor(conversation, reply.model!, path, tools));
-  await goOn(conversation, reply);
-}
+/** Other pages leave a reply to this one while it runs and while its calls are answered. */
+const run = (conversation: Conversation, reply: Message): Promise<void> =>
+  withReply(reply, async () => {
+    const path = pathTo(conversation, reply.parent);
+    const tools = await offeredTools();
+    await runReply(conversation, reply, requestFor(conversation, reply.model!, path, tools));
+    await goOn(conversation, reply);
+  });
+
+/** Messages whose replies this page runs. */
+const own = new Set<string>();
+
+const withReply = ({ id }: Message, work: (hasWaited: boolean) => Promise<void>): Promise<void> =>
+  alone(`svc-reply-${id}`, async (hasWaited) => {
+    own.add(id);
+    try {
+      await work(hasWaited);
+    } finally {
+      own.delete(id);
+    }
+  });
 
 /** After a reply that calls tools: their results, and the reply to those. */
-export async function goOn(conversation: Conversation, reply: Message): Promise<void> {
+async function goOn(conversation: Conversation, reply: Message): Promise<void> {
   if (!(await answerCalls(conversation, reply))) return;
   const stream = newStreamId();
   const { id: parent, model } = reply;
@@ -116,6 +132,13 @@ export async function goOn(conversation: Conversation, reply: Message): Promise<
   changedNow();
   await run(conversation, next);
 }
+
+/** Answers the calls of a reply that wait for nobody here; if another page is at them, shows what came of it. */
+export const answer = (conversation: Conversation, reply: Message): Promise<void> =>
+  withReply(reply, async (hasWaited) => {
+    if (!hasWaited) await goOn(conversation, reply);
+    else await readAgain(conversation, (id) => id !== reply.id && own.has(id));
+  });
 
 /** Shows the branch of a message. */
 export function show(conversation: Conversation, message: Message): void {
@@ -126,20 +149,30 @@ export function show(conversation: Conversation, message: Message): void {
 
 let isTakenUp = false;
 
-/** Takes up the replies that ran when the page was left, of all conversations. */
+/** Takes up the replies that ran when the page was left, of all conversations; those that another page runs once that has ended. */
 export async function takeUpAll(): Promise<void> {
   if (isTakenUp) return;
   isTakenUp = true;
   const left = (await readHeads()).filter(({ isRunning }) => isRunning);
-  await Promise.all(left.map(async ({ id }) => takeUpIn(await load(id))));
+  await Promise.all(left.map(({ id }) => takeUpIn(id)));
 }
 
-async function takeUpIn(conversation: Conversation | null): Promise<void> {
+async function takeUpIn(id: string): Promise<void> {
+  const conversation = await load(id);
   if (!conversation) return;
+  let isChanged = false;
   const left = Object.values(conversation.messages).filter(({ stream }) => stream !== undefined);
-  const taken = left.map(async (message) => {
-    await takeUp(conversation, message);
-    await goOn(conversation, message);
-  });
+  const taken = left.map((message) =>
+    withReply(message, async (hasWaited) => {
+      isChanged ||= hasWaited;
+      if (hasWaited && !(await readAgain(conversation, (one) => one !== message.id && own.has(one)))) return;
+      const now = conversation.messages[message.id];
+      if (now?.stream === undefined) return;
+      await takeUp(conversation, now);
+      await goOn(conversation, now);
+    }),
+  );
   await Promise.all(taken);
+  // The other page may have been left at a later reply.
+  if (isChanged) await takeUpIn(id);
 }

@@ -14,6 +14,9 @@ type Answer = 'once' | 'always' | 'refused' | 'stopped';
 /** Calls that wait for the user's answer, by the id of the message and the call. */
 export const questions = signal<ReadonlyMap<string, (answer: Answer) => void>>(new Map());
 
+/** What ends the call that runs, by the id of its message. */
+const calling = new Map<string, AbortController>();
+
 export const questionKey = (message: Message, call: ToolCall): string => `${message.id} ${call.id}`;
 
 export async function offeredTools(): Promise<OfferedTool[]> {
@@ -40,20 +43,21 @@ export async function answerCalls(conversation: Conversation, message: Message):
     await save(conversation);
     return false;
   }
-  const tools = connectedTools();
   for (const call of calls.filter(({ result }) => result === undefined)) {
-    const answer = await answerCall(message, call, tools.get(call.name));
+    const answer = await answerCall(message, call, connectedTools().get(call.name));
     if (answer === 'stopped') return false;
     await save(conversation);
   }
   return true;
 }
 
-/** Stops what waits for an answer at a message. */
+/** Stops the call of a message that runs, or what waits for an answer at it. Returns whether there was either. */
 export function stopQuestions(message: Message): boolean {
   const waiting = (message.calls ?? []).map((call) => questions.value.get(questionKey(message, call)));
   for (const answer of waiting) answer?.('stopped');
-  return waiting.some((answer) => answer !== undefined);
+  const running = calling.get(message.id);
+  running?.abort();
+  return running !== undefined || waiting.some((answer) => answer !== undefined);
 }
 
 async function answerCall(message: Message, call: ToolCall, found: FoundTool | undefined): Promise<Answer> {
@@ -61,24 +65,34 @@ async function answerCall(message: Message, call: ToolCall, found: FoundTool | u
     call.result = `There is no tool ${call.name}.`;
     return 'refused';
   }
-  const { server, client, tool } = found;
+  const { server, tool } = found;
   const answer = server.always.includes(tool.name) ? 'once' : await ask(message, call);
   if (answer === 'stopped') return answer;
   if (answer === 'always') setAlways(server.url, tool.name, true);
+  const isStopped = answer !== 'refused' && !(await run(message, call, found));
   if (answer === 'refused') call.result = 'The user refused this call.';
-  else {
-    try {
-      call.state = 'running';
-      changedNow();
-      const { text, isError } = await client.call(tool.name, JSON.parse(call.arguments || '{}') as object);
-      call.result = isError ? `The tool failed: ${text}` : text;
-    } catch (error) {
-      call.result = `The call failed: ${(error as Error).message}`;
-    }
-    delete call.state;
-  }
   changedNow();
-  return answer;
+  return isStopped ? 'stopped' : answer;
+}
+
+/** Calls a tool and keeps its result. Returns false if the user has stopped it: it has no result then. */
+async function run(message: Message, call: ToolCall, { client, tool }: FoundTool): Promise<boolean> {
+  const abort = new AbortController();
+  calling.set(message.id, abort);
+  call.state = 'running';
+  changedNow();
+  try {
+    const given = JSON.parse(call.arguments || '{}') as object;
+    const { text, isError } = await client.call(tool.name, given, abort.signal);
+    call.result = isError ? `The tool failed: ${text}` : text;
+  } catch (error) {
+    if (abort.signal.aborted) return false;
+    call.result = `The call failed: ${(error as Error).message}`;
+  } finally {
+    delete call.state;
+    calling.delete(message.id);
+  }
+  return true;
 }
 
 function ask(message: Message, call: ToolCall): Promise<Answer> {

@@ -6,7 +6,16 @@ import { effect, signal } from '@preact/signals';
 export const route = signal(segments());
 
 function segments(): string[] {
-  return location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+  return location.hash.replace(/^#\/?/, '').split('/').map(decoded);
+}
+
+/** A segment that is no URI component, for example `%`, stays as it is. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 addEventListener('hashchange', () => {

@@ -94,6 +94,19 @@ it('prompts wait for each other, and clones go their own way', async () => {
   await expect(session.prompt('d')).rejects.toMatchObject({ name: 'InvalidStateError' });
 });
 
+it('a stream that nobody reads does not hold later prompts, and one that is cancelled ends', async () => {
+  const { LanguageModel } = made([{ text: 'A b' }, { text: 'B', hangs: true }, { text: 'C' }]);
+  const session = await LanguageModel.create();
+  const unread = session.promptStreaming('a');
+  const cancelled = session.promptStreaming('b').getReader();
+  expect(await cancelled.read()).toEqual({ done: false, value: 'B' });
+  await cancelled.cancel();
+  expect(await session.prompt('c')).toBe('C');
+  const pieces: string[] = [];
+  for await (const piece of unread) pieces.push(piece);
+  expect(pieces).toEqual(['A', ' b']);
+});
+
 it('a constraint is a schema or an expression, and tools run', async () => {
   const { model, LanguageModel } = made([
     { calls: [{ name: 'add', arguments: '{"a":1,"b":2}' }] },
