@@ -52,7 +52,7 @@ export class ReplyStream<Reply, Event> implements AsyncIterable<Event>, PromiseL
     return this.#reply.then(onReply, onError);
   }
 
-  /** All events from the first on. A reader that leaves before the end aborts the reply. */
+  /** All events from the first on. A reader that leaves before the end aborts the reply, and waits until it has ended. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
     let isWhole = false;
     try {
@@ -64,7 +64,10 @@ export class ReplyStream<Reply, Event> implements AsyncIterable<Event>, PromiseL
       isWhole = true;
       await this.#reply;
     } finally {
-      if (!isWhole) this.abort();
+      if (!isWhole) {
+        this.abort();
+        await this.#reply.catch(() => {});
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 // What the form holds, kept while other views are shown and when the page is reloaded.
 
 import { computed, effect, signal } from '@preact/signals';
-import { imageModels } from '../api/models.ts';
+import { imageModels, type ListedModel } from '../api/models.ts';
 import { servedModel } from '../api/server-info.ts';
 import { type Configuration, type Sources, textOf, valueOf } from './configuration.ts';
 import { draw } from './drawings.ts';
@@ -71,10 +71,15 @@ export function changeField(name: string, value: string | boolean): void {
   change({ fields: { ...form.value.fields, [name]: value } });
 }
 
-/** The model that is chosen; undefined where the server has none. */
+/** The model that is chosen, else the first that draws images and not clips; undefined where the server has none. */
 export const chosenModel = computed(() => {
   const models = imageModels.value;
-  return models.find(({ id }) => id === form.value.model) ?? models[0];
+  const drawsClips = ({ image_defaults: defaults }: ListedModel): boolean => 'num_frames' in (defaults ?? {});
+  return (
+    models.find(({ id }) => id === form.value.model) ??
+    models.find((model) => !drawsClips(model)) ??
+    models[0]
+  );
 });
 
 /** The fields of the chosen model; null without one. */
