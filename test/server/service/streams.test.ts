@@ -58,6 +58,21 @@ describe('the route /v1/streams/{id}', () => {
     expect(await (await fetch(`${url}/v1/streams/three`)).text()).toContain('refused with overloaded');
   });
 
+  it('leaves replies that are no events to their connection', async () => {
+    const { url, model } = await start();
+    const chat = (content: string, signal?: AbortSignal) => {
+      const body = JSON.stringify({ model: 'fake-chat', messages: [{ role: 'user', content }] });
+      return fetch(`${url}/api/chat`, { method: 'POST', body, headers: HEADERS, ...(signal && { signal }) });
+    };
+    const lines = (await (await chat('wait 20 b')).text()).trim().split('\n');
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({ done: true, done_reason: 'stop' });
+    const gone = new AbortController();
+    await chat('hang here', gone.signal);
+    await eventually(() => model.running === 1, 'the request runs');
+    gone.abort();
+    await eventually(() => model.running === 0, 'the request is aborted');
+  });
+
   it('belongs to the key that began it, and its id is taken while it runs', async () => {
     const harness = await start({ apiKey: 'a', adminApiKey: 'b' });
     const [own, other] = ['a', 'b'].map((key) => ({ headers: { authorization: `Bearer ${key}` } }));
