@@ -123,6 +123,15 @@ it('real models share a budget for two of them, and one that cannot be opened fa
   });
 }, 120_000);
 
+it("the cache's models are opened by their files, without the hub", async () => {
+  const { env, hub, resolve } = await hubFixture();
+  await resolve();
+  await hub.close();
+  const [model] = await modelSource(OPENERS, { 'models-dir': 'cache' } as never, env).list();
+  expect(model!.name).toBe('acme/tiny');
+  expect(existsSync(join(model!.path, 'config.json'))).toBe(true);
+});
+
 it('a model of a hub is fetched into the folder, served, and deleted', async () => {
   const { env } = await hubFixture();
   const home = folder();

@@ -91,32 +91,6 @@ describe('a model that is opened on demand', () => {
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
   });
 
-  it('stays open for a resumable stream that lost its connection', async () => {
-    const { url, call, source, lines } = await startOnDemand({ keepAlive: 0 });
-    const gone = new AbortController();
-    const headers = {
-      'content-type': 'application/json',
-      'x-svc-resumable': '1',
-      'x-request-id': 'one',
-    };
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({
-        model: 'other',
-        stream: true,
-        messages: [{ role: 'user', content: 'hang here' }],
-      }),
-      signal: gone.signal,
-    });
-    await response.body!.getReader().read();
-    gone.abort();
-    await expect.poll(() => lines.some((line) => line.includes('/v1/chat/completions'))).toBe(true);
-    expect(source.happened).toEqual(['open other']);
-    expect((await call('DELETE', '/v1/streams/one')).status).toBe(200);
-    await expect.poll(() => source.happened).toEqual(['open other', 'close other']);
-  });
-
   it('that fails to open ends its own requests, whole or streamed, and is tried again', async () => {
     const { url, say, states, call, source } = await startOnDemand({ waiting: 2 }, { keepAlive: 20 });
     const broken = new EngineError('bad_checkpoint', 'model.safetensors ends early');
