@@ -59,7 +59,10 @@ export class Downloads {
     return this.#running.get(id);
   }
 
-  /** Fetches a model, or joins its download that runs, whoever follows it. Errors are those of the hub: model_not_found, network, disk_full, cancelled. */
+  /**
+   * Fetches a model, or joins its download that runs, and keeps it when no client follows it. Errors are those of the hub: model_not_found,
+   * network, disk_full, cancelled.
+   */
   begin(id: string): Download {
     const download = this.#running.get(id) ?? this.#start(id, true);
     download.isKept = true;
