@@ -37,7 +37,8 @@ describe('keys of a file', () => {
       { name: 'old', key: 'o', expires: '2020-01-01' },
     );
     const harness = await start({ apiKeyFile: path });
-    harness.server.addModel({ names: ['other'] }).ready(createFakeModel());
+    for (const name of ['other', 'secret'])
+      harness.server.addModel({ names: [name] }).ready(createFakeModel());
     expect(await statusOf(send(harness, 'a'))).toEqual([200]);
     expect(await statusOf(send(harness, 's', { model: 'fake-chat' }))).toEqual([403, 'forbidden_model']);
     for (const model of ['other', 'default'])
@@ -47,6 +48,19 @@ describe('keys of a file', () => {
     expect((await fetch(`${harness.url}/v1/models`)).status).toBe(401);
     const listed = await fetch(`${harness.url}/v1/models`, { headers: { authorization: 'Bearer s' } });
     expect(((await listed.json()) as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(['other']);
+    for (const path of ['server_info', 'api/tags', 'api/ps', 'v1/models/nowhere', 'models/sse', 'get_load']) {
+      const response = await fetch(`${harness.url}/${path}`, { headers: { authorization: 'Bearer s' } });
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      let shown = '';
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        shown += part.value;
+        if (path === 'models/sse') break;
+      }
+      await reader.cancel();
+      if (path === 'get_load') expect(JSON.parse(shown)).toHaveLength(1);
+      else expect(shown, path).toContain('other');
+      expect(shown, path).not.toContain('secret');
+    }
     expect(await statusOf(send(harness, 's', {}, 'flush_cache'))).toEqual([403, 'forbidden_route']);
     await vi.waitFor(
       () => expect(harness.lines).toContainEqual(expect.stringMatching(/200 .*key small/)),

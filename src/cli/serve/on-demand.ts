@@ -83,7 +83,7 @@ function placeOf(folder: string, env: Env): Place {
   if (folder === 'cache')
     return {
       env,
-      list: () => findCachedModels({ env }),
+      list: () => findCachedModels({ env, byPath: true }),
       remove: async (name) => void (await removeModel(name, { env })),
     };
   const hub = join(folder, '.hub');

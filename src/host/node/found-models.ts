@@ -10,7 +10,10 @@ import type { ModelKind } from '../../options/setting.ts';
 import { listModels } from './hub-models.ts';
 
 export interface FoundModel {
-  /** The name of its folder or file, or owner/name; `:TAG` follows where a folder has several quantizations. */
+  /**
+   * The name of its folder or file, or owner/name; `:TAG` follows where a folder has several quantizations. Files that would have the name of
+   * another model have their full names in its place.
+   */
   name: string;
   /** What it is opened by: a path, or an id of the hub whose files are in the cache. */
   model: string;
@@ -24,6 +27,8 @@ export interface FoundModel {
 }
 
 type Place = Pick<FoundModel, 'name' | 'model' | 'bytes'> & {
+  /** A name that says which file it is; that of a folder is its name. */
+  fullName: string;
   /** The files, as openDiskFolder takes them. */
   path: string;
   /** Changes where the files do. */
@@ -66,14 +71,31 @@ export async function findCachedModels({
 /** Removes the files of a model that findModels found. Errors: those of the file system. */
 export async function removeFound({ model }: Pick<FoundModel, 'model'>): Promise<void> {
   const found = await lstat(model);
-  if (!found.isFile()) return rm(model, { recursive: true });
+  // Links to files are removed, those of all parts, and not what they lead to.
+  const isFile = found.isSymbolicLink() ? await leadsToFile(model) : found.isFile();
+  if (!isFile) return rm(model, { recursive: true });
   const { names } = setOf(basename(model), await readdir(dirname(model)));
   for (const name of names) await rm(join(dirname(model), name));
 }
 
+const leadsToFile = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => null))?.isFile() ?? false;
+
+/** Gives files that share a name with another model their longer one. */
+function withOwnNames(places: readonly Place[]): Place[] {
+  const count = new Map<string, number>();
+  for (const { name } of places) count.set(name, (count.get(name) ?? 0) + 1);
+  return places.map((place) => (count.get(place.name)! > 1 ? { ...place, name: place.fullName } : place));
+}
+
 async function withFacts(places: readonly Place[]): Promise<FoundModel[]> {
   const found = await Promise.all(
-    places.map(async ({ path, stamp, ...place }) => ({ ...place, ...(await factsOf(path, stamp)) })),
+    withOwnNames(places).map(async ({ path, stamp, name, model, bytes }) => ({
+      name,
+      model,
+      bytes,
+      ...(await factsOf(path, stamp)),
+    })),
   );
   return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -103,11 +125,16 @@ async function singleFiles(folder: string, owner: string): Promise<Place[]> {
   const names = [...files.keys()];
   const places = ggufSets(names).map(({ names: parts }) => {
     const name = `${owner}${parts[0]!.replace(/(-\d{5}-of-\d{5})?\.gguf$/i, '')}`;
-    return placeOf(name, join(folder, parts[0]!), only(files, parts));
+    return placeOf(name, join(folder, parts[0]!), only(files, parts), `${owner}${parts[0]!}`);
   });
   for (const file of names.filter((one) => /\.safetensors$/i.test(one)))
     places.push(
-      placeOf(`${owner}${file.replace(/\.safetensors$/i, '')}`, join(folder, file), only(files, [file])),
+      placeOf(
+        `${owner}${file.replace(/\.safetensors$/i, '')}`,
+        join(folder, file),
+        only(files, [file]),
+        `${owner}${file}`,
+      ),
     );
   return Promise.all(places);
 }
@@ -121,16 +148,22 @@ async function modelsOf(path: string, name: string, files: ReadonlyMap<string, S
   return Promise.all(
     sets.map(({ tag, names: parts }) => {
       const suffix = sets.length > 1 ? `:${tag ?? parts[0]!}` : '';
-      return placeOf(`${name}${suffix}`, join(path, parts[0]!), only(files, parts));
+      const fullName = sets.length > 1 ? `${name}:${parts[0]!}` : name;
+      return placeOf(`${name}${suffix}`, join(path, parts[0]!), only(files, parts), fullName);
     }),
   );
 }
 
-async function placeOf(name: string, path: string, files: ReadonlyMap<string, Stats>): Promise<Place> {
+async function placeOf(
+  name: string,
+  path: string,
+  files: ReadonlyMap<string, Stats>,
+  fullName = name,
+): Promise<Place> {
   const all = files.has('model_index.json') ? await filesBelow(path) : [...files.values()];
   const bytes = all.reduce((sum, { size }) => sum + size, 0);
   const latest = Math.max(0, ...all.map(({ mtimeMs }) => mtimeMs));
-  return { name, model: path, path, bytes, stamp: `${path} ${bytes} ${latest}` };
+  return { name, fullName, model: path, path, bytes, stamp: `${path} ${bytes} ${latest}` };
 }
 
 function only(files: ReadonlyMap<string, Stats>, names: readonly string[]): ReadonlyMap<string, Stats> {

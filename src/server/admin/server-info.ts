@@ -3,6 +3,7 @@
 import type { H3Event } from 'h3';
 import { type EmbeddingModel, type ImageModel, MODEL_KINDS, type TextModel } from '../../index.ts';
 import { imageLoad } from '../images/image-drawing.ts';
+import { visibleSlots } from '../service/caller.ts';
 import { findModel } from '../service/models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
 import type { Route } from '../service/route.ts';
@@ -30,7 +31,8 @@ export const MODEL_INFO: Route = {
 async function serverInfo(service: Service) {
   const { options, leaving, startedAt, replies, slots } = service;
   const { apiKey, adminApiKey, tls, version, ...settings } = options;
-  const first = slots.find(({ phase }) => phase.name === 'ready');
+  const shown = visibleSlots(service);
+  const first = shown.find(({ phase }) => phase.name === 'ready');
   return {
     ...(first && originOf(first)),
     version,
@@ -47,7 +49,7 @@ async function serverInfo(service: Service) {
     },
     // Tools of /v1/responses that OpenAI runs itself.
     tools_not_offered: [NOT_OFFERED],
-    models: await Promise.all(slots.map((slot) => slotInfo(service, slot))),
+    models: await Promise.all(shown.map((slot) => slotInfo(service, slot))),
   };
 }
 

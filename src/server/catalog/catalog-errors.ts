@@ -3,10 +3,20 @@
 import { EngineError } from '../../index.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';
+import { RequestError } from '../http/errors.ts';
 import { option, say } from '../../files/message.ts';
 
 export const closedError = (): EngineError =>
   new EngineError('cancelled', 'the server stops, and opens no models any more');
+
+export const removingError = (name: string): RequestError =>
+  new RequestError(
+    'busy',
+    `${name} is being deleted; ask for it again once GET /v1/models no longer lists it`,
+  );
+
+export const wantedError = (name: string): RequestError =>
+  new RequestError('busy', `a request waits for ${name}; delete it once that has ended`);
 
 export function waitingError(name: string, waiting: number): EngineError {
   return new EngineError(

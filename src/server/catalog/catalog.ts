@@ -1,7 +1,7 @@
 // The models that a server opens on demand: the list of them, requests that use them or wait for them, and their leaving.
 
 import { EngineError } from '../../index.ts';
-import { closedError, waitingError } from './catalog-errors.ts';
+import { closedError, removingError, waitingError, wantedError } from './catalog-errors.ts';
 import type { CatalogLimits, FoundModel, ModelSource } from './model-source.ts';
 import { OnDemandModel, type Waiter } from './on-demand-model.ts';
 import { Openings, type OpeningsOf } from './openings.ts';
@@ -24,6 +24,8 @@ export class Catalog {
   readonly #openings: Openings;
   readonly #models = new Map<string, OnDemandModel>();
   #listing: Promise<void> | null = null;
+  /** The listing after the one that runs. */
+  #next: Promise<void> | null = null;
 
   constructor(source: ModelSource, limits: CatalogLimits, events: CatalogEvents) {
     this.source = source;
@@ -36,9 +38,15 @@ export class Catalog {
     return [...this.#models.values()];
   }
 
-  /** Reads the list of models again, once for all callers that wait. */
+  /** Reads the list of models again. A listing that runs may have missed a change: another one follows it, once for all who wait. */
   refresh(): Promise<void> {
-    return (this.#listing ??= this.#list().finally(() => (this.#listing = null)));
+    if (!this.#listing) return (this.#listing = this.#list().finally(() => (this.#listing = null)));
+    return (this.#next ??= this.#listing
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.refresh();
+      }));
   }
 
   async #list(): Promise<void> {
@@ -70,10 +78,11 @@ export class Catalog {
 
   /**
    * Resolves once the model is open, with a function that ends its use; until then it is not closed. Throws overloaded if too many wait,
-   * cancelled where `signal` aborts, out_of_memory, and the errors of opening.
+   * cancelled where `signal` aborts, busy for a model that is being deleted, out_of_memory, and the errors of opening.
    */
   async use(model: OnDemandModel, { signal, keepAlive }: UseOptions = {}): Promise<() => void> {
     if (this.#openings.areClosed) throw closedError();
+    if (model.isRemoving) throw removingError(model.name);
     if (this.#openings.admits(model)) return this.#begin(model, keepAlive);
     if (model.waiters.size >= this.limits.waiting) throw waitingError(model.name, model.waiters.size);
     return new Promise((resolve, reject) => {
@@ -141,11 +150,18 @@ export class Catalog {
     if (model.state === 'loaded' && model.uses === 0) await this.#openings.close(model);
   }
 
-  /** Deletes a model with its files, once it is closed. */
+  /** Deletes a model with its files, once it is closed. Throws busy if a request waits for it then. */
   async remove(model: OnDemandModel): Promise<void> {
+    if (model.isRemoving) throw removingError(model.name);
     await this.unload(model);
-    await this.source.remove(model.found);
-    await this.refresh();
+    if (model.state !== 'unloaded' || model.isRemoving) throw wantedError(model.name);
+    model.isRemoving = true;
+    try {
+      await this.source.remove(model.found);
+    } finally {
+      await this.refresh();
+      model.isRemoving = this.#models.get(model.name) !== model;
+    }
   }
 
   /** Lets waiting requests go on where models that are not the catalog's have opened or ended. */

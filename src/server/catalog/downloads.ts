@@ -12,6 +12,10 @@ export interface Download {
   readonly done: Promise<void>;
   /** Ends the download; what has arrived is kept for the next one. */
   cancel(): void;
+  /** Number of clients that follow it. */
+  readers: number;
+  /** It goes on when none of them is left. */
+  isKept: boolean;
 }
 
 export interface DownloadEvents {
@@ -37,14 +41,35 @@ export class Downloads {
     return [...this.#running.values()];
   }
 
+  /** Fetches a model for a client that follows it; the function that is returned says that it has left, and the last one ends the download. */
+  follow(id: string): { download: Download; leave: () => void } {
+    const download = this.#running.get(id) ?? this.#start(id, false);
+    let isHere = true;
+    download.readers += 1;
+    const leave = (): void => {
+      if (!isHere) return;
+      isHere = false;
+      download.readers -= 1;
+      if (download.readers === 0 && !download.isKept) download.cancel();
+    };
+    return { download, leave };
+  }
+
   find(id: string): Download | undefined {
     return this.#running.get(id);
   }
 
-  /** Fetches a model, or joins its download that runs. Errors are those of the hub: model_not_found, network, disk_full, cancelled. */
+  /**
+   * Fetches a model, or joins its download that runs, and keeps it when no client follows it. Errors are those of the hub: model_not_found,
+   * network, disk_full, cancelled.
+   */
   begin(id: string): Download {
-    const known = this.#running.get(id);
-    if (known) return known;
+    const download = this.#running.get(id) ?? this.#start(id, true);
+    download.isKept = true;
+    return download;
+  }
+
+  #start(id: string, isKept: boolean): Download {
     const abort = new AbortController();
     const onProgress = (received: number, total: number): void => {
       Object.assign(download, { received, total });
@@ -59,6 +84,8 @@ export class Downloads {
       id,
       received: 0,
       total: 0,
+      readers: 0,
+      isKept,
       done: fetched.finally(() => this.#running.delete(id)),
       cancel: () => abort.abort(new EngineError('cancelled', `the download of ${id} was cancelled`)),
     };

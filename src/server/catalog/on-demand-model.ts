@@ -36,6 +36,10 @@ export class OnDemandModel implements Holder {
   readonly waiters = new Set<Waiter>();
   /** It is closed as soon as nothing uses it, and further requests wait until it is opened again. */
   isLeaving = false;
+  /** Its files are being deleted. */
+  isRemoving = false;
+  /** The planning that runs, and the bytes that it is for; null: none does. */
+  planning: { readonly budget: number } | null = null;
   /** Most models that may be open beside it, since the device had no room for it beside more; null: any number. */
   mostBeside: number | null = null;
   /** `planned` is for less than the whole budget, because models that stay open take the rest. */

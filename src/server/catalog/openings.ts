@@ -4,7 +4,7 @@
 import { EngineError, type OpenEvent } from '../../index.ts';
 import { say } from '../../files/message.ts';
 import { closedError, fullError, noRoom, openingError } from './catalog-errors.ts';
-import type { CatalogLimits, ModelSource, ServableModel } from './model-source.ts';
+import type { CatalogLimits, ModelSource, PlannedMemory, ServableModel } from './model-source.ts';
 import { memoryOf, OnDemandModel } from './on-demand-model.ts';
 import { makeRoom, type Holder } from './room.ts';
 
@@ -65,20 +65,39 @@ export class Openings {
   forget(model: OnDemandModel): void {
     if (model.state !== 'waiting') return;
     this.#dequeue(model);
+    if (model.isShrunk) this.#unplan(model);
     this.#setState(model, 'unloaded');
     this.advance();
   }
 
-  /** Plans a model within a budget, all of it or what others leave. */
+  /** Plans a model within a budget, all of it or what others leave. What comes once nobody waits for it, or it is planned anew, is nothing. */
   async #plan(model: OnDemandModel, budget: number): Promise<void> {
+    if (model.planning?.budget === budget) return;
+    const planning = { budget };
+    model.planning = planning;
+    const isWanted = (): boolean => {
+      if (model.planning !== planning) return false;
+      model.planning = null;
+      return model.state === 'waiting';
+    };
+    let planned: PlannedMemory;
     try {
-      const { bytes, opens } = await this.#of.source.plan(model.found, budget);
-      if (!opens) throw noRoom(model.name, bytes, budget, this.#of.limits.budget!);
-      model.planned = bytes;
-      this.advance();
+      planned = await this.#of.source.plan(model.found, budget);
     } catch (error) {
-      this.#fail(model, error);
+      if (isWanted()) this.#fail(model, error);
+      return;
     }
+    if (!isWanted()) return;
+    if (!planned.opens)
+      return this.#fail(model, noRoom(model.name, planned.bytes, budget, this.#of.limits.budget!));
+    model.planned = planned.bytes;
+    this.advance();
+  }
+
+  #unplan(model: OnDemandModel): void {
+    model.planned = null;
+    model.planning = null;
+    model.isShrunk = false;
   }
 
   /** Opens the next models that there is room for, or closes others for the first that waits. */
@@ -189,8 +208,7 @@ export class Openings {
     this.#dequeue(model);
     const reason = openingError(model.name, error);
     model.mostBeside = null;
-    model.planned = null;
-    model.isShrunk = false;
+    this.#unplan(model);
     model.error = reason;
     this.#setState(model, 'unloaded');
     if (!this.areClosed) this.#of.trouble(reason.message);
@@ -228,8 +246,7 @@ export class Openings {
     model.memory = 0;
     model.isLeaving = false;
     model.expiresAt = null;
-    if (model.isShrunk) model.planned = null;
-    model.isShrunk = false;
+    if (model.isShrunk) this.#unplan(model);
     this.#setState(model, 'unloaded');
     for (const resolve of model.onClosed.splice(0)) resolve();
     if (model.waiters.size > 0 && !this.areClosed) this.want(model);

@@ -12,7 +12,7 @@ export interface KeptStreamOptions {
   abandonedTime: number;
   /** Aborts when the client that asked has left; until the stream begins this client counts as a reader. */
   client: AbortSignal;
-  /** The last event has come, or the stream was stopped. */
+  /** The last event has come, or the stream was stopped or released. */
   onEnd(): void;
 }
 
@@ -31,6 +31,7 @@ export class KeptStream {
   #first = 1;
   #bytes = 0;
   #hasEnded = false;
+  readonly #onEnd: (() => void)[] = [];
   #source: ReadableStreamDefaultReader<Uint8Array> | null = null;
   #abandoned: NodeJS.Timeout | undefined;
   /** Whether the client that asked waits for the stream to begin. */
@@ -54,6 +55,20 @@ export class KeptStream {
 
   get hasEnded(): boolean {
     return this.#hasEnded;
+  }
+
+  /** Calls a function at the end of the stream, at once if that has been. */
+  whenEnded(call: () => void): void {
+    if (this.#hasEnded) call();
+    else this.#onEnd.push(call);
+  }
+
+  /** Ends the stream, since its reply is none of events, and leaves the reply to the client that asked. */
+  release(): void {
+    const { client } = this.#options;
+    client.addEventListener('abort', () => this.#left.abort(), { once: true });
+    if (client.aborted) this.#left.abort();
+    this.#end();
   }
 
   /** Whether the events after a number are all kept. */
@@ -175,5 +190,6 @@ export class KeptStream {
     clearTimeout(this.#abandoned);
     for (const reader of this.#readers) this.#feed(reader);
     this.#options.onEnd();
+    for (const call of this.#onEnd) call();
   }
 }

@@ -3,7 +3,7 @@
 
 import { MODEL_KINDS } from '../../index.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Download } from '../catalog/downloads.ts';
+import type { Downloads } from '../catalog/downloads.ts';
 import type { OnDemandModel } from '../catalog/on-demand-model.ts';
 import { fieldError, RequestError } from '../http/errors.ts';
 import { downloadStatus } from '../service/model-status.ts';
@@ -50,15 +50,16 @@ export async function unloadModel(service: Service, requested: string): Promise<
 
 /** Begins to fetch a model. */
 export function fetchModel(service: Service, id: string) {
-  const download = beginDownload(service, id);
+  const download = downloadsFor(service, id).begin(id);
   return { success: true, model: id, status: downloadStatus(download) };
 }
 
-export function beginDownload(service: Service, id: string): Download {
+/** The downloads of a server, for an id of the hub. Throws RequestError for any other id. */
+export function downloadsFor(service: Service, id: string): Downloads {
   const { downloads } = requireOnDemand(service);
   if (!/^[^/\s]+\/[^/\s]+$/.test(id))
     throw fieldError('model', `is ${JSON.stringify(id)}, and ids of the hub are written as owner/name`);
-  return downloads.begin(id);
+  return downloads;
 }
 
 /** Deletes a model with its files, or ends its download. */

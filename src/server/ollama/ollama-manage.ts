@@ -1,10 +1,10 @@
 // Fetching and deleting models in Ollama's interface, and the refusal of what would make or copy them.
 
 import type { H3Event } from 'h3';
-import type { Download } from '../catalog/downloads.ts';
+import type { Downloads } from '../catalog/downloads.ts';
 import { fieldError, isUnforeseen, OLLAMA_ERRORS, RequestError, toErrorReply } from '../http/errors.ts';
 import { createEventStream, LINES } from '../http/sse.ts';
-import { beginDownload, deleteModel } from '../manage/managing.ts';
+import { deleteModel, downloadsFor } from '../manage/managing.ts';
 import { bodyRoute } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
 import { DELETE_FIELDS, OLLAMA, PULL_FIELDS } from './ollama-schema.ts';
@@ -31,8 +31,10 @@ export const PULL = bodyRoute(
   async ({ service, event, body }) => {
     if (!service.onDemand) refuseManaging(service);
     const id = idOf(nameOf(body));
-    const download = beginDownload(service, id);
-    if (body.stream ?? true) return pullLines(service, event, download);
+    const following = downloadsFor(service, id).follow(id);
+    if (body.stream ?? true) return pullLines(service, event, following);
+    const { download, leave } = following;
+    event.req.signal.addEventListener('abort', leave, { once: true });
     await download.done;
     return { status: 'success' as const };
   },
@@ -64,7 +66,11 @@ const idOf = (name: string): string =>
   name.replace(/^(https?:\/\/)?(hf\.co|huggingface\.co)\//, '').replace(/:latest$/, '');
 
 /** The lines of a download, whose reader ends it by leaving if nobody else waits for it. */
-function pullLines(service: Service, event: H3Event, download: Download): ReadableStream<Uint8Array> {
+function pullLines(
+  service: Service,
+  event: H3Event,
+  { download, leave: unfollow }: ReturnType<Downloads['follow']>,
+): ReadableStream<Uint8Array> {
   const { watchers, options } = service;
   const leave = (): void => void watchers.delete(watch);
   const stream = createEventStream(
@@ -73,7 +79,7 @@ function pullLines(service: Service, event: H3Event, download: Download): Readab
       onRoom() {},
       onCancel() {
         leave();
-        download.cancel();
+        unfollow();
       },
     },
     LINES,

@@ -5,6 +5,8 @@ import { fieldError } from '../http/errors.ts';
 import { fieldName } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
 import type { OnDemandModel } from '../catalog/on-demand-model.ts';
+import { visibleSlots } from '../service/caller.ts';
+import { lorasOf } from '../service/model-status.ts';
 import { findModel, splitName } from '../service/models.ts';
 import { bodyRoute } from '../service/route.ts';
 import { isOf, requireRunning, type Service } from '../service/service.ts';
@@ -48,13 +50,13 @@ export function ollamaVersion({ options }: Service) {
 async function listed(service: Service): Promise<Listed[]> {
   requireRunning(service);
   const found = await Promise.all(
-    service.slots.map(async ({ names, phase, demand }) => {
+    visibleSlots(service).map(async ({ names, phase, demand }) => {
       if (phase.name !== 'ready') return [];
       const { ready } = phase;
       const isText = isOf<TextModel>(MODEL_KINDS.text, ready);
       if (!isText && !isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return [];
       const { model } = ready;
-      const adapters = isText ? await ready.model.loadedLoras() : [];
+      const adapters = isText ? await lorasOf(ready.model) : [];
       const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
       return all.map((name) => ({ name: tagged(name), model, demand }));
     }),

@@ -2,11 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import type { OnDemandModel } from '../catalog/on-demand-model.ts';
+import { visibleSlots } from '../service/caller.ts';
 import type { Service } from '../service/service.ts';
 
 /** Models for text and vectors that are opened on demand and not open now. */
-export function paperModels({ slots }: Service): OnDemandModel[] {
-  return slots.flatMap(({ demand, phase, kind }) =>
+export function paperModels(service: Service): OnDemandModel[] {
+  return visibleSlots(service).flatMap(({ demand, phase, kind }) =>
     demand && phase.name !== 'ready' && kind?.name !== 'image' ? [demand] : [],
   );
 }

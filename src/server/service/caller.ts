@@ -35,9 +35,21 @@ export function inName(caller: Caller, request: Request): Request {
 export const innerCaller = (request: Request): Caller | undefined => inner.get(request);
 
 /** Whether the caller may use a model with these names. */
-export function mayUse(names: readonly string[]): boolean {
-  const models = currentCaller()?.models ?? null;
+export const mayUse = (names: readonly string[]): boolean => isFor(currentCaller(), names);
+
+/** Whether a caller, or anybody where it is undefined, may use a model with these names. */
+export function isFor(caller: Caller | undefined, names: readonly string[]): boolean {
+  const models = caller?.models ?? null;
   return models === null || names.some((name) => models.includes(name));
+}
+
+/** The models that the caller may use, which are those that it is shown. */
+export function visibleSlots<S extends { readonly names: readonly string[] }>({
+  slots,
+}: {
+  readonly slots: readonly S[];
+}): S[] {
+  return slots.filter(({ names }) => mayUse(names));
 }
 
 /** Throws RequestError if the caller may not use the model with these names. */

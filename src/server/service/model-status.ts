@@ -1,8 +1,9 @@
 // What lists say of a model beside its properties: its state, its kind, its size on disk and on the device.
 
-import type { OpenEvent } from '../../index.ts';
+import type { OpenEvent, TextModel } from '../../index.ts';
 import { memoryOf, type OnDemandModel } from '../catalog/on-demand-model.ts';
 import type { Download } from '../catalog/downloads.ts';
+import { mayUse } from './caller.ts';
 import { isAsleep, progressText, type Service, type Slot } from './service.ts';
 
 export interface ModelStatus {
@@ -69,6 +70,10 @@ function headOf(id: string, root: string, created: number) {
   return { id, object: 'model', created, owned_by: 'svc-engine', root, parent: null as string | null };
 }
 
+/** The LoRAs of a model; one that ends meanwhile has none. */
+export const lorasOf = (model: TextModel): ReturnType<TextModel['loadedLoras']> =>
+  model.loadedLoras().catch(() => []);
+
 /** The entry of a model that is not open. */
 export function paperEntry(slot: Slot, { name, found }: OnDemandModel, created: number) {
   const { architecture, contextLength } = found;
@@ -79,11 +84,11 @@ export function paperEntry(slot: Slot, { name, found }: OnDemandModel, created: 
   };
 }
 
-/** Entries of models that are being fetched and not listed yet. */
+/** Entries of models that are being fetched and not listed yet, and that the caller may use. */
 export function downloadEntries({ onDemand, slots, startedAt }: Service) {
   const isListed = (id: string): boolean => slots.some(({ names }) => names.includes(id));
   return (onDemand?.downloads.running ?? [])
-    .filter(({ id }) => !isListed(id))
+    .filter(({ id }) => !isListed(id) && mayUse([id]))
     .map((download) => ({
       ...headOf(download.id, download.id, startedAt),
       status: downloadStatus(download),

@@ -14,8 +14,8 @@ import { withoutMissing } from '../body/fields.ts';
 import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
-import { mayUse, requireUse } from './caller.ts';
-import { commonEntry, downloadEntries, paperEntry } from './model-status.ts';
+import { mayUse, requireUse, visibleSlots } from './caller.ts';
+import { commonEntry, downloadEntries, lorasOf, paperEntry } from './model-status.ts';
 import type { RouteTable } from './route.ts';
 import {
   isOf,
@@ -100,12 +100,12 @@ function mayBe(kind: AnyKind, slot: Slot): boolean {
   return slot.kind === null || slot.kind.name === kind.name;
 }
 
-/** The models of a kind that are ready, with their names. */
+/** The models of a kind that are ready and that the caller may use, with their names. */
 export function modelsOf<M extends ServableModel>(
-  { slots }: Service,
+  service: Service,
   kind: ModelKind<never, M>,
 ): { names: string[]; model: M }[] {
-  return slots.flatMap(({ names, phase }) =>
+  return visibleSlots(service).flatMap(({ names, phase }) =>
     phase.name === 'ready' && isOf(kind, phase.ready) ? [{ names, model: phase.ready.model }] : [],
   );
 }
@@ -125,18 +125,21 @@ function noModel(
 ): RequestError {
   const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
   if (unnamed) return notReady(unnamed);
+  const shown = visibleSlots({ slots });
+  const missing = (what: string): RequestError =>
+    new RequestError('model_not_found', `there is no ${what}`, { param: 'model' });
+  const model = `model ${JSON.stringify(requested)} here`;
   if (slots.length === 0)
-    return new RequestError(
-      'model_not_found',
-      `there is no model ${JSON.stringify(requested)} here, nor any other: put one into the folder of --models-dir, or fetch one with POST /models`,
-      { param: 'model' },
+    return missing(
+      `${model}, nor any other: put one into the folder of --models-dir, or fetch one with POST /models`,
     );
-  const names = slots.flatMap((slot) => slot.names).join(', ');
+  if (shown.length === 0) return missing(`${model}, nor any other that this key may use`);
   const { noun, endpoint } = purposeOf(kind, endpoints);
-  const message = slots.some((slot) => mayBe(kind, slot))
-    ? `there is no model ${JSON.stringify(requested)} here; this server has ${names}`
-    : `there is no ${noun} here for ${endpoint}; this server has ${slots.map((slot) => describeSlot(slot, endpoints)).join(', ')}`;
-  return new RequestError('model_not_found', message, { param: 'model' });
+  return shown.some((slot) => mayBe(kind, slot))
+    ? missing(`${model}; this server has ${shown.flatMap(({ names }) => names).join(', ')}`)
+    : missing(
+        `${noun} here for ${endpoint}; this server has ${shown.map((slot) => describeSlot(slot, endpoints)).join(', ')}`,
+      );
 }
 
 function purposeOf(
@@ -163,16 +166,15 @@ function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints =
 async function modelList(service: Service) {
   requireRunning(service);
   await service.onDemand?.catalog.refresh();
-  const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));
+  const data = await Promise.all(visibleSlots(service).map((slot) => entriesOf(slot, service.startedAt)));
   return { object: 'list', data: [...data.flat(), ...downloadEntries(service)] };
 }
 
 async function entriesOf(slot: Slot, created: number) {
   const { names, phase, demand } = slot;
-  if (!mayUse(names)) return [];
   if (phase.name !== 'ready') return demand ? [paperEntry(slot, demand, created)] : [];
   const { ready } = phase;
-  const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedLoras() : [];
+  const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await lorasOf(ready.model) : [];
   const [base = ''] = names;
   return [
     ...names.map((name) => entryOf(slot, ready, name, created)),

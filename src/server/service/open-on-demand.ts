@@ -27,7 +27,8 @@ export async function openOnDemand(
     changed(model) {
       let slot = slotOf(model);
       if (!slot) {
-        if (slots.some(({ names }) => names.includes(model.name))) return;
+        // One that is no longer listed may still be closed.
+        if (!catalog.models.includes(model) || slots.some(({ names }) => names.includes(model.name))) return;
         slot = {
           names: [model.name],
           kind: model.found.kind,

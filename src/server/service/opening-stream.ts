@@ -13,8 +13,11 @@ type Progress = () => OpenEvent | null;
 
 declare module 'h3' {
   interface H3EventContext {
-    /** Says that the reply is a stream which waits for a model; left out: it does not, or no more. */
-    opens?: ((progress: Progress) => void) | undefined;
+    /**
+     * Says that the reply is a stream which waits for a model, and returns a function that says that the model is open; left out: it does not
+     * wait, or no more.
+     */
+    opens?: ((progress: Progress) => () => void) | undefined;
   }
 }
 
@@ -28,7 +31,10 @@ export async function whileOpens(
   const silence = service.options.keepAlive ?? KEEP_ALIVE;
   let timer: NodeJS.Timeout | undefined;
   const opening = new Promise<Progress>((resolve) => {
-    event.context.opens = (progress) => (timer = setTimeout(() => resolve(progress), silence));
+    event.context.opens = (progress) => {
+      timer = setTimeout(() => resolve(progress), silence);
+      return () => clearTimeout(timer);
+    };
   });
   const answered = (async () => answer())().finally(() => clearTimeout(timer));
   answered.catch(() => {}); // read below, or by the stream

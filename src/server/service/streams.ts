@@ -89,7 +89,7 @@ export function keepReply(service: Service, event: H3Event, value: unknown): unk
   if (!kept) return value;
   const isStream = event.res.headers.get('content-type')?.startsWith(EVENTS.type) ?? false;
   if (!isStream || !(value instanceof ReadableStream)) {
-    kept.stop();
+    kept.release();
     service.kept(createStore).delete(addressOf(event, event.context.call!.id));
     return value;
   }

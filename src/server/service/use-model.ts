@@ -74,11 +74,14 @@ async function keepOpen(
   const { onDemand } = service;
   if (!demand || !onDemand) return;
   const { keepAlive, isStream } = options;
-  if (isStream) event.context.opens?.(() => demand.progress);
+  const { kept } = event.context;
+  const opened = isStream ? event.context.opens?.(() => demand.progress) : undefined;
   const end = await whileClientWaits(service, event, `${demand.name} was open`, (signal) =>
     onDemand.catalog.use(demand, { signal, ...(keepAlive !== undefined && { keepAlive }) }),
   );
-  onDispose(event, end);
+  // A stream that is kept goes on without its connection.
+  onDispose(event, () => (kept ? kept.whenEnded(end) : end()));
+  opened?.();
   event.context.opens = undefined;
 }
 

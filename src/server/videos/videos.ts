@@ -88,10 +88,17 @@ async function createVideo(service: Service, event: H3Event) {
   checkUpscaler(body, model.info);
   const store = videoStoreOf(service);
   const abort = new AbortController();
+  const endUse = holdModel(service, model);
   const reference = await whileClientWaits(service, event, 'the image had arrived', (signal) =>
     readReference(service, body, signal),
-  );
-  const release = (): void => reference?.release();
+  ).catch((error: unknown) => {
+    endUse();
+    throw error;
+  });
+  const release = (): void => {
+    reference?.release();
+    endUse();
+  };
   try {
     const asked = {
       requests: toVideoRequests(body, model.info),
@@ -115,12 +122,10 @@ async function createVideo(service: Service, event: H3Event) {
     service.running.add(abort);
     // The server waits for a video at its end as it waits for a reply.
     service.replies += 1;
-    const endUse = holdModel(service, model);
     const run = { settled, encoding, signal: abort.signal };
     void runVideo(service, store, video, run).finally(() => {
       service.replies -= 1;
       service.running.delete(abort);
-      endUse();
       release();
     });
     return shown(service, event, video);

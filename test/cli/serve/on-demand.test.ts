@@ -1,6 +1,6 @@
 // Models of a folder: found by their files; planned, opened and closed on a real device by requests; fetched from a hub and deleted.
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ import {
   openEmbeddingModel,
   openImageModel,
   openTextModel,
+  removeFound,
   shippedModelPath,
 } from '../../../src/index.ts';
 import { startServer } from '../../../src/server/lifecycle.ts';
@@ -51,6 +52,17 @@ it.each([
     ['chat/tiny-Q4_K_M.gguf', 'chat/tiny-Q8_0.gguf'],
     { 'chat:Q4_K_M': 'text', 'chat:Q8_0': 'text' },
   ],
+  [
+    'several of one name',
+    ['foo/config.json', 'foo.gguf', 'foo.safetensors', 'chat/a-Q8_0.gguf', 'chat/b-Q8_0.gguf'],
+    {
+      foo: 'text',
+      'foo.gguf': 'text',
+      'foo.safetensors': 'image',
+      'chat:a-Q8_0.gguf': 'text',
+      'chat:b-Q8_0.gguf': 'text',
+    },
+  ],
   ['an image model in one file', ['dream.safetensors'], { dream: 'image' }],
   [
     'several of them in a folder',
@@ -61,6 +73,15 @@ it.each([
 ])('a folder of models has %s', async (_, files, expected) => {
   const found = await findModels(folder(files));
   expect(Object.fromEntries(found.map(({ name, kind }) => [name, kind]))).toEqual(expected);
+});
+
+it('links to the parts of a model are removed together, and not the parts', async () => {
+  const parts = ['big-00001-of-00002.gguf', 'big-00002-of-00002.gguf'];
+  const [home, elsewhere] = [folder(), folder(parts)];
+  for (const part of parts) symlinkSync(join(elsewhere, part), join(home, part));
+  const [found] = await findModels(home);
+  await removeFound(found!);
+  expect([readdirSync(home), readdirSync(elsewhere)]).toEqual([[], parts]);
 });
 
 it('options that have no effect are refused', () => {
@@ -122,6 +143,15 @@ it('real models share a budget for two of them, and one that cannot be opened fa
     vectors: 'loaded',
   });
 }, 120_000);
+
+it("the cache's models are opened by their files, without the hub", async () => {
+  const { env, hub, resolve } = await hubFixture();
+  await resolve();
+  await hub.close();
+  const [model] = await modelSource(OPENERS, { 'models-dir': 'cache' } as never, env).list();
+  expect(model!.name).toBe('acme/tiny');
+  expect(existsSync(join(model!.path, 'config.json'))).toBe(true);
+});
 
 it('a model of a hub is fetched into the folder, served, and deleted', async () => {
   const { env } = await hubFixture();

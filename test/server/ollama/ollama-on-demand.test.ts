@@ -101,3 +101,20 @@ it('a pull that fails says why, and one that nobody reads ends', async () => {
   await expect(read()).rejects.toThrow('aborted');
   await expect.poll(states).not.toHaveProperty('new/model');
 });
+
+it('a pull that is left goes on for others', async () => {
+  const { ollama, url, call, states, source } = await startClient();
+  const release = hold(source, 'new/model');
+  await call('POST', '/models', { model: 'new/model' });
+  const pull = async (): Promise<void> => {
+    const pulling = await ollama.pull({ model: 'new/model', stream: true });
+    for await (const { completed } of pulling) if (completed) pulling.abort();
+  };
+  await expect(pull()).rejects.toThrow('aborted');
+  const whole = new Ollama({ host: url }).pull({ model: 'new/model' });
+  await expect(pull()).rejects.toThrow('aborted');
+  release();
+  expect(await whole).toEqual({ status: 'success' });
+  expect(await states()).toMatchObject({ 'new/model': 'unloaded' });
+  expect(source.happened).toEqual(['fetch new/model']);
+});

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { KeptStream } from '../../../src/server/http/kept-stream.ts';
+import { startOnDemand } from '../catalog/demand-source.ts';
 import { ask, eventually, type Harness, start } from '../harness.ts';
 
 const HEADERS = { 'content-type': 'application/json', 'x-svc-resumable': '1' };
@@ -56,6 +57,47 @@ describe('the route /v1/streams/{id}', () => {
     expect((await fetch(`${url}/v1/streams/two?after=x`)).status).toBe(400);
     expect((await begin(harness, 'three', 'refuse overloaded')).status).toBe(429);
     expect(await (await fetch(`${url}/v1/streams/three`)).text()).toContain('refused with overloaded');
+  });
+
+  it('keeps its model open that is opened on demand, also without a connection', async () => {
+    const { url, call, source, lines } = await startOnDemand({ keepAlive: 0 });
+    const gone = new AbortController();
+    const headers = {
+      'content-type': 'application/json',
+      'x-svc-resumable': '1',
+      'x-request-id': 'one',
+    };
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({
+        model: 'other',
+        stream: true,
+        messages: [{ role: 'user', content: 'hang here' }],
+      }),
+      signal: gone.signal,
+    });
+    await response.body!.getReader().read();
+    gone.abort();
+    await expect.poll(() => lines.some((line) => line.includes('/v1/chat/completions'))).toBe(true);
+    expect(source.happened).toEqual(['open other']);
+    expect((await call('DELETE', '/v1/streams/one')).status).toBe(200);
+    await expect.poll(() => source.happened).toEqual(['open other', 'close other']);
+  });
+
+  it('leaves replies that are no events to their connection', async () => {
+    const { url, model } = await start();
+    const chat = (content: string, signal?: AbortSignal) => {
+      const body = JSON.stringify({ model: 'fake-chat', messages: [{ role: 'user', content }] });
+      return fetch(`${url}/api/chat`, { method: 'POST', body, headers: HEADERS, ...(signal && { signal }) });
+    };
+    const lines = (await (await chat('wait 20 b')).text()).trim().split('\n');
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({ done: true, done_reason: 'stop' });
+    const gone = new AbortController();
+    await chat('hang here', gone.signal);
+    await eventually(() => model.running === 1, 'the request runs');
+    gone.abort();
+    await eventually(() => model.running === 0, 'the request is aborted');
   });
 
   it('belongs to the key that began it, and its id is taken while it runs', async () => {
