@@ -127,7 +127,9 @@ function identify(event: H3Event, keys: Keys, access: 'key' | 'admin'): Caller |
   const caller = innerCaller(req) ?? callerOf(req.headers, keys, access);
   if (caller && context.call) context.call.key = caller.name;
   if (caller?.limits && !/^(GET|HEAD)$/.test(req.method)) {
-    onDispose(event, caller.limits.begin());
+    const end = caller.limits.begin();
+    // A resumable stream runs on when its connection has closed.
+    onDispose(event, () => (context.kept ? context.kept.whenEnded(end) : end()));
     setHeaders(event, caller.limits.headers());
   }
   return caller;

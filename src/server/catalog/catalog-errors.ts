@@ -35,9 +35,10 @@ export function noRoom(name: string, bytes: number, room: number, budget: number
 }
 
 export function fullError(name: string, most: number): EngineError {
+  const stay = most === 1 ? 'stays' : 'stay';
   return new EngineError(
-    'out_of_memory',
-    `${countText(most, 'model')} stay open, as many as --models-max allows: unload one of them before ${name} is asked for`,
+    'overloaded',
+    `${countText(most, 'pinned model')} ${stay} open, as many as --models-max allows: unload one before ${name} is asked for, or start the server with a larger --models-max`,
   );
 }
 

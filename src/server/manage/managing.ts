@@ -66,7 +66,11 @@ export function downloadsFor(service: Service, id: string): Downloads {
 export async function deleteModel(service: Service, requested: string | null) {
   const { downloads } = requireOnDemand(service);
   if (requested === null)
-    throw fieldError('model', 'is required; GET /v1/models lists the names', 'missing_required_parameter');
+    throw fieldError(
+      'model',
+      'is required, as in DELETE /models?model=name; GET /v1/models lists the names',
+      'missing_required_parameter',
+    );
   const download = downloads.find(requested);
   if (download) {
     download.cancel();
