@@ -207,10 +207,15 @@ web.test('a reply that waits says what the server tells of its model', async () 
       },
     },
   );
-  // An address that is no URI names no conversation.
-  const page = await web.open(url, '#/chat/%');
+  const page = await web.open(url);
   await say(page, 'tell me');
   await replies(page).getByText('opening the model, loading weights, 40 % …').waitFor();
+});
+
+web.test('an address that is no URI names no conversation', async () => {
+  const { url } = await start();
+  const page = await web.open(url, '#/chat/%');
+  await page.getByText('This conversation is not in this browser’s storage.').waitFor();
 });
 
 describe('conversations', () => {

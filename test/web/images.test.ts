@@ -76,7 +76,7 @@ web.test('an image and a mask are sent, painted by numbers and by the pointer', 
   await page.getByLabel('Height', { exact: true }).nth(1).fill('48');
   await page.getByRole('button', { name: 'Paint the rectangle' }).click();
   await page.getByText('50 per cent are drawn anew.').waitFor();
-  await page.waitForFunction(waitForMask);
+  await expect.poll(() => page.evaluate(isMaskKept)).toBe(true);
   await page.reload();
   await page.getByText('50 per cent are drawn anew.').waitFor();
   await page.getByLabel('Strength').fill('0.6');
@@ -225,12 +225,15 @@ web.test('the gallery is searched, walked by keys, exported and emptied', async 
 });
 
 /** Whether the browser has stored the mask of the form. */
-function waitForMask(): Promise<boolean> {
+function isMaskKept(): Promise<boolean> {
   return new Promise((resolve) => {
     const opening = indexedDB.open('svc-images');
     opening.addEventListener('success', () => {
       const asked = opening.result.transaction('form').objectStore('form').get('sources');
-      asked.addEventListener('success', () => resolve((asked.result as { mask?: Blob }).mask !== undefined));
+      asked.addEventListener('success', () => {
+        const kept = asked.result as { mask?: Blob } | undefined;
+        resolve(kept?.mask !== undefined);
+      });
     });
   });
 }

@@ -93,7 +93,7 @@ async function replyTo(conversation: Conversation, parent: string, models: reado
   const group = models.length > 1 && { group: newId() };
   const replies = models.map((model) => {
     const stream = newStreamId();
-    return addMessage(conversation, { parent, role: 'assistant', text: '', model, stream, ...group });
+    return beginReply(conversation, { parent, model, stream, ...group });
   });
   conversation.leaf = replies[0]?.id ?? parent;
   changedNow();
@@ -111,6 +111,16 @@ const run = (conversation: Conversation, reply: Message): Promise<void> =>
 
 /** Messages whose replies this page runs. */
 const own = new Set<string>();
+/** Messages that this page has begun: they are not taken up, also where the stored ones are read late. */
+const begun = new Set<string>();
+
+type NewReply = Omit<Message, 'id' | 'createdAt' | 'role' | 'text'>;
+
+function beginReply(conversation: Conversation, message: NewReply): Message {
+  const reply = addMessage(conversation, { role: 'assistant', text: '', ...message });
+  begun.add(reply.id);
+  return reply;
+}
 
 const withReply = ({ id }: Message, work: (hasWaited: boolean) => Promise<void>): Promise<void> =>
   alone(`svc-reply-${id}`, async (hasWaited) => {
@@ -127,7 +137,7 @@ async function goOn(conversation: Conversation, reply: Message): Promise<void> {
   if (!(await answerCalls(conversation, reply))) return;
   const stream = newStreamId();
   const { id: parent, model } = reply;
-  const next = addMessage(conversation, { parent, role: 'assistant', text: '', model: model!, stream });
+  const next = beginReply(conversation, { parent, model: model!, stream });
   if (conversation.leaf === reply.id) conversation.leaf = next.id;
   changedNow();
   await run(conversation, next);
@@ -161,7 +171,9 @@ async function takeUpIn(id: string): Promise<void> {
   const conversation = await load(id);
   if (!conversation) return;
   let isChanged = false;
-  const left = Object.values(conversation.messages).filter(({ stream }) => stream !== undefined);
+  const left = Object.values(conversation.messages).filter(
+    ({ id: message, stream }) => stream !== undefined && !begun.has(message),
+  );
   const taken = left.map((message) =>
     withReply(message, async (hasWaited) => {
       isChanged ||= hasWaited;
