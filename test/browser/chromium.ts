@@ -17,7 +17,8 @@ import type { Plugin } from 'esbuild';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundle } from '../../scripts/setup/bundle.mjs';
-import { CHROMIUM_FLAGS, findChromium } from '../../scripts/setup/chromium.mjs';
+import { CHROMIUM_FLAGS } from '../../scripts/setup/chromium.mjs';
+import { FOUND_CHROMIUM as found } from './found-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { SMALL_TILES } from './small-tiles.ts';
 
@@ -53,16 +54,6 @@ const KEEP_DEVICES = `{
     return device;
   };
 }`;
-
-/** scripts/test.mjs names the browser that it found, '' if it found none; a test file that runs by itself looks for one. */
-const found = (process.env['SVC_CHROMIUM'] ?? (await find())) || null;
-
-async function find(): Promise<string | null> {
-  const answer = await findChromium();
-  if ('path' in answer) return answer.path;
-  console.log(`Chromium: NOT RUN (${answer.reason})`);
-  return null;
-}
 
 /** Starts the browser and the server before the tests of this file and ends them afterwards. */
 export function usePages(options: PagesOptions = {}): Pages {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { accessibilityProblems } from './axe.ts';
+import type { FakeModel } from '../server/fake-model.ts';
 import { eventually, start } from '../server/harness.ts';
 import { useWebPage } from './web-page.ts';
 
@@ -121,15 +122,7 @@ describe('a reply', () => {
 
   web.test('goes on when the page is loaded anew', async () => {
     const { url, model } = await start();
-    const said = { release: () => {} };
-    const held = new Promise<void>((resolve) => (said.release = resolve));
-    model.generate = async function* () {
-      yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
-      yield { type: 'delta', choice: 0, text: 'before ', ids: [1] };
-      await held;
-      yield { type: 'delta', choice: 0, text: 'and after', ids: [2] };
-      yield { type: 'done', choice: 0, finishReason: 'stop', matchedStop: 2, completionTokens: 2 };
-    };
+    const release = holdReply(model);
     const page = await web.open(url);
     await say(page, 'tell me');
     await replies(page).getByText('before').waitFor();
@@ -142,7 +135,7 @@ describe('a reply', () => {
     await page.reload();
     await expect.poll(() => failures).toBe(3);
     await replies(page).getByText('before').waitFor();
-    said.release();
+    release();
     await replies(page).getByText('before and after').waitFor();
     await page.locator('[aria-live]', { hasText: 'Reply: before and after' }).waitFor({ state: 'attached' });
     await page.reload();
@@ -160,15 +153,7 @@ for (const hasLocks of [true, false])
         await page
           .context()
           .addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
-      const said = { release: () => {} };
-      const held = new Promise<void>((resolve) => (said.release = resolve));
-      model.generate = async function* () {
-        yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
-        yield { type: 'delta', choice: 0, text: 'before ', ids: [1] };
-        await held;
-        yield { type: 'delta', choice: 0, text: 'and after', ids: [2] };
-        yield { type: 'done', choice: 0, finishReason: 'stop', matchedStop: 2, completionTokens: 2 };
-      };
+      const release = holdReply(model);
       await page.goto(url);
       await say(page, 'tell me');
       await replies(page).getByText('before').waitFor();
@@ -177,7 +162,7 @@ for (const hasLocks of [true, false])
       second.on('request', (request) => asked.push(new URL(request.url()).pathname));
       await second.goto(page.url());
       await replies(second).waitFor();
-      said.release();
+      release();
       await replies(second).getByText('before and after').waitFor();
       await replies(page).getByText('before and after').waitFor();
       expect(asked.filter((path) => path.startsWith('/v1/streams/'))).toEqual([]);
@@ -266,3 +251,17 @@ describe('conversations', () => {
     await replies(page).getByText('about rivers').waitFor();
   });
 });
+
+/** Makes the model say "before", and "and after" once the returned function is called. */
+function holdReply(model: FakeModel): () => void {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  model.generate = async function* () {
+    yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
+    yield { type: 'delta', choice: 0, text: 'before ', ids: [1] };
+    await held;
+    yield { type: 'delta', choice: 0, text: 'and after', ids: [2] };
+    yield { type: 'done', choice: 0, finishReason: 'stop', matchedStop: 2, completionTokens: 2 };
+  };
+  return release;
+}

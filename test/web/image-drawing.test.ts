@@ -1,6 +1,7 @@
 // Requests of the view of images on their way: progress, refusals, reloads of the page, and clips.
 
 import { expect } from 'vitest';
+import type { ImageModel } from '../../src/index.ts';
 import { hold, startOnDemand } from '../server/catalog/demand-source.ts';
 import { eventually } from '../server/harness.ts';
 import { startImages } from '../server/images/image-harness.ts';
@@ -50,15 +51,7 @@ web.test('a refusal stands at the form and marks its field; a failure while draw
 
 web.test('a request that is being drawn goes on over a reload of the page, and is drawn once', async () => {
   const { url, model } = await startImages();
-  const drawn = model.generate;
-  let goOn!: () => void;
-  const gate = new Promise<void>((resolve) => (goOn = resolve));
-  model.generate = async function* (request, options) {
-    for await (const event of drawn(request, options)) {
-      if (event.type === 'step' && event.step === 2) await gate;
-      yield event;
-    }
-  };
+  const goOn = holdAt(model, 2);
   const page = await web.open(url, '#/images');
   await ask(page, 'a lake', { Steps: '4', Images: '2' });
   await page.getByText('Image 1, step 1 of 4').waitFor();
@@ -76,15 +69,7 @@ web.test('a request that is being drawn goes on over a reload of the page, and i
 
 web.test('a clip is drawn as a job, played, and taken up again after a reload', async () => {
   const { url, model } = await startVideos();
-  const drawn = model.generate;
-  let goOn!: () => void;
-  const gate = new Promise<void>((resolve) => (goOn = resolve));
-  model.generate = async function* (request, options) {
-    for await (const event of drawn(request, options)) {
-      if (event.type === 'step' && event.step === 3) await gate;
-      yield event;
-    }
-  };
+  const goOn = holdAt(model, 3);
   const page = await web.open(url, '#/images');
   expect(await page.getByLabel('Frames', { exact: true }).getAttribute('placeholder')).toBe('3');
   await ask(page, 'a wave', { Frames: '5', 'Frames a second': '4', Steps: '4', Width: '64', Height: '64' });
@@ -125,3 +110,17 @@ web.test(
     expect(source.happened).toEqual(['open scenes', 'close scenes', 'open scenes']);
   },
 );
+
+/** Makes the model wait before the event of a step until the returned function is called. */
+function holdAt(model: Pick<ImageModel, 'generate'>, step: number): () => void {
+  const drawn = model.generate;
+  let goOn = (): void => {};
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  model.generate = async function* (request, options) {
+    for await (const event of drawn(request, options)) {
+      if (event.type === 'step' && event.step === step) await gate;
+      yield event;
+    }
+  };
+  return goOn;
+}

@@ -9,17 +9,8 @@
 
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { CHROMIUM_FLAGS, findChromium } from '../../scripts/setup/chromium.mjs';
-
-/** scripts/test.mjs names the browser that it found, '' if it found none; a test file that runs by itself looks for one. */
-const found = (process.env['SVC_CHROMIUM'] ?? (await find())) || null;
-
-async function find(): Promise<string | null> {
-  const answer = await findChromium();
-  if ('path' in answer) return answer.path;
-  console.log(`Chromium: NOT RUN (${answer.reason})`);
-  return null;
-}
+import { CHROMIUM_FLAGS } from '../../scripts/setup/chromium.mjs';
+import { FOUND_CHROMIUM as found } from '../browser/found-chromium.ts';
 
 export function useWebPage(): WebPages {
   const pages = new WebPages();
