@@ -1,4 +1,4 @@
-// What a conversation is asked and what it answers.
+// Types of a conversation: its options, its replies and their events.
 
 import type {
   ChatMessage,
@@ -15,7 +15,7 @@ import type { Schema, ValueOf } from './schema.ts';
 import type { ConfirmCall, ToolCallOf, ToolOutcome } from './tool-calls.ts';
 import type { ToolsOf } from './tools.ts';
 
-/** What a session needs of a model. */
+/** The members of a text model that a session calls. */
 export type TalkingModel = Pick<TextModel, 'info' | 'generate' | 'renderPrompt'>;
 
 /** Sampling, limits and scheduling of replies: the members of a TextRequest that neither the session nor its results decide. */
@@ -48,7 +48,7 @@ export interface ChatOptions<Schemas extends Record<string, Schema> = {}> extend
   toolTimeout?: number;
   /** Asked before each call: false, or a reason, refuses it. */
   confirm?: ConfirmCall;
-  /** What happens when the conversation exceeds the context. Default: refuse. */
+  /** The policy for a conversation that exceeds the context. Default: refuse. */
   context?: ContextPolicy;
   /** Tokens of the context that are kept free for a reply where `context` drops turns. Default: `maxTokens`, else a quarter; at most half. */
   reserve?: number;

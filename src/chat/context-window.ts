@@ -14,7 +14,7 @@ export type Summarise = (dropped: {
 }) => string | Promise<string>;
 
 /**
- * What happens when a conversation exceeds the context. `refuse`: the message fails with context_length_exceeded; `slide`: the oldest turns are left out;
+ * The policy for a conversation that exceeds the context. `refuse`: the message fails with context_length_exceeded; `slide`: the oldest turns are left out;
  * `summarise`: they are replaced by a text of the program, which follows the system prompt.
  */
 export type ContextPolicy = 'refuse' | 'slide' | { readonly summarise: Summarise };

@@ -1,5 +1,5 @@
-// What models have beside their requests: conversations and completions of text models, vectors and ranks of embedding models. It is added to the model that an
-// opener returns, whichever thread or process that model is in.
+// Adds members to opened models: conversations and completions to text models, vectors and ranks to embedding models. Every opener adds them,
+// whichever thread or process the model is in.
 
 import type { EmbeddingModel } from '../engine/embedding/embedding-model.ts';
 import type { TextModel } from '../engine/text/calls/text-model.ts';

@@ -22,7 +22,7 @@ interface McpTool {
   readonly inputSchema: object;
 }
 
-/** What is needed of a connected client. */
+/** The methods of a connected client that tools call. */
 export interface McpClient {
   listTools(params?: { cursor?: string }): Promise<{
     readonly tools: readonly McpTool[];

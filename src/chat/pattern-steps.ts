@@ -1,6 +1,6 @@
 // How many ways a regular expression may try before it gives up: programs that run expressions by backtracking take forever for some of them.
 
-/** What a part of an expression may do: ways to match a text, and the number of places where it may choose. */
+/** Counts for one part of an expression: the ways in which it may match a text, and the places where it may choose. */
 interface Choices {
   ways: number;
   places: number;

@@ -1,4 +1,4 @@
-// What the adapters of the AI SDK share: the name of the provider, its options, aborts.
+// Parts that all adapters of the AI SDK use: the provider's name, its options, aborts.
 
 import type { SharedV3Warning } from '@ai-sdk/provider';
 import { EngineError } from '../../files/error.ts';

@@ -21,7 +21,9 @@ function messagesOf(message: LanguageModelV3Message): ChatMessage[] {
   if (message.role === 'tool')
     return message.content.map((part) => {
       if (part.type !== 'tool-result')
-        throw unsupported(`the prompt has a ${part.type}, which is not supported`);
+        throw unsupported(
+          `the prompt has a ${part.type}, which no tool here asks for: leave it out, and send the tool's result`,
+        );
       return toolMessage(part);
     });
   const parts = message.content.map((part) =>
