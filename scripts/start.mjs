@@ -62,7 +62,7 @@ function printAddress(base) {
   const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'Hello!' }] };
   const header = key ? " -H 'authorization: Bearer <your key>'" : '';
   console.log(`
-The server runs at ${base}/v1 (any OpenAI client; Ctrl-C stops it). For example:
+The server runs: ${base} in a browser, ${base}/v1 for any OpenAI client. Ctrl-C stops it. For example:
   curl -N ${base}/v1/chat/completions -H 'content-type: application/json'${header} -d '${JSON.stringify(body)}'
 `);
 }

@@ -1,7 +1,7 @@
 // Batches as replies show them, and what is kept of them.
 
 import { z } from 'zod';
-import { count, seconds } from '../http/reply-members.ts';
+import { count, pageSchema, seconds } from '../http/reply-members.ts';
 
 const STATUSES = [
   'validating',
@@ -62,10 +62,4 @@ export type BatchStatus = BatchRecord['status'];
 
 export const Batch = z.strictObject({ ...shown, object: z.literal('batch') });
 
-export const BatchList = z.strictObject({
-  object: z.literal('list'),
-  data: z.array(Batch),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const BatchList = pageSchema(Batch);

@@ -9,7 +9,7 @@ import { filled } from '../body/bounded.ts';
 import { fileStoreOf, filesFolder } from '../files/file-store.ts';
 import { isOwn, ownerNow } from '../service/caller.ts';
 import { fieldError, RequestError } from '../http/errors.ts';
-import { pageOf, pageQuery } from '../http/paging.ts';
+import { listReply, pageOf, pageQuery } from '../http/paging.ts';
 import { bodyRoute, type RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
 import { BATCH_ENDPOINTS } from './batch-input.ts';
@@ -150,13 +150,7 @@ async function batchAt(service: Service, { url }: H3Event): Promise<Batch> {
 async function listBatches(service: Service, { url: { searchParams } }: H3Event) {
   const all = (await batchStoreOf(service)).all();
   const { page, hasMore } = pageOf(all, ({ record }) => record.id, searchParams, PAGES);
-  return {
-    object: 'list',
-    data: page.map(batchReply),
-    first_id: page[0]?.record.id ?? null,
-    last_id: page.at(-1)?.record.id ?? null,
-    has_more: hasMore,
-  };
+  return listReply(page.map(batchReply), hasMore);
 }
 
 async function cancelBatch(service: Service, event: H3Event) {

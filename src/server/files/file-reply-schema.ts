@@ -1,7 +1,7 @@
 // Files as replies show them, and what is kept of them.
 
 import { z } from 'zod';
-import { count, seconds } from '../http/reply-members.ts';
+import { count, pageSchema, seconds } from '../http/reply-members.ts';
 
 const shown = {
   id: z.string().regex(/^file-[\da-f-]{36}$/),
@@ -26,13 +26,7 @@ export const StoredFile = z.strictObject({
   status: z.literal('processed'),
 });
 
-export const StoredFileList = z.strictObject({
-  object: z.literal('list'),
-  data: z.array(StoredFile),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const StoredFileList = pageSchema(StoredFile);
 
 export const DeletedFile = z.strictObject({
   id: z.string(),

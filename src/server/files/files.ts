@@ -6,7 +6,7 @@ import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, honoured } from '../body/fields.ts';
 import { readForm } from '../body/form-body.ts';
 import { fieldError, RequestError } from '../http/errors.ts';
-import { pageOf, pageQuery } from '../http/paging.ts';
+import { listReply, pageOf, pageQuery } from '../http/paging.ts';
 import { listIgnored } from '../service/model-call.ts';
 import type { RouteTable } from '../service/route.ts';
 import type { Service } from '../service/service.ts';
@@ -119,13 +119,7 @@ async function listFiles(service: Service, { url: { searchParams } }: H3Event) {
   const all = await (await fileStoreOf(service)).all();
   const wanted = all.filter((file) => purpose === null || file.purpose === purpose);
   const { page, hasMore } = pageOf(wanted, ({ id }) => id, searchParams, PAGES);
-  return {
-    object: 'list',
-    data: page.map(fileReply),
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: hasMore,
-  };
+  return listReply(page.map(fileReply), hasMore);
 }
 
 async function deleteFile(service: Service, event: H3Event) {

@@ -2,6 +2,15 @@
 
 import { fieldError } from './errors.ts';
 
+/** A page as a reply. */
+export const listReply = <T extends { id: string }>(data: readonly T[], hasMore: boolean) => ({
+  object: 'list' as const,
+  data,
+  first_id: data[0]?.id ?? null,
+  last_id: data.at(-1)?.id ?? null,
+  has_more: hasMore,
+});
+
 interface Paging {
   /** What the list holds, in the singular and in the plural. */
   noun: string;

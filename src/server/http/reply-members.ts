@@ -14,6 +14,16 @@ export const counts = <N extends string>(...names: N[]) => membersOf(count, name
 /** Members that are texts. */
 export const texts = <N extends string>(...names: N[]) => membersOf(z.string(), names);
 
+/** A page of a list, of entries with ids. */
+export const pageSchema = <Entry extends z.ZodType>(entry: Entry) =>
+  z.strictObject({
+    object: z.literal('list'),
+    data: z.array(entry),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  });
+
 /** An object that its type tells from others. */
 export const typed = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
   z.strictObject({ type: z.literal(type), ...shape });

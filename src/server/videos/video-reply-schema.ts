@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { VIDEO_FORMATS } from '../../index.ts';
-import { count, seconds } from '../http/reply-members.ts';
+import { count, pageSchema, seconds } from '../http/reply-members.ts';
 
 const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelling', 'cancelled'] as const;
 
@@ -46,13 +46,7 @@ export const Video = z.strictObject({
   file_paths: z.array(z.string()),
 });
 
-export const VideoList = z.strictObject({
-  object: z.literal('list'),
-  data: z.array(Video),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const VideoList = pageSchema(Video);
 
 export const DeletedVideo = z.strictObject({
   id: z.string(),

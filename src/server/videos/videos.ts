@@ -7,7 +7,7 @@ import { countText } from '../../files/count-text.ts';
 import { upscaledSize } from '../../options/upscaled-size.ts';
 import { RequestError } from '../http/errors.ts';
 import { isOwn, mayUse } from '../service/caller.ts';
-import { pageOf, pageQuery } from '../http/paging.ts';
+import { listReply, pageOf, pageQuery } from '../http/paging.ts';
 import { QueuedImages } from '../images/image-drawing.ts';
 import { checkUpscaler } from '../images/image-request.ts';
 import { qualityIn } from '../images/image-schema.ts';
@@ -175,14 +175,10 @@ function listVideos(service: Service, event: H3Event) {
     event.url.searchParams,
     VIDEO_PAGES,
   );
-  const data = page.map((video) => shown(service, event, video));
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: hasMore,
-  };
+  return listReply(
+    page.map((video) => shown(service, event, video)),
+    hasMore,
+  );
 }
 
 async function deleteVideo(service: Service, event: H3Event) {
