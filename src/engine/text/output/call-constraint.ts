@@ -6,7 +6,7 @@
 // call; if it begins arguments that are not declared, any JSON object may follow; if it cannot be part of one, or the arguments are not
 // JSON, they are not constrained.
 
-import type { Constraint } from '../calls/constraint.ts';
+import { lookAhead, type Constraint } from '../calls/constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
 import type { Piece, Pieces } from '../calls/piece.ts';
 import type { TextConstraint } from '../calls/text-request.ts';
@@ -123,6 +123,43 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
       taken.forEach(forked.accept);
       return forked;
     },
+    ahead() {
+      if (active === null && naming === null && !awaits) return FREE_TEXT;
+      return active === null || begun ? null : withinArguments(active, seen);
+    },
+    get part() {
+      if (active !== null) return begun ? 'begun' : argumentsPart(seen);
+      return naming === null && !awaits ? FREE_TEXT.part : 'name';
+    },
+  };
+}
+
+/** Looks ahead where no call has begun; a token that begins one changes the part. */
+const FREE_TEXT: Constraint = {
+  mask: () => false,
+  accept: () => {},
+  forced: () => [],
+  ended: false,
+  idle: true,
+  fork: () => FREE_TEXT,
+  part: 'text',
+};
+
+function argumentsPart(nth: number): string {
+  return `arguments ${nth}`;
+}
+
+/** Looks ahead within the arguments that begin a call: where they end, or do not match their grammar, the part changes. */
+function withinArguments(active: Constraint, nth: number): Constraint {
+  const ahead = active.fork();
+  return {
+    mask: ahead.mask.bind(ahead),
+    accept: ahead.accept.bind(ahead),
+    forced: () => [],
+    ended: false,
+    idle: false,
+    fork: () => withinArguments(ahead, nth),
+    part: argumentsPart(nth),
   };
 }
 
@@ -148,6 +185,13 @@ export function withCallConstraint(constraint: Constraint | null, calls: Constra
       return calls.idle === true && constraint.free === true;
     },
     fork: () => withCallConstraint(constraint.fork(), calls.fork()),
+    ahead() {
+      const [own, ofCalls] = [lookAhead(constraint), lookAhead(calls)];
+      return own && ofCalls && withCallConstraint(own, ofCalls);
+    },
+    get part() {
+      return `${calls.part} ${constraint.part ?? ''}`;
+    },
   };
 }
 
