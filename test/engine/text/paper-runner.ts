@@ -45,11 +45,9 @@ export interface PaperOptions {
   pages: number;
   slots: number;
   rows: number;
-  /** See SchedulerLimits. */
+  /** See SchedulerLimits, as for `copies`. */
   windows?: readonly (number | null)[];
-  /** See SchedulerLimits. */
   copies?: number;
-  /** See Runner. */
   decodeRows?: number | null;
   /** Called before a step's tokens are returned. */
   pause?: () => Promise<void>;

@@ -80,12 +80,6 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
     begun = active !== null && !isAwaited;
   };
 
-  const advance = (before: Constraint, id: number, open: OpenArguments): Constraint | null => {
-    return (
-      accepted(before, id) ?? (open.syntax === 'json' ? matching(parts.anyObject, open.written()) : null)
-    );
-  };
-
   /** The constraint on the name after a token. */
   const nameAfter = (before: Constraint | null, id: number, isWhole: boolean): Constraint | null => {
     const open = output.openName;
@@ -111,7 +105,7 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
       begun = naming !== null && !isAwaited;
       if (open === null) return;
       if (open.nth > seen) begin(open, whole, isAwaited);
-      else if (before !== null) active = advance(before, id, open);
+      else if (before !== null) active = accepted(before, id) ?? anyObjectAfter(open, parts);
     },
     forced: () => [],
     ended: false,
@@ -123,19 +117,38 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
       taken.forEach(forked.accept);
       return forked;
     },
-    ahead() {
-      if (active === null && naming === null && !awaits) return FREE_TEXT;
-      return active === null || begun ? null : withinArguments(active, seen);
-    },
+    ahead: () => aheadOf({ active, begun, seen, isText: naming === null && !awaits }),
     get part() {
-      if (active !== null) return begun ? 'begun' : argumentsPart(seen);
-      return naming === null && !awaits ? FREE_TEXT.part : 'name';
+      return partOf({ active, begun, seen, isText: naming === null && !awaits });
     },
   };
 }
 
+/** Any object, after arguments in JSON that no tool declares; null: they are not in JSON. */
+function anyObjectAfter({ syntax, written }: OpenArguments, { anyObject }: CallGrammars): Constraint | null {
+  return syntax === 'json' ? matching(anyObject, written()) : null;
+}
+
+/** Where a reply is. `isText`: neither a name nor the beginning of arguments is awaited. */
+interface Place {
+  active: Constraint | null;
+  begun: boolean;
+  seen: number;
+  isText: boolean;
+}
+
+function aheadOf({ active, begun, seen, isText }: Place): Constraint | null {
+  if (active === null) return isText ? FREE_TEXT : null;
+  return begun ? null : withinArguments(active, seen);
+}
+
+function partOf({ active, begun, seen, isText }: Place): string {
+  if (active === null) return isText ? FREE_TEXT.part : 'name';
+  return begun ? 'begun' : argumentsPart(seen);
+}
+
 /** Looks ahead where no call has begun; a token that begins one changes the part. */
-const FREE_TEXT: Constraint = {
+const FREE_TEXT: Constraint & { part: string } = {
   mask: () => false,
   accept: () => {},
   forced: () => [],

@@ -87,10 +87,11 @@ const STATES_WANTED = {
 } as unknown as Recorder;
 
 const LIMITS = { pages: 14, slots: 5, rows: 32 };
+const FEW = { ...LIMITS, pages: 8 };
 
 describe('tokens with drafts are those without', () => {
   it.each([
-    ['with few pages', LIMITS],
+    ['with few pages', FEW],
     ['alone', { ...LIMITS, slots: 1 }],
     ['in steps of one phase', { ...LIMITS, decodeRows: 16 }],
     ['with windows', { ...LIMITS, pages: 40, windows: [null, 40] }],
@@ -103,7 +104,7 @@ describe('tokens with drafts are those without', () => {
       expect(counters.proposed).toBeGreaterThan(counters.accepted);
       expect(counters.accepted).toBeGreaterThan(counters.drafts);
     }
-    if (limits === LIMITS) expect(retractions).toBeGreaterThan(0);
+    if (limits === FEW) expect(retractions).toBeGreaterThan(0);
   });
 
   it.each([1, 2])(
