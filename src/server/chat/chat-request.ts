@@ -59,12 +59,19 @@ function toTextRequest(body: ChatBody, adapter?: string): TextRequest {
     maxTokens: body.max_completion_tokens ?? body.max_tokens,
     ...toGeneration(body, adapter),
     ...toTileLimits(body),
+    prediction: toPrediction(body),
     logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
     ...toToolRequest(body),
     // Reasoning in the reply to input_ids, which no template made, is separated only on request.
     reasoning: toReasoning(body) ?? (body.input_ids ? {} : undefined),
   };
   return withoutMissing(request);
+}
+
+function toPrediction({ prediction }: ChatBody): string | undefined {
+  if (prediction === undefined) return undefined;
+  const { content } = prediction;
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('');
 }
 
 /** Limits on the tiles of images, for the engine. */

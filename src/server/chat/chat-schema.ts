@@ -14,6 +14,9 @@ import { bodyChecker, type BodyRules } from '../body/body.ts';
 import { refuseField } from '../http/errors.ts';
 import { checkGeneration } from '../text/generation-request.ts';
 
+/** Most parts of a prediction. */
+const MOST_PARTS = 1024;
+
 /** Limits on the tiles of images; those of a part take their place for that part. */
 export const TILE_FIELDS = {
   max_dynamic_patch: honoured(
@@ -26,6 +29,13 @@ export const TILE_FIELDS = {
     stricter: `at most ${LIMITS.tiles}`,
   }),
 } satisfies FieldTable;
+
+const predictedPart = z.object({ type: z.literal('text'), text: z.string() });
+
+const predictionSchema = z.object({
+  type: z.literal('content'),
+  content: z.union([z.string(), list(predictedPart, MOST_PARTS)]),
+});
 
 export const CHAT_FIELDS = {
   ...by('files/template/template.ts', {
@@ -81,6 +91,12 @@ export const CHAT_FIELDS = {
     ),
   }),
   ...by('server/chat/chat-request.ts', TILE_FIELDS),
+  ...by('engine/text/speculation/ngram-drafter.ts', {
+    prediction: honoured(
+      predictionSchema,
+      'What much of the answer may be, such as a file to change: with --speculative-algorithm ngram its tokens are drafted; none is changed.',
+    ),
+  }),
 
   modalities: neutralOnly('Kinds of output.', ['text']),
   audio: neutralOnly('How to speak the answer.'),
@@ -99,7 +115,6 @@ export const CHAT_FIELDS = {
   prompt_cache_key: noEffect('Which cache to look in; there is one, and it looks by content.'),
   prompt_cache_retention: noEffect('How long to keep the cache.'),
   safety_identifier: noEffect('Who asks, hashed.'),
-  prediction: noEffect('A guess at the answer.'),
 } satisfies FieldTable;
 
 /** The honoured fields of a request; `null` and defaults have become "left out". */

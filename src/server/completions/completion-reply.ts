@@ -97,8 +97,22 @@ function totalUsage({ runs }: TextCall): Usage {
     completion_tokens: sum((usage) => usage.completion_tokens),
     total_tokens: sum((usage) => usage.total_tokens),
     prompt_tokens_details: { cached_tokens: sum((usage) => usage.prompt_tokens_details.cached_tokens) },
-    completion_tokens_details: { reasoning_tokens: sum((usage) => usage.reasoning_tokens) },
+    completion_tokens_details: detailsOf(all),
     reasoning_tokens: sum((usage) => usage.reasoning_tokens),
+  };
+}
+
+function detailsOf(all: readonly Usage[]): Usage['completion_tokens_details'] {
+  const each = all.map((usage) => usage.completion_tokens_details);
+  const sum = (name: keyof (typeof each)[number]): number =>
+    each.reduce((total, details) => total + (details[name] ?? 0), 0);
+  const isDrafted = each.some((details) => details.accepted_prediction_tokens !== undefined);
+  return {
+    reasoning_tokens: sum('reasoning_tokens'),
+    ...(isDrafted && {
+      accepted_prediction_tokens: sum('accepted_prediction_tokens'),
+      rejected_prediction_tokens: sum('rejected_prediction_tokens'),
+    }),
   };
 }
 

@@ -26,6 +26,9 @@ const COUNTERS = {
   num_grammar_aborted_total: 'Those of them that were refused.',
   num_grammar_timeout_total: 'Those of them that took too long to compile.',
   num_retracted_requests_total: 'Times that a sequence gave its pages up for others.',
+  spec_drafts_total: 'Drafts of next tokens that were computed.',
+  spec_draft_tokens_total: 'Tokens of these drafts.',
+  spec_accepted_tokens_total: 'Those of them that were right.',
   device_restarts_total: 'Times that a lost device was opened again.',
 };
 
@@ -52,6 +55,8 @@ const GAUGES = {
   engine_startup_time:
     'Seconds until the model answered: from the start of the server, or from the end of the one before it.',
   weight_load_duration_seconds: 'Seconds from the first of its weights to the last.',
+  spec_accept_length: 'Tokens that a draft and the one sampled after it have given on average.',
+  spec_accept_rate: 'Share of drafted tokens that were right, 0 to 1.',
   page_size: 'Tokens of a page.',
   context_len: 'Tokens of prompt and reply together.',
 };

@@ -114,6 +114,15 @@ function record(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   to.setCount('prefetched_tokens_total', cache.fetched);
   to.setCount('num_retracted_requests_total', now.retractions);
   to.setCount('device_restarts_total', now.deviceRestarts);
+  if (now.speculation) recordDrafts(to, now.speculation);
+}
+
+function recordDrafts(to: Instruments, drafts: NonNullable<TextMetrics['speculation']>): void {
+  to.setCount('spec_drafts_total', drafts.drafts);
+  to.setCount('spec_draft_tokens_total', drafts.proposed);
+  to.setCount('spec_accepted_tokens_total', drafts.accepted);
+  to.set('spec_accept_length', 1 + drafts.accepted / Math.max(1, drafts.drafts));
+  to.set('spec_accept_rate', drafts.accepted / Math.max(1, drafts.proposed));
 }
 
 const usageOf = ({ used, total }: Pick<TextMetrics['pages'], 'used' | 'total'>): number =>

@@ -31,6 +31,7 @@ export interface Choice {
   logprobs: TokenLogprob[];
   finishReason: FinishReason | null;
   matchedStop: string | number | null;
+  drafts?: Done['drafts'];
   hiddenStates?: Done['hiddenStates'];
   routedExperts?: Done['routedExperts'];
 }
@@ -103,6 +104,7 @@ function applyDone(fold: Fold, choice: Choice, event: Done): void {
   choice.matchedStop = event.finishReason === 'tool_calls' ? null : event.matchedStop;
   choice.tokens = event.completionTokens;
   if (event.reasoningTokens !== undefined) choice.reasoningTokens = event.reasoningTokens;
+  if (event.drafts) choice.drafts = event.drafts;
   if (event.hiddenStates) choice.hiddenStates = event.hiddenStates;
   if (event.routedExperts) choice.routedExperts = event.routedExperts;
   if (event.error) fold.error ??= errorOf(event.error);
@@ -126,9 +128,18 @@ export function usageOf(fold: Fold): Usage {
     completion_tokens: generated,
     total_tokens: fold.promptTokens + generated,
     prompt_tokens_details: { cached_tokens: fold.cachedTokens, ...mediaTokensOf(fold) },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    completion_tokens_details: { reasoning_tokens: reasoning, ...draftedTokensOf(fold) },
     reasoning_tokens: reasoning,
   };
+}
+
+/** Members of usage that count drafted tokens, if any were drafted. */
+function draftedTokensOf({ choices }: Fold): Partial<Usage['completion_tokens_details']> {
+  const drafts = choices.flatMap((choice) => choice.drafts ?? []);
+  if (drafts.length === 0) return {};
+  const accepted = drafts.reduce((sum, one) => sum + one.accepted, 0);
+  const proposed = drafts.reduce((sum, one) => sum + one.proposed, 0);
+  return { accepted_prediction_tokens: accepted, rejected_prediction_tokens: proposed - accepted };
 }
 
 /** Members of usage that count the tokens of media, of the kinds that the prompt has. */

@@ -7,7 +7,11 @@ export const Usage = z.strictObject({
   prompt_tokens: count.describe('Counted once, however many choices there are.'),
   ...counts('completion_tokens', 'total_tokens'),
   prompt_tokens_details: z.strictObject({ cached_tokens: count, ...mediaUsage }),
-  completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
+  completion_tokens_details: z.strictObject({
+    reasoning_tokens: count,
+    accepted_prediction_tokens: count.optional().describe('Drafted tokens that were right.'),
+    rejected_prediction_tokens: count.optional(),
+  }),
   reasoning_tokens: count,
 });
 

@@ -78,6 +78,7 @@ export function paperSequence(
         allowed: null,
         speculative: true,
         isShared: true,
+        predicted: [],
         processor: null,
         lora: null,
         ...asked.request,

@@ -213,6 +213,32 @@ field('lora_path', {
   ],
   refused: [['', 'at least 1 character']],
 });
+field('speculative', {
+  neutral: [true],
+  asks: [[false, { speculative: false }]],
+  refused: [[1, 'a boolean']],
+});
+
+field('prediction', {
+  asks: [
+    [{ type: 'content', content: 'a file' }, { prediction: 'a file' }],
+    [
+      {
+        type: 'content',
+        content: [
+          { type: 'text', text: 'a ' },
+          { type: 'text', text: 'file' },
+        ],
+      },
+      { prediction: 'a file' },
+    ],
+  ],
+  refused: [
+    [{ type: 'content' }, 'is required', { param: 'prediction.content' }],
+    [{ type: 'other', content: 'x' }, 'content', { param: 'prediction.type' }],
+  ],
+});
+
 field('priority', {
   neutral: [0],
   asks: [

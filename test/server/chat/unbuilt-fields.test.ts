@@ -29,4 +29,3 @@ field('service_tier', { neutral: ['flex'] });
 field('prompt_cache_key', { neutral: ['mine'] });
 field('prompt_cache_retention', { neutral: ['24h'] });
 field('safety_identifier', { neutral: ['someone'] });
-field('prediction', { neutral: [{ type: 'content', content: 'x' }] });

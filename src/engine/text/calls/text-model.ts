@@ -103,6 +103,8 @@ export type TextEvent =
       completionTokens: number;
       /** Number of reasoning tokens, end tag included; left out where the reply is not searched for reasoning. */
       reasoningTokens?: number;
+      /** Tokens that were drafted for the choice and computed, and how many of them were right; left out: none were. */
+      drafts?: { proposed: number; accepted: number };
       /** Outputs of the last norm, from which tokens were sampled: [tokens][hidden], or [hidden] of the last token, [] if none was. */
       hiddenStates?: number[][] | number[];
       /**

@@ -123,6 +123,8 @@ export interface TextRequest
     /** Milliseconds of both limits that have passed already, for a request that waited elsewhere. Default: 0. */
     waited?: number;
   };
+  /** What much of the reply may be, such as a file that it changes: drafted by a model that looks drafts up. It changes no token. */
+  prediction?: string;
   /** Reports the hidden states of all generated tokens, or of the last one. */
   hiddenStates?: 'all' | 'last';
   /** Reports the routed experts of each token from prompt token `from` on. */

@@ -17,7 +17,7 @@ import { planReply } from '../output/reply-plan.ts';
 import type { LongTextEncoder } from '../threads/text-threads.ts';
 import { compileGrammars } from './constrain.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
-import { renderPrompt, type PromptEnd } from './prompt.ts';
+import { encodePart, renderPrompt, type PromptEnd } from './prompt.ts';
 import type { PreparedReply, RequestContext } from './request-context.ts';
 
 /** Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
@@ -32,8 +32,10 @@ export async function prepareReply(
   const plan = planReply(withThinkingBudget(request), context);
   const prompt = await renderPrompt(plan.prompt, context, request, { signal, ended });
   const grammars = await compileGrammars(request, { plan, prompt }, context, signal);
+  const { prediction } = request;
+  const predicted = prediction === undefined ? [] : await encodePart(prediction, 'prediction', context);
   if (signal?.aborted) throw cancelled();
-  return { plan, prompt, grammars, stops, lora };
+  return { plan, prompt, grammars, stops, lora, predicted };
 }
 
 /**

@@ -48,7 +48,7 @@ export async function renderPrompt(
   }
   if ('text' in prompt) {
     const { text } = prompt;
-    const ids = await encode(text, 'prompt', context);
+    const ids = await encodePart(text, 'prompt', context);
     return { text, ids, begins: beginsAfter(text, thinking), said: '', media: null };
   }
   const { library } = context;
@@ -165,9 +165,10 @@ async function encodeShown(
   context: RequestContext,
 ): Promise<Pick<RenderedPrompt, 'ids' | 'media'>> {
   const { library, tokenizer } = context;
-  if (!library || media.length === 0) return { ids: await encode(text, 'messages', context), media: null };
+  if (!library || media.length === 0)
+    return { ids: await encodePart(text, 'messages', context), media: null };
   const expanded = expandText(text, media, library.model.readers);
-  const few = await encode(expanded.text, 'messages', context);
+  const few = await encodePart(expanded.text, 'messages', context);
   const { ids, runs } = expandIds(few, expanded.runs, (token) => tokenizer.tokenToId(token));
   return { ids, media: placeMedia(ids.length, runs, library.model) };
 }
@@ -186,10 +187,10 @@ function renderChat(
   }
 }
 
-/** Tokenizes a text. A rendered conversation contains its special tokens already. */
-async function encode(
+/** Tokenizes a text of a request. A rendered conversation contains its special tokens already, and a prediction has none. */
+export async function encodePart(
   text: string,
-  from: 'messages' | 'prompt',
+  from: 'messages' | 'prompt' | 'prediction',
   { tokenizer, longText, vocabulary }: RequestContext,
 ): Promise<number[]> {
   assertLengths(text, from);

@@ -64,4 +64,6 @@ export interface PreparedReply {
   stops: readonly StopAutomata[];
   /** null: the base model. */
   lora: Lora | null;
+  /** Token ids of the request's prediction; [] if it has none. */
+  predicted: readonly number[];
 }

@@ -128,7 +128,7 @@ class ChoiceFactory {
 /** Reads the values that all choices share; each choice sets its own seed. */
 function readRequest(
   request: TextRequest,
-  { prompt: { ids, media }, lora }: PreparedReply,
+  { prompt: { ids, media }, lora, predicted }: PreparedReply,
   { contextLength, endIds, vocabulary, sampling, prefixCache }: RequestContext,
 ): SequenceRequest {
   const { processors = [] } = request;
@@ -141,6 +141,7 @@ function readRequest(
     stopIds,
     allowed: allowedTokens(processors, vocabulary),
     speculative: request.speculative ?? true,
+    predicted,
     isShared: prefixCache && request.cacheSalt === undefined,
     processor: wgslSource(processors),
     lora,

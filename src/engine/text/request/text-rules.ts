@@ -149,6 +149,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   hiddenStates: oneOf('all', 'last'),
   routedExperts: objectOf({ from: whole(0) }, { required: ['from'] }),
   promptIds: flag,
+  prediction: text,
   ...TILE_LIMITS,
 };
 

@@ -57,6 +57,7 @@ export class DraftPlan {
       sampledRoom -= drafted;
       counts -= countedPairs(sequence, drafted);
       sequence.progress.drafted = drafted;
+      sequence.progress.drafts.proposed += drafted;
       this.#backUp(sequence);
       return { ...part, rows: own + drafted, draft };
     });

@@ -16,6 +16,8 @@ export class Progress {
   processed = 0;
   /** Tokens of a draft that a submitted step computes behind the known ones; 0: none. No other step of the sequence is submitted meanwhile. */
   drafted = 0;
+  /** Tokens of all drafts that steps have computed, and how many of them were right. */
+  readonly drafts = { proposed: 0, accepted: 0 };
   /** Tokens that the constraint prescribes next; each waits for its forward pass. */
   forced: readonly number[] = [];
   finished = false;

@@ -23,6 +23,8 @@ export interface SequenceRequest extends StepRequest, MaskRules {
   stopIds: ReadonlySet<number>;
   /** Whether steps may compute drafts of its next tokens. */
   speculative: boolean;
+  /** Token ids of what the reply may be; [] if the request tells nothing. */
+  predicted: readonly number[];
   /** Whether other requests may be served what was computed for this one. */
   isShared: boolean;
 }
@@ -221,6 +223,7 @@ export class Sequence implements StepSequence {
       matchedStop: failure || called ? null : matchedStop,
       completionTokens,
       ...(reasoningTokens === null ? {} : { reasoningTokens }),
+      ...(progress.drafts.proposed > 0 && { drafts: { ...progress.drafts } }),
       ...(failure && { error: eventError(failure) }),
       ...this.recorder?.doneMembers(progress.promptTokens, completionTokens),
     });

@@ -102,6 +102,7 @@ export class StepReader {
       if (nth > 0) {
         if (progress.ids[first + nth - 1] !== draft.ids[nth - 1]) break;
         right = nth;
+        progress.drafts.accepted++;
       }
       if (progress.ids.length > first + nth) continue;
       if (nth > 0 && !draft.rows[nth - 1]!.isRightFor(sequence)) break;

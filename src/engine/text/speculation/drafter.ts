@@ -4,6 +4,8 @@
 export interface DraftSource {
   readonly request: {
     readonly speculative: boolean;
+    /** Token ids of what the reply may be; [] if the request tells nothing. */
+    readonly predicted: readonly number[];
     /** Whether other requests may be served what was computed for this one. */
     readonly isShared: boolean;
   };

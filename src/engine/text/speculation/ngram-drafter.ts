@@ -14,6 +14,9 @@ const CLASSES = [
   [17, 0.9],
 ] as const;
 
+/** A prediction counts as if so many tokens before it had agreed. */
+const ASSUMED_MATCH = 5;
+
 export class NgramDrafter implements Drafter {
   readonly #texts = new WeakMap<DraftSource, FollowedText>();
   /** Chances in all sequences, which a new sequence begins with. */
@@ -28,7 +31,10 @@ export class NgramDrafter implements Drafter {
   propose(sequence: DraftSource, most: number): Proposal | null {
     let text = this.#texts.get(sequence);
     const recent = sequence.request.isShared ? this.#recent : null;
-    if (!text) this.#texts.set(sequence, (text = new FollowedText(this.#chances, recent)));
+    if (!text) {
+      const { predicted } = sequence.request;
+      this.#texts.set(sequence, (text = new FollowedText(this.#chances, recent, predicted)));
+    }
     text.follow(sequence.progress.ids);
     return text.propose(most);
   }
@@ -46,10 +52,14 @@ class FollowedText {
   readonly #recent: RecentTexts | null;
   /** Where the text goes on as it did before, and the index that has the place. */
   #match: (Match & { index: NgramIndex }) | null = null;
+  /** What the request says that the reply may be; null: nothing. */
+  readonly #predicted: NgramIndex | null;
   #isPrompt = true;
 
-  constructor(overall: readonly Acceptance[], recent: RecentTexts | null) {
+  constructor(overall: readonly Acceptance[], recent: RecentTexts | null, predicted: readonly number[]) {
     this.#overall = overall;
+    this.#predicted = predicted.length > 0 ? new NgramIndex() : null;
+    for (const id of predicted) this.#predicted!.add(id);
     this.#own = overall.map(({ chance }) => new Acceptance(chance));
     this.#recent = recent;
   }
@@ -58,6 +68,9 @@ class FollowedText {
   follow(ids: readonly number[]): void {
     const { tokens } = this.#index;
     while (tokens.length < ids.length) this.#add(ids[tokens.length]!);
+    // The reply is expected to begin as its prediction does.
+    if (this.#isPrompt && this.#predicted)
+      this.#match = { at: 0, length: ASSUMED_MATCH, index: this.#predicted };
     this.#isPrompt = false;
     this.#match ??= this.#find();
   }
@@ -94,11 +107,14 @@ class FollowedText {
   }
 
   #find(): (Match & { index: NgramIndex }) | null {
-    const index = this.#index;
-    const own = index.find(index.tokens);
-    const other = this.#recent?.find(index.tokens) ?? null;
-    if (other !== null && other.length > (own?.length ?? 0)) return other;
-    return own && { ...own, index };
+    const { tokens } = this.#index;
+    let best: (Match & { index: NgramIndex }) | null = null;
+    for (const index of [this.#predicted, this.#index]) {
+      const match = index?.find(tokens);
+      if (match && match.length > (best?.length ?? 0)) best = { ...match, index: index! };
+    }
+    const other = this.#recent?.find(tokens) ?? null;
+    return other !== null && other.length > (best?.length ?? 0) ? other : best;
   }
 }
 

@@ -57,7 +57,14 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
 /** A prepared request without grammars, stops and media. */
 function preparedOf(plan: ReplyPlan, ids: number[], begins: Begins = 'undecided'): PreparedReply {
   const grammars = { reply: null, calls: null, compileMs: null, unenforced: [] };
-  return { plan, prompt: { text: '', ids, begins, said: '', media: null }, grammars, stops: [], lora: null };
+  return {
+    plan,
+    prompt: { text: '', ids, begins, said: '', media: null },
+    grammars,
+    stops: [],
+    lora: null,
+    predicted: [],
+  };
 }
 
 function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {

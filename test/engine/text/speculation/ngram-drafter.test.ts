@@ -9,9 +9,9 @@ import { randomInteger } from '../../random.ts';
 
 type Source = DraftSource & { progress: { ids: number[] } };
 
-function sourceOf(ids: number[], isShared = true): Source {
+function sourceOf(ids: number[], isShared = true, predicted: number[] = []): Source {
   return {
-    request: { speculative: true, isShared },
+    request: { speculative: true, isShared, predicted },
     progress: { ids, promptTokens: ids.length, inFlight: 0 },
   };
 }
@@ -98,6 +98,16 @@ describe('a drafter by looking up', () => {
     // The beginning of a reply does not follow the end of another.
     say([30, 31]);
     expect(drafter.propose(sourceOf([12, 13, 14]), 4)).toBeNull();
+  });
+
+  it('begins with what the request predicts, and returns to it after a change', () => {
+    const drafter = new NgramDrafter();
+    const source = sourceOf([50, 51], true, [1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(drafter.propose(source, 3)?.ids).toEqual([1, 2, 3]);
+    source.progress.ids.push(1, 2, 99, 4, 5);
+    expect(drafter.propose(source, 3)).toBeNull();
+    source.progress.ids.push(6);
+    expect(drafter.propose(source, 3)?.ids).toEqual([7, 8]);
   });
 
   it('forgets the oldest replies when it is full', () => {
