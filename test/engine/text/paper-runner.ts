@@ -154,6 +154,7 @@ export function createPaperRunner({
     parameters: 0,
     weightFormats: [],
     streaming: [],
+    drafts: null,
     steps: [],
     sizes: [],
     dropped: 0,

@@ -44,6 +44,8 @@ export async function openRunner(
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  const { draft } = options;
+  const drafts = draft ? await draft.load(device, weights.page, { unread: options.unread === true }) : null;
   const streaming = streamingNotes(weights);
   for (const note of streaming) onNote(note);
   const { media, unread: isUnread = false } = options;
@@ -69,6 +71,7 @@ export async function openRunner(
     kvFormat,
     loras,
     towers,
+    drafts,
   });
 }
 
