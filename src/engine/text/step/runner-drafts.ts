@@ -4,7 +4,11 @@ import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import type { LayerStore } from '../../../kernels/batch.ts';
-import type { DraftDeclaration, DraftTarget, LanguageModel } from '../../../models/text/blocks/architecture.ts';
+import type {
+  DraftDeclaration,
+  DraftTarget,
+  LanguageModel,
+} from '../../../models/text/blocks/architecture.ts';
 import type { PageLayout } from '../kv/page-layout.ts';
 
 /** Consecutive tokens of a sequence whose states the target computed in its last step, and which are final. */

@@ -116,10 +116,7 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
   };
 }
 
-function declare<Config extends DecoderModel>(
-  config: Config,
-  parts: FamilyParts<Config>,
-): TextDeclaration {
+function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
   const { layer, inputs, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
   const { experts = null } = config;

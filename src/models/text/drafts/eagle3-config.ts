@@ -2,7 +2,14 @@
 // Llama, and those of vLLM's speculators.
 
 import { paddedHead } from '../../../kernels/resize-heads.ts';
-import { CONFIG_JSON, isJsonObject, readConfig, shown, type ConfigReader, type Json } from '../../config-values.ts';
+import {
+  CONFIG_JSON,
+  isJsonObject,
+  readConfig,
+  shown,
+  type ConfigReader,
+  type Json,
+} from '../../config-values.ts';
 import type { DraftDeclaration, TextDeclaration } from '../blocks/architecture.ts';
 import { readHeads } from '../blocks/decoder-config.ts';
 import { readRope } from '../blocks/rope-config.ts';
@@ -59,7 +66,11 @@ function readModel(config: ConfigReader, target: TextDeclaration): Eagle3Config 
     ['target_hidden_size', targetHidden, target.hidden],
   ] as const) {
     if (own !== of)
-      throw config.error('unsupported', key, `is ${own}, and that of ${target.architecture} is ${of}: ${OTHER}`);
+      throw config.error(
+        'unsupported',
+        key,
+        `is ${own}, and that of ${target.architecture} is ${of}: ${OTHER}`,
+      );
   }
   const bias = config.flag('attention_bias', false);
   return {
@@ -89,8 +100,7 @@ function readDepths(config: ConfigReader, layers: number): number[] {
   const nested = config.part('eagle_config');
   const [own, before] = nested.values[key] == null ? [config, 0] : [nested, 1];
   const standard = [2, Math.floor(layers / 2), layers - 3];
-  const depths =
-    own.values[key] == null ? standard : own.list(key).map((layer) => layer + before);
+  const depths = own.values[key] == null ? standard : own.list(key).map((layer) => layer + before);
   const isRising = depths.every((depth, i) => depth > (depths[i - 1] ?? 0) && depth <= layers);
   if (depths.length === STATES && isRising) return depths;
   throw own.error(

@@ -27,8 +27,8 @@ export function draftOf(declaration: TextDeclaration, target: TextDeclaration): 
     vocabulary,
     ropes,
     positions: inputs.positions,
-    layers: layers.map(
-      (layer): LayerState => (layer.kind === 'shared' ? { ...layer, layer: first + layer.layer } : layer),
+    layers: layers.map((layer): LayerState =>
+      layer.kind === 'shared' ? { ...layer, layer: first + layer.layer } : layer,
     ),
     tokenOffsets: null,
     page(weights) {

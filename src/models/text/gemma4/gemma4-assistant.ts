@@ -9,12 +9,21 @@ import { rotations } from '../../../kernels/rotations.ts';
 import { paddedHead } from '../../../kernels/resize-heads.ts';
 import { CONFIG_JSON, isJsonObject, readConfig, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
-import type { DraftDeclaration, DraftPage, DraftTarget, KvState, TextDeclaration } from '../blocks/architecture.ts';
+import type {
+  DraftDeclaration,
+  DraftPage,
+  DraftTarget,
+  KvState,
+  TextDeclaration,
+} from '../blocks/architecture.ts';
 import { norm } from '../blocks/norm.ts';
 import { readGemma4Config } from './gemma4-config.ts';
 import { gemma4Layer, type Gemma4Config } from './gemma4.ts';
 
-export const GEMMA4_ASSISTANTS: readonly string[] = ['Gemma4AssistantForCausalLM', 'Gemma4UnifiedAssistantForCausalLM'];
+export const GEMMA4_ASSISTANTS: readonly string[] = [
+  'Gemma4AssistantForCausalLM',
+  'Gemma4UnifiedAssistantForCausalLM',
+];
 
 const OTHER = 'choose the assistant that was made for this model';
 
@@ -35,7 +44,8 @@ export function readGemma4Assistant(
     [inner, 'vocab_size', own.vocabulary, target.vocabulary],
     [inner, 'hidden_size_per_layer_input', own.entering?.columns ?? 0, 0],
   ] as const) {
-    if (is !== of) throw reader.error('unsupported', key, `is ${is}, and ${target.architecture} asks for ${of}: ${OTHER}`);
+    if (is !== of)
+      throw reader.error('unsupported', key, `is ${is}, and ${target.architecture} asks for ${of}: ${OTHER}`);
   }
   const shared = own.layers.map(({ window, heads = own.heads }) => {
     const layer = target.layers.findLastIndex(
@@ -55,6 +65,8 @@ export function readGemma4Assistant(
     sharedFfn: own.ffn,
     layers: own.layers.map((layer, i) => ({
       ...layer,
+      // transformers counts the distance to the last token that has a state.
+      window: layer.window === null ? null : layer.window + 1,
       heads: { ...(layer.heads ?? own.heads), kv: 'none' },
       shares: shared[i]!,
     })),

@@ -12,7 +12,15 @@ import { BatchWriter, type StepSizes } from '../../step/batch-writer.ts';
 import { Readback } from '../../step/readback.ts';
 import type { DraftPart, DraftSizes, RunnerDrafts } from '../../step/runner-drafts.ts';
 import { createStepBuffers, type StepBuffers } from '../../step/step-buffers.ts';
-import { ordered, rowsOf, walkOf, writeGuessed, writeKnown, type DraftWalk, type ToldPart } from './draft-rows.ts';
+import {
+  ordered,
+  rowsOf,
+  walkOf,
+  writeGuessed,
+  writeKnown,
+  type DraftWalk,
+  type ToldPart,
+} from './draft-rows.ts';
 import { recordPass, type DraftPass, type PassInput, type PassRecipe } from './draft-tapes.ts';
 
 export interface DraftParts {
@@ -94,7 +102,14 @@ export class DraftModel implements RunnerDrafts {
     this.forget();
     const { page, offsets, takenColumns } = this.#parts;
     const { slots, contextPages } = this.#sizes;
-    const recipe = { page, offsets, slots, contextPages, batch: this.#buffers.batch, stores: this.#own(stores) };
+    const recipe = {
+      page,
+      offsets,
+      slots,
+      contextPages,
+      batch: this.#buffers.batch,
+      stores: this.#own(stores),
+    };
     const record = (most: number, input: PassInput | null): DraftPass[] =>
       [...FEW.filter((few) => few < most), most].map((rows) => recordPass(this.#device, recipe, rows, input));
     const { hidden } = this.declaration;
@@ -118,7 +133,8 @@ export class DraftModel implements RunnerDrafts {
     const told = walk === 'still' ? all.filter(({ drafts }) => drafts > 0) : all;
     const rounds = told[0]?.drafts ?? 0;
     if (told.length === 0) return parts.map(() => []);
-    if (rounds > MOST_DRAFTS) throw new Error(`at most ${MOST_DRAFTS} tokens are guessed at once, not ${rounds}`);
+    if (rounds > MOST_DRAFTS)
+      throw new Error(`at most ${MOST_DRAFTS} tokens are guessed at once, not ${rounds}`);
     this.#takeStates(told);
     const passes = walk === 'still' ? this.#guessed : this.#known;
     this.#run(passes, told, 0, (isDecode) => writeKnown(this.#writer, told, walk, isDecode));

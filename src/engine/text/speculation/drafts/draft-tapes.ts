@@ -12,6 +12,8 @@ import type { DraftPage } from '../../../../models/text/blocks/architecture.ts';
 /** A pass for up to so many rows. */
 export interface DraftPass {
   tape: Tape;
+  /** [sampled, vocabulary], before tokens get their offsets. */
+  logits: Tensor;
   /** Whether its rows are those of a decode step, whose tiles have one row. */
   isDecode: boolean;
   /** Rows from which what is handed on is taken, as many as are wanted; null: nothing is handed on. */
@@ -56,11 +58,12 @@ export function recordPass(
   const hidden = input && enter(tape, page, input);
   const states = page.states(tape, batch, stores, hidden);
   const { logits, handed } = page.head(states, batch);
+  tape.keep(logits);
   const kept = input === null ? null : tape.keep(handed ?? states);
   sample(logits, batch);
   if (offsets) offsetTokens(tape, batch, offsets.region, offsets.count);
   tape.finish();
-  return { tape, isDecode, handed: kept, handsAll: handed === null };
+  return { tape, logits, isDecode, handed: kept, handsAll: handed === null };
 }
 
 /** A page may change what it is given, so that it gets a copy of what is handed on. */

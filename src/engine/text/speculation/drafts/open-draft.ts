@@ -4,7 +4,6 @@ import { openCheckpoint } from '../../../../files/checkpoint/checkpoint.ts';
 import type { KnownClasses } from '../../../../files/checkpoint/architecture.ts';
 import type { Checkpoint } from '../../../../files/checkpoint/opened-checkpoint.ts';
 import { badCheckpoint, unsupported } from '../../../../files/error.ts';
-import { option, say } from '../../../../files/message.ts';
 import type { Folder } from '../../../../files/source.ts';
 import type { TensorEntry } from '../../../../files/tensors/safetensors.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
@@ -94,8 +93,7 @@ function checkTokens(
     const [a, b] = [own.tokenBytes(id), target.tokenBytes(id)];
     if (a.length === b.length && a.every((byte, i) => byte === b[i])) continue;
     throw unsupported(
-      say`the draft model ${name} has another tokenizer than the model (they differ in token ${id}): give ${option('speculativeDraftModelPath')} a smaller model of the same series`,
-      'speculativeDraftModelPath',
+      `the draft model ${name} has another tokenizer than the model (they differ in token ${id}): choose a smaller model of the same series`,
     );
   }
 }
