@@ -55,6 +55,8 @@ export const FOLDERS = {
   'engine/text/request': 'messages and media into sequences',
   'engine/text/threads': "grammars compiled and long texts tokenized beside the engine's thread",
   'engine/text/run': 'scheduler, the loop that submits steps, sequences and their events',
+  'engine/text/speculation':
+    'drafts of the next tokens: who proposes them, how many pay, how they are sampled',
   'engine/text/cache': 'pages of sequences: the tree of prefixes, the tiers below the device',
   'engine/text/ranks': 'a language model divided among devices: parts of tensors, sums, steps on all of them',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
@@ -197,6 +199,7 @@ export const STOREYS = {
     'media',
     'output',
     'run',
+    'speculation',
     'ranks',
     'cache',
     'step',

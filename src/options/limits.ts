@@ -5,6 +5,8 @@ export const LIMITS = {
   /** Bounds of a text model's options. */
   runningRequests: 256,
   leastTotalTokens: 64,
+  /** A step that computes a draft and one token more has at most 16 rows for it. */
+  draftTokens: 15,
   prefillChunk: { least: 16, most: 8192 },
   loras: 256,
   loraRank: 1024,
@@ -42,6 +44,7 @@ export const LIMITS = {
 export const DEFAULTS = {
   runningRequests: 16,
   queuedRequests: 128,
+  draftTokens: 8,
   /** Models that a server has open at once, of those that it opens on demand. */
   openModels: 4,
   /** Bytes of the KV pages stored in files. */

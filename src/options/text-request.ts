@@ -165,6 +165,14 @@ export const SCHEDULING = {
     by: 'engine/text/run/scheduler.ts',
     in: OPENAI,
   },
+  /** Default: true. Has no effect on the tokens. */
+  speculative: {
+    kind: { type: 'boolean' },
+    help: 'false: no tokens are drafted for this request, on a server that drafts.',
+    default: true,
+    by: 'engine/text/speculation/speculator.ts',
+    in: OPENAI,
+  },
 } as const satisfies Settings;
 
 /** Settings that a model may define in generation_config.json. */

@@ -35,7 +35,9 @@ type SizeOption =
   | 'enableHiddenStates'
   | 'enableRoutedExperts'
   | 'logprobsMode'
-  | 'batchInvariance';
+  | 'batchInvariance'
+  | 'speculativeAlgorithm'
+  | 'speculativeNumDraftTokens';
 
 /** The files of a text model that loading its weights onto a device needs. */
 export interface LoadedFiles extends Pick<TextFiles, 'config' | 'media'> {
@@ -70,9 +72,18 @@ export function runnerSizes(
     hiddenStates: options.enableHiddenStates ?? false,
     routedExperts: options.enableRoutedExperts ?? false,
     batchInvariance: options.batchInvariance ?? true,
+    drafts: draftTokens(options),
     processedLogprobs: options.logprobsMode === 'processed',
     rows: stepRows(device, config, options.prefillChunk, slots),
   };
+}
+
+/** Limit on the tokens of a draft; 0: none are drafted. */
+export function draftTokens({
+  speculativeAlgorithm = 'none',
+  speculativeNumDraftTokens = DEFAULTS.draftTokens,
+}: Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>): number {
+  return speculativeAlgorithm === 'none' ? 0 : speculativeNumDraftTokens;
 }
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */

@@ -8,12 +8,15 @@ import type { LoadedText } from './load.ts';
 import type { EngineLoop } from './run/loop.ts';
 import type { RequestContext } from './request/request-context.ts';
 import type { Scheduler } from './run/scheduler.ts';
+import type { Speculator } from './speculation/speculator.ts';
 import type { CacheMetrics, TextMetrics } from './calls/text-model.ts';
 
 export interface MetricsSources {
   context: RequestContext;
   scheduler: Scheduler;
   loop: EngineLoop;
+  /** null: no tokens are drafted. */
+  speculator: Speculator | null;
   /** null: the cache is on the device only. */
   tiers: CacheTiers | null;
   loras: Loras;
@@ -22,7 +25,7 @@ export interface MetricsSources {
 }
 
 export function textMetrics(sources: MetricsSources): TextMetrics {
-  const { context, scheduler, loop, tiers, loras, pageBytes, session } = sources;
+  const { context, scheduler, loop, speculator, tiers, loras, pageBytes, session } = sources;
   const { towers } = session.parts.runner;
   const { pages, running, waiting, retractions } = scheduler;
   return {
@@ -39,6 +42,7 @@ export function textMetrics(sources: MetricsSources): TextMetrics {
     grammars: { ...context.grammars.counters },
     adapters: { loaded: loras.list().length, most: loras.most },
     ...loop.counters,
+    ...(speculator && { speculation: { ...speculator.counters } }),
     retractions,
     ...(towers && { towers: towers.weightBytes }),
   };

@@ -128,6 +128,15 @@ export function paperText(
   return new PaperText(place, { ...checkpoint, declaration }, options, choices);
 }
 
+type PlannedOptions = Pick<
+  TextModelOptions,
+  | 'layerwiseOffload'
+  | 'maxRunningRequests'
+  | 'contextLength'
+  | 'speculativeAlgorithm'
+  | 'speculativeNumDraftTokens'
+>;
+
 class PaperText implements PaperModel {
   readonly quantizations: readonly PlannedQuantization[];
   readonly contextLength: number;
@@ -135,6 +144,7 @@ class PaperText implements PaperModel {
   readonly #place: Pick<PlanPlace, 'openDevice'>;
   readonly #checkpoint: PlannedTextCheckpoint;
   readonly #slots: number;
+  readonly #drafting: Pick<PlannedOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>;
   readonly #opened = new Map<PlannedQuantization, OpenedRunner>();
 
   constructor(
@@ -144,13 +154,16 @@ class PaperText implements PaperModel {
       layerwiseOffload = false,
       maxRunningRequests: slots = DEFAULTS.runningRequests,
       contextLength = Infinity,
-    }: Pick<TextModelOptions, 'layerwiseOffload' | 'maxRunningRequests' | 'contextLength'>,
+      speculativeAlgorithm,
+      speculativeNumDraftTokens,
+    }: PlannedOptions,
     quantizations: readonly PlannedQuantization[],
   ) {
     this.quantizations = quantizations;
     this.contextLength = Math.min(contextLength, checkpoint.declaration.context);
     this.mayStream = !layerwiseOffload;
     this.#slots = slots;
+    this.#drafting = { speculativeAlgorithm, speculativeNumDraftTokens };
     this.#place = place;
     this.#checkpoint = checkpoint;
   }
@@ -176,6 +189,7 @@ class PaperText implements PaperModel {
     const options = {
       ...runnerSizes(device, declaration, {
         slots: this.#slots,
+        ...this.#drafting,
         contextLength: contextLength!,
         maxTotalTokens,
         endTokens: Math.max(1, configuredEndTokens(this.#checkpoint).length),

@@ -22,6 +22,8 @@ import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
 import type { RequestContext } from './request/request-context.ts';
 import { Scheduler } from './run/scheduler.ts';
+import { openSpeculator } from './open-speculator.ts';
+import { DRAFT_COUNTS } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 import type { TextFiles } from './text-files.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
@@ -49,6 +51,7 @@ export async function serve(
     {
       ...{ pages: runner.pages, slots, rows: runner.rows, decodeRows: runner.decodeRows },
       ...{ windows: runner.layout.windows, copies: runner.copies },
+      ...{ sampledRows: runner.sampledRows, draftCounts: DRAFT_COUNTS },
     },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
   );
@@ -60,7 +63,8 @@ export async function serve(
   session.defer(() => tiers?.close());
   const storageBackend = tiers?.storage?.backend;
   const restart = async (): Promise<Runner> => (await session.ready()).runner;
-  const loop = new EngineLoop({ scheduler, runner, storageBackend, restart });
+  const speculator = openSpeculator(options, runner.decodeRows ?? runner.rows);
+  const loop = new EngineLoop({ scheduler, runner, speculator, storageBackend, restart });
   noteProblems(files, note);
 
   const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
@@ -77,6 +81,7 @@ export async function serve(
     context,
     scheduler,
     loop,
+    speculator,
     tiers,
     loras,
     pageBytes: runner.pageBytes,

@@ -71,6 +71,7 @@ export const TextMetrics = z.strictObject({
   }),
   grammars: z.strictObject(counts('asked', 'known', 'refused', 'timedOut', 'compiling')),
   adapters: z.strictObject(counts('loaded', 'most')).describe('Of LoRA.'),
+  speculation: z.strictObject(counts('drafts', 'proposed', 'accepted')).optional(),
   towers: z.strictObject(counts('deviceBytes', 'hostBytes')).optional(),
   replicas: z
     .array(

@@ -6,6 +6,7 @@ import {
   type SchedulerLimits,
   type SchedulerOptions,
 } from '../../../src/engine/text/run/scheduler.ts';
+import type { Speculator } from '../../../src/engine/text/speculation/speculator.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { randomInteger } from '../random.ts';
 import { createPaperRunner, type PaperRunner } from './paper-runner.ts';
@@ -22,15 +23,17 @@ export function createPaperEngine(
   limits: SchedulerLimits,
   random = randomInteger(0),
   options: SchedulerOptions = {},
+  speculator: Speculator | null = null,
 ): PaperEngine {
   const pause = async (): Promise<void> => {
     for (let turn = random(3); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
   };
-  const scheduler = new Scheduler(limits, options);
+  const scheduler = new Scheduler({ ...limits, sampledRows: Math.max(limits.slots, 16) }, options);
   const runner = createPaperRunner({ ...limits, pause });
   const loop = new EngineLoop({
     scheduler,
     runner,
+    speculator,
     restart: () => Promise.reject(new EngineError('device_lost', 'no device')),
   });
   return {

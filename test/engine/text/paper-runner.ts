@@ -10,7 +10,12 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
-import { phaseOf, type StepPart, type StepSequence } from '../../../src/engine/text/step/step-part.ts';
+import {
+  phaseOf,
+  sampledRows,
+  type SampledRow,
+  type StepPart,
+} from '../../../src/engine/text/step/step-part.ts';
 import type { SampledTokens, Launched } from '../../../src/engine/text/step/launch.ts';
 import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
@@ -40,11 +45,9 @@ export interface PaperOptions {
   pages: number;
   slots: number;
   rows: number;
-  /** See SchedulerLimits. */
+  /** See SchedulerLimits, as for `copies`. */
   windows?: readonly (number | null)[];
-  /** See SchedulerLimits. */
   copies?: number;
-  /** See Runner. */
   decodeRows?: number | null;
   /** Called before a step's tokens are returned. */
   pause?: () => Promise<void>;
@@ -71,9 +74,9 @@ export function paperChoice(token: number, mask: Uint32Array | null): number {
   return NO_TOKEN_ALLOWED;
 }
 
-function maskOf(sequence: StepSequence): Uint32Array {
+function maskOf(row: SampledRow): Uint32Array {
   const mask = new Uint32Array(maskWords(PAPER_VOCABULARY));
-  sequence.writeMask(mask);
+  row.writeMask(mask);
   return mask;
 }
 
@@ -132,9 +135,9 @@ export function createPaperRunner({
       })),
     );
     const step = compute({ words: buffers.words, sizes, kv, last, windows, states });
-    const masked = parts.filter(({ samples, sequence }) => samples && sequence.needsMask);
+    const masked = parts.flatMap(sampledRows).filter(({ needsMask }) => needsMask);
     const sample = (): Promise<SampledTokens> => {
-      const ids = step(masked.map(({ sequence }) => maskOf(sequence)));
+      const ids = step(masked.map(maskOf));
       const done = queue.then(() => pause?.());
       queue = done.then(() => {});
       return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));
@@ -150,6 +153,7 @@ export function createPaperRunner({
     pages,
     rows,
     decodeRows,
+    sampledRows: Math.max(slots, 16),
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
     weightFormats: [],
@@ -195,11 +199,13 @@ const MODEL = { ropes: [], inputs: { embeddings: false, positions: 1, attention:
 
 function hostBuffers(rows: number, pages: number, slots: number, groups: number): StepBuffers {
   const u32 = (words: number) => new Uint32Array(new ArrayBuffer(words * 4));
+  const sampled = Math.max(slots, 16);
   const view = (words: number) => new DataView(new ArrayBuffer(words * 4));
   return {
     batch: {} as StepBuffers['batch'],
     tables: [],
     readsSequences: true,
+    spareSlot: slots,
     words: {
       rows: u32(rows * ROW_WORDS),
       planes: u32(0),
@@ -207,12 +213,12 @@ function hostBuffers(rows: number, pages: number, slots: number, groups: number)
       tiles: u32(rows * TILE_WORDS),
       sequences: u32(slots * SEQUENCE_WORDS),
       pooled: u32(0),
-      wanted: u32(slots),
-      choices: view(slots * CHOICE_WORDS),
-      biases: view(slots * 64),
-      counts: u32(slots * 64),
+      wanted: u32(sampled),
+      choices: view(sampled * CHOICE_WORDS),
+      biases: view(sampled * 64),
+      counts: u32(sampled * 64),
       adapters: u32(rows),
-      sampledAdapters: u32(slots),
+      sampledAdapters: u32(sampled),
       // A table has entries for pages that were given back, too.
       tables: Array.from({ length: groups }, () => ({
         pages: u32(8 * pages * slots),

@@ -76,6 +76,8 @@ export function paperSequence(
         },
         stopIds: new Set(stopIds),
         allowed: null,
+        speculative: true,
+        isShared: true,
         processor: null,
         lora: null,
         ...asked.request,

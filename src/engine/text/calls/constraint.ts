@@ -23,4 +23,16 @@ export interface Constraint {
   readonly idle?: boolean;
   /** Returns an independent copy in the current state. */
   fork(): Constraint;
+  /**
+   * Returns a copy for looking ahead at tokens that may come, which is right as long as its `part` is that of the constraint itself; null:
+   * the constraint cannot tell. Default: `fork`, which is always right.
+   */
+  ahead?(): Constraint | null;
+  /** Name of the part of the text that the constraint is in; left out: it has one only. */
+  readonly part?: string | undefined;
+}
+
+/** A copy of a constraint for looking ahead; see Constraint.ahead. */
+export function lookAhead(constraint: Constraint): Constraint | null {
+  return constraint.ahead ? constraint.ahead() : constraint.fork();
 }

@@ -234,6 +234,8 @@ export interface TextMetrics {
   generatedTokens: number;
   retractions: number;
   deviceRestarts: number;
+  /** Drafts that steps have computed, their tokens, and those that were right; left out: the model drafts no tokens. */
+  speculation?: { drafts: number; proposed: number; accepted: number };
   /** Bytes of the weights that read media: both are zero while they have left for something that needs the memory; left out: text only. */
   towers?: { deviceBytes: number; hostBytes: number };
   /** Each replica; all other members are sums. Left out: the model has one. */

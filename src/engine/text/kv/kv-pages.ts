@@ -54,15 +54,19 @@ export function stateCopies(pages: number, { pageBytes }: PageLayout, bytes: num
   return Math.max(LEAST_COPIES, Math.min(Math.ceil(pages / COPY_PAGES), affordable));
 }
 
-/** Bytes of the layers' fixed states in so many slots, and of their copies, beside a number of pages. */
+/** Bytes of the layers' fixed states in so many slots, of their copies beside a number of pages, and of `backups` copies more. */
 export function statesBeside(
   layers: readonly LayerState[],
   layout: PageLayout,
   slots: number,
+  backups: number,
 ): (pages: number) => number {
   const bytes = slotBytes(layers);
   const ofSlots = stateBytes(layers, slots);
-  return (pages) => ofSlots + copiesBytes(stateCopies(pages, layout, bytes), bytes);
+  return (pages) => {
+    const copies = stateCopies(pages, layout, bytes);
+    return ofSlots + copiesBytes(bytes === 0 ? 0 : copies + backups, bytes);
+  };
 }
 
 /** Pages that the memory budget has room for. `extra`: bytes that are taken beside so many pages, which increase with them. */

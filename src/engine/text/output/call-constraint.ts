@@ -6,7 +6,7 @@
 // call; if it begins arguments that are not declared, any JSON object may follow; if it cannot be part of one, or the arguments are not
 // JSON, they are not constrained.
 
-import type { Constraint } from '../calls/constraint.ts';
+import { lookAhead, type Constraint } from '../calls/constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
 import type { Piece, Pieces } from '../calls/piece.ts';
 import type { TextConstraint } from '../calls/text-request.ts';
@@ -80,12 +80,6 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
     begun = active !== null && !isAwaited;
   };
 
-  const advance = (before: Constraint, id: number, open: OpenArguments): Constraint | null => {
-    return (
-      accepted(before, id) ?? (open.syntax === 'json' ? matching(parts.anyObject, open.written()) : null)
-    );
-  };
-
   /** The constraint on the name after a token. */
   const nameAfter = (before: Constraint | null, id: number, isWhole: boolean): Constraint | null => {
     const open = output.openName;
@@ -111,7 +105,7 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
       begun = naming !== null && !isAwaited;
       if (open === null) return;
       if (open.nth > seen) begin(open, whole, isAwaited);
-      else if (before !== null) active = advance(before, id, open);
+      else if (before !== null) active = accepted(before, id) ?? anyObjectAfter(open, parts);
     },
     forced: () => [],
     ended: false,
@@ -123,6 +117,62 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
       taken.forEach(forked.accept);
       return forked;
     },
+    ahead: () => aheadOf({ active, begun, seen, isText: naming === null && !awaits }),
+    get part() {
+      return partOf({ active, begun, seen, isText: naming === null && !awaits });
+    },
+  };
+}
+
+/** Any object, after arguments in JSON that no tool declares; null: they are not in JSON. */
+function anyObjectAfter({ syntax, written }: OpenArguments, { anyObject }: CallGrammars): Constraint | null {
+  return syntax === 'json' ? matching(anyObject, written()) : null;
+}
+
+/** Where a reply is. `isText`: neither a name nor the beginning of arguments is awaited. */
+interface Place {
+  active: Constraint | null;
+  begun: boolean;
+  seen: number;
+  isText: boolean;
+}
+
+function aheadOf({ active, begun, seen, isText }: Place): Constraint | null {
+  if (active === null) return isText ? FREE_TEXT : null;
+  return begun ? null : withinArguments(active, seen);
+}
+
+function partOf({ active, begun, seen, isText }: Place): string {
+  if (active === null) return isText ? FREE_TEXT.part : 'name';
+  return begun ? 'begun' : argumentsPart(seen);
+}
+
+/** Looks ahead where no call has begun; a token that begins one changes the part. */
+const FREE_TEXT: Constraint & { part: string } = {
+  mask: () => false,
+  accept: () => {},
+  forced: () => [],
+  ended: false,
+  idle: true,
+  fork: () => FREE_TEXT,
+  part: 'text',
+};
+
+function argumentsPart(nth: number): string {
+  return `arguments ${nth}`;
+}
+
+/** Looks ahead within the arguments that begin a call: where they end, or do not match their grammar, the part changes. */
+function withinArguments(active: Constraint, nth: number): Constraint {
+  const ahead = active.fork();
+  return {
+    mask: ahead.mask.bind(ahead),
+    accept: ahead.accept.bind(ahead),
+    forced: () => [],
+    ended: false,
+    idle: false,
+    fork: () => withinArguments(ahead, nth),
+    part: argumentsPart(nth),
   };
 }
 
@@ -148,6 +198,13 @@ export function withCallConstraint(constraint: Constraint | null, calls: Constra
       return calls.idle === true && constraint.free === true;
     },
     fork: () => withCallConstraint(constraint.fork(), calls.fork()),
+    ahead() {
+      const [own, ofCalls] = [lookAhead(constraint), lookAhead(calls)];
+      return own && ofCalls && withCallConstraint(own, ofCalls);
+    },
+    get part() {
+      return `${calls.part} ${constraint.part ?? ''}`;
+    },
   };
 }
 

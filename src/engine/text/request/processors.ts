@@ -5,7 +5,7 @@ import { option, say, subject } from '../../../files/message.ts';
 import { badRequest } from '../../../files/error.ts';
 import { maskWords } from '../../../kernels/logits-mask.ts';
 import { bannedWords, type Bans } from './banned-words.ts';
-import type { Constraint } from '../calls/constraint.ts';
+import { lookAhead, type Constraint } from '../calls/constraint.ts';
 import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
 import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
 import type { LogitProcessor, TextRequest } from '../calls/text-model.ts';
@@ -77,6 +77,17 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
         constraint?.fork() ?? null,
         bans.map((one) => one.fork()),
       ),
+    ahead() {
+      const inner = constraint && lookAhead(constraint);
+      if (constraint !== null && inner === null) return null;
+      return banning(
+        inner,
+        bans.map((one) => one.fork()),
+      );
+    },
+    get part() {
+      return constraint?.part;
+    },
   };
 }
 

@@ -9,7 +9,8 @@ import type { Constraint } from '../calls/constraint.ts';
 import { createPieces } from '../calls/piece.ts';
 import type { SamplingOptions, TextEvent, TextRequest } from '../calls/text-model.ts';
 import { createOutput } from '../output/parser.ts';
-import { Progress, TokenCounts } from '../run/progress.ts';
+import { Progress } from '../run/progress.ts';
+import { TokenCounts } from '../speculation/token-counts.ts';
 import { createRecorder, type Recorder } from '../run/recorder.ts';
 import { SequenceOutput } from '../run/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../run/sequence.ts';
@@ -128,7 +129,7 @@ class ChoiceFactory {
 function readRequest(
   request: TextRequest,
   { prompt: { ids, media }, lora }: PreparedReply,
-  { contextLength, endIds, vocabulary, sampling }: RequestContext,
+  { contextLength, endIds, vocabulary, sampling, prefixCache }: RequestContext,
 ): SequenceRequest {
   const { processors = [] } = request;
   const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
@@ -139,6 +140,8 @@ function readRequest(
     sampling: { ...readSampling(request, sampling, stopIds), seedLow: 0, seedHigh: 0 },
     stopIds,
     allowed: allowedTokens(processors, vocabulary),
+    speculative: request.speculative ?? true,
+    isShared: prefixCache && request.cacheSalt === undefined,
     processor: wgslSource(processors),
     lora,
     ...(media && { media }),

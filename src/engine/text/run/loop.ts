@@ -2,40 +2,24 @@
 // computed meanwhile. At most two steps are in flight; a token that was sampled after a stop is dropped.
 
 import type { EngineError } from '../../../files/error.ts';
-import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../../kernels/sample.ts';
-import { readLogprob } from './logprobs.ts';
-import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
-import type { SampledTokens, Launched } from '../step/launch.ts';
+import type { Speculator } from '../speculation/speculator.ts';
+import { sampledRows } from '../step/step-part.ts';
 import type { Runner } from '../step/text-runner.ts';
+import { lostTwice } from './sampling-errors.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
-import { endsPrompt, type PlannedPart } from './step-plan.ts';
-
-export interface LoopCounters {
-  steps: number;
-  /** Number of steps with more than one sequence. */
-  sharedSteps: number;
-  promptTokens: number;
-  generatedTokens: number;
-  deviceRestarts: number;
-}
+import type { PlannedPart } from './step-plan.ts';
+import { StepReader, type LoopCounters, type SubmittedStep } from './step-reader.ts';
 
 export interface LoopOptions {
   scheduler: Scheduler;
   runner: Runner;
+  /** Drafts tokens; null or left out: steps have no drafts. */
+  speculator?: Speculator | null;
   /** Name of the prefix cache's storage, for `prefill` events. */
   storageBackend?: string | undefined;
   /** Opens a new runner after the device was lost. */
   restart(reason: string): Promise<Runner>;
-}
-
-/** A step that was submitted to the device, until its tokens are read. */
-interface Step {
-  parts: PlannedPart[];
-  launched: Launched;
-  sampled: Promise<SampledTokens> | null;
-  /** Parts whose next token has been prescribed by the constraint after the launch: the sampled token is dropped. */
-  superseded: Set<PlannedPart>;
 }
 
 /** Most steps in flight. */
@@ -52,6 +36,8 @@ export class EngineLoop {
   readonly #scheduler: Scheduler;
   /** Ends the wait for a tower alone. */
   #onWake: () => void = () => {};
+  readonly #speculator: Speculator | null;
+  readonly #reader: StepReader;
   readonly #storageBackend: string | undefined;
   readonly #restart: (reason: string) => Promise<Runner>;
   #runner: Runner;
@@ -60,9 +46,12 @@ export class EngineLoop {
   /** Whether `wake` was called since the last plan. */
   #woken = false;
 
-  constructor({ scheduler, runner, storageBackend, restart }: LoopOptions) {
+  constructor({ scheduler, runner, speculator = null, storageBackend, restart }: LoopOptions) {
     this.#scheduler = scheduler;
+    this.#speculator = speculator;
     this.#runner = runner;
+    const { counters } = this;
+    this.#reader = new StepReader({ scheduler, counters, speculator, runner: () => this.#runner });
     this.#takeRows();
     this.#storageBackend = storageBackend;
     this.#restart = restart;
@@ -107,10 +96,11 @@ export class EngineLoop {
   async #run(): Promise<void> {
     // Nothing runs yet: a device that was lost while the loop was idle is replaced before a sequence could be counted as the cause.
     if (this.#runner.device.isLost) await this.#recover(null);
-    const submitted: Step[] = [];
+    const submitted: SubmittedStep[] = [];
     for (;;) {
       try {
-        const parts = submitted.length < DEPTH ? this.#scheduler.plan() : [];
+        const planned = performance.now();
+        const parts = submitted.length < DEPTH ? this.#plan(submitted.length > 0) : [];
         const moves = this.#scheduler.takeMoves();
         const mayWait = parts.length > 0 || submitted.length > 0;
         const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
@@ -121,7 +111,7 @@ export class EngineLoop {
           this.#runner.pageCleaner.clear(this.#scheduler.pages.pool.takeReused());
         if (moves) this.#runner.movePages(moves);
         if (parts.length > 0) {
-          const step = this.#submit(parts);
+          const step = this.#submit(parts, planned);
           if (step.launched.submitted) await step.launched.submitted;
           if (step.sampled === null) await this.#sample(step, submitted);
           submitted.push(step);
@@ -132,12 +122,21 @@ export class EngineLoop {
           continue;
         }
         if (submitted.length === 0) return;
-        if (submitted.length === DEPTH || parts.length === 0) await this.#read(submitted.shift()!);
+        if (submitted.length === DEPTH || parts.length === 0) await this.#reader.read(submitted.shift()!);
       } catch (error) {
         submitted.length = 0;
         await this.#recover(error);
       }
     }
+  }
+
+  /** Plans the next step; none if its drafts depend on tokens that are being computed. */
+  #plan(isBusy: boolean): PlannedPart[] {
+    const { running } = this.#scheduler;
+    const speculator = this.#speculator;
+    if (speculator === null) return this.#scheduler.plan();
+    if (isBusy && speculator.waits(running)) return [];
+    return this.#scheduler.plan(speculator.choose(running));
   }
 
   /** The scheduler plans rows of media that the runner's device has. */
@@ -155,7 +154,7 @@ export class EngineLoop {
     this.#scheduler.sweep();
   }
 
-  #submit(parts: PlannedPart[]): Step {
+  #submit(parts: PlannedPart[], planned: number): SubmittedStep {
     this.counters.steps++;
     if (parts.length > 1) this.counters.sharedSteps++;
     for (const part of parts) {
@@ -165,11 +164,11 @@ export class EngineLoop {
       if (sequence.constraint?.free) sequence.constraint = null;
       this.#reportPrefill(part);
     }
-    const sampleLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
+    const sampleLater = parts.some((part) => sampledRows(part).some(({ isConstrained }) => isConstrained));
     const launched = this.#runner.launcher.launch(parts, { sampleLater });
     const sampled = sampleLater ? null : launched.sample();
     sampled?.catch(() => {}); // handled where the step is read
-    return { parts, launched, sampled, superseded: new Set() };
+    return { parts, launched, sampled, superseded: new Set(), planned };
   }
 
   #reportPrefill({ sequence, processed, first }: PlannedPart): void {
@@ -187,50 +186,16 @@ export class EngineLoop {
   }
 
   /** Samples a step whose masks depend on all earlier tokens. Earlier steps that are still in flight are read first. */
-  async #sample(step: Step, before: Step[]): Promise<void> {
+  async #sample(step: SubmittedStep, before: SubmittedStep[]): Promise<void> {
     try {
-      while (before.length > 0 && step.parts.some(awaitsToken)) await this.#read(before.shift()!, step);
+      while (before.length > 0 && step.parts.some(awaitsToken))
+        await this.#reader.read(before.shift()!, step);
     } catch (error) {
       step.launched.drop();
       throw error;
     }
     step.sampled = step.launched.sample();
     step.sampled.catch(() => {}); // handled where the step is read
-  }
-
-  /** Waits for a step's tokens and appends them. `next`: the step that was submitted after it and has not sampled yet. */
-  async #read(step: Step, next: Step | null = null): Promise<void> {
-    const { ids, logprobs } = await step.sampled!;
-    for (const part of step.parts)
-      if (endsPrompt(part)) attempt(part.sequence, () => part.sequence.acceptPrompt());
-    let row = 0;
-    for (const part of step.parts) {
-      if (!part.samples) continue;
-      const at = row++;
-      if (!step.superseded.has(part)) this.#append(part.sequence, ids[at]!, logprobs, at, next);
-    }
-    this.#scheduler.sweep();
-  }
-
-  #append(sequence: Sequence, id: number, logprobs: Uint32Array, row: number, next: Step | null): void {
-    const { progress } = sequence;
-    progress.inFlight--;
-    if (progress.finished) return;
-    const count = progress.ids.length;
-    attempt(sequence, () => this.#accept(sequence, id, logprobs, row));
-    this.counters.generatedTokens += progress.ids.length - count;
-    if (progress.ids.length > count + 1 && next !== null) supersede(next, sequence);
-  }
-
-  #accept(sequence: Sequence, id: number, logprobs: Uint32Array, row: number): void {
-    if (id === NOT_A_TOKEN) {
-      sequence.finish('abort', null, notANumber(sequence));
-      this.#runner.pageCleaner.clear(this.#scheduler.discard(sequence));
-      return;
-    }
-    if (id === NO_TOKEN_ALLOWED) throw noTokenAllowed(sequence);
-    sequence.acceptToken(id, readLogprob(sequence, id, logprobs, row));
-    sequence.acceptForced();
   }
 
   /** After an error: opens a new device if the old one is lost, or else ends every sequence. */
@@ -273,21 +238,4 @@ export class EngineLoop {
 /** Whether the mask of this part needs a token that is still in flight. */
 function awaitsToken({ samples, sequence }: PlannedPart): boolean {
   return samples && sequence.isConstrained && !sequence.finished && sequence.progress.inFlight > 1;
-}
-
-/** Drops the token that a step is about to sample for a sequence, because the constraint has prescribed it meanwhile. */
-function supersede({ parts, superseded }: Step, sequence: Sequence): void {
-  const part = parts.find((one) => one.samples && one.sequence === sequence);
-  if (part === undefined) return;
-  superseded.add(part);
-  sequence.progress.inFlight--;
-}
-
-/** Runs `take`; an error ends only the given sequence. */
-function attempt(sequence: Sequence, take: () => void): void {
-  try {
-    take();
-  } catch (error) {
-    sequence.fail(error);
-  }
 }

@@ -1,6 +1,6 @@
 // Progress of a sequence: its tokens, which of them are computed, and which have not been read back from the device.
 
-import { COUNT_WORDS } from '../../../kernels/batch.ts';
+import type { TokenCounts } from '../speculation/token-counts.ts';
 
 export class Progress {
   /** The prompt, then the generated tokens that have been read back. */
@@ -14,6 +14,8 @@ export class Progress {
   inFlight = 0;
   /** Most prompt tokens that were computed or found in the cache at any time: a retraction does not lower it. */
   processed = 0;
+  /** Tokens of a draft that a submitted step computes behind the known ones; 0: none. No other step of the sequence is submitted meanwhile. */
+  drafted = 0;
   /** Tokens that the constraint prescribes next; each waits for its forward pass. */
   forced: readonly number[] = [];
   finished = false;
@@ -57,48 +59,5 @@ export class Progress {
     if (processed <= this.processed) return null;
     this.processed = processed;
     return processed;
-  }
-}
-
-const FIRST_ROOM = 64;
-
-/** Counts how often a choice has generated each of its tokens, in the form that penalties and processors read on the device. */
-export class TokenCounts {
-  #words = new Uint32Array(FIRST_ROOM * COUNT_WORDS);
-  #size = 0;
-
-  /** (token, count) pairs, sorted by token; valid until the next `add`. */
-  get pairs(): Uint32Array {
-    return this.#words.subarray(0, this.#size * COUNT_WORDS);
-  }
-
-  add(token: number): void {
-    const at = this.#placeOf(token);
-    const end = this.#size * COUNT_WORDS;
-    if (at < end && this.#words[at] === token) {
-      this.#words[at + 1]!++;
-      return;
-    }
-    if (end === this.#words.length) {
-      const wider = new Uint32Array(2 * end);
-      wider.set(this.#words);
-      this.#words = wider;
-    }
-    this.#words.copyWithin(at + COUNT_WORDS, at, end);
-    this.#words[at] = token;
-    this.#words[at + 1] = 1;
-    this.#size++;
-  }
-
-  /** Index of the first pair whose token is not smaller. */
-  #placeOf(token: number): number {
-    let low = 0;
-    let high = this.#size;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#words[middle * COUNT_WORDS]! < token) low = middle + 1;
-      else high = middle;
-    }
-    return low * COUNT_WORDS;
   }
 }

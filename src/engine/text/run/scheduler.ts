@@ -9,18 +9,18 @@ import type { PageMoves } from '../kv/page-mover.ts';
 import { SequencePages } from '../cache/sequence-pages.ts';
 import type { Medium } from '../towers/medium.ts';
 import type { Sequence } from './sequence.ts';
-import { planStep, type PlannedPart, type StepLimits } from './step-plan.ts';
+import { DraftPlan, type DraftLimits } from './draft-plan.ts';
+import { planStep, type PlannedPart } from './step-plan.ts';
+import type { ChosenDrafts } from '../speculation/speculator.ts';
 import { phaseOf, type Phase } from '../step/step-part.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
 
-export interface SchedulerLimits extends StepLimits {
+export interface SchedulerLimits extends DraftLimits {
   pages: number;
   /** Limit on the sequences that run at once. */
   slots: number;
   /** Number of tokens that a query sees, by group of layers, or null for all; left out: one group that sees all tokens. */
   windows?: readonly (number | null)[];
-  /** Copies of fixed states that the device has room for; left out: no layer has such a state. */
-  copies?: number;
 }
 
 export interface SchedulerOptions {
@@ -33,6 +33,7 @@ const PREEMPTION = 10;
 
 export class Scheduler {
   readonly pages: SequencePages;
+  readonly drafts: DraftPlan;
   /** Prompt tokens of the requests that have run, and how many of them the cache had. */
   readonly lookups: CachedTokens & { tokens: number } = { tokens: 0, device: 0, host: 0, storage: 0 };
   /** Whether the device has the rows of a medium. */
@@ -50,6 +51,7 @@ export class Scheduler {
 
   constructor(limits: SchedulerLimits, { loads = 8 }: SchedulerOptions = {}) {
     this.pages = new SequencePages(limits.pages, limits.windows, limits.copies);
+    this.drafts = new DraftPlan(this.pages, limits);
     this.#limits = limits;
     this.#loadsPerStep = loads;
     this.#freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
@@ -81,8 +83,8 @@ export class Scheduler {
     enqueue(this.#waiting, sequence);
   }
 
-  /** Plans the next step and counts its rows as computed; empty if nothing can run. */
-  plan(): PlannedPart[] {
+  /** Plans the next step and counts its rows as computed, but not those of drafts; empty if nothing can run. */
+  plan(chosen: ChosenDrafts | null = null): PlannedPart[] {
     for (const sequence of this.#running) this.pages.publish(sequence);
     for (const sequence of this.#running) this.pages.passWindow(sequence);
     const { states } = this.pages;
@@ -91,13 +93,13 @@ export class Scheduler {
     this.#takeLoads();
     const parts = planStep(this, this.#limits, this.#phase);
     if (parts.length > 0) this.#phase = phaseOf(parts[0]!);
-    return parts;
+    return chosen && chosen.size > 0 ? this.drafts.add(parts, chosen, this.#running.length) : parts;
   }
 
   /** Returns and removes the page moves that must precede the planned step; null: none. */
   takeMoves(): PageMoves | null {
     const { copies, loads } = this.#moves;
-    const states = this.pages.states?.takeMoves() ?? [];
+    const states = this.drafts.takeMoves(this.pages.states?.takeMoves() ?? []);
     if (copies.length + loads.length + states.length === 0) return null;
     this.#moves = { copies: [], loads: [], states: [] };
     return { copies, loads, states };
@@ -139,6 +141,7 @@ export class Scheduler {
     }
     for (const { progress } of this.#waiting) progress.inFlight = 0;
     this.#running = [];
+    this.drafts.forget();
     this.#moves = { copies: [], loads: [], states: [] };
     this.pages.reset();
   }
@@ -164,6 +167,7 @@ export class Scheduler {
     if (placement.slot !== null) this.#freeSlots.push(placement.slot);
     placement.slot = null;
     progress.computed = 0;
+    progress.drafted = 0;
   }
 
   #release(sequence: Sequence): void {

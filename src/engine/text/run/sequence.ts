@@ -10,18 +10,21 @@ import type { Piece } from '../calls/piece.ts';
 import type { Progress } from './progress.ts';
 import type { Recorder } from './recorder.ts';
 import { eventError, type SequenceOutput } from './sequence-output.ts';
+import { bars, writeTokenMask, type MaskRules } from '../speculation/token-mask.ts';
 import type { StepRequest, StepSequence } from '../step/step-part.ts';
 import type { FinishReason, TextEvent, TokenLogprob } from '../calls/text-model.ts';
 
 /** Settings that the request gives to each of its choices; constant while the sequence lives. */
-export interface SequenceRequest extends StepRequest {
+export interface SequenceRequest extends StepRequest, MaskRules {
   /** Scheduling priority; a higher one runs first. */
   priority: number;
   maxTokens: number;
   /** Token ids that end the sequence. */
   stopIds: ReadonlySet<number>;
-  /** Bits of the tokens that the request allows at any position, one word per 32 tokens; null: all. */
-  allowed: Uint32Array | null;
+  /** Whether steps may compute drafts of its next tokens. */
+  speculative: boolean;
+  /** Whether other requests may be served what was computed for this one. */
+  isShared: boolean;
 }
 
 export interface SequenceParts {
@@ -65,7 +68,12 @@ export class Sequence implements StepSequence {
 
   /** Whether one more token may be sampled, with those in flight counted. */
   get mayGrow(): boolean {
-    return this.progress.expectedLength - this.progress.promptTokens < this.request.maxTokens;
+    return this.growth > 0;
+  }
+
+  /** Tokens that may be sampled beside those in flight. */
+  get growth(): number {
+    return this.request.maxTokens - (this.progress.expectedLength - this.progress.promptTokens);
   }
 
   /** Whether the last known token must be computed: to sample the next one, or because it belongs to the prompt. */
@@ -125,28 +133,15 @@ export class Sequence implements StepSequence {
 
   #setBits(into: Uint32Array): void {
     const { constraint, progress } = this;
-    const { allowed, stopIds, minTokens } = this.request;
     const [next] = progress.forced;
-    if (next !== undefined && !this.#bars(next)) {
-      into.fill(0);
-      into[next >> 5]! |= 1 << (next & 31);
-      return;
-    }
-    progress.forced = [];
-    if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
-    if (allowed !== null) for (let i = 0; i < into.length; i++) into[i]! &= allowed[i]!;
-    if (constraint === null || progress.generated >= minTokens) return;
-    // If the constraint allows only an end token, the minimum length does not apply.
-    const ends = [...stopIds].filter((id) => (into[id >> 5]! >>> (id & 31)) & 1);
-    for (const id of ends) into[id >> 5]! &= ~(1 << (id & 31));
-    if (into.every((word) => word === 0)) for (const id of ends) into[id >> 5]! |= 1 << (id & 31);
+    if (next !== undefined && this.#bars(next)) progress.forced = [];
+    const state = { constraint, forced: progress.forced[0], generated: progress.generated };
+    writeTokenMask(into, state, this.request);
   }
 
   /** Whether a processor excludes the token, even if the constraint allows nothing else. */
   #bars(id: number): boolean {
-    const { allowed } = this.request;
-    if (allowed !== null && ((allowed[id >> 5]! >>> (id & 31)) & 1) === 0) return true;
-    return this.constraint?.bars?.(id) ?? false;
+    return bars(id, this.constraint, this.request);
   }
 
   /**

@@ -1,6 +1,7 @@
 // The rows of one step: every decoding sequence gets one row, and what room is left goes to prefill chunks, in the order of `running`.
 
 import { TILE_ROWS } from '../../../kernels/batch.ts';
+import type { DraftRow } from '../speculation/draft-rows.ts';
 import type { Phase, StepPart } from '../step/step-part.ts';
 import type { Sequence } from './sequence.ts';
 
@@ -9,6 +10,12 @@ export interface PlannedPart extends StepPart {
   readonly sequence: Sequence;
   /** Prompt tokens that are computed or cached by now; null: no more than before. */
   readonly processed: number | null;
+  readonly draft?: PlannedDraft;
+}
+
+export interface PlannedDraft {
+  readonly ids: readonly number[];
+  readonly rows: readonly DraftRow[];
 }
 
 /** The parts of the scheduler that planning needs. */

@@ -33,8 +33,10 @@ export interface BatchPart {
   /** Number of tokens that earlier steps computed. */
   first: number;
   rows: number;
-  /** The known tokens of the sequence; a row beyond them takes the token last sampled in the slot. */
+  /** The known tokens of the sequence; a row beyond them and the draft takes the token last sampled in the slot. */
   ids: ArrayLike<number>;
+  /** Tokens that are assumed to follow the known ones; left out: none. */
+  draft?: readonly number[] | undefined;
   /** Slot that holds the sequence's sampled tokens and fixed states. */
   slot: number;
   /** Page numbers by group of layers, then by position in the sequence. */
@@ -135,12 +137,17 @@ export class BatchWriter {
     sizes.sequences++;
   }
 
-  /** Marks the last row written: its token is sampled, or its state is read. */
-  want(lora = NO_LORA): void {
+  /** Number of a slot that no sequence has, for sampled tokens that no row takes from there. */
+  get spareSlot(): number {
+    return this.#buffers.spareSlot;
+  }
+
+  /** Marks a row, by default the last one written: the token after it is sampled, or its state is read. */
+  want(lora = NO_LORA, row = this.#sizes.rows - 1): void {
     const { words } = this;
     const sizes = this.#sizes;
     if (this.#adapted) words.sampledAdapters[sizes.sampled] = lora;
-    words.wanted[sizes.sampled++] = sizes.rows - 1;
+    words.wanted[sizes.sampled++] = row;
   }
 
   /** Marks `count` rows from row `first` on as one text whose states are averaged. */
@@ -223,13 +230,14 @@ export class BatchWriter {
   #writeRows(part: BatchPart): void {
     const { words } = this;
     const [sizes, rope, model] = [this.#sizes, this.#rope, this.#model];
-    const { first, rows, ids, slot, lengthAt, inputs, place } = part;
+    const { first, rows, ids, draft, slot, lengthAt, inputs, place } = part;
     const hasPlanes = model.inputs.positions === 3;
     const hasRope = model.ropes.length > 0;
     for (let token = first; token < first + rows; token++) {
       const row = sizes.rows++;
       const at = row * ROW_WORDS;
-      words.rows[at] = (inputs && inputOf(inputs, token)) ?? ids[token] ?? FROM_SLOT + slot;
+      words.rows[at] =
+        (inputs && inputOf(inputs, token)) ?? ids[token] ?? draft?.[token - ids.length] ?? FROM_SLOT + slot;
       words.rows[at + 1] = token;
       words.rows[at + 2] = hasRope ? rope.of(lengthAt(token)) : 0;
       words.rows[at + 3] = sizes.sequences;

@@ -15,7 +15,7 @@ import { asksForPrompt, type PromptReader } from './prompt-logprobs.ts';
 import { Readback } from './readback.ts';
 import type { Recordings } from './recordings.ts';
 import type { Sampler } from './sampler.ts';
-import { phaseOf, type StepPart } from './step-part.ts';
+import { phaseOf, sampledRows, type StepPart } from './step-part.ts';
 import type { StepRecords } from './step-records.ts';
 import { writeStep } from './step.ts';
 
@@ -68,7 +68,7 @@ export class StepLauncher {
     towers?.copyRows(parts, batch);
     const isAdapted = parts.some(({ sequence }) => sequence.request.lora !== null);
     const { forward, sampling, head, taken } = recordings.find(sizes, phase, isAdapted);
-    const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
+    const sampled = parts.flatMap(sampledRows);
     const masked = sampled.filter(({ needsMask }) => needsMask);
     const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);
     const started = performance.now();

@@ -17,7 +17,7 @@ import { roundedSlots } from '../kv/layer-stores.ts';
 import { pageLayout } from '../kv/page-layout.ts';
 import { DeviceLoras } from '../lora/lora-host.ts';
 import { openTowers } from '../towers/open-towers.ts';
-import type { RunnerCheckpoint, RunnerOptions } from './runner-options.ts';
+import { backedUpSlots, type RunnerCheckpoint, type RunnerOptions } from './runner-options.ts';
 import { TextRunner } from './text-runner.ts';
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws. */
@@ -89,7 +89,8 @@ async function reserveMemory(
     options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const least = bytesIn(options.quantization) + RESERVE_BYTES;
-  const extra = statesBeside(config.layers, layout, roundedSlots(options.slots));
+  const slots = roundedSlots(options.slots);
+  const extra = statesBeside(config.layers, layout, slots, backedUpSlots(slots, options));
   const bytesWith = (pages: number): number => least + layout.pageBytes * pages + extra(pages);
   if (await device.reserve(bytesWith(usefulPages(device, layout, options)))) return;
   await device.reserve(bytesWith(layout.pagesOf(options.contextLength)));
@@ -105,7 +106,9 @@ function usefulBytes(
   const layout =
     options.kept?.layout ?? pageLayout(config.layers, format, options, device.capabilities.bindingLimit);
   const pages = usefulPages(device, layout, options);
-  return layout.pageBytes * pages + statesBeside(config.layers, layout, roundedSlots(options.slots))(pages);
+  const slots = roundedSlots(options.slots);
+  const beside = statesBeside(config.layers, layout, slots, backedUpSlots(slots, options));
+  return layout.pageBytes * pages + beside(pages);
 }
 
 /** Tells where the weights are that are not on the device. */

@@ -24,6 +24,8 @@ export interface RunnerOptions {
   rows: number;
   /** See RecordedSteps. */
   batchInvariance: boolean;
+  /** Limit on the tokens of a draft; 0 or left out: steps compute no drafts. */
+  drafts?: number;
   /** Limit on the biases of one choice, including those on its end tokens. */
   biases: number;
   /** Whether each step keeps hidden states for requests that ask for them. */
@@ -46,6 +48,14 @@ export interface RunnerOptions {
   draft?: DraftSource | null;
   /** Weights are allocated but not read: for planning, where nothing is computed. */
   unread?: boolean;
+}
+
+/** (token, count) pairs of the rows of drafts that a step has room for, beside those of tokens that are generated. */
+export const DRAFT_COUNTS = 2 ** 15;
+
+/** Number of slots whose fixed states are copied before a draft, to be taken back where it was wrong. */
+export function backedUpSlots(slots: number, { drafts = 0 }: Pick<RunnerOptions, 'drafts'>): number {
+  return drafts === 0 ? 0 : slots;
 }
 
 /** The part of a checkpoint that a runner needs. */

@@ -10,7 +10,7 @@ import { maskLogits, maskWords } from '../../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
 import { process } from '../../../kernels/process.ts';
 import { sample } from '../../../kernels/sample.ts';
-import type { StepSequence } from './step-part.ts';
+import type { SampledRow } from './step-part.ts';
 import { WgslProcessors } from './wgsl-processor.ts';
 
 export interface SamplerOptions {
@@ -56,9 +56,9 @@ export class Sampler {
     return new RecordedSampling(this, forward, logits);
   }
 
-  uploadMasks(masked: readonly StepSequence[]): void {
+  uploadMasks(masked: readonly SampledRow[]): void {
     const words = this.#words;
-    masked.forEach((sequence, i) => sequence.writeMask(this.#host.subarray(i * words, (i + 1) * words)));
+    masked.forEach((row, i) => row.writeMask(this.#host.subarray(i * words, (i + 1) * words)));
     if (masked.length > 0)
       this.device.gpu.queue.writeBuffer(this.masks.buffer, 0, this.#host, 0, masked.length * words);
   }
@@ -114,11 +114,7 @@ export class RecordedSampling {
    * Encodes sampling for the rows of these sequences. Computes the masks of `masked` here, in the order of the step's mask numbers;
    * a sequence whose constraint has ended gets a mask that allows every token.
    */
-  encode(
-    encoder: GPUCommandEncoder,
-    sampled: readonly StepSequence[],
-    masked: readonly StepSequence[],
-  ): void {
+  encode(encoder: GPUCommandEncoder, sampled: readonly SampledRow[], masked: readonly SampledRow[]): void {
     const sizes = sampledSizes(sampled);
     this.#sampler.uploadMasks(masked);
     if (!sampled.some(isEdited)) {
@@ -155,13 +151,13 @@ export class RecordedSampling {
 }
 
 /** Rows that are sampled, and whether any is above temperature 0 or cut by top-k or top-p: without one, the dispatches for it are skipped. */
-function sampledSizes(sampled: readonly StepSequence[]): Sizes {
+function sampledSizes(sampled: readonly SampledRow[]): Sizes {
   const drawn = sampled.filter(({ request: { sampling } }) => sampling.temperature > 0);
   const isCut = drawn.some(({ request: { sampling } }) => sampling.topK > 0 || sampling.topP < 1);
   return { sampled: sampled.length, drawn: Number(drawn.length > 0), cut: Number(isCut) };
 }
 
 /** Returns true if the row's log probabilities are requested or a function of its own changes its logits. */
-function isEdited({ request: { sampling, processor } }: StepSequence): boolean {
+function isEdited({ request: { sampling, processor } }: SampledRow): boolean {
   return sampling.logprobs !== null || processor !== null;
 }

@@ -169,7 +169,8 @@ export function createStepBuffers(device: Device, capacity: StepCapacity) {
   const layout = layOut(device, wordsOf(capacity));
   const allocate = (label: string, bytes: number | null): GPUBuffer | null =>
     bytes === null ? null : device.allocate('step', label, bytes);
-  const results = device.allocate('step', 'sampled tokens', capacity.slots * 4);
+  const spareSlot = capacity.slots;
+  const results = device.allocate('step', 'sampled tokens', (spareSlot + 1) * 4);
   const ids = device.allocate('step', 'tokens of the step', capacity.sampled * 4);
   const states = allocate(
     'states of the step',
@@ -222,6 +223,8 @@ export function createStepBuffers(device: Device, capacity: StepCapacity) {
       pages: region(`pages ${group}`),
       places: region(`places ${group}`),
     })),
+    /** A slot of sampled tokens that no sequence has. */
+    spareSlot,
     /** Whether some kernel reads the table of sequences. */
     readsSequences: capacity.sequences !== undefined,
     /** The words to fill before `upload`. */

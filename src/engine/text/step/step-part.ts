@@ -74,13 +74,41 @@ export interface StepSequence {
   fail(cause: unknown): void;
 }
 
+/** What sampling needs of a row. */
+export interface SampledRow extends Pick<
+  StepSequence,
+  'request' | 'isConstrained' | 'needsMask' | 'writeMask'
+> {
+  readonly progress: Pick<StepSequence['progress'], 'counts'>;
+}
+
+/** Tokens that may follow the known ones, computed in the same step to find out whether they do. */
+export interface StepDraft {
+  readonly ids: readonly number[];
+  /** How the token after each of `ids` is sampled. */
+  readonly rows: readonly SampledRow[];
+}
+
 export interface StepPart {
   readonly sequence: StepSequence;
-  /** Positions `first` to `first + rows - 1` are computed. */
+  /** Positions `first` to `first + rows - 1` are computed; the last rows are those of the draft. */
   readonly first: number;
   readonly rows: number;
-  /** Whether the token after the last row is sampled. */
+  /** Whether the token after the last row is sampled, and those after the rows before it that a draft follows. */
   readonly samples: boolean;
+  /** Left out: the part has none. */
+  readonly draft?: StepDraft;
+}
+
+/** Number of rows of a draft. */
+export function draftedRows({ draft }: Pick<StepPart, 'draft'>): number {
+  return draft?.ids.length ?? 0;
+}
+
+/** The rows of a part whose next tokens are sampled, in order; they are its last ones. */
+export function sampledRows({ sequence, samples, draft }: StepPart): readonly SampledRow[] {
+  if (!samples) return [];
+  return draft ? [sequence, ...draft.rows] : [sequence];
 }
 
 /** The phase of a part's rows, which are all of one where phases differ. */

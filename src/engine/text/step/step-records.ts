@@ -5,7 +5,7 @@ import { paddedColumns } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import type { StepSizes } from './batch-writer.ts';
 import { Readback } from './readback.ts';
-import type { StepPart } from './step-part.ts';
+import { draftedRows, sampledRows, type StepPart } from './step-part.ts';
 
 export class StepRecords {
   readonly #device: Device;
@@ -52,11 +52,15 @@ export class StepRecords {
 }
 
 function handStates(parts: readonly StepPart[], values: Float32Array, stride: number, hidden: number): void {
-  parts
-    .filter(({ samples }) => samples)
-    .forEach(({ sequence: { recorder }, first, rows }, i) => {
-      if (recorder?.wantsStates) recorder.state(first + rows, values.slice(i * stride, i * stride + hidden));
-    });
+  let i = 0;
+  for (const part of parts) {
+    const { recorder } = part.sequence;
+    const position = part.first + part.rows - draftedRows(part);
+    // The state after a draft's token that was wrong is recorded again once its position is computed.
+    for (let nth = 0; nth < sampledRows(part).length; nth++, i++)
+      if (recorder?.wantsStates)
+        recorder.state(position + nth, values.slice(i * stride, i * stride + hidden));
+  }
 }
 
 function handRoutes(parts: readonly StepPart[], words: Uint32Array, each: number): void {

@@ -3,7 +3,16 @@
 import { EngineError } from '../../../files/error.ts';
 import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_LORA, TILE_ROWS } from '../../../kernels/batch.ts';
 import type { PromptMedia } from '../towers/prompt-media.ts';
-import type { Phase, StepPart, StepSequence, TokenBias } from './step-part.ts';
+import {
+  draftedRows,
+  sampledRows,
+  type Phase,
+  type SampledRow,
+  type StepPart,
+  type StepRequest,
+  type StepSequence,
+  type TokenBias,
+} from './step-part.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
 /** Numbers of entries written to the sampling buffers so far. */
@@ -31,7 +40,7 @@ export function writeStep(
   writer.begin({ adapted, tileRows: phase === 'decode' ? 1 : TILE_ROWS });
   for (const part of parts) {
     writer.add(batchPart(part, writer.rows));
-    if (part.samples) writeSampled(writer, part, at, processorId);
+    sampledRows(part).forEach((row, nth) => writeSampled(writer, { part, row, nth }, at, processorId));
   }
   return writer.end({
     choices: writer.sampled * CHOICE_WORDS,
@@ -44,13 +53,14 @@ export function writeStep(
  * Scaled rotary frequencies depend on the prompt's length for its tokens, then on a length that grows with each token, as in
  * transformers' generate. The length depends on the position alone, so that computing a token again gives the same result.
  */
-function batchPart({ sequence, first, rows }: StepPart, row: number): BatchPart {
+function batchPart({ sequence, first, rows, draft }: StepPart, row: number): BatchPart {
   const { promptTokens } = sequence.progress;
   const { media } = sequence.request;
   return {
     first,
     rows,
     ids: sequence.progress.ids,
+    draft: draft?.ids,
     slot: sequence.placement.slot!,
     tables: sequence.placement.tables,
     passedPages: sequence.placement.passedPages,
@@ -77,28 +87,41 @@ export function loraOf({ request }: StepSequence): number {
   return request.lora?.number ?? NO_LORA;
 }
 
-/** Writes the sampling parameters of the token after the part's last row. */
+/** Row `nth` of those of a part that are sampled. */
+interface NthRow {
+  part: StepPart;
+  row: SampledRow;
+  nth: number;
+}
+
+/** Writes the sampling parameters of the token after a row. */
 function writeSampled(
   writer: BatchWriter,
-  { sequence, first, rows }: StepPart,
+  { part, row, nth }: NthRow,
   at: Written,
   processorId: (source: string) => number,
 ): void {
   const { words } = writer;
-  const position = first + rows;
-  const { processor } = sequence.request;
-  const bias = biasAt(sequence, position);
-  const pairs = countedPairs(sequence, words.counts.length - at.counts * COUNT_WORDS);
-  writeChoice(words.choices, writer.sampled, sequence, {
+  const { sequence, first, rows } = part;
+  const drafted = draftedRows(part);
+  const position = first + rows - drafted + nth;
+  const { processor } = row.request;
+  const bias = biasAt(row, position - sequence.progress.promptTokens);
+  const pairs = countedPairs(part, row, words.counts.length - at.counts * COUNT_WORDS);
+  writeChoice(words.choices, writer.sampled, row.request, {
     position,
+    // Tokens after a draft are known when the next step is written, and several of one slot would overwrite each other.
+    slot: drafted > 0 ? writer.spareSlot : sequence.placement.slot!,
+    // The last token may not have been read back yet; the device adds it to the counts.
+    pending: row.progress.counts !== null && drafted === 0 && sequence.progress.ids.length < position,
     bias,
     biases: at.biases,
     counts: at.counts,
     counted: pairs.length / COUNT_WORDS,
-    mask: sequence.needsMask ? ++at.masks : 0,
+    mask: row.needsMask ? ++at.masks : 0,
     processor: processor === null ? 0 : processorId(processor),
   });
-  writer.want(loraOf(sequence));
+  writer.want(loraOf(sequence), writer.rows - 1 - drafted + nth);
   for (const [token, value] of bias) {
     words.biases.setUint32(8 * at.biases, token, true);
     words.biases.setFloat32(8 * at.biases++ + 4, value, true);
@@ -110,8 +133,8 @@ function writeSampled(
 const NO_PAIRS = new Uint32Array(0);
 
 /** Counted tokens of a sequence. Choices with equal tokens share KV pages but not counts; a sequence that exceeds `room` ends with an error. */
-function countedPairs(sequence: StepSequence, room: number): Uint32Array {
-  const pairs = sequence.progress.counts?.pairs ?? NO_PAIRS;
+function countedPairs({ sequence }: StepPart, row: SampledRow, room: number): Uint32Array {
+  const pairs = row.progress.counts?.pairs ?? NO_PAIRS;
   if (pairs.length <= room) return pairs;
   sequence.fail(
     new EngineError(
@@ -122,16 +145,19 @@ function countedPairs(sequence: StepSequence, room: number): Uint32Array {
   return NO_PAIRS;
 }
 
-/** Logit biases of a token. A constraint's mask excludes end tokens itself. */
-function biasAt(sequence: StepSequence, position: number): readonly TokenBias[] {
-  const { sampling, minTokens } = sequence.request;
-  const isBelowMin = position - sequence.progress.promptTokens < minTokens;
-  return !sequence.isConstrained && isBelowMin ? sampling.biasBelowMin : sampling.bias;
+/** Logit biases of the token after `generated` generated ones. A constraint's mask excludes end tokens itself. */
+function biasAt({ request, isConstrained }: SampledRow, generated: number): readonly TokenBias[] {
+  const { sampling, minTokens } = request;
+  return !isConstrained && generated < minTokens ? sampling.biasBelowMin : sampling.bias;
 }
 
 interface Place {
   /** Position of the token to be sampled; with the seed it determines the random number. */
   position: number;
+  /** Slot that takes the sampled token. */
+  slot: number;
+  /** Whether the token last sampled in the slot is not counted yet. */
+  pending: boolean;
   bias: readonly TokenBias[];
   /** Offsets of the row's biases and counts. */
   biases: number;
@@ -143,9 +169,7 @@ interface Place {
   processor: number;
 }
 
-function writeChoice(view: DataView, index: number, sequence: StepSequence, place: Place): void {
-  const { sampling } = sequence.request;
-  const { counts, ids } = sequence.progress;
+function writeChoice(view: DataView, index: number, { sampling }: StepRequest, place: Place): void {
   const at = index * CHOICE_WORDS * 4;
   view.setFloat32(at, sampling.temperature, true);
   view.setFloat32(at + 4, sampling.topP, true);
@@ -154,7 +178,7 @@ function writeChoice(view: DataView, index: number, sequence: StepSequence, plac
   view.setUint32(at + 16, sampling.seedLow, true);
   view.setUint32(at + 20, sampling.seedHigh, true);
   view.setUint32(at + 24, place.position, true);
-  view.setUint32(at + 28, sequence.placement.slot!, true);
+  view.setUint32(at + 28, place.slot, true);
   view.setUint32(at + 32, place.biases, true);
   view.setUint32(at + 36, place.bias.length, true);
   view.setFloat32(at + 40, sampling.frequencyPenalty, true);
@@ -162,8 +186,7 @@ function writeChoice(view: DataView, index: number, sequence: StepSequence, plac
   view.setFloat32(at + 48, sampling.repetitionPenalty, true);
   view.setUint32(at + 52, place.counts, true);
   view.setUint32(at + 56, place.counted, true);
-  // The last token may not have been read back yet; the device adds it to the counts.
-  view.setUint32(at + 60, Number(counts !== null && ids.length < place.position), true);
+  view.setUint32(at + 60, Number(place.pending), true);
   view.setUint32(at + 64, place.mask, true);
   view.setUint32(at + 68, sampling.logprobs === null ? 0 : sampling.logprobs + 1, true);
   view.setUint32(at + 72, place.processor, true);

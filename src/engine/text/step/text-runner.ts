@@ -20,7 +20,7 @@ import { StepLauncher } from './launch.ts';
 import { PromptReader } from './prompt-logprobs.ts';
 import { Recordings } from './recordings.ts';
 import type { DraftSizes, RunnerDrafts } from './runner-drafts.ts';
-import type { RunnerOptions } from './runner-options.ts';
+import { backedUpSlots, DRAFT_COUNTS, type RunnerOptions } from './runner-options.ts';
 import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { StepRecords } from './step-records.ts';
@@ -53,7 +53,9 @@ export class TextRunner {
   readonly layout: PageLayout;
   /** Bytes of a page in all lanes. */
   readonly pageBytes: number;
-  /** Copies of fixed states that the device has room for; 0: no layer has one. */
+  /** Limit on the rows that a step samples. */
+  readonly sampledRows: number;
+  /** Copies of fixed states that the device has room for, beside one for each slot where steps compute drafts; 0: no layer has one. */
   readonly copies: number;
   /** Bytes of a copy. */
   readonly copyBytes: number;
@@ -97,6 +99,7 @@ export class TextRunner {
     this.pageBytes = layout.pageBytes;
     this.towers = parts.towers;
     this.#slots = options.slots;
+    this.sampledRows = slots;
     const records = new StepRecords(device, batch, { hidden, routeWords });
     const sampler = (this.#sampler = new Sampler(device, batch, { ...options, slots, vocabulary }));
     const prompts = new PromptReader(device, model, { rows: options.rows, slots });
@@ -121,7 +124,8 @@ export class TextRunner {
     probe.free();
     this.copyBytes = slotBytes(layers);
     this.stateBytes = stateBytes(layers, slots);
-    const states = statesBeside(layers, layout, slots);
+    const backups = backedUpSlots(slots, options);
+    const states = statesBeside(layers, layout, slots, backups);
     const rowBytes = parts.towers?.rowBytes ?? 0;
     const extra = (count: number): number => states(count) + rowBytes;
     this.pages = kept?.pages ?? Math.min(mostPages, fittingPages(device, layout, extra));
@@ -131,7 +135,7 @@ export class TextRunner {
     this.pageCleaner = new PageCleaner(device, stores.pageBuffers, this.pages);
     this.#mover = new PageMover(device, layout.pageBytes);
     this.#mover.use(stores.pageBuffers, this.pages);
-    this.#states = new StateMover(device, stores.slots, slots, this.copies);
+    this.#states = new StateMover(device, stores.slots, slots, this.copies + backups);
     const recordings = new Recordings(device, recipe, options, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     drafts?.record(stores.all);
@@ -192,6 +196,7 @@ function stepBuffers(
   sizes: { slots: number; layout: PageLayout; mostPages: number; routeWords: number; takesRows: boolean },
 ): StepBuffers {
   const { slots, layout, mostPages, routeWords } = sizes;
+  const counts = 2 * Math.max(mostPages, 1) * PAGE_TOKENS + (options.drafts ? DRAFT_COUNTS : 0);
   const contextPages = pagesFor(options.contextLength);
   const isWindowed = layout.windows.some((window) => window !== null);
   return createStepBuffers(device, {
@@ -202,7 +207,7 @@ function stepBuffers(
     scales: layout.groups.map(({ scale }) => scale),
     sampled: slots,
     biases: options.biases * slots,
-    counts: Math.min(2 * Math.max(mostPages, 1) * PAGE_TOKENS, vocabulary * slots),
+    counts: Math.min(counts, vocabulary * slots),
     slots,
     ropeWords: ropeWords(ropes),
     model: inputs,

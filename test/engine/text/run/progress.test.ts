@@ -1,7 +1,7 @@
 // Counts of tokens, against a map.
 
 import { expect, it } from 'vitest';
-import { TokenCounts } from '../../../../src/engine/text/run/progress.ts';
+import { TokenCounts } from '../../../../src/engine/text/speculation/token-counts.ts';
 import { randomInteger } from '../../random.ts';
 
 it.each([1, 5, 300])('token counts of tokens below %i equal those of a map', (below) => {

@@ -25,6 +25,7 @@ function hostBuffers(): { buffers: StepBuffers; used: () => UsedWords } {
     batch: {} as StepBuffers['batch'],
     tables: [],
     readsSequences: true,
+    spareSlot: 0,
     words: { ...named, ...sampling, ...adapters, tables },
     upload: (given) => void (used = given),
     destroy: () => {},
