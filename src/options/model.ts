@@ -13,7 +13,7 @@ const TEXT = ['text'] as const satisfies ModelKind[];
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
 
 /** Values of `speculativeAlgorithm`. */
-export const SPECULATION_CHOICES = ['none', 'ngram'] as const;
+export const SPECULATION_CHOICES = ['none', 'ngram', 'mtp', 'eagle3', 'draft'] as const;
 
 /** Values of `activationDtype`. */
 export const ACTIVATION_CHOICES = ['float', 'int8'] as const;
@@ -166,9 +166,15 @@ export const SHARING = rowsWith(
     },
     speculativeAlgorithm: {
       kind: { type: 'choice', choices: SPECULATION_CHOICES },
-      help: 'Drafts the next tokens and computes several in one step; no token differs. ngram: as the text went on before.',
+      help: 'Drafts the next tokens and computes several in one step; no token differs. ngram: as the text went on before; mtp: by heads that the checkpoint has for it, or by an assistant of Gemma 4; eagle3, draft: by another checkpoint.',
       default: 'none',
       flag: { group: 'Batching', elsewhere: ['spec-type'] },
+    },
+    /** Path of a model folder, or hub id. */
+    speculativeDraftModelPath: {
+      kind: { type: 'text' },
+      help: 'Checkpoint that guesses tokens: of EAGLE3, an assistant of Gemma 4, or for draft a small model with the same tokens.',
+      flag: { group: 'Batching', value: 'path', otherwise: 'none', elsewhere: ['model-draft', 'spec-draft-model'] },
     },
     speculativeNumDraftTokens: {
       kind: { type: 'integer', min: 1, max: LIMITS.draftTokens },

@@ -88,7 +88,8 @@ async function reserveMemory(
   const layout =
     options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
-  const least = bytesIn(options.quantization) + RESERVE_BYTES;
+  const draftBytes = options.draft?.bytes(device, checkpoint.tensors, config) ?? 0;
+  const least = bytesIn(options.quantization) + draftBytes + RESERVE_BYTES;
   const slots = roundedSlots(options.slots);
   const extra = statesBeside(config.layers, layout, slots, backedUpSlots(slots, options));
   const bytesWith = (pages: number): number => least + layout.pageBytes * pages + extra(pages);

@@ -1,13 +1,14 @@
 // What a runner and its steps know of a draft model (engine/text/speculation/drafts), which lies above them.
 
+import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import type { LayerStore } from '../../../kernels/batch.ts';
 import type {
   DraftDeclaration,
-  DraftTarget,
   LanguageModel,
+  TextDeclaration,
 } from '../../../models/text/blocks/architecture.ts';
 import type { PageLayout } from '../kv/page-layout.ts';
 
@@ -62,8 +63,8 @@ export interface DraftSource {
   readonly declaration: DraftDeclaration;
   /** Whether its weights are in the target's checkpoint, among those that the target's page asks for. */
   readonly isOwn: boolean;
-  /** Bytes of its weights on the device beside those of the target. */
-  bytes(device: Device, target: DraftTarget): number;
+  /** Bytes of its weights on the device beside those of the target, whose checkpoint has `tensors`. */
+  bytes(device: Device, tensors: ReadonlyMap<string, TensorEntry>, target: TextDeclaration): number;
   /** Loads the weights. What is returned makes the draft model once the sizes of its target are known; `unread`: nothing is read, for planning. */
   load(
     device: Device,

@@ -176,6 +176,8 @@ export interface DraftTarget {
 export interface DraftDeclaration {
   /** Name for messages: its class, or the prefix of its weights. */
   name: string;
+  /** What it is: heads made for the target, EAGLE3, or a language model of its own. */
+  kind: 'mtp' | 'eagle3' | 'draft';
   /** Columns of the states that it hands from one guessed token to the next; those of `taken` are as wide unless `enter` makes them so. */
   hidden: number;
   /** null: it is a language model of its own, and takes nothing. */

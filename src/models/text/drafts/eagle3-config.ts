@@ -44,6 +44,7 @@ export function readEagle3(
   const { hidden, vocabulary, ropes, heads, guessed } = read;
   return {
     name: architecture,
+    kind: 'eagle3',
     hidden,
     taken: readDepths(config, target.layers.length),
     vocabulary,

@@ -22,6 +22,7 @@ export function draftOf(declaration: TextDeclaration, target: TextDeclaration): 
   const first = target.layers.length;
   return {
     name: architecture,
+    kind: 'draft',
     hidden,
     taken: null,
     vocabulary,

@@ -29,6 +29,7 @@ export function mtpDeclaration<Config extends DecoderModel>(
   const { kvHeads, dims } = heads;
   return {
     name: PREFIX,
+    kind: 'mtp',
     hidden,
     taken: 'normed',
     vocabulary,

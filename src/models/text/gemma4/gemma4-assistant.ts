@@ -73,6 +73,7 @@ export function readGemma4Assistant(
   };
   return {
     name: architecture,
+    kind: 'mtp',
     hidden: backbone,
     taken: 'normed',
     vocabulary: own.vocabulary,

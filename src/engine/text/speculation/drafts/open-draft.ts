@@ -18,6 +18,7 @@ import { DRAFT_CLASSES, ownDraft, readDraft } from '../../../../models/text/draf
 import { draftOf } from '../../../../models/text/drafts/language-model.ts';
 import { readText } from '../../../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../../../opening/architectures.ts';
+import { collect } from '../../../weights/collect.ts';
 import { weightBytesIn } from '../../../weights/quantization.ts';
 import { openWeights } from '../../../weights/weights.ts';
 import type { DraftSource } from '../../step/runner-drafts.ts';
@@ -108,7 +109,10 @@ function sourceOf(
   return {
     declaration,
     isOwn: false,
-    bytes: (device, target) => weightBytesIn(device, tensors, pageFor(target))('none'),
+    bytes(device, own, { generate }) {
+      const { page } = collect<LanguageModel>(own, generate!);
+      return weightBytesIn(device, tensors, pageFor(page.target!))('none');
+    },
     async load(device, model: LanguageModel, { unread }) {
       if (!model.target) throw unsupported(`${declaration.name} takes states of the model, which tells none`);
       const weights = openWeights(device, tensors, pageFor(model.target), { format: null, configSource });
