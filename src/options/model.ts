@@ -174,7 +174,12 @@ export const SHARING = rowsWith(
     speculativeDraftModelPath: {
       kind: { type: 'text' },
       help: 'Checkpoint that guesses tokens: of EAGLE3, an assistant of Gemma 4, or for draft a small model with the same tokens.',
-      flag: { group: 'Batching', value: 'path', otherwise: 'none', elsewhere: ['model-draft', 'spec-draft-model'] },
+      flag: {
+        group: 'Batching',
+        value: 'path',
+        otherwise: 'none',
+        elsewhere: ['model-draft', 'spec-draft-model'],
+      },
     },
     speculativeNumDraftTokens: {
       kind: { type: 'integer', min: 1, max: LIMITS.draftTokens },

@@ -7,7 +7,7 @@ import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { withDraft } from '../../models/text/draft-registry.ts';
 import { openDraftSource, ownDraftSource, type DraftedModel } from './speculation/drafts/open-draft.ts';
-import type { DraftSource } from './step/runner-drafts.ts';
+import type { DraftModelSource } from './step/runner-drafts.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 
 export type DraftOptions = Pick<
@@ -19,7 +19,7 @@ export interface WithDraft {
   /** That of the model and its draft model. */
   declaration: TextDeclaration;
   /** null: there is none. */
-  draft: DraftSource | null;
+  draft: DraftModelSource | null;
   /** Closes the draft model's files. */
   close(): Promise<void>;
 }
@@ -54,7 +54,10 @@ export async function readDraftModel(
     );
   if (path === undefined) {
     if (algorithm !== 'mtp')
-      throw badRequest(say`${kind} ${algorithm} needs a draft model: name it with ${given}`, 'speculativeDraftModelPath');
+      throw badRequest(
+        say`${kind} ${algorithm} needs a draft model: name it with ${given}`,
+        'speculativeDraftModelPath',
+      );
     const draft = ownDraftSource(declaration, tensors);
     return { ...none, declaration: withDraft(declaration, draft.declaration, draft), draft };
   }

@@ -40,7 +40,11 @@ export async function openText(
   const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
   opening.defer(() => checkpoint.close());
   const alone = await readTextFiles(checkpoint, options, opening.note);
-  const target = { declaration: alone.config, tensors: checkpoint.tensors, tokenizer: alone.speech.tokenizer };
+  const target = {
+    declaration: alone.config,
+    tensors: checkpoint.tensors,
+    tokenizer: alone.speech.tokenizer,
+  };
   const { declaration, draft, close } = await readDraftModel(options, target, async (model) =>
     platform.openFolder(await fetchModel(platform, { model }, opening.onEvent, opening.signal)),
   );

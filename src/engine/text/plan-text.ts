@@ -23,7 +23,7 @@ import { configuredEndTokens, contextNotes } from './request/defaults.ts';
 import { runnerSizes } from './load.ts';
 import type { RunnerCheckpoint } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
-import type { DraftSource } from './step/runner-drafts.ts';
+import type { DraftModelSource } from './step/runner-drafts.ts';
 import { openPaperRunner, residentLayers } from './streaming.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import type { RunnerMedia } from './towers/tower-weights.ts';
@@ -117,7 +117,7 @@ function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): Mod
 type PlannedTextCheckpoint = RunnerCheckpoint &
   Pick<PlannedCheckpoint, 'declaration' | 'generationConfig' | 'config'> & {
     media?: RunnerMedia | null;
-    draft?: DraftSource | null;
+    draft?: DraftModelSource | null;
   };
 
 /** A checkpoint that is opened, on devices with the properties of another that compute nothing. */

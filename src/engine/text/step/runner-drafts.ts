@@ -59,7 +59,7 @@ export interface DraftSizes {
 }
 
 /** A draft model before its target is open. */
-export interface DraftSource {
+export interface DraftModelSource {
   readonly declaration: DraftDeclaration;
   /** Whether its weights are in the target's checkpoint, among those that the target's page asks for. */
   readonly isOwn: boolean;

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import type { TextModel, TextModelOptions, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
+import type {
+  TextModel,
+  TextModelOptions,
+  TextRequest,
+} from '../../../../src/engine/text/calls/text-model.ts';
 import { TEXT } from '../../../../src/host/kinds/text.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openInline } from '../../../../src/host/open.ts';
@@ -69,17 +73,15 @@ it.each([
   expect(speculation!.proposed).toBeGreaterThan(20);
 });
 
-it('a model that guesses for itself is right, on few pages too, with requests that are retracted', async () => {
-  const options = {
+it('a model that guesses for itself is always right', async () => {
+  const model = await open('qwen3', {
     ...{ speculativeAlgorithm: 'draft', speculativeDraftModelPath: folderOf('qwen3') },
-    ...{ speculativeNumDraftTokens: 4, maxTotalTokens: 160, maxRunningRequests: 5 },
-  } as const;
-  const model = await open('qwen3', options);
-  const all = REQUESTS.map((request) => collect(model.generate({ ...request, temperature: 0 })));
-  await Promise.all(all);
-  const { speculation, retractions } = await model.metrics();
-  console.log(speculation, retractions);
-  expect(speculation!.accepted).toBeGreaterThan(0.9 * speculation!.proposed);
+    ...{ speculativeNumDraftTokens: 4, maxRunningRequests: 4 },
+  });
+  await Promise.all(REQUESTS.map((request) => collect(model.generate({ ...request, temperature: 0 }))));
+  const { speculation } = await model.metrics();
+  expect(speculation!.proposed).toBeGreaterThan(50);
+  expect(speculation!.accepted).toBe(speculation!.proposed);
 });
 
 it.each([

@@ -19,7 +19,7 @@ import {
   writeGuessed,
   writeKnown,
   type DraftWalk,
-  type ToldPart,
+  type OrderedPart,
 } from './draft-rows.ts';
 import { recordPass, type DraftPass, type PassInput, type PassRecipe } from './draft-tapes.ts';
 
@@ -162,7 +162,7 @@ export class DraftModel implements RunnerDrafts {
   }
 
   /** Copies the states of the told rows to where the first pass reads them. */
-  #takeStates(told: readonly ToldPart[]): void {
+  #takeStates(told: readonly OrderedPart[]): void {
     const to = this.#given ?? this.#handed;
     if (!this.targets || !to) return;
     const rowBytes = 4 * paddedColumns(this.#parts.takenColumns);
@@ -180,7 +180,7 @@ export class DraftModel implements RunnerDrafts {
   /** Replays the smallest pass that has room, and keeps what it guessed and what it hands on. */
   #run(
     passes: readonly DraftPass[],
-    told: readonly ToldPart[],
+    told: readonly OrderedPart[],
     round: number,
     write: (isDecode: boolean) => StepSizes,
   ): void {
@@ -219,7 +219,7 @@ export class DraftModel implements RunnerDrafts {
   }
 
   /** Puts the guesses of each part into `found`, by its number. */
-  async #read(told: readonly ToldPart[], rounds: number, found: number[][]): Promise<void> {
+  async #read(told: readonly OrderedPart[], rounds: number, found: number[][]): Promise<void> {
     const { slots } = this.#sizes;
     const { vocabulary } = this.declaration;
     const encoder = this.#device.gpu.createCommandEncoder();
@@ -237,7 +237,7 @@ export class DraftModel implements RunnerDrafts {
 }
 
 /** The last row of each part. */
-function lastRows(told: readonly ToldPart[], rowsOfPart: (part: ToldPart) => number): number[] {
+function lastRows(told: readonly OrderedPart[], rowsOfPart: (part: OrderedPart) => number): number[] {
   let end = 0;
   return told.map((part) => (end += rowsOfPart(part)) - 1);
 }

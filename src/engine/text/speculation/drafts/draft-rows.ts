@@ -6,7 +6,7 @@ import type { BatchPart, BatchWriter, StepSizes } from '../../step/batch-writer.
 import type { DraftPart } from '../../step/runner-drafts.ts';
 
 /** A part with its place among those that are told together. */
-export interface ToldPart extends DraftPart {
+export interface OrderedPart extends DraftPart {
   /** Number among all parts, as they were given. */
   index: number;
 }
@@ -26,8 +26,8 @@ export function lastPlace({ first, rows }: Pick<DraftPart, 'first' | 'rows'>, wa
 }
 
 /** The parts that guess most come first; each guesses as many tokens as its pages have room for. */
-export function ordered(parts: readonly DraftPart[], walk: DraftWalk): ToldPart[] {
-  const told = parts.map((part, index): ToldPart => {
+export function ordered(parts: readonly DraftPart[], walk: DraftWalk): OrderedPart[] {
+  const told = parts.map((part, index): OrderedPart => {
     const room = PAGE_TOKENS * Math.min(...part.tables.map((table) => table.length)) - lastPlace(part, walk);
     const drafts = walk === 'still' ? part.drafts : Math.max(0, Math.min(part.drafts, room));
     return { ...part, drafts, index };
@@ -43,7 +43,7 @@ export function rowsOf({ rows }: Pick<DraftPart, 'rows'>, walk: DraftWalk): numb
 /** Writes the rows of what is known, and wants the last of each part that guesses. */
 export function writeKnown(
   writer: BatchWriter,
-  parts: readonly ToldPart[],
+  parts: readonly OrderedPart[],
   walk: DraftWalk,
   isDecode: boolean,
 ): StepSizes {
@@ -60,7 +60,7 @@ export function writeKnown(
 /** Writes the rows of the tokens that were guessed last, `guessed` of each part. */
 export function writeGuessed(
   writer: BatchWriter,
-  parts: readonly ToldPart[],
+  parts: readonly OrderedPart[],
   walk: DraftWalk,
   guessed: number,
   isDecode: boolean,
@@ -85,9 +85,9 @@ function add(
 
 function write(
   writer: BatchWriter,
-  parts: readonly ToldPart[],
+  parts: readonly OrderedPart[],
   isDecode: boolean,
-  each: (part: ToldPart, slot: number) => void,
+  each: (part: OrderedPart, slot: number) => void,
 ): StepSizes {
   writer.begin({ tileRows: isDecode ? 1 : TILE_ROWS });
   parts.forEach((part, slot) => {

@@ -44,7 +44,8 @@ export class ModelDrafter implements Drafter {
 
   propose(sequence: DraftSource, most: number): Proposal | null {
     const followed = this.#sequences.get(sequence);
-    if (!followed || followed.known !== sequence.progress.ids.length || followed.ids.length === 0) return null;
+    if (!followed || followed.known !== sequence.progress.ids.length || followed.ids.length === 0)
+      return null;
     const ids = followed.ids.slice(0, most);
     return { ids, chances: ids.map(() => followed.acceptance.chance) };
   }

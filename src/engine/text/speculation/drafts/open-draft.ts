@@ -21,13 +21,13 @@ import { TEXT_CLASSES } from '../../../opening/architectures.ts';
 import { collect } from '../../../weights/collect.ts';
 import { weightBytesIn } from '../../../weights/quantization.ts';
 import { openWeights } from '../../../weights/weights.ts';
-import type { DraftSource } from '../../step/runner-drafts.ts';
+import type { DraftModelSource } from '../../step/runner-drafts.ts';
 import { DraftModel, type DraftParts } from './draft-model.ts';
 
 type Tensors = ReadonlyMap<string, TensorEntry>;
 
 /** The heads among the model's own weights that predict several tokens ahead. Throws unsupported if it has none. */
-export function ownDraftSource(target: TextDeclaration, tensors: Tensors): DraftSource {
+export function ownDraftSource(target: TextDeclaration, tensors: Tensors): DraftModelSource {
   const declaration = ownDraft(target, tensors);
   return {
     declaration,
@@ -48,7 +48,7 @@ export interface DraftedModel {
 }
 
 export interface OpenedDraft {
-  source: DraftSource;
+  source: DraftModelSource;
   checkpoint: Checkpoint;
 }
 
@@ -103,7 +103,7 @@ function sourceOf(
   { tensors, configSource }: Checkpoint,
   declaration: DraftDeclaration,
   targetHidden: number,
-): DraftSource {
+): DraftModelSource {
   const pageFor = (target: DraftTarget) => (weights: Parameters<DraftDeclaration['page']>[0]) =>
     declaration.page(weights, target);
   return {
@@ -136,7 +136,7 @@ function takenColumnsOf({ taken }: DraftDeclaration, hidden: number): number {
 /** Integers of 64 or 32 bits, of which the lower 32 count. */
 const WORDS: Readonly<Record<string, number>> = { I64: 2, I32: 1 };
 
-/** What is added to the tokens of a draft model's own vocabulary. Throws bad_checkpoint where a sum is no token of the target. */
+/** What is added to the tokens of a draft model's own vocabulary. Throws bad_checkpoint where a sum is not a token of the target. */
 async function loadOffsets(
   device: Device,
   { tokenOffsets, vocabulary }: DraftDeclaration,
