@@ -50,7 +50,6 @@ export const FOLDERS = {
   'engine/platform': 'what a starter provides: disk, device, threads, the tokenizer beside the engine',
   'engine/async': 'promises, queues of events and of callers, aborting',
   'engine/text': 'opening and serving a language model',
-  'engine/text/speculation': 'tokens guessed ahead of the model',
   'engine/text/speculation/drafts': 'draft models on the device: their checkpoints, their tapes',
   'engine/text/request': 'messages and media into sequences',
   'engine/text/threads': "grammars compiled and long texts tokenized beside the engine's thread",
