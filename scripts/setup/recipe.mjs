@@ -142,6 +142,7 @@ function inDtype(values, dtype) {
   if (dtype === 'I32') return Int32Array.from(values);
   if (dtype === 'U8' || dtype === 'I8' || dtype === 'F8_E4M3') return Uint8Array.from(values);
   if (dtype === 'F32') return Float32Array.from(values);
+  if (dtype === 'BOOL') return Uint8Array.from(values, Number);
   if (dtype === 'F16' || dtype === 'BF16') return narrowed(Float32Array.from(values), dtype);
   throw new Error(`Recipes do not make numbers in ${dtype}.`);
 }

@@ -19,13 +19,12 @@ const ROTATIONS: Bounds = [1e-3, 1e5];
 
 /** Integers. */
 export const COUNTS = {
-  // T5
+  // language and embedding models, T5 among them
   d_model: SIZE,
   d_kv: [1, 2 ** 10],
   d_ff: WIDTH,
   relative_attention_num_buckets: [4, 2 ** 10],
   relative_attention_max_distance: TOKENS,
-  // language and embedding models
   vocab_size: [1, 2 ** 22],
   type_vocab_size: SIZE,
   hidden_size: SIZE,
@@ -33,6 +32,10 @@ export const COUNTS = {
   moe_intermediate_size: WIDTH,
   hidden_size_per_layer_input: [0, 2 ** 12],
   vocab_size_per_layer_input: [1, 2 ** 22],
+  draft_vocab_size: [1, 2 ** 22],
+  eagle_aux_hidden_state_layer_ids: [0, 2 ** 10],
+  target_hidden_size: SIZE,
+  backbone_hidden_size: SIZE,
   num_kv_shared_layers: [0, 2 ** 10],
   num_hidden_layers: LAYERS,
   num_attention_heads: HEADS,

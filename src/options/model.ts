@@ -4,6 +4,7 @@ import { DEFAULTS, LIMITS } from './limits.ts';
 import { MEDIA_BOUNDS } from './media.ts';
 import { REPLICAS } from './ranks.ts';
 import { type ModelKind, rowsWith, type Settings } from './setting.ts';
+import { SPECULATION } from './speculation.ts';
 
 const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
 const TOKENS = ['text', 'embedding'] as const satisfies ModelKind[];
@@ -11,9 +12,6 @@ const TEXT = ['text'] as const satisfies ModelKind[];
 
 /** Values of `quantization`: `none`, or a format of kernels/formats.ts to which weights are packed while they are loaded. */
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
-
-/** Values of `speculativeAlgorithm`. */
-export const SPECULATION_CHOICES = ['none', 'ngram'] as const;
 
 /** Values of `activationDtype`. */
 export const ACTIVATION_CHOICES = ['float', 'int8'] as const;
@@ -164,30 +162,7 @@ export const SHARING = rowsWith(
         negates: true,
       },
     },
-    speculativeAlgorithm: {
-      kind: { type: 'choice', choices: SPECULATION_CHOICES },
-      help: 'Drafts the next tokens and computes several in one step; no token differs. ngram: as the text went on before.',
-      default: 'none',
-      flag: { group: 'Batching', elsewhere: ['spec-type'] },
-    },
-    speculativeNumDraftTokens: {
-      kind: { type: 'integer', min: 1, max: LIMITS.draftTokens },
-      help: 'Tokens drafted at once, at most.',
-      default: DEFAULTS.draftTokens,
-      flag: { group: 'Batching', elsewhere: ['num-speculative-tokens', 'draft-max', 'draft'] },
-    },
-    /** false: every draft is computed. Default: true. */
-    speculativeAdaptive: {
-      kind: { type: 'boolean' },
-      help: 'Every draft is computed, whether measured times say that it pays or not.',
-      flag: { name: 'disable-speculative-adaptive', group: 'Batching', otherwise: 'off', negates: true },
-    },
-    speculativeNgramCapacity: {
-      kind: { type: 'integer', min: 0, max: 2 ** 26 },
-      help: 'Tokens of earlier replies in which ngram looks, too; a request then tells by its speed what others were told.',
-      default: 0,
-      flag: { group: 'Batching' },
-    },
+    ...SPECULATION,
     /** false: requests do not share cached prompts. Default: true. */
     prefixCache: {
       kind: { type: 'boolean' },

@@ -40,7 +40,7 @@ type SizeOption =
   | 'speculativeNumDraftTokens';
 
 /** The files of a text model that loading its weights onto a device needs. */
-export interface LoadedFiles extends Pick<TextFiles, 'config' | 'media'> {
+export interface LoadedFiles extends Pick<TextFiles, 'config' | 'media'>, Partial<Pick<TextFiles, 'draft'>> {
   checkpoint: RunnerCheckpoint;
   speech: Pick<TextFiles['speech'], 'endIds'>;
 }
@@ -89,7 +89,7 @@ export function draftTokens({
 /** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */
 export async function loadOnto(
   device: Device,
-  { checkpoint, config, media, speech }: LoadedFiles,
+  { checkpoint, config, media, speech, draft = null }: LoadedFiles,
   options: TextModelOptions,
   { kept, packed, loras, sums }: LoadingParts,
   onEvent: (event: OpenEvent) => void,
@@ -105,7 +105,7 @@ export async function loadOnto(
       endTokens: speech.endIds.length,
       ...(kept && { prefillChunk: kept.rows }),
     }),
-    ...{ quantization, kept, packed, media, sums },
+    ...{ quantization, kept, packed, media, sums, draft },
     loras: (host: LoraHost) => loras.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);

@@ -20,6 +20,7 @@ import { collect } from '../weights/collect.ts';
 import { checkLoraFolders } from './lora/lora-folders.ts';
 import { Loras } from './lora/loras.ts';
 import { loadOnto, type LoadedText } from './load.ts';
+import { readDraftModel } from './open-draft-model.ts';
 import { loadOnRanks, unloadRanks } from './open-ranks.ts';
 import { paperText } from './plan-text.ts';
 import { serve } from './serve.ts';
@@ -38,7 +39,17 @@ export async function openText(
   const path = await fetchModel(platform, options, opening.onEvent, opening.signal, inspected);
   const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
   opening.defer(() => checkpoint.close());
-  const files = await readTextFiles(checkpoint, options, opening.note);
+  const alone = await readTextFiles(checkpoint, options, opening.note);
+  const target = {
+    declaration: alone.config,
+    tensors: checkpoint.tensors,
+    tokenizer: alone.speech.tokenizer,
+  };
+  const { declaration, draft, close } = await readDraftModel(options, target, async (model) =>
+    platform.openFolder(await fetchModel(platform, { model }, opening.onEvent, opening.signal)),
+  );
+  opening.defer(close);
+  const files = { ...alone, config: declaration, draft };
   const { architecture, config } = checkpoint;
   const base = { architecture, config, gguf: ggufClasses() };
   const loras = new Loras(platform, options, opening.note, base);
@@ -111,7 +122,7 @@ function deviceSource(
       return loadOnto(device, files, options, parts, onEvent).catch(async (error: unknown) => {
         const { memoryBudget } = device;
         throw await withFittingChange(error, memoryBudget, options.quantization ?? 'none', () =>
-          paperText(device, files.checkpoint, files.config, options),
+          paperText(device, { ...files.checkpoint, draft: files.draft }, files.config, options),
         );
       });
     },

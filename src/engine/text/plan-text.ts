@@ -23,6 +23,7 @@ import { configuredEndTokens, contextNotes } from './request/defaults.ts';
 import { runnerSizes } from './load.ts';
 import type { RunnerCheckpoint } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
+import type { DraftModelSource } from './step/runner-drafts.ts';
 import { openPaperRunner, residentLayers } from './streaming.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import type { RunnerMedia } from './towers/tower-weights.ts';
@@ -114,7 +115,10 @@ function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): Mod
 
 /** The parts of a checkpoint that its memory depends on. */
 type PlannedTextCheckpoint = RunnerCheckpoint &
-  Pick<PlannedCheckpoint, 'declaration' | 'generationConfig' | 'config'> & { media?: RunnerMedia | null };
+  Pick<PlannedCheckpoint, 'declaration' | 'generationConfig' | 'config'> & {
+    media?: RunnerMedia | null;
+    draft?: DraftModelSource | null;
+  };
 
 /** A checkpoint that is opened, on devices with the properties of another that compute nothing. */
 export function paperText(
@@ -196,6 +200,7 @@ class PaperText implements PaperModel {
       }),
       ...{ quantization, kept: null, packed: null, loras: () => Promise.resolve() },
       media: this.#checkpoint.media ?? null,
+      draft: this.#checkpoint.draft ?? null,
     };
     const streamed = layerwiseOffload
       ? (resident ?? (await residentLayers(device, this.#checkpoint, declaration, options)))

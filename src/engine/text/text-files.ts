@@ -7,6 +7,7 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './request/defaults.ts';
 import { detectFormats, FORMAT_TABLES, outputFormat, type FormatTables } from './output/detect.ts';
+import type { DraftModelSource } from './step/runner-drafts.ts';
 import { readMedia, withMedia } from './towers/text-media.ts';
 import type { RequestContext } from './request/request-context.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
@@ -27,7 +28,13 @@ export async function readTextFiles(
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const media = readMedia(checkpoint, config, note);
   const speech = await readSpeech(checkpoint, config, options, formats);
-  return { checkpoint, config: withMedia(config, media), speech, media };
+  return {
+    checkpoint,
+    config: withMedia(config, media),
+    speech,
+    media,
+    draft: null as DraftModelSource | null,
+  };
 }
 
 /**

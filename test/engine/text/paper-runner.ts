@@ -157,7 +157,7 @@ export function createPaperRunner({
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
     weightFormats: [],
-    streaming: [],
+    ...{ streaming: [], drafts: null },
     steps: [],
     sizes: [],
     dropped: 0,

@@ -34,6 +34,7 @@ export async function openTiers(
     storageCacheBytes = DEFAULTS.storedBytes,
     deterministic = false,
     batchInvariance = true,
+    speculativeDraftModelPath: draftPath,
   }: TextModelOptions,
   { pages, parts, onTrouble }: TierPlace,
 ): Promise<CacheTiers | null> {
@@ -42,7 +43,7 @@ export async function openTiers(
     throw unsupported('there is no storage for a cache here: leave out storageCache', 'storageCache');
   }
   const { device, runner: loaded, quantization } = parts();
-  const { kvFormat } = loaded;
+  const { kvFormat, drafts } = loaded;
   const { windows } = loaded.layout;
   const grouped = windows.length > 1 ? [{ windows, lanes: loaded.layout.lanes }] : [];
   if (storageCache === undefined && hostCache < loaded.copyBytes) {
@@ -52,6 +53,8 @@ export async function openTiers(
   }
   const states = loaded.copyBytes === 0 ? [] : [{ states: loaded.copyBytes }];
   const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary];
+  // Pages have the layers of a draft model, too.
+  const drafted = drafts ? [{ layers: drafts.declaration.layers, of: draftPath ?? null }] : [];
   const { beside } = checkpoint;
   const media = beside === null ? [] : [{ config: beside.config, processors: beside.processors }];
   const { activations } = device.profile;
@@ -62,7 +65,7 @@ export async function openTiers(
     ...(!batchInvariance && { batchInvariance }),
   };
   const others = Object.keys(kernels).length === 0 ? [] : [kernels];
-  const laidOut = [...facts, ...grouped, ...states, ...media, ...others];
+  const laidOut = [...facts, ...grouped, ...states, ...media, ...drafted, ...others];
   const computed = JSON.stringify(laidOut);
   const runner = (): Runner => parts().runner;
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };

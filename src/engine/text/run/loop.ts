@@ -100,7 +100,7 @@ export class EngineLoop {
     for (;;) {
       try {
         const planned = performance.now();
-        const parts = submitted.length < DEPTH ? this.#plan(submitted.length > 0) : [];
+        const parts = submitted.length < DEPTH ? await this.#plan(submitted.length > 0) : [];
         const moves = this.#scheduler.takeMoves();
         const mayWait = parts.length > 0 || submitted.length > 0;
         const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
@@ -131,12 +131,13 @@ export class EngineLoop {
   }
 
   /** Plans the next step; none if its drafts depend on tokens that are being computed. */
-  #plan(isBusy: boolean): PlannedPart[] {
-    const { running } = this.#scheduler;
+  async #plan(isBusy: boolean): Promise<PlannedPart[]> {
     const speculator = this.#speculator;
     if (speculator === null) return this.#scheduler.plan();
-    if (isBusy && speculator.waits(running)) return [];
-    return this.#scheduler.plan(speculator.choose(running));
+    if (isBusy && speculator.waits(this.#scheduler.running)) return [];
+    const told = this.#reader.takeTold();
+    await speculator.prepare(told, this.#runner.drafts, this.#scheduler.running);
+    return this.#scheduler.plan(speculator.choose(this.#scheduler.running));
   }
 
   /** The scheduler plans rows of media that the runner's device has. */
@@ -212,6 +213,7 @@ export class EngineLoop {
       this.counters.deviceRestarts++;
       this.#scheduler.sweep();
       this.#scheduler.restart();
+      this.#reader.takeTold();
       this.#runner = await this.#restart(reason);
       this.#takeRows();
       for (const sequence of this.#scheduler.waiting) {

@@ -1,6 +1,7 @@
 // Reads the tokens of submitted steps and appends them to their sequences.
 
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../../kernels/sample.ts';
+import type { ToldPart } from '../speculation/drafter.ts';
 import type { Speculator } from '../speculation/speculator.ts';
 import type { Launched, SampledTokens } from '../step/launch.ts';
 import { phaseOf, sampledRows } from '../step/step-part.ts';
@@ -50,6 +51,8 @@ export class StepReader {
   readonly #speculator: Speculator | null;
   /** When the tokens of the last step were read, in milliseconds. */
   #lastRead = 0;
+  /** Rows of the last step that was read, whose sequences go on. */
+  #told: ToldPart[] = [];
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
@@ -64,16 +67,23 @@ export class StepReader {
     for (const part of step.parts)
       if (endsPrompt(part)) attempt(part.sequence, () => part.sequence.acceptPrompt());
     let row = 0;
-    for (const part of step.parts) {
+    const right = step.parts.map((part) => {
       const sampled = { ids, logprobs, row };
       row += sampledRows(part).length;
-      if (!part.samples || step.superseded.has(part)) continue;
-      if (part.draft) this.#appendDraft(part, part.draft, sampled);
-      else this.#append(part.sequence, sampled, next);
-    }
+      if (!part.samples || step.superseded.has(part)) return 0;
+      if (part.draft) return this.#appendDraft(part, part.draft, sampled);
+      this.#append(part.sequence, sampled, next);
+      return 0;
+    });
+    this.#told = toldParts(step.parts, right);
     this.#noteCosts(step);
     for (const { sequence } of step.parts) if (sequence.finished) this.#speculator?.ended(sequence);
     this.#scheduler.sweep();
+  }
+
+  /** Returns the rows of the last step that was read, and forgets them. */
+  takeTold(): ToldPart[] {
+    return this.#told.splice(0).filter(({ sequence }) => !(sequence as Sequence).finished);
   }
 
   /** Tells the speculator how long a step of decode rows alone took, since it was planned or since the one before it was read. */
@@ -89,13 +99,13 @@ export class StepReader {
 
   /**
    * Appends the tokens that were sampled in a part with a draft, as far as the draft is what the sequence goes on with, and one more.
-   * A token that a constraint has prescribed meanwhile is not sampled.
+   * A token that a constraint has prescribed meanwhile is not sampled. Returns how many tokens of the draft were right.
    */
-  #appendDraft(part: PlannedPart, draft: PlannedDraft, { ids, logprobs, row }: SampledPart): void {
+  #appendDraft(part: PlannedPart, draft: PlannedDraft, { ids, logprobs, row }: SampledPart): number {
     const { sequence } = part;
     const { progress } = sequence;
     progress.inFlight--;
-    if (progress.finished) return;
+    if (progress.finished) return 0;
     const first = progress.ids.length;
     let right = 0;
     for (let nth = 0; nth <= draft.ids.length && !progress.finished; nth++) {
@@ -111,6 +121,7 @@ export class StepReader {
     this.#counters.generatedTokens += progress.ids.length - first;
     this.#scheduler.drafts.settle(part, right);
     this.#speculator!.verified(sequence, draft.ids.length, right);
+    return right;
   }
 
   #append(sequence: Sequence, { ids, logprobs, row }: SampledPart, next: SubmittedStep | null): void {
@@ -133,6 +144,16 @@ export class StepReader {
     sequence.acceptToken(id, readLogprob(sequence, id, logprobs, row));
     sequence.acceptForced();
   }
+}
+
+/** The rows of a step that computed what sequences go on with. `right`: tokens of each part's draft that were right. */
+function toldParts(parts: readonly PlannedPart[], right: readonly number[]): ToldPart[] {
+  let row = 0;
+  return parts.map(({ sequence, first, rows, draft }, i) => {
+    const told = { sequence, row, first, rows: draft ? rows - draft.ids.length + right[i]! : rows };
+    row += rows;
+    return told;
+  });
 }
 
 /** Drops the token that a step is about to sample for a sequence, because the constraint has prescribed it meanwhile. */

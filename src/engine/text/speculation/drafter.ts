@@ -1,5 +1,7 @@
 // Interface of drafters, which propose the tokens that a sequence may generate next.
 
+import type { DraftPart, RunnerDrafts } from '../step/runner-drafts.ts';
+
 /** What a drafter reads of a sequence. */
 export interface DraftSource {
   readonly request: {
@@ -18,6 +20,18 @@ export interface DraftSource {
   };
 }
 
+/** Rows of a step whose states are final: tokens of a sequence from `first` on. */
+export interface ToldPart {
+  readonly sequence: DraftSource & {
+    readonly placement: Pick<DraftPart, 'tables'> & { readonly passedPages: readonly number[] };
+    readonly request: { readonly media?: Required<Pick<DraftPart, 'place'>> | null | undefined };
+  };
+  /** Row of the step that computed `first`. */
+  readonly row: number;
+  readonly first: number;
+  readonly rows: number;
+}
+
 /** Tokens that may follow the known ones of a sequence. */
 export interface Proposal {
   ids: readonly number[];
@@ -26,6 +40,10 @@ export interface Proposal {
 }
 
 export interface Drafter {
+  /** Whether each step is planned after the one before it was read, because the drafter is told of it; left out: no. */
+  readonly isSequential?: boolean;
+  /** Tells it what the last step computed, before the next one is planned. `most`: limit on the tokens of a draft. */
+  prepare?(told: readonly ToldPart[], drafts: RunnerDrafts, most: number): Promise<void>;
   /** Proposes up to `most` tokens after the known ones; null: none. */
   propose(sequence: DraftSource, most: number): Proposal | null;
   /** Tells how many tokens of a proposal were right that the device has computed. */

@@ -2,7 +2,8 @@
 // many rows have taken.
 
 import type { StepCosts } from './step-costs.ts';
-import type { Drafter, DraftSource, Proposal } from './drafter.ts';
+import type { RunnerDrafts } from '../step/runner-drafts.ts';
+import type { Drafter, DraftSource, Proposal, ToldPart } from './drafter.ts';
 
 /** What the decision depends on. */
 export interface SpeculatedSequence extends DraftSource {
@@ -65,8 +66,20 @@ export class Speculator {
     return this.#options.costs;
   }
 
+  /** Tells the drafter what the last step computed, before the next one is planned. `running`: all sequences. */
+  async prepare(
+    told: readonly ToldPart[],
+    drafts: RunnerDrafts | null,
+    running: readonly SpeculatedSequence[],
+  ): Promise<void> {
+    const { drafter, most } = this.#options;
+    if (!drafts || !drafter.prepare) return;
+    await drafter.prepare(told, drafts, decodingOf(running) === null ? 0 : most);
+  }
+
   /** Whether the next step waits for the tokens that the device is computing: they belong to drafts, or drafts after them pay. */
   waits(running: readonly SpeculatedSequence[]): boolean {
+    if (this.#options.drafter.isSequential) return true;
     if (running.some(({ progress }) => progress.drafted > 0)) return true;
     const decoding = decodingOf(running);
     if (decoding === null || decoding.every(({ progress }) => progress.inFlight === 0)) return false;

@@ -4,7 +4,7 @@ import { EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { ReplayOptions } from '../../../gpu/replay.ts';
 import type { Tape } from '../../../gpu/tape.ts';
-import type { Sizes } from '../../../gpu/tensor.ts';
+import type { Region, Sizes, Tensor } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
@@ -44,6 +44,8 @@ export interface LauncherParts {
   records: Pick<StepRecords, 'take'>;
   loras: DeviceLoras;
   towers: Towers | null;
+  /** Where the states that a draft model takes of a step's rows outlast it; null: none are taken. */
+  taken: Region | null;
 }
 
 export class StepLauncher {
@@ -65,7 +67,7 @@ export class StepLauncher {
     const sizes = writeStep(writer, { parts, phase }, (source) => sampler.processors.of(source).id);
     towers?.copyRows(parts, batch);
     const isAdapted = parts.some(({ sequence }) => sequence.request.lora !== null);
-    const { forward, sampling, head } = recordings.find(sizes, phase, isAdapted);
+    const { forward, sampling, head, taken } = recordings.find(sizes, phase, isAdapted);
     const sampled = parts.flatMap(sampledRows);
     const masked = sampled.filter(({ needsMask }) => needsMask);
     const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);
@@ -75,6 +77,10 @@ export class StepLauncher {
       if (sampled.length > 0) sampling.encode(encoder, sampled, masked);
       const sizesRead = [4 * sampled.length, asked ? 4 * LOGPROB_WORDS * sampled.length : 0];
       read = this.#readback.copy(encoder, sizesRead);
+    };
+    const last = (encoder: GPUCommandEncoder): void => {
+      if (taken) this.#take(encoder, forward, taken, sizes);
+      if (together) sample(encoder);
     };
     const submitSampling = (): void => {
       const encoder = this.#device.gpu.createCommandEncoder();
@@ -89,7 +95,7 @@ export class StepLauncher {
     const submitted = this.#forward(
       forward,
       sizes,
-      { submitEvery, ...(together ? { last: sample } : {}) },
+      { submitEvery, ...(together || taken ? { last } : {}) },
       () => {
         ofPrompts = prompts.take(head, parts);
         if (!sampleLater && !together) submitSampling();
@@ -109,6 +115,13 @@ export class StepLauncher {
     if (sampleLater) return this.#sampledLater(submitted, submitSampling, finish);
     const tokens = finish();
     return { submitted, sample: () => tokens, drop: () => {} };
+  }
+
+  /** Copies what a draft model takes of a step, before other tapes use its memory. */
+  #take(encoder: GPUCommandEncoder, forward: Tape, taken: Tensor, sizes: Sizes): void {
+    const { buffer, offset } = forward.region(taken);
+    const to = this.#parts.taken!;
+    encoder.copyBufferToBuffer(buffer, offset, to.buffer, to.offset, taken.bytes(sizes));
   }
 
   /**

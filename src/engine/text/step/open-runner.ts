@@ -44,6 +44,8 @@ export async function openRunner(
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  const { draft } = options;
+  const drafts = draft ? await draft.load(device, weights.page, { unread: options.unread === true }) : null;
   const streaming = streamingNotes(weights);
   for (const note of streaming) onNote(note);
   const { media, unread: isUnread = false } = options;
@@ -69,6 +71,7 @@ export async function openRunner(
     kvFormat,
     loras,
     towers,
+    drafts,
   });
 }
 
@@ -85,7 +88,8 @@ async function reserveMemory(
   const layout =
     options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
-  const least = bytesIn(options.quantization) + RESERVE_BYTES;
+  const draftBytes = options.draft?.bytes(device, checkpoint.tensors, config) ?? 0;
+  const least = bytesIn(options.quantization) + draftBytes + RESERVE_BYTES;
   const slots = roundedSlots(options.slots);
   const extra = statesBeside(config.layers, layout, slots, backedUpSlots(slots, options));
   const bytesWith = (pages: number): number => least + layout.pageBytes * pages + extra(pages);

@@ -5,7 +5,7 @@ import { PAGE_TOKENS, TILE_ROWS, type LayerStore, type TextBatch } from '../../.
 import { Tape } from '../../../gpu/tape.ts';
 import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
-import type { LanguageModel } from '../../../models/text/blocks/architecture.ts';
+import type { LanguageModel, TakenStates } from '../../../models/text/blocks/architecture.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
 import type { Phase } from './step-part.ts';
@@ -27,6 +27,8 @@ export interface StepTapes {
   sampling: RecordedSampling;
   /** Tape of the head for log probabilities of prompts. */
   head: Tape;
+  /** States of all rows that a draft model takes; null: none are taken. */
+  taken: Tensor | null;
 }
 
 interface StepRecipe {
@@ -44,6 +46,8 @@ interface StepRecipe {
   phase: Phase | null;
   /** See gpu/tape-options.ts. */
   promptProducts: boolean;
+  /** States that a draft model takes; null: none. */
+  taken: TakenStates | null;
 }
 
 type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowLoras' | 'phase' | 'promptProducts'>;
@@ -199,14 +203,19 @@ function stepShape({
 
 /** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
 function recordStep(device: Device, recipe: StepRecipe): StepTapes {
-  const { model, sampler, prompts, batch, stores, rowLoras, phase } = recipe;
+  const { model, sampler, prompts, batch, stores, rowLoras, phase, taken: wanted } = recipe;
   const { capacity, kinds } = stepShape(recipe);
   const forward = new Tape(device, capacity, { rowLoras, ...kinds });
-  const states = forward.keep(model.states(forward, batch, stores));
+  const { states: all, taken } =
+    wanted === null
+      ? { states: model.states(forward, batch, stores), taken: null }
+      : model.target!.states(forward, batch, stores, wanted);
+  if (taken) forward.keep(taken);
+  const states = forward.keep(all);
   const logits = forward.keep(model.head(states, batch));
   forward.finish();
   const head = prompts.record(forward, states, logits);
-  return { phase, forward, sampling: sampler.record(forward, logits), head };
+  return { phase, forward, sampling: sampler.record(forward, logits), head, taken };
 }
 
 function tapesOf({ forward, sampling, head }: StepTapes): Tape[] {

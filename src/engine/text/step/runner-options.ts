@@ -7,6 +7,7 @@ import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageLayout } from '../kv/page-layout.ts';
 import type { RankSums } from '../../../kernels/batch.ts';
+import type { DraftModelSource } from './runner-drafts.ts';
 import type { RunnerMedia } from '../towers/tower-weights.ts';
 
 export interface RunnerOptions {
@@ -43,6 +44,8 @@ export interface RunnerOptions {
   media?: RunnerMedia | null;
   /** Sums over the devices that divide the matrices; left out: this one has all of them. */
   sums?: RankSums | undefined;
+  /** A draft model, whose layers the declaration has behind the model's own (models/text/draft-registry.ts); left out: none. */
+  draft?: DraftModelSource | null;
   /** Weights are allocated but not read: for planning, where nothing is computed. */
   unread?: boolean;
 }

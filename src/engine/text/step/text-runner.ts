@@ -19,6 +19,7 @@ import { BatchWriter } from './batch-writer.ts';
 import { StepLauncher } from './launch.ts';
 import { PromptReader } from './prompt-logprobs.ts';
 import { Recordings } from './recordings.ts';
+import type { DraftSizes, RunnerDrafts } from './runner-drafts.ts';
 import { backedUpSlots, DRAFT_COUNTS, type RunnerOptions } from './runner-options.ts';
 import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
@@ -31,6 +32,8 @@ export interface RunnerParts {
   kvFormat: KvFormat;
   loras: DeviceLoras;
   towers: Towers | null;
+  /** Makes the draft model; null: there is none. */
+  drafts: ((sizes: DraftSizes) => RunnerDrafts) | null;
 }
 
 export class TextRunner {
@@ -61,6 +64,8 @@ export class TextRunner {
   readonly kvFormat: KvFormat;
   /** null: the model takes text only. */
   readonly towers: Towers | null;
+  /** null: there is none. */
+  readonly drafts: RunnerDrafts | null;
   readonly launcher: StepLauncher;
   readonly #slots: number;
   readonly #sampler: Sampler;
@@ -99,9 +104,13 @@ export class TextRunner {
     const sampler = (this.#sampler = new Sampler(device, batch, { ...options, slots, vocabulary }));
     const prompts = new PromptReader(device, model, { rows: options.rows, slots });
     const writer = (this.#writer = new BatchWriter(buffers, config));
+    const contextPages = pagesFor(options.contextLength);
+    const targetLayers = layers.length - (options.draft?.declaration.layers.length ?? 0);
+    const drafts = parts.drafts?.({ layout, targetLayers, slots, rows: options.rows, contextPages }) ?? null;
+    this.drafts = drafts;
     const recipe = {
-      ...{ model, sampler, prompts, batch, slots },
-      contextPages: pagesFor(options.contextLength),
+      ...{ model, sampler, prompts, batch, slots, contextPages },
+      taken: drafts?.declaration.taken ?? null,
     };
     const storesOf = (pages: number): LayerStores =>
       new LayerStores(device, layers, { format: kvFormat, layout, pages, tables: buffers.tables, slots });
@@ -109,6 +118,8 @@ export class TextRunner {
     const probe = storesOf(1);
     const slotsBefore = device.arena.mark();
     new Recordings(device, recipe, options, probe.all, loras).destroy();
+    drafts?.record(probe.all);
+    drafts?.forget();
     device.arena.rewind(slotsBefore);
     probe.free();
     this.copyBytes = slotBytes(layers);
@@ -127,18 +138,21 @@ export class TextRunner {
     this.#states = new StateMover(device, stores.slots, slots, this.copies + backups);
     const recordings = new Recordings(device, recipe, options, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
+    drafts?.record(stores.all);
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
     const { towers } = parts;
     // All ranks compute the same log probabilities and states; the first rank alone reports them.
     const told = sums && sums.rank > 0 ? NOTHING_TOLD : { prompts, records };
-    const tools = { batch, writer, recordings, sampler, ...told, loras, towers };
+    const taken = drafts?.targets ?? null;
+    const tools = { batch, writer, recordings, sampler, ...told, loras, towers, taken };
     this.launcher = new StepLauncher(device, tools);
   }
 
   /** Compiles every kernel before the first step. */
   warmUp(onProgress: OnKernels): Promise<void> {
-    return compileTapes(this.device, this.#recordings.tapes, onProgress);
+    const tapes = [...this.#recordings.tapes, ...(this.drafts?.tapes ?? [])];
+    return compileTapes(this.device, tapes, onProgress);
   }
 
   /** Times the variants of kernels for steps of each capacity; before the first step. */

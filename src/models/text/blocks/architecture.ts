@@ -6,6 +6,7 @@ import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { KvFormat, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { Matrix } from '../../../kernels/matrix.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { RopeConfig } from './rope.ts';
@@ -93,6 +94,8 @@ export interface TextDeclaration {
    * them as text conditions. Those after the last layer are normalized.
    */
   states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
+  /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
+  mtp?: DraftDeclaration;
 }
 
 /** The kinds of rows that a model accepts. */
@@ -141,4 +144,63 @@ export interface LanguageModel {
   states: TextForward;
   /** states [rows, hidden] → logits of the sampled rows, [sampled, vocabulary] */
   head: (states: Tensor, batch: Pick<TextBatch, 'wanted' | 'states'>) => Tensor;
+  /** What draft models take of it; left out: there can be none. */
+  target?: DraftTarget;
+  /** The draft model among its own weights; left out: it was not asked for. */
+  draft?: DraftPage;
+}
+
+/** States of all rows that a draft model takes of its target: those before the head, or those after so many layers each, side by side. */
+export type TakenStates = 'normed' | readonly number[];
+
+/** What a draft model takes of the model whose tokens it guesses, and shares with it. */
+export interface DraftTarget {
+  embedding: Matrix;
+  /** Factor on rows of the embedding. */
+  embeddingScale: number;
+  /** Normalized states [rows, hidden] → logits [rows, vocabulary] */
+  logits(states: Tensor): Tensor;
+  /** Like LanguageModel.states, with the states that are taken, [rows, hidden · depths]. */
+  states(
+    tape: Tape,
+    batch: TextBatch,
+    stores: readonly LayerStore[],
+    taken: TakenStates,
+  ): { states: Tensor; taken: Tensor };
+}
+
+/**
+ * A draft model: what the engine needs to know of it. It computes a row for each token of a text but the last one, of the target's states there and
+ * the token behind it, or, where it takes no states, a row for each token.
+ */
+export interface DraftDeclaration {
+  /** Name for messages: its class, or the prefix of its weights. */
+  name: string;
+  /** What it is: heads made for the target, EAGLE3, or a language model of its own. */
+  kind: 'mtp' | 'eagle3' | 'draft';
+  /** Columns of the states that it hands from one guessed token to the next; those of `taken` are as wide unless `enter` makes them so. */
+  hidden: number;
+  /** null: it is a language model of its own, and takes nothing. */
+  taken: TakenStates | null;
+  vocabulary: number;
+  ropes: readonly RopeConfig[];
+  positions: 1 | 3;
+  /**
+   * States of its layers. `shared` counts all layers of the target, which come first. A draft model whose layers are all shared computes no rows but the last of a
+   * text, and guesses all tokens from there, at the place of the first.
+   */
+  layers: readonly LayerState[];
+  /** The tensor of what has to be added to each token of its own vocabulary; null: its tokens are the target's. */
+  tokenOffsets: { name: string; count: number } | null;
+  page(weights: WeightTable, target: DraftTarget): DraftPage;
+}
+
+/** The page of a draft model. */
+export interface DraftPage {
+  /** Taken states [rows, columns] → [rows, hidden]; left out: they are taken as they are. */
+  enter?(taken: Tensor): Tensor;
+  /** States of all rows [rows, columns], of the batch's tokens and what was handed on [rows, hidden]; `hidden` null: nothing is. */
+  states(tape: Tape, batch: TextBatch, stores: readonly LayerStore[], hidden: Tensor | null): Tensor;
+  /** Of the wanted rows: logits [sampled, vocabulary], and what is handed on [sampled, hidden]; `handed` null: the rows of `states`. */
+  head(states: Tensor, batch: Pick<TextBatch, 'wanted'>): { logits: Tensor; handed: Tensor | null };
 }

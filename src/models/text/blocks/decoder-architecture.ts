@@ -6,7 +6,13 @@ import type { HeadShape } from '../../../kernels/batch.ts';
 import { paddedHead } from '../../../kernels/resize-heads.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
-import type { LayerState, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import type {
+  DraftDeclaration,
+  LayerState,
+  TextArchitecture,
+  TextClass,
+  TextDeclaration,
+} from './architecture.ts';
 import {
   languageModel,
   namesOf,
@@ -53,7 +59,12 @@ export interface DecoderFamily<Config extends DecoderModel> {
   divide?(config: Config, ranks: number): Config;
   /** Columns that enter all layers; left out: none. */
   inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
+  /** The heads that predict several tokens ahead; left out: checkpoints of the family have none. */
+  mtp?(config: Config): DraftDeclaration;
 }
+
+/** What a declaration needs of a family beside its configuration. */
+type FamilyParts<Config extends DecoderModel> = Pick<DecoderFamily<Config>, 'layer' | 'inputs' | 'mtp'>;
 
 export function decoderArchitecture<Config extends DecoderModel>({
   classes,
@@ -64,7 +75,9 @@ export function decoderArchitecture<Config extends DecoderModel>({
   layer,
   divide,
   inputs,
+  mtp,
 }: DecoderFamily<Config>): TextArchitecture {
+  const parts: FamilyParts<Config> = { layer, ...(inputs && { inputs }), ...(mtp && { mtp }) };
   const configOf = (json: Json, className: string, file: ConfigFile): Config =>
     read(json, headless[className]?.whole ?? className, file);
   return {
@@ -84,10 +97,10 @@ export function decoderArchitecture<Config extends DecoderModel>({
     ],
     gguf,
     ...(fusedExperts && { fusedExperts }),
-    read: (json, className, file) => withDeep(declare(configOf(json, className, file), layer, inputs), json),
+    read: (json, className, file) => withDeep(declare(configOf(json, className, file), parts), json),
     ...(divide && {
       divide: (json: Json, className: string, file: ConfigFile, ranks: number) =>
-        declare(divide(configOf(json, className, file), ranks), layer, inputs),
+        declare(divide(configOf(json, className, file), ranks), parts),
     }),
   };
 }
@@ -103,11 +116,8 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
   };
 }
 
-function declare<Config extends DecoderModel>(
-  config: Config,
-  layer: DecoderFamily<Config>['layer'],
-  inputs: DecoderFamily<Config>['inputs'],
-): TextDeclaration {
+function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
+  const { layer, inputs, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
   const { experts = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
@@ -141,12 +151,13 @@ function declare<Config extends DecoderModel>(
       ? {
           head: namesOf(config).head,
           embeddings: namesOf(config).embeddings,
-          untied: declare({ ...config, tied: false }, layer, inputs),
+          untied: declare({ ...config, tied: false }, parts),
         }
       : null,
     generate: (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
     states: (weights, depths) => statesAfter(decoder, weights, depths),
+    ...(mtp && { mtp: mtp(config) }),
   };
 }
 

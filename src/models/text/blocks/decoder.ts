@@ -12,7 +12,7 @@ import { scaleShift } from '../../../kernels/scale-shift.ts';
 import { scale } from '../../../kernels/scale.ts';
 import { softCap } from '../../../kernels/soft-cap.ts';
 import type { WeightTable } from '../../weights.ts';
-import type { LanguageModel, TextForward } from './architecture.ts';
+import type { DraftTarget, LanguageModel, TakenStates, TextForward } from './architecture.ts';
 import { norm, type Norm, type NormKind } from './norm.ts';
 import type { RopeConfig } from './rope.ts';
 
@@ -112,14 +112,36 @@ export function languageModel(decoder: Decoder, weights: WeightTable): LanguageM
   const head = tied ? embedding : weights.head(names.head, vocabulary, hidden);
   if (tied) weights.ignore(exactly(names.head));
 
+  const logitsOf = (normed: Tensor): Tensor => {
+    let logits = linear(normed, head); // [rows, vocabulary]
+    if (logitScale !== 1) logits = scale(logits, logitScale);
+    return logitCap === null ? logits : softCap(logits, logitCap);
+  };
   return {
     states: run,
-    head(x, { wanted, states }) {
-      const last = final.rows(x, wanted, 'sampled', states); // [sampled, hidden]
-      let logits = linear(last, head); //                       [sampled, vocabulary]
-      if (logitScale !== 1) logits = scale(logits, logitScale);
-      return logitCap === null ? logits : softCap(logits, logitCap);
+    head: (x, { wanted, states }) => logitsOf(final.rows(x, wanted, 'sampled', states)), // [sampled, vocabulary]
+    target: {
+      embedding,
+      embeddingScale: decoder.config.embeddingScale ?? 1,
+      logits: logitsOf,
+      states: takingStates(run, final),
     },
+  };
+}
+
+type Run = ReturnType<typeof stack>['run'];
+
+function takingStates(run: Run, final: Norm): DraftTarget['states'] {
+  return (tape, batch, stores, taken: TakenStates) => {
+    if (taken === 'normed') {
+      const states = run(tape, batch, stores);
+      return { states, taken: final.all(states) };
+    }
+    const deep: Tensor[] = [];
+    const states = run(tape, batch, stores, (x, depth) => {
+      if (taken.includes(depth)) deep.push(scaleShift(x, 1, 0)); // a copy: layers change the states in place
+    });
+    return { states, taken: deep.reduce((before, x) => concat(before, x)) };
   };
 }
 

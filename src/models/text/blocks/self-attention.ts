@@ -15,6 +15,8 @@ import type { DecoderConfig } from './decoder.ts';
 
 export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 'normPlus'> {
   heads: HeadShape;
+  /** Columns of what is projected to queries, keys and values; left out: hidden. */
+  attended?: number;
   qkvBias: boolean;
   outBias: boolean;
   /** RMSNorm on queries and keys: head by head, or all heads of a row together; left out: none. */
@@ -33,7 +35,7 @@ export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 
 const NAMES = { qkv: 'qkv_proj', out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm' };
 
 export interface SelfAttention {
-  /** x [rows, hidden] → [rows, heads · dims]; `rope` null: heads are not rotated. */
+  /** x [rows, attended] → [rows, heads · dims]; `rope` null: heads are not rotated. */
   attend(x: Rows, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
   /** [hidden, heads · dims] */
   out: Matrix;
@@ -45,10 +47,10 @@ export function selfAttention(
   name: string,
   rule: Omit<AttentionRule, 'sinks'>,
 ): SelfAttention {
-  const { hidden, heads: shape, qkvBias, outBias } = config;
+  const { hidden, heads: shape, qkvBias, outBias, attended = hidden } = config;
   const { heads, dims } = shape;
   const names = { ...NAMES, ...config.attentionNames };
-  const qkv = weights.stacked(projections(config, name), hidden, { bias: qkvBias, split: 'columns' });
+  const qkv = weights.stacked(projections(config, name), attended, { bias: qkvBias, split: 'columns' });
   const norms = queryNorms(config, weights, name);
   const sinks = config.sinks ? weights.vector(`${name}.sinks`, heads) : null;
   const out = weights.matrix(`${name}.${names.out}.weight`, hidden, heads * dims, {

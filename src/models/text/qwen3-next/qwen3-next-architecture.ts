@@ -1,7 +1,8 @@
 // Text architecture of Qwen3-Next, Qwen3.5 and Qwen3.6.
 
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
-import { QWEN3_NEXTS, readQwen3NextConfig } from './qwen3-next-config.ts';
+import { mtpDeclaration } from '../drafts/mtp.ts';
+import { mtpConfig, QWEN3_NEXTS, readQwen3NextConfig } from './qwen3-next-config.ts';
 import { QWEN3_NEXT_GGUF } from './qwen3-next-gguf.ts';
 import { qwen3NextLayer } from './qwen3-next.ts';
 
@@ -11,4 +12,5 @@ export const QWEN3_NEXT = decoderArchitecture({
   fusedExperts: 'rows',
   read: readQwen3NextConfig,
   layer: qwen3NextLayer,
+  mtp: (config) => mtpDeclaration(mtpConfig(config), qwen3NextLayer),
 });

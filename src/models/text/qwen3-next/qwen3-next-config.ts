@@ -133,6 +133,16 @@ export function readQwen3NextConfig(json: Json, architecture: string, file = CON
   };
 }
 
+/** The configuration with the one layer of the heads that predict several tokens ahead: full attention, and experts if the model has any. */
+export function mtpConfig(config: Qwen3NextConfig): Qwen3NextConfig {
+  const { experts } = config;
+  return {
+    ...config,
+    layers: [{ window: null, rope: 0 }],
+    experts: experts && { ...experts, layers: experts.layers.slice(0, 1) },
+  };
+}
+
 function readDelta(config: ConfigReader): Qwen3NextConfig['delta'] {
   const delta = {
     keyHeads: config.count('linear_num_key_heads'),
