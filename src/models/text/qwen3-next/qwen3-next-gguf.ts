@@ -25,6 +25,13 @@ const LINEAR: Readonly<Record<string, string>> = {
   'ssm_norm.weight': 'norm.weight',
   'ssm_out.weight': 'out_proj.weight',
 };
+/** Modules beside the layer of the heads that predict several tokens ahead. */
+const NEXTN: Readonly<Record<string, string>> = {
+  'eh_proj.weight': 'fc',
+  'enorm.weight': 'pre_fc_norm_embedding',
+  'hnorm.weight': 'pre_fc_norm_hidden',
+  'shared_head_norm.weight': 'norm',
+};
 const LAYER = /^blk\.(\d+)\.(.+)$/;
 const MOST_LAYERS = 4096;
 
@@ -59,11 +66,26 @@ function files(name: string, className: string, { tiled }: { tiled: boolean }): 
 function tensorParts(tensor: Pick<GgufTensor, 'name' | 'shape'>, config: Json): readonly GgufPart[] | null {
   const [, layer, module] = LAYER.exec(tensor.name) ?? [];
   if (layer === undefined || module === undefined) return decoderParts(tensor, LAYOUT);
-  // Layers behind the last predict several tokens ahead.
-  if (Number(layer) >= (config['num_hidden_layers'] as number)) return [];
+  const beyond = Number(layer) - (config['num_hidden_layers'] as number);
+  if (beyond >= 0) return mtpParts(tensor, beyond, module);
   const own = LINEAR[module];
   if (own === undefined) return decoderParts(tensor, LAYOUT);
   return [{ name: `model.layers.${layer}.linear_attn.${own}`, shape: tensor.shape }];
+}
+
+/** Layers behind the last are those of the heads that predict several tokens ahead; embeddings and heads of their own are not read. */
+function mtpParts(
+  { shape }: Pick<GgufTensor, 'name' | 'shape'>,
+  layer: number,
+  module: string,
+): readonly GgufPart[] | null {
+  if (module.startsWith('nextn.')) {
+    const own = NEXTN[module.slice('nextn.'.length)];
+    if (own === undefined || layer > 0) return [];
+    return [{ name: `mtp.${own}.weight`, shape, ...(own !== 'fc' && { added: 1 }) }];
+  }
+  const name = `blk.${layer}.${module}`;
+  return decoderParts({ name, shape }, { ...LAYOUT, prefix: 'mtp.' });
 }
 
 function linearAttention({ keys, architecture, tensors }: GgufModel, config: Json): Json {
