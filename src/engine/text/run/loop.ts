@@ -100,7 +100,8 @@ export class EngineLoop {
     for (;;) {
       try {
         const planned = performance.now();
-        const parts = submitted.length < DEPTH ? await this.#plan(submitted.length > 0) : [];
+        const planning = submitted.length < DEPTH ? this.#plan(submitted.length > 0) : [];
+        const parts = Array.isArray(planning) ? planning : await planning;
         const moves = this.#scheduler.takeMoves();
         const mayWait = parts.length > 0 || submitted.length > 0;
         const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
@@ -131,13 +132,15 @@ export class EngineLoop {
   }
 
   /** Plans the next step; none if its drafts depend on tokens that are being computed. */
-  async #plan(isBusy: boolean): Promise<PlannedPart[]> {
+  #plan(isBusy: boolean): PlannedPart[] | Promise<PlannedPart[]> {
+    const scheduler = this.#scheduler;
     const speculator = this.#speculator;
-    if (speculator === null) return this.#scheduler.plan();
-    if (isBusy && speculator.waits(this.#scheduler.running)) return [];
+    if (speculator === null) return scheduler.plan();
+    if (isBusy && speculator.waits(scheduler.running)) return [];
     const told = this.#reader.takeTold();
-    await speculator.prepare(told, this.#runner.drafts, this.#scheduler.running);
-    return this.#scheduler.plan(speculator.choose(this.#scheduler.running));
+    const preparing = speculator.prepare(told, this.#runner.drafts, scheduler.running);
+    const plan = (): PlannedPart[] => scheduler.plan(speculator.choose(scheduler.running));
+    return preparing === null ? plan() : preparing.then(plan);
   }
 
   /** The scheduler plans rows of media that the runner's device has. */
