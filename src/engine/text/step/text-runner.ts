@@ -13,7 +13,7 @@ import { StateMover } from '../kv/state-mover.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
 import type { Towers } from '../towers/towers.ts';
 import type { Weights } from '../../weights/weights.ts';
-import { compileTapes, type OnKernels } from '../../tuning/compile.ts';
+import type { OnKernels } from '../../tuning/compile.ts';
 import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { StepLauncher } from './launch.ts';
@@ -132,9 +132,18 @@ export class TextRunner {
     this.launcher = new StepLauncher(device, tools);
   }
 
-  /** Compiles every kernel before the first step. */
+  /** Compiles the kernels that a first request needs. */
   warmUp(onProgress: OnKernels): Promise<void> {
-    return compileTapes(this.device, this.#recordings.tapes, onProgress);
+    return this.#recordings.warmUp(onProgress);
+  }
+
+  /** Compiles the others one after another until `stops`; never rejects, because a step that needs a kernel fails by itself where it does not compile. */
+  async warmLater(stops: () => boolean): Promise<void> {
+    try {
+      while (!stops() && (await this.#recordings.compileNext())) continue;
+    } catch {
+      // The device is lost or has an error, which the next step meets.
+    }
   }
 
   /** Times the variants of kernels for steps of each capacity; before the first step. */
