@@ -6,6 +6,7 @@
 import type { Device } from '../gpu/device.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import type { WeightFormat } from './formats.ts';
+import { gridOperand } from './grid-points.ts';
 import { blocksOf, GROUP, groupsOf, planWindows, tapsOf, wholly, type FormatSpan } from './matrix-windows.ts';
 
 export { BLOCK, expertGroups, GROUP } from './matrix-windows.ts';
@@ -249,8 +250,9 @@ function clear(device: Device, window: MatrixWindow): void {
 }
 
 /** Operands of weights/$W.wgsl. */
-export function weightOperands(window: MatrixWindow): Record<string, Region> {
-  return window.scales ? { codes: window.codes, scales: window.scales } : { codes: window.codes };
+export function weightOperands(device: Device, window: MatrixWindow): Record<string, Region> {
+  const { codes, scales, format } = window;
+  return { codes, ...(scales && { scales }), ...gridOperand(device, format) };
 }
 
 /** Whether columns of a part lie in a window. */

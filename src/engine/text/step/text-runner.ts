@@ -149,10 +149,19 @@ export class TextRunner {
     this.launcher = new StepLauncher(device, tools);
   }
 
-  /** Compiles every kernel before the first step. */
-  warmUp(onProgress: OnKernels): Promise<void> {
-    const tapes = [...this.#recordings.tapes, ...(this.drafts?.tapes ?? [])];
-    return compileTapes(this.device, tapes, onProgress);
+  /** Compiles the kernels that a first request needs. */
+  async warmUp(onProgress: OnKernels): Promise<void> {
+    await this.#recordings.warmUp(onProgress);
+    if (this.drafts) await compileTapes(this.device, this.drafts.tapes, onProgress);
+  }
+
+  /** Compiles the others one after another until `stops`; never rejects, because a step that needs a kernel fails by itself where it does not compile. */
+  async warmLater(stops: () => boolean): Promise<void> {
+    try {
+      while (!stops() && (await this.#recordings.compileNext())) continue;
+    } catch {
+      // The device is lost or has an error, which the next step meets.
+    }
   }
 
   /** Times the variants of kernels for steps of each capacity; before the first step. */
