@@ -23,7 +23,8 @@ export interface MetricsSources {
 
 export function textMetrics(sources: MetricsSources): TextMetrics {
   const { context, scheduler, loop, tiers, loras, pageBytes, session } = sources;
-  const { towers } = session.parts.runner;
+  const { towers, expertSlots } = session.parts.runner;
+  const { metrics: experts } = expertSlots;
   const { pages, running, waiting, retractions } = scheduler;
   return {
     running: running.length,
@@ -41,6 +42,7 @@ export function textMetrics(sources: MetricsSources): TextMetrics {
     ...loop.counters,
     retractions,
     ...(towers && { towers: towers.weightBytes }),
+    ...(experts && { experts }),
   };
 }
 

@@ -72,6 +72,7 @@ export const TextMetrics = z.strictObject({
   grammars: z.strictObject(counts('asked', 'known', 'refused', 'timedOut', 'compiling')),
   adapters: z.strictObject(counts('loaded', 'most')).describe('Of LoRA.'),
   towers: z.strictObject(counts('deviceBytes', 'hostBytes')).optional(),
+  experts: z.strictObject(counts('layers', 'slots', 'experts', 'hits', 'misses', 'bytes')).optional(),
   replicas: z
     .array(
       z.strictObject({

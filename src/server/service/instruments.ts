@@ -26,6 +26,9 @@ const COUNTERS = {
   num_grammar_aborted_total: 'Those of them that were refused.',
   num_grammar_timeout_total: 'Those of them that took too long to compile.',
   num_retracted_requests_total: 'Times that a sequence gave its pages up for others.',
+  expert_slot_hits_total: 'Experts in host memory that a step chose and found in a slot on the device.',
+  expert_slot_misses_total: 'Those that were copied into a slot.',
+  expert_copied_bytes_total: 'Bytes of those copies.',
   device_restarts_total: 'Times that a lost device was opened again.',
 };
 
