@@ -73,6 +73,23 @@ describe('a model that is opened on paper', () => {
     expect((await plan(800, large)).change).toEqual({ memoryBudget: 1512 });
   });
 
+  it('has experts in host memory rather than layers, and both if neither is enough', async () => {
+    const least = ({ cpuMoe = false, layerwiseOffload = false }: PaperSettings): number =>
+      1000 - (cpuMoe ? 600 : 0) - (layerwiseOffload ? 350 : 0);
+    const mixture: Partial<PaperModel> = {
+      ...{ quantizations: ['none'], mayStream: true, mayHostExperts: true },
+      async open(budget, settings) {
+        if (budget < least(settings)) throw new EngineError('out_of_memory', 'too small');
+        return { weights: least(settings), scratch: 0, bytes: least(settings), contextLength: CONTEXT };
+      },
+    };
+    expect((await plan(700, mixture)).change).toEqual({ cpuMoe: true });
+    expect((await plan(300, mixture)).change).toEqual({ cpuMoe: true, layerwiseOffload: true });
+    expect((await plan(700, { ...mixture, mayHostExperts: false })).change).toEqual({
+      layerwiseOffload: true,
+    });
+  });
+
   it('is given a budget of the machine if nothing else makes it fit, or else the least useful one', async () => {
     expect((await plan(50)).change).toEqual({ memoryBudget: 1512 });
     const small = { quantization: 'int4', contextLength: 4096, memoryBudget: 506 };
