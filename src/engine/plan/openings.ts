@@ -80,12 +80,14 @@ export class Openings {
       yield { change, budget, settings: { quantization, contextLength: tokens } };
     }
     const settings = { quantization: asked?.quantization ?? 'none', contextLength };
-    for (const change of [
+    // A model whose weights are beside the device has no room for any whole, so that auto chooses none.
+    const stated = asked ? {} : { quantization: settings.quantization };
+    for (const hosted of [
       ...(mayHostExperts ? [{ cpuMoe: true } as const] : []),
       ...(mayStream ? [{ layerwiseOffload: true } as const] : []),
       ...(mayHostExperts && mayStream ? [{ cpuMoe: true, layerwiseOffload: true } as const] : []),
     ])
-      yield { change, budget, settings: { ...settings, ...change } };
+      yield { change: { ...stated, ...hosted }, budget, settings: { ...settings, ...hosted } };
     if (asked) yield* this.#budgets({}, settings, this.#memory);
     const quantization = quantizations.at(-1)!;
     const tokens = contextLength && Math.min(contextLength, USEFUL_CONTEXT);

@@ -29,12 +29,17 @@ const MODEL: PaperModel = { quantizations: ['none', 'int8', 'int4'], contextLeng
 
 function plan(
   memoryBudget: number,
-  { memory = 2 ** 20, ...model }: Partial<PaperModel> & { memory?: number } = {},
+  {
+    memory = 2 ** 20,
+    isAuto = false,
+    ...model
+  }: Partial<PaperModel> & { memory?: number; isAuto?: boolean } = {},
 ): Promise<ModelPlan> {
   const openMemo: OpenOnPaper = async (path, options, _, note) => ({
     model: { ...MODEL, ...model },
     async choose() {
       note('chosen');
+      if (isAuto) throw new EngineError('out_of_memory', 'no weights fit');
       return options.quantization === 'int8' ? 'int8' : 'none';
     },
     describe: () => ({
@@ -84,6 +89,8 @@ describe('a model that is opened on paper', () => {
       },
     };
     expect((await plan(700, mixture)).change).toEqual({ cpuMoe: true });
+    const stated = { quantization: 'none', cpuMoe: true };
+    expect((await plan(700, { ...mixture, isAuto: true })).change).toEqual(stated);
     expect((await plan(300, mixture)).change).toEqual({ cpuMoe: true, layerwiseOffload: true });
     expect((await plan(700, { ...mixture, mayHostExperts: false })).change).toEqual({
       layerwiseOffload: true,

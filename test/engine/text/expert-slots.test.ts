@@ -1,8 +1,11 @@
 // Experts in host memory with slots on the device: replies are those of a model on the device, log probabilities included, with any number of
 // slots.
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import { openTextModel, planModel } from '../../../src/index.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { TEXT } from '../../../src/host/kinds/text.ts';
@@ -217,6 +220,15 @@ describe('a mixture of which experts take most of the memory', () => {
     expect(places).toHaveLength(2);
   });
 
+  it('takes LoRAs', async () => {
+    const lora = { loraPaths: [`queries=${writeLora(join(folder.path, 'lora'), size.hidden)}`] };
+    const roomy = { ...options, ...lora, memoryBudget: ROOM };
+    const adapted = await replies(roomy, nodePlatform, 'queries');
+    expect(adapted.told).not.toEqual(whole.told);
+    const slotted = await replies({ ...roomy, cpuMoe: true, cpuMoeSlots: 3 }, nodePlatform, 'queries');
+    expect(slotted.told).toEqual(adapted.told);
+  });
+
   it('has those of some layers in host memory', async () => {
     const { told, experts } = await replies({
       ...options,
@@ -228,6 +240,26 @@ describe('a mixture of which experts take most of the memory', () => {
     expect(told).toEqual(whole.told);
   });
 });
+
+/** Writes a LoRA of the first layer's queries to a folder, and returns that. */
+function writeLora(path: string, hidden: number): string {
+  const module = 'base_model.model.model.layers.0.self_attn.q_proj';
+  const specs = ['lora_A', 'lora_B'].map((name, i) => ({
+    name: `${module}.${name}.weight`,
+    dtype: 'F32' as const,
+    shape: i === 0 ? [4, hidden] : [hidden, 4],
+  }));
+  const values = Float32Array.from({ length: 2 * 4 * hidden }, (_, i) => ((i * 37) % 101) / 50 - 1);
+  mkdirSync(path);
+  const head = safetensorsHead(specs, {});
+  writeFileSync(
+    join(path, 'adapter_model.safetensors'),
+    Buffer.concat([head, new Uint8Array(values.buffer)]),
+  );
+  const config = { peft_type: 'LORA', r: 4, lora_alpha: 4, target_modules: ['q_proj'] };
+  writeFileSync(join(path, 'adapter_config.json'), JSON.stringify(config));
+  return path;
+}
 
 it.each([
   ['llama', { cpuMoe: true }, /`cpuMoe` is for models of experts, and LlamaForCausalLM has none/],
