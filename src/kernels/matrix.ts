@@ -4,6 +4,7 @@
 // before it has bytes, so that a model page can be built first; its bytes may be replaced later.
 
 import type { Device } from '../gpu/device.ts';
+import type { Round } from '../gpu/replay.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import type { WeightFormat } from './formats.ts';
 import { gridOperand } from './grid-points.ts';
@@ -80,6 +81,14 @@ export interface BesideFactors {
   up: Matrix;
 }
 
+/** The slots of a layer's experts. */
+export interface ExpertSlots {
+  /** u32: the slot of each expert in a round, or IDLE of expert-slots.ts. */
+  readonly table: Region;
+  /** Returns the rounds that bring these experts, each of which is named once. */
+  bring(experts: readonly number[]): readonly Round[];
+}
+
 /** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
 export class Matrix {
   readonly k: number;
@@ -101,6 +110,8 @@ export class Matrix {
   lora: LoraFactors | null = null;
   /** Factors of image models' adapters; set and cleared between images. */
   beside: BesideFactors | null = null;
+  /** Slots that the windows and the bias have the experts of instead of all; null: they have all. */
+  slots: ExpertSlots | null = null;
   #placed: PlacedMatrix | null = null;
 
   constructor(

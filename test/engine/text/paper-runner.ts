@@ -167,6 +167,7 @@ export function createPaperRunner({
     pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
     cleanerRestarts: 0,
     towers: null,
+    expertSlots: { metrics: null },
     checkProcessor: () => Promise.resolve(),
     layout: new PageLayout(
       { groups: windows.map((window) => ({ window, scale: 1 })), lanes: [16 * ENTRY_BYTES], places: [] },

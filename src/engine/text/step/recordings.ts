@@ -75,7 +75,7 @@ export class Recordings {
   readonly decodeRows: number | null;
   readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];
-  /** Separate tapes with LoRAs, so that steps without a LoRA do not pay for them. */
+  /** Separate tapes, so that steps without a LoRA do not pay for them. */
   #adapted: StepTapes[];
   /** Those whose kernels are compiled; null: all may be used. */
   #ready: Set<StepTapes> | null = null;
@@ -216,16 +216,11 @@ function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: numbe
 }
 
 /** Capacity and kinds of rows of the tapes of a step, without adapters. */
-function stepShape({
-  rows,
-  slots,
-  contextPages,
-  phase,
-  promptProducts,
-}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase' | 'promptProducts'>): {
+function stepShape(recipe: Recorded & Pick<StepRecipe, 'slots' | 'contextPages'>): {
   capacity: Sizes;
   kinds: RowKinds;
 } {
+  const { rows, slots, contextPages, phase, promptProducts } = recipe;
   const sampled = Math.min(rows, slots);
   return {
     capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
