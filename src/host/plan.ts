@@ -74,6 +74,7 @@ function refuseForText(options: PlanOptions): void {
     layerwiseOffload: options.layerwiseOffload === true,
     deterministic: options.deterministic === true,
     activationDtype: options.activationDtype === 'int8',
+    kvCacheDtype: (options.kvCacheDtype ?? 'auto') !== 'auto',
   };
   const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
   if (given === undefined) return;

@@ -20,6 +20,7 @@ export const PLANNING = {
   layerwiseOffload: LOADING.layerwiseOffload,
   deterministic: LOADING.deterministic,
   activationDtype: LOADING.activationDtype,
+  kvCacheDtype: LOADING.kvCacheDtype,
   ...DRAWN,
 } as const satisfies Settings;
 
@@ -32,6 +33,7 @@ export const TUNING = {
   memoryBudget: LOADING.memoryBudget,
   deterministic: LOADING.deterministic,
   activationDtype: LOADING.activationDtype,
+  kvCacheDtype: LOADING.kvCacheDtype,
   maxRunningRequests: SHARING.maxRunningRequests,
   batchInvariance: SHARING.batchInvariance,
 } as const satisfies Settings;

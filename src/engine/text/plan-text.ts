@@ -93,17 +93,18 @@ function towerPages({ model, tensors }: RunnerMedia): PlannedPage[] {
   });
 }
 
-type OpenedCache = Pick<Runner, 'layout' | 'copyBytes'>;
+type OpenedCache = Pick<Runner, 'layout' | 'copyBytes' | 'kvFormat'>;
 /** The part of a runner that a plan tells of. */
 type OpenedRunner = OpenedCache & Pick<Runner, 'streaming' | 'weightFormats'>;
 
 /** Returns the bytes of KV pages, and of copies of fixed states beside them, for contexts of some lengths; null if no layer has pages. */
-function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): ModelPlan['cache'] {
+function cacheOf({ layout, copyBytes, kvFormat }: OpenedCache, contextLength: number): ModelPlan['cache'] {
   if (layout.pageBytes === 0) return null;
   const bytesOf = (pages: number): number =>
     pages * layout.pageBytes + copiesBytes(stateCopies(pages, layout, copyBytes), copyBytes);
   const lengths = [...LENGTHS.filter((tokens) => tokens < contextLength), contextLength];
   return {
+    dtype: kvFormat,
     tokenBytes: (layout.pageBytes * layout.groups.length) / PAGE_TOKENS,
     lengths: lengths.map((tokens) => ({
       tokens,
@@ -128,6 +129,9 @@ export function paperText(
   return new PaperText(place, { ...checkpoint, declaration }, options, choices);
 }
 
+/** Options beside the quantization that decide what a model takes. */
+type PlannedOption = 'layerwiseOffload' | 'maxRunningRequests' | 'contextLength' | 'kvCacheDtype';
+
 class PaperText implements PaperModel {
   readonly quantizations: readonly PlannedQuantization[];
   readonly contextLength: number;
@@ -135,6 +139,7 @@ class PaperText implements PaperModel {
   readonly #place: Pick<PlanPlace, 'openDevice'>;
   readonly #checkpoint: PlannedTextCheckpoint;
   readonly #slots: number;
+  readonly #kvCacheDtype: NonNullable<TextModelOptions['kvCacheDtype']>;
   readonly #opened = new Map<PlannedQuantization, OpenedRunner>();
 
   constructor(
@@ -144,13 +149,15 @@ class PaperText implements PaperModel {
       layerwiseOffload = false,
       maxRunningRequests: slots = DEFAULTS.runningRequests,
       contextLength = Infinity,
-    }: Pick<TextModelOptions, 'layerwiseOffload' | 'maxRunningRequests' | 'contextLength'>,
+      kvCacheDtype = 'auto',
+    }: Pick<TextModelOptions, PlannedOption>,
     quantizations: readonly PlannedQuantization[],
   ) {
     this.quantizations = quantizations;
     this.contextLength = Math.min(contextLength, checkpoint.declaration.context);
     this.mayStream = !layerwiseOffload;
     this.#slots = slots;
+    this.#kvCacheDtype = kvCacheDtype;
     this.#place = place;
     this.#checkpoint = checkpoint;
   }
@@ -176,6 +183,7 @@ class PaperText implements PaperModel {
     const options = {
       ...runnerSizes(device, declaration, {
         slots: this.#slots,
+        kvCacheDtype: this.#kvCacheDtype,
         contextLength: contextLength!,
         maxTotalTokens,
         endTokens: Math.max(1, configuredEndTokens(this.#checkpoint).length),
@@ -187,8 +195,8 @@ class PaperText implements PaperModel {
       ? (resident ?? (await residentLayers(device, this.#checkpoint, declaration, options)))
       : undefined;
     const runner = await openPaperRunner(device, this.#checkpoint, declaration, { ...options, streamed });
-    const { layout, copyBytes, streaming, weightFormats } = runner;
-    this.#opened.set(quantization, { layout, copyBytes, streaming, weightFormats });
+    const { layout, copyBytes, kvFormat, streaming, weightFormats } = runner;
+    this.#opened.set(quantization, { layout, copyBytes, kvFormat, streaming, weightFormats });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };
