@@ -6,7 +6,7 @@
 #import "lib/rope-kv.wgsl"
 #import "lib/rotate.$TURNED.wgsl"
 #import "lib/turned.$ROPE.wgsl"
-#import "kv/write.$KV.wgsl"
+#import "kv/encode.$CODES.wgsl"
 
 const LANES = 32u;
 const DIMS = 128u;                    // of a head in pages, a multiple of 4

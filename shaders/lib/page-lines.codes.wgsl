@@ -1,5 +1,6 @@
 // A page's keys and values of one head, of pages in codes, into the workgroup memory of lib/softmax-tile.wgsl, times their factors, as f16.
-#import "kv/read.$KV.wgsl"
+#import "lib/read-codes.wgsl"
+#import "kv/digits.$CODES.wgsl"
 
 const QUADS = DIMS / 4u;
 const FOURS = 8u * QUADS; // of a page: four tokens by four dimensions

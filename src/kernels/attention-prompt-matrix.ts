@@ -38,7 +38,7 @@ export function promptMatrixKernel(
       ...fragmentParams(capabilities.matrixUnit!),
       ...tileParams(tile),
       LOADS_AHEAD: profile.loadsAhead,
-      ...(isCoded(format) ? { LINES: 'codes', KV: format } : { LINES: 'halves' }),
+      ...(isCoded(format) ? { LINES: 'codes', CODES: format } : { LINES: 'halves' }),
     },
     queries: tile.rows,
   };

@@ -50,7 +50,6 @@ export function ropeKv(
     params: {
       ...params,
       ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
-      KV: kv.format,
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
@@ -97,11 +96,11 @@ function kernelOf(
 ): { shader: string; params: Params; heads: number } {
   const lanes = lanesOf(tape, dims);
   if (isCoded(format)) {
-    const params = { LANES: lanes === 1 ? LEAST_LANES : lanes, DIMS: paddedHead(dims) };
+    const params = { LANES: lanes === 1 ? LEAST_LANES : lanes, DIMS: paddedHead(dims), CODES: format };
     return { shader: 'rope-kv-codes.wgsl', params, heads: 1 };
   }
-  if (lanes === 1) return { shader: 'rope-kv.wgsl', params: {}, heads: WORKGROUP };
-  return { shader: 'rope-kv-lanes.wgsl', params: { LANES: lanes }, heads: SHARED_WORKGROUP / lanes };
+  if (lanes === 1) return { shader: 'rope-kv.wgsl', params: { KV: format }, heads: WORKGROUP };
+  return { shader: 'rope-kv-lanes.wgsl', params: { LANES: lanes, KV: format }, heads: SHARED_WORKGROUP / lanes };
 }
 
 /** Lanes that share a head: on GPUs one for four dimensions, a power of two. */

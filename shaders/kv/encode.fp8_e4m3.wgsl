@@ -1,5 +1,5 @@
 // Codes are floats of four exponent bits and three mantissa bits: the largest magnitude of a token's head is 448. Factors are 256 times as large,
-// since kv/read.fp8_e4m3.wgsl divides codes by that. Values below the least normal code become that or zero.
+// since kv/digits.fp8_e4m3.wgsl divides codes by that. Values below the least normal code become that or zero.
 #import "lib/write-codes.wgsl"
 const WORD_DIMS = 4u;
 const TURNS = false; // floats keep small values beside large ones
