@@ -75,10 +75,6 @@ def turned(coder):
     return code
 
 
-def halves(coder):
-    return lambda x: coder(x.unflatten(-1, (2, -1))).flatten(-2)
-
-
 def exactly(x):
     return x
 
@@ -91,11 +87,7 @@ WAYS = {
     "fp8_e4m3, turned keys": (turned(e4m3), e4m3),
     "int4, keys as they are": (int4, int4),
     "int4 *": (turned(int4), int4),
-    "int4, a factor for 32 dimensions": (halves(int4), halves(int4)),
-    "int4, the same, turned keys": (turned(halves(int4)), halves(int4)),
     "int4 keys by channel and page": (pages(int4), int4),
-    "int4 keys by channel, exact values": (pages(int4), exactly),
-    "int4 keys alone, turned": (turned(int4), exactly),
     "int4 values alone": (exactly, int4),
 }
 
@@ -131,6 +123,7 @@ def log_probabilities(model, examples):
 
 @torch.no_grad()
 def main():
+    torch.set_num_threads(1)
     tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
     rng = random.Random(2)
     kinds = rng.choices(list(MIXTURE), list(MIXTURE.values()), k=CONVERSATIONS)

@@ -26,23 +26,27 @@ const REQUESTS = [0, 1, 2, 3].map((i) => greedy([...SHARED, ...prompt(1 + 9 * i,
 const idsOf = async (model: TextModel, request: (typeof REQUESTS)[number]) =>
   (await collect(model.generate(request))).ids[0]!;
 
+/** Of all layers alike, of layers with a window, and of layers with states between them. */
+const FAMILIES = { fp8_e4m3: 'qwen3', int8: 'mistral', int4: 'qwen3-next' } as const;
+
 describe.each(CODED)('a KV cache in %s', (kvCacheDtype) => {
+  const name = FAMILIES[kvCacheDtype];
   it('gives a request the same tokens alone, together, cached, retracted, and as its own prompt', async () => {
     const alone: number[][] = [];
     {
-      await using model = await openGolden('qwen3', { kvCacheDtype, prefixCache: false });
+      await using model = await openGolden(name, { kvCacheDtype, prefixCache: false });
       for (const request of REQUESTS) alone.push(await idsOf(model, request));
       // Generated tokens, given as a prompt, leave the same keys and values.
       const last = alone[3]!;
       const whole = [...SHARED, ...prompt(28, 3), ...last.slice(0, 8)];
       expect(await idsOf(model, greedy(whole, 4))).toEqual(last.slice(8));
     }
-    await using few = await openGolden('qwen3', { kvCacheDtype, maxTotalTokens: 224, prefillChunk: 32 });
+    await using few = await openGolden(name, { kvCacheDtype, maxTotalTokens: 224, prefillChunk: 32 });
     const together = () => Promise.all(REQUESTS.map((request) => idsOf(few, request)));
     expect(await together()).toEqual(alone);
     expect(await together()).toEqual(alone);
     const { cache, retractions } = await few.metrics();
-    expect(retractions).toBeGreaterThan(0);
+    expect(retractions + cache.evicted).toBeGreaterThan(0);
     expect(cache.hitRate).toBeGreaterThan(0);
     expect(few.info.kvCacheDtype).toBe(kvCacheDtype);
   });
