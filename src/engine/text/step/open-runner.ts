@@ -55,7 +55,7 @@ export async function openRunner(
     hidden,
     inputs: { deep = 0 },
   } = config;
-  const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
+  const kvFormat = kvFormatOf(checkpoint, options);
   const pageBytes = usefulBytes(device, config, options, kvFormat);
   const onStreamed = (note: string): void => {
     streaming.push(note);
@@ -88,7 +88,8 @@ async function reserveMemory(
   options: RunnerOptions,
 ): Promise<void> {
   const layout =
-    options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
+    options.kept?.layout ??
+    pageLayout(config.layers, kvFormatOf(checkpoint, options), options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const draftBytes = options.draft?.bytes(device, checkpoint.tensors, config) ?? 0;
   const least = bytesIn(options.quantization) + draftBytes + RESERVE_BYTES;
@@ -147,6 +148,8 @@ async function packedSlot(
   return packed.slot({ path, shards, quantization: quantized ?? 'stored', layout: packedLayout(device) });
 }
 
-function storedAsF32(checkpoint: RunnerCheckpoint): boolean {
-  return [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
+/** Format of keys and values of layers that declare none. */
+function kvFormatOf({ tensors }: RunnerCheckpoint, { kvFormat, quantization }: RunnerOptions): KvFormat {
+  const isF32 = quantization === 'none' && [...tensors.values()].every(({ dtype }) => dtype === 'F32');
+  return kvFormat ?? (isF32 ? 'f32' : 'f16');
 }
