@@ -45,6 +45,9 @@ export async function openRunner(
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  // Experts are packed on the device before their slots are there, which a budget has to have room for.
+  else if (options.experts && device.memoryBudget < Number.MAX_SAFE_INTEGER)
+    await weights.load({ unread: true });
   weights.placeSlots();
   const { draft } = options;
   const drafts = draft ? await draft.load(device, weights.page, { unread: options.unread === true }) : null;
@@ -118,9 +121,13 @@ function usefulBytes(
 /** Tells where the weights are that are not on the device. */
 function streamingNotes({ hostBytes, fileBytes, slots, plan }: Weights<unknown>): string[] {
   const all = bytesText(plan.bytes);
-  const { metrics: experts, besideBytes } = slots;
+  const { metrics: experts, besideBytes, kept } = slots;
   const streamed = hostBytes - (fileBytes === 0 ? besideBytes : 0);
   const notes: string[] = [];
+  if (kept > 0)
+    notes.push(
+      `the experts of ${kept} layers stay on the device, because they are stored in several formats`,
+    );
   if (experts)
     notes.push(
       `${bytesText(besideBytes)} of ${all} of weights are experts in host memory, and the device has slots for ${experts.slots} of the ${experts.experts} of each of ${experts.layers} layers`,
