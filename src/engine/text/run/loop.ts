@@ -142,8 +142,9 @@ export class EngineLoop {
     }
   }
 
-  /** The scheduler plans rows of media that the runner's device has. */
+  /** The scheduler plans rows of media that the runner's device has, and steps of rows that it can compute at once. */
   #takeRows(): void {
+    this.#scheduler.mostRows = (wanted) => this.#runner.mostRows(wanted);
     this.#scheduler.hasRows = this.#runner.towers?.hasRows ?? (() => false);
   }
 

@@ -9,7 +9,7 @@ import type { PageMoves } from '../kv/page-mover.ts';
 import { SequencePages } from '../cache/sequence-pages.ts';
 import type { Medium } from '../towers/medium.ts';
 import type { Sequence } from './sequence.ts';
-import { planStep, type PlannedPart, type StepLimits } from './step-plan.ts';
+import { planStep, rowsWanted, type PlannedPart, type StepLimits } from './step-plan.ts';
 import { phaseOf, type Phase } from '../step/step-part.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
 
@@ -37,6 +37,8 @@ export class Scheduler {
   readonly lookups: CachedTokens & { tokens: number } = { tokens: 0, device: 0, host: 0, storage: 0 };
   /** Whether the device has the rows of a medium. */
   hasRows: (medium: Medium) => boolean = () => false;
+  /** The most rows of the next step, of so many that are to be computed. */
+  mostRows: (wanted: number) => number = () => Infinity;
   readonly #limits: SchedulerLimits;
   readonly #loadsPerStep: number;
   readonly #freeSlots: number[];
@@ -90,7 +92,8 @@ export class Scheduler {
     if (states) for (const sequence of this.#running) states.save(sequence);
     this.#admit();
     this.#takeLoads();
-    const parts = planStep(this, this.#limits, this.#phase);
+    const rows = Math.min(this.#limits.rows, this.mostRows(rowsWanted(this.#running)));
+    const parts = planStep(this, { ...this.#limits, rows }, this.#phase);
     if (parts.length > 0) this.#phase = phaseOf(parts[0]!);
     return parts;
   }
