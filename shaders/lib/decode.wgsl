@@ -30,6 +30,11 @@ fn unpack_shared(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
   return weights_from(shared_digits(pack, block.high, quad), block, quad);
 }
 
+// The numbers of unpack for kernels on matrix units; all lanes of the workgroup must have called prepare_tile before.
+fn unpack_tile(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
+  return weights_from(tile_digits(pack, block.high, quad), block, quad);
+}
+
 // Factors of the numbers of unpack, to be multiplied by factor_at; all lanes of the workgroup must have called prepare_digits before.
 fn terms(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
   let digits = shared_digits(pack, block.high, quad);

@@ -7,3 +7,10 @@ fn prepare_digits(local: u32, lanes: u32) {
 fn shared_digits(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
   return digits_of(pack, high, quad);
 }
+
+fn prepare_tile(local: u32, lanes: u32) {
+}
+
+fn tile_digits(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+  return digits_of(pack, high, quad);
+}

@@ -33,3 +33,11 @@ fn shared_digits(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
   );
   return grid_digits(quad_bytes(word, index, quad), pack, high, quad);
 }
+
+// Tiles on matrix units leave no workgroup memory for the points, and decode a weight once for many rows.
+fn prepare_tile(local: u32, lanes: u32) {
+}
+
+fn tile_digits(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+  return digits_of(pack, high, quad);
+}

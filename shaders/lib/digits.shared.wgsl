@@ -22,3 +22,11 @@ fn shared_digits(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
   let at = 16u * (quad % 2u);
   return array<vec4f, 4>(look_up(pack, at), look_up(pack, at + 4u), look_up(pack, at + 8u), look_up(pack, at + 12u));
 }
+
+fn prepare_tile(local: u32, lanes: u32) {
+  prepare_digits(local, lanes);
+}
+
+fn tile_digits(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+  return shared_digits(pack, high, quad);
+}

@@ -46,7 +46,7 @@ fn share_x(row: u32, eighth: u32, held: vec4u) {
 fn share_w(pack: Pack, data: Block, step: u32, group: u32, lane: u32) {
   for (var h = 0u; h < STEP / 4u; h++) {
     let quad = step * (STEP / 4u) + h;
-    let w = unpack_shared(pack, data, quad);
+    let w = unpack_tile(pack, data, quad);
     let at = (group * 32u + lane) * STRIDE + quad;
     ws[at] = half(vec4f(w[0].x, w[1].x, w[2].x, w[3].x));
     ws[at + 8u * STRIDE] = half(vec4f(w[0].y, w[1].y, w[2].y, w[3].y));

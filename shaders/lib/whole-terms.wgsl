@@ -9,6 +9,13 @@ fn unpack_shared(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
   return unpack(pack, block, quad);
 }
 
+fn prepare_tile(local: u32, lanes: u32) {
+}
+
+fn unpack_tile(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
+  return unpack(pack, block, quad);
+}
+
 fn terms(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
   return unpack(pack, block, quad);
 }

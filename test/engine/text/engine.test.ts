@@ -71,7 +71,7 @@ describe('batching of requests', () => {
         if (event.type === 'delta') events.push('token');
     })();
     const long = (async () => {
-      for await (const event of model.generate(greedy(prompt(100, 5), 2)))
+      for await (const event of model.generate(greedy(prompt(100, 23), 2)))
         if (event.type === 'prefill') events.push('chunk');
     })();
     await Promise.all([short, long]);

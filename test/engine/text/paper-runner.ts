@@ -163,6 +163,7 @@ export function createPaperRunner({
     dropped: 0,
     broken: null,
     warmUp: () => Promise.resolve(),
+    mostRows: () => rows,
     warmLater: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
     cleanerRestarts: 0,

@@ -110,7 +110,7 @@ export class EngineLoop {
         this.#woken = false;
         this.#runner.pageCleaner.ahead(this.#scheduler.pages.pool.touched);
         // Pages that a sequence released while it ran were returned before the validity of their values was known.
-        if (this.#scheduler.isWindowed)
+        if (this.#scheduler.pages.isWindowed)
           this.#runner.pageCleaner.clear(this.#scheduler.pages.pool.takeReused());
         if (moves) this.#runner.movePages(moves);
         if (parts.length > 0) {
@@ -145,8 +145,9 @@ export class EngineLoop {
     return preparing === null ? plan() : preparing.then(plan);
   }
 
-  /** The scheduler plans rows of media that the runner's device has. */
+  /** The scheduler plans rows of media that the runner's device has, and steps of rows that it can compute at once. */
   #takeRows(): void {
+    this.#scheduler.mostRows = (wanted) => this.#runner.mostRows(wanted);
     this.#scheduler.hasRows = this.#runner.towers?.hasRows ?? (() => false);
   }
 

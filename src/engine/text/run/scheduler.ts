@@ -10,7 +10,7 @@ import { SequencePages } from '../cache/sequence-pages.ts';
 import type { Medium } from '../towers/medium.ts';
 import type { Sequence } from './sequence.ts';
 import { DraftPlan, type DraftLimits } from './draft-plan.ts';
-import { planStep, type PlannedPart } from './step-plan.ts';
+import { planStep, rowsWanted, type PlannedPart } from './step-plan.ts';
 import type { ChosenDrafts } from '../speculation/speculator.ts';
 import { phaseOf, type Phase } from '../step/step-part.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
@@ -38,6 +38,8 @@ export class Scheduler {
   readonly lookups: CachedTokens & { tokens: number } = { tokens: 0, device: 0, host: 0, storage: 0 };
   /** Whether the device has the rows of a medium. */
   hasRows: (medium: Medium) => boolean = () => false;
+  /** The most rows of the next step, of so many that are to be computed. */
+  mostRows: (wanted: number) => number = () => Infinity;
   readonly #limits: SchedulerLimits;
   readonly #loadsPerStep: number;
   readonly #freeSlots: number[];
@@ -72,11 +74,6 @@ export class Scheduler {
     return this.#retractions;
   }
 
-  /** Whether running sequences release pages that have left the attention window. */
-  get isWindowed(): boolean {
-    return this.pages.isWindowed;
-  }
-
   add(sequence: Sequence): void {
     sequence.placement.arrival = this.#arrivals++;
     if (sequence.leader) sequence.leader.placement.prefix.copies.isShared = true;
@@ -92,7 +89,8 @@ export class Scheduler {
     if (states) for (const sequence of this.#running) states.save(sequence);
     this.#admit();
     this.#takeLoads();
-    const parts = planStep(this, this.#limits, this.#phase);
+    const rows = Math.min(this.#limits.rows, this.mostRows(rowsWanted(this.#running)));
+    const parts = planStep(this, { ...this.#limits, rows }, this.#phase);
     if (parts.length > 0) this.#phase = phaseOf(parts[0]!);
     return chosen && chosen.size > 0 ? this.drafts.add(parts, chosen, this.#running.length) : parts;
   }

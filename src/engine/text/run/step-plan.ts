@@ -49,6 +49,12 @@ export function planStep(
   return parts.length > 0 ? parts : second();
 }
 
+/** Rows that running sequences have to compute; Infinity where a step needs room: for more of them than a tile has rows, or for tokens of a medium that see each other. */
+export function rowsWanted(running: readonly Sequence[]): number {
+  if (running.length > TILE_ROWS || running.some(({ request }) => request.media)) return Infinity;
+  return running.reduce((sum, { progress }) => sum + progress.remaining, 0);
+}
+
 function allParts(plan: StepPlan): PlannedPart[] {
   plan.addDecodes();
   plan.addChunks();

@@ -1,7 +1,7 @@
 // The tapes of a text model: one for each capacity, and the same ones with LoRAs while there are any.
 
 import type { Device } from '../../../gpu/device.ts';
-import { PAGE_TOKENS, TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
+import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
@@ -10,14 +10,16 @@ import { compileNext, compileTapes, type OnKernels } from '../../tuning/compile.
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
 import type { Phase } from './step-part.ts';
-import { pagesFor } from '../kv/pages.ts';
 import type { BatchWriter, StepSizes } from './batch-writer.ts';
 import type { PromptReader } from './prompt-logprobs.ts';
 import type { RecordedSampling, Sampler } from './sampler.ts';
+import { writeTypicalStep, type StepMemory } from './typical-step.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 /** Steps without a pause in which kernels could be compiled, after which they are compiled by the step that needs them. */
 const MOST_DEFERRED = 64;
+/** Most steps of few rows in which a prompt is computed while kernels of many are not compiled. */
+const MOST_SHORT = 4;
 /** Most rows of a decode step that always uses the products of decode rows, even without batch invariance. */
 export const SLICED_ROWS = TILE_ROWS;
 /** Capacities of steps of many decode rows. There are several because the tiles of a product are chosen for the capacity. */
@@ -108,11 +110,12 @@ export class Recordings {
     return this.all.flatMap(tapesOf);
   }
 
-  /** Compiles all kernels, or where tapes may stand in for one another those of a first request: the most rows and one, sampled plainly. */
+  /** Compiles all kernels, or where tapes may stand in for one another those of a short first request: a tile of rows and one, sampled plainly. */
   async warmUp(onProgress: OnKernels): Promise<void> {
     const isWhole =
       this.decodeRows !== null || this.#recipe.batch.sums !== undefined || this.#adapted.length > 0;
-    const first = isWhole ? [] : [this.#plain.at(-1)!, this.#plain[0]!];
+    const tile = this.#plain.find(({ forward: { capacity } }) => capacity['rows']! >= TILE_ROWS);
+    const first = isWhole ? [] : [tile ?? this.#plain.at(-1)!, this.#plain[0]!];
     const tapes = isWhole ? this.tapes : first.flatMap(({ forward, sampling }) => [forward, sampling.plain]);
     await compileTapes(this.#device, tapes, onProgress);
     if (!isWhole) this.#ready = new Set(first);
@@ -121,11 +124,18 @@ export class Recordings {
   /** Compiles one of the kernels that `warmUp` left, in the order of need; resolves with whether there was one. */
   async compileNext(): Promise<boolean> {
     if (this.#ready === null) return false;
-    for (const tapes of this.#plain) {
+    for (const tapes of [this.#plain.at(-1)!, ...this.#plain]) {
       if (await compileNext(this.#device, [tapes.forward])) return true;
       this.#ready.add(tapes);
     }
     return compileNext(this.#device, this.tapes);
+  }
+
+  /** The most rows of the next step, of `wanted` that are to be computed: a few steps of few rows take less time than kernels of many take to compile. */
+  mostRows(wanted: number): number {
+    const ready = [...(this.#ready ?? this.#plain)].map(({ forward: { capacity } }) => capacity['rows']!);
+    const most = Math.max(...ready);
+    return wanted <= MOST_SHORT * most ? most : this.#plain.at(-1)!.forward.capacity['rows']!;
   }
 
   /**
@@ -138,10 +148,11 @@ export class Recordings {
         of === phase && capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
     );
     const smallest = fitting[0]!;
-    if (isAdapted || this.#ready === null || this.#ready.has(smallest)) return smallest;
-    if (++this.#deferred <= MOST_DEFERRED)
-      return fitting.find((tapes) => this.#ready!.has(tapes)) ?? smallest;
-    this.#ready.add(smallest);
+    const ready = this.#ready;
+    if (isAdapted || ready === null || ready.has(smallest)) return smallest;
+    const standIn = fitting.find((tapes) => ready.has(tapes));
+    if (standIn && ++this.#deferred <= MOST_DEFERRED) return standIn;
+    ready.add(smallest);
     return smallest;
   }
 
@@ -257,40 +268,4 @@ function forget({ forward, sampling, head }: StepTapes): void {
   forward.destroy();
   sampling.destroy();
   head.destroy();
-}
-
-/** Tokens of a context, as far as the model has room for them. */
-const CONTEXT = 2048;
-
-/** The memory that a step finds: KV pages of each of so many groups of layers, and the longest context in tokens. */
-interface StepMemory {
-  slots: number;
-  pages: number;
-  groups: number;
-  contextLength: number;
-}
-
-/** Writes a step as tuning times it, whose tokens, keys and values may be anything, of `rows` rows: of a prompt whose beginning is cached, or one for each of as many sequences as there may be. */
-function writeTypicalStep(
-  writer: BatchWriter,
-  { rows, phase }: { rows: number; phase: Phase },
-  { slots, pages, groups, contextLength }: StepMemory,
-): Pick<StepSizes, 'tiles' | 'tileRows' | 'contextPages'> {
-  const isDecode = phase === 'decode';
-  const most = groups === 0 ? contextLength : Math.min(contextLength, pages * PAGE_TOKENS);
-  const count = isDecode ? Math.min(rows, slots) : 1;
-  const own = isDecode ? 1 : Math.min(rows, most);
-  const first = Math.min(CONTEXT, most - own);
-  const length = pagesFor(first + own);
-  writer.begin({ tileRows: isDecode ? 1 : TILE_ROWS });
-  for (let slot = 0; slot < count; slot++) {
-    // Sequences have pages of their own while there are some, so that none is found in a cache for another one.
-    const table = Array.from({ length }, (_, at) => (slot * length + at) % pages);
-    writer.add({
-      ...{ first, rows: own, ids: [], slot, tables: Array.from({ length: groups }, () => table) },
-      lengthAt: () => first + own,
-    });
-  }
-  const { tiles, tileRows, contextPages } = writer.end();
-  return { tiles, tileRows, contextPages };
 }

@@ -159,6 +159,11 @@ export class TextRunner {
     if (this.drafts) await compileTapes(this.device, this.drafts.tapes, onProgress);
   }
 
+  /** The most rows of the next step where so many are to be computed. */
+  mostRows(wanted: number): number {
+    return this.#recordings.mostRows(wanted);
+  }
+
   /** Compiles the others one after another until `stops`; never rejects, because a step that needs a kernel fails by itself where it does not compile. */
   async warmLater(stops: () => boolean): Promise<void> {
     try {
