@@ -100,7 +100,9 @@ export class EngineLoop {
     for (;;) {
       try {
         const planned = performance.now();
-        const parts = submitted.length < DEPTH ? await this.#plan(submitted.length > 0) : [];
+        const preparing = submitted.length === 0 ? this.#prepare() : null;
+        if (preparing) await preparing;
+        const parts = submitted.length < DEPTH ? this.#plan(submitted.length > 0) : [];
         const moves = this.#scheduler.takeMoves();
         const mayWait = parts.length > 0 || submitted.length > 0;
         const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
@@ -130,13 +132,18 @@ export class EngineLoop {
     }
   }
 
+  /** Tells a draft model what the last step computed; null: there is none. */
+  #prepare(): Promise<void> | null {
+    const { drafts } = this.#runner;
+    if (this.#speculator === null || drafts === null) return null;
+    return this.#speculator.prepare(this.#reader.takeTold(), drafts, this.#scheduler.running);
+  }
+
   /** Plans the next step; none if its drafts depend on tokens that are being computed. */
-  async #plan(isBusy: boolean): Promise<PlannedPart[]> {
+  #plan(isBusy: boolean): PlannedPart[] {
     const speculator = this.#speculator;
     if (speculator === null) return this.#scheduler.plan();
     if (isBusy && speculator.waits(this.#scheduler.running)) return [];
-    const told = this.#reader.takeTold();
-    await speculator.prepare(told, this.#runner.drafts, this.#scheduler.running);
     return this.#scheduler.plan(speculator.choose(this.#scheduler.running));
   }
 

@@ -69,12 +69,11 @@ export class Speculator {
   /** Tells the drafter what the last step computed, before the next one is planned. `running`: all sequences. */
   async prepare(
     told: readonly ToldPart[],
-    drafts: RunnerDrafts | null,
+    drafts: RunnerDrafts,
     running: readonly SpeculatedSequence[],
   ): Promise<void> {
     const { drafter, most } = this.#options;
-    if (!drafts || !drafter.prepare) return;
-    await drafter.prepare(told, drafts, decodingOf(running) === null ? 0 : most);
+    await drafter.prepare?.(told, drafts, decodingOf(running) === null ? 0 : most);
   }
 
   /** Whether the next step waits for the tokens that the device is computing: they belong to drafts, or drafts after them pay. */
