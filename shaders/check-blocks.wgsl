@@ -15,8 +15,21 @@ struct Args {
 @group(0) @binding(1) var<uniform> args: Args;
 @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>; // [tensor][non-finite, oversize, any but zero]
 
+const IN_PARTS = false; // whether four bits of a scale stand in each of four 16
+
+fn scale_bits(at: u32) -> u32 {
+  if (!IN_PARTS) {
+    return half_at(at);
+  }
+  var bits = 0u;
+  for (var i = 0u; i < 4u; i++) {
+    bits |= (half_at(at + 2u * i) >> 12u) << (4u * i);
+  }
+  return bits;
+}
+
 fn is_bad(at: u32) -> bool {
-  return (half_at(at) & ((1u << args.width) - 1u)) >= args.limit;
+  return (scale_bits(at) & ((1u << args.width) - 1u)) >= args.limit;
 }
 
 @compute @workgroup_size(64)

@@ -16,7 +16,7 @@ const AT_ONCE = min(FRAGMENT_ROWS, SUBGROUP * SUBGROUP / 64u) * 8u / SUBGROUP;
 const STORES = FRAGMENT_ROWS * 8u / SUBGROUP / AT_ONCE;
 
 fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
-  prepare_digits(local);
+  prepare_digits(local, LANES);
   let first = args.first + workgroup.y * ROWS;
   // Each lane loads eight channels of each of some pixels, and packs of weights of four columns.
   let eighth = local % 4u;

@@ -12,7 +12,7 @@
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  prepare_digits(local);
+  prepare_digits(local, LANES);
   let first = args.first + workgroup.y * ROWS;
   let x_row_quad = local / 4u;
   let x_quad = local % 4u;

@@ -14,7 +14,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
   if (is_idle(workgroup.y)) {
     return;
   }
-  prepare_digits(local);
+  prepare_digits(local, LANES);
   // Each lane loads eight k's of each of some rows of x, and packs of weights of four columns.
   let eighth = local % 4u;
   var x0: array<u32, HELD_ROWS>;

@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (is_idle(workgroup.y)) {
     return;
   }
-  prepare_digits(local);
+  prepare_digits(local, LANES);
   let x_first = workgroup.y * ROWS + local / 4u % ALL_ROW_QUADS * 4u;
   let x_quad = local % 4u;
   var x0: vec4u;

@@ -53,7 +53,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (is_idle(tile)) {
     return;
   }
-  prepare_digits(local);
+  prepare_digits(local, 8u * SLICES);
   let lane = local % 8u;
   let slice = local / 8u;
   let place = place_of(tile, workgroup.y * 8u + lane);

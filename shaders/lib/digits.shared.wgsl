@@ -5,7 +5,7 @@ const TABLED = true; // part of workgroup memory is in use
 var<workgroup> table: array<f32, 16>;
 
 // Called by all lanes of a workgroup, of at least 16.
-fn prepare_digits(local: u32) {
+fn prepare_digits(local: u32, lanes: u32) {
   if (local < 16u) {
     table[local] = pick(vec4u(local)).x;
   }

@@ -2,7 +2,7 @@
 const FACTOR_QUADS = 0u;
 const TABLED = false;
 
-fn prepare_digits(local: u32) {
+fn prepare_digits(local: u32, lanes: u32) {
 }
 
 fn unpack_shared(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {

@@ -118,6 +118,7 @@ function verdict({ fits, opens, change, choices }: ModelPlan, asked: string | nu
   const flags = [
     ...(change.quantization === undefined ? [] : [`--quantization ${change.quantization}`]),
     ...(change.contextLength === undefined ? [] : [`--context-length ${change.contextLength}`]),
+    ...(change.cpuMoe === undefined ? [] : ['--cpu-moe']),
     ...(change.layerwiseOffload === undefined ? [] : ['--layerwise-offload']),
     ...(change.memoryBudget === undefined
       ? []

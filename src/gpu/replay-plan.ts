@@ -1,8 +1,10 @@
 // The dispatches of a tape, resolved for the sizes of one step and laid out in flat arrays. Steps of equal sizes, as in decoding,
 // replay them without evaluating workgroup counts again: encoding then costs little more than its three WebGPU calls a dispatch.
 
+import { argsSize } from './args.ts';
 import type { Pipeline } from './device.ts';
-import type { Groups } from './dispatch.ts';
+import type { Dispatch, Groups } from './dispatch.ts';
+import type { Operand } from './operand.ts';
 import type { Sizes } from './tensor.ts';
 
 interface Planned {
@@ -11,6 +13,7 @@ interface Planned {
 }
 
 export class ReplayPlan {
+  readonly sizes: Sizes;
   readonly #names: readonly string[];
   readonly #sizes: readonly number[];
   readonly #pipelines: readonly GPUComputePipeline[];
@@ -19,6 +22,7 @@ export class ReplayPlan {
   readonly #counts: Uint32Array;
 
   constructor(dispatches: readonly Planned[], bindGroups: readonly GPUBindGroup[], sizes: Sizes) {
+    this.sizes = sizes;
     this.#names = Object.keys(sizes);
     this.#sizes = Object.values(sizes);
     this.#pipelines = dispatches.map(({ pipeline }) => pipeline.gpu);
@@ -60,6 +64,27 @@ export class ReplayPlan {
       else pass.dispatchWorkgroups(x);
     }
   }
+}
+
+/** Makes the bind groups of dispatches. `resource`: the memory of an operand of the dispatch with an index. */
+export function bindGroupsOf(
+  gpu: GPUDevice,
+  dispatches: readonly (Pick<Dispatch, 'bind'> & { pipeline: Pipeline; argsOffset: number })[],
+  argsBuffer: GPUBuffer,
+  resource: (operand: Operand, dispatch: number) => GPUBufferBinding,
+): GPUBindGroup[] {
+  return dispatches.map(({ pipeline: { layout, shader }, bind, argsOffset }, i) =>
+    gpu.createBindGroup({
+      layout,
+      entries: shader.bindings.map(({ name, index, type }) => ({
+        binding: index,
+        resource:
+          type === 'uniform'
+            ? { buffer: argsBuffer, offset: argsOffset, size: argsSize(shader) }
+            : resource(bind[name]!, i),
+      })),
+    }),
+  );
 }
 
 /** Throws if a size of a step exceeds what its tape was recorded for. */

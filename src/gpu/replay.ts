@@ -6,7 +6,7 @@ import type { Device } from './device.ts';
 import type { ReplayPlan } from './replay-plan.ts';
 import { stagingBytes, StoredReads } from './stored-reads.ts';
 import { Streams, type Copy } from './streams.ts';
-import type { Region, Tensor } from './tensor.ts';
+import type { Region, Sizes, Tensor } from './tensor.ts';
 
 export interface ReplayOptions {
   /** Segments of a submit; left out: all. */
@@ -46,6 +46,46 @@ export const boundBy = (meetings: readonly Meeting[]): BoundAt[] =>
     [at, into],
   ]);
 
+/** Dispatches that a replay repeats, once for each round that the host plans by what the dispatches before them have computed. */
+export interface Rounds {
+  /** Indices of the first of them, and of the dispatch behind the last. */
+  first: number;
+  end: number;
+  /** What the host reads before the first round. */
+  from: Tensor;
+  plan(bytes: ArrayBuffer, sizes: Sizes): readonly Round[];
+}
+
+/** Brings what one round reads: writes to the queue, and adds copies to the command buffer that the round's dispatches are in. */
+export type Round = (encoder: GPUCommandEncoder) => Promise<void>;
+
+/** Rounds overwrite what earlier ones have computed, so that all that they bind lives from the first dispatch of them to the last. */
+export const boundInRounds = (rounds: readonly Rounds[], bound: readonly BoundAt[]): BoundAt[] =>
+  rounds.flatMap(({ first, end }) =>
+    bound.slice(first, end).flatMap(([, operands]): BoundAt[] => [
+      [first, operands],
+      [end - 1, operands],
+    ]),
+  );
+
+/** What a replay waits for between its dispatches. */
+export interface Waits {
+  meetings: readonly Meeting[];
+  rounds: readonly Rounds[];
+}
+
+/** What is waited for before a dispatch, one after the other; the replay goes on at `next`. */
+interface Pause {
+  at: number;
+  next: number;
+  /** Copies that are submitted with the dispatches before. */
+  last?: (encoder: GPUCommandEncoder) => void;
+  waits: readonly (() => Promise<void>)[];
+}
+
+const MAP_READ = 0x1;
+const COPY_DST = 0x8;
+
 type Source = Readonly<{ device: Device; arena: Arena; region(tensor: Tensor): Region }>;
 
 /** `bound`: operands in host memory or in files of each dispatch; null: there are none. */
@@ -76,7 +116,7 @@ export class Replay {
   readonly #streamed: Streamed | null;
   /** Indices of the dispatches after which segments end; the last one is their number. */
   readonly #ends: readonly number[];
-  readonly #meetings: readonly Meeting[];
+  readonly #waits: Waits;
   /** Exchanges that have begun. */
   readonly #begun = new Map<Meeting, ReturnType<Meeting['exchange']>>();
 
@@ -85,12 +125,12 @@ export class Replay {
     plan: ReplayPlan,
     streamed: Streamed | null,
     cuts: readonly number[],
-    meetings: readonly Meeting[],
+    waits: Waits,
   ) {
     this.#tape = tape;
     this.#arena = tape.arena;
     this.#device = tape.device;
-    this.#meetings = meetings;
+    this.#waits = waits;
     this.plan = plan;
     this.#streamed = streamed;
     this.#ends = cuts.length > 0 ? cuts : [0];
@@ -107,10 +147,10 @@ export class Replay {
     for (let segment = Math.min(first + submitEvery, end) - 1; ; segment += submitEvery) {
       const isLast = segment >= end - 1;
       const to = this.#ends[isLast ? end - 1 : segment]!;
-      for (const [dispatch, waits] of this.#pauses(from, to, reads)) {
-        if (dispatch > from) this.#submit(from, dispatch);
-        from = dispatch;
+      for (const { at, next, last: before, waits } of this.#pauses(from, to, reads)) {
+        if (at > from || before) this.#submit(from, at, before);
         for (const wait of waits) yield wait();
+        from = next;
       }
       this.#submit(from, to, isLast ? last : undefined);
       if (isLast) return;
@@ -120,19 +160,45 @@ export class Replay {
   }
 
   /** What is waited for before each dispatch, of those between two. */
-  #pauses(from: number, to: number, reads: StoredReads | null): [number, (() => Promise<void>)[]][] {
+  #pauses(from: number, to: number, reads: StoredReads | null): Pause[] {
     const isWithin = (at: number): boolean => from <= at && at < to;
-    const met = this.#meetings.filter(({ at }) => isWithin(at));
-    const begun = this.#meetings.filter(({ at, since }) => since < at && isWithin(since));
+    const { meetings, rounds } = this.#waits;
+    const pause = (at: number, ...waits: (() => Promise<void>)[]): Pause => ({ at, next: at, waits });
     const stored = reads ? this.#stored(from, to) : [];
     return [
-      ...met.map((one): [number, (() => Promise<void>)[]] => [one.at, [() => this.#meet(one)]]),
-      ...begun.map((one): [number, (() => Promise<void>)[]] => [one.since, [async () => this.#begin(one)]]),
-      ...stored.map(([dispatch, copies]): [number, (() => Promise<void>)[]] => {
+      ...meetings.filter(({ at }) => isWithin(at)).map((one) => pause(one.at, () => this.#meet(one))),
+      ...meetings
+        .filter(({ at, since }) => since < at && isWithin(since))
+        .map((one) => pause(one.since, async () => this.#begin(one))),
+      ...stored.map(([dispatch, copies]) => {
         const pieces = copies.reduce((sum, copy) => sum + StoredReads.count(copy), 0);
-        return [dispatch, Array<() => Promise<void>>(pieces).fill(() => reads!.write())];
+        return pause(dispatch, ...Array<() => Promise<void>>(pieces).fill(() => reads!.write()));
       }),
-    ].toSorted(([a], [b]) => a - b);
+      ...rounds.filter(({ first }) => isWithin(first)).map((one) => this.#repeated(one)),
+    ].toSorted((a, b) => a.at - b.at);
+  }
+
+  #repeated(rounds: Rounds): Pause {
+    const { first, end, from } = rounds;
+    const { buffer, offset } = this.#tape.region(from);
+    const size = from.bytes(this.plan.sizes);
+    let staging!: GPUBuffer;
+    const read = (encoder: GPUCommandEncoder): void => {
+      staging = this.#device.gpu.createBuffer({ size, usage: MAP_READ | COPY_DST });
+      encoder.copyBufferToBuffer(buffer, offset, staging, 0, size);
+    };
+    const wait = async (): Promise<void> => {
+      await staging.mapAsync(MAP_READ);
+      const bytes = staging.getMappedRange().slice(0);
+      staging.destroy();
+      for (const round of rounds.plan(bytes, this.plan.sizes)) {
+        const encoder = this.#device.gpu.createCommandEncoder();
+        await round(encoder);
+        this.#encode(encoder, first, end);
+        this.#device.gpu.queue.submit([encoder.finish()]);
+      }
+    };
+    return { at: first, next: end, last: read, waits: [wait] };
   }
 
   #begin(meeting: Meeting): void {

@@ -1,16 +1,16 @@
 // Launchers record dispatches on a tape for a capacity (rows, sampled rows, tiles). The tape then owns pipelines, bind groups,
 // arguments and the place of each intermediate. A replay takes a few microseconds per dispatch, for the step's sizes only.
 
-import { argsSize, createArgs } from './args.ts';
+import { createArgs } from './args.ts';
 import type { ActivationDtype } from './adapter-profile.ts';
 import { livesOf, type Arena, type BoundAt, type Life } from './arena.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
-import { boundBy, Replay, streamOperands } from './replay.ts';
-import type { Meeting, ReplayOptions, Streamed } from './replay.ts';
-import { checkSizes, ReplayPlan } from './replay-plan.ts';
+import { boundBy, boundInRounds, Replay, streamOperands } from './replay.ts';
+import type { Meeting, ReplayOptions, Rounds, Streamed } from './replay.ts';
+import { bindGroupsOf, checkSizes, ReplayPlan } from './replay-plan.ts';
 import { isSlice, regionsOf, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { AUTO_ATTENTION, type AttentionChoice, type TapeOptions } from './tape-options.ts';
 import type { PartSums, TokenSplit } from './tape-options.ts';
@@ -43,6 +43,7 @@ export class Tape {
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #meetings: Meeting[] = [];
+  readonly #rounds: Rounds[] = [];
   readonly #forks: number[] = [];
   readonly #kept = new Set<Tensor>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
@@ -112,6 +113,14 @@ export class Tape {
   /** Before dispatch `since` a replay gives the bytes of `from` to other devices, and before the next one it waits for those of `into`. */
   meet(exchanged: Omit<Meeting, 'at' | 'since'>, since = this.dispatchCount): void {
     this.#meetings.push({ ...exchanged, at: this.dispatchCount, since });
+  }
+
+  /** Records dispatches that a replay repeats, once for each round that `plan` returns when the dispatches before them are done. */
+  repeat<T>(planned: Pick<Rounds, 'from' | 'plan'>, record: () => T): T {
+    const first = this.dispatchCount;
+    const recorded = record();
+    this.#rounds.push({ ...planned, first, end: this.dispatchCount });
+    return recorded;
   }
 
   /**
@@ -191,7 +200,7 @@ export class Tape {
 
   /** Whether a replay has to wait between its submits, because it reads operands from files or exchanges some with other devices. */
   get waits(): boolean {
-    return this.#meetings.length > 0 || (this.#streamed !== null && this.#streamed.staging > 0);
+    return this.#meetings.length + this.#rounds.length > 0 || (this.#streamed?.staging ?? 0) > 0;
   }
 
   /** Replays all segments of a tape that waits for nothing. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
@@ -226,7 +235,8 @@ export class Tape {
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
     checkSizes(sizes, this.capacity);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts, this.#meetings));
+    const waits = { meetings: this.#meetings, rounds: this.#rounds };
+    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts, waits));
   }
 
   /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
@@ -249,17 +259,8 @@ export class Tape {
     if (this.#generation === arena.generation) return;
     this.#generation = arena.generation;
     this.#replay = null;
-    this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }, i) =>
-      device.gpu.createBindGroup({
-        layout: pipeline.layout,
-        entries: pipeline.shader.bindings.map(({ name, index, type }) => ({
-          binding: index,
-          resource:
-            type === 'uniform'
-              ? { buffer: argsBuffer, offset: argsOffset, size: argsSize(pipeline.shader) }
-              : this.#resource(bind[name]!, i),
-        })),
-      }),
+    this.#bindGroups = bindGroupsOf(device.gpu, this.#dispatches, argsBuffer, (operand, i) =>
+      this.#resource(operand, i),
     );
   }
 
@@ -280,7 +281,7 @@ export class Tape {
   #lives(): Map<Tensor, Life> {
     const bound = this.#dispatches.map(({ bind }, i): BoundAt => [i, Object.values(bind)]);
     const lives = livesOf(
-      [...bound, ...boundBy(this.#meetings)],
+      [...bound, ...boundBy(this.#meetings), ...boundInRounds(this.#rounds, bound)],
       (tensor) => !tensor.region && !this.#borrowed.has(tensor),
       this.capacity,
     );

@@ -72,6 +72,9 @@ const IMAGE_ARCHITECTURES: ReadonlySet<unknown> = new Set([
 function refuseForText(options: PlanOptions): void {
   const isGiven = {
     layerwiseOffload: options.layerwiseOffload === true,
+    cpuMoe: options.cpuMoe === true,
+    cpuMoeLayers: (options.cpuMoeLayers ?? 0) > 0,
+    cpuMoeSlots: options.cpuMoeSlots !== undefined,
     deterministic: options.deterministic === true,
     activationDtype: options.activationDtype === 'int8',
   };

@@ -25,7 +25,8 @@ const INFINITY_BITS: Record<NumberSource, number> = { f32: 0x7f800000, f16: 0x7c
 const OVERSIZE_BITS: Record<NumberSource, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
 
 /** Bits of the smallest magnitude that no scale has, and bits of a magnitude. */
-const NO_SCALE = { f16: { limit: 0x7c00, width: 15 }, e8m0: { limit: 0xff, width: 8 } };
+const HALF = { limit: 0x7c00, width: 15 };
+const NO_SCALE = { f16: HALF, parts: HALF, e8m0: { limit: 0xff, width: 8 } };
 /** Above all magnitudes: words of codes are only compared with zero. */
 const NO_LIMIT = 0xffffffff;
 
@@ -69,8 +70,8 @@ export function checkValues(
         { bytes: 1, scalesAt: [0], limit: stored.nan, width: 7 },
         { ...into, blocks: values },
       );
-    else if (stored && stored.scaleType !== 'tensor') {
-      const invalid = NO_SCALE[stored.scaleType];
+    else if (stored && stored.scaleType !== 'tensor' && stored.scaleType !== 'e4m3') {
+      const invalid = { ...NO_SCALE[stored.scaleType], isInParts: stored.scaleType === 'parts' };
       checkBlocks(tape, { ...stored, ...invalid }, { ...into, blocks: values / stored.values });
     }
   });
@@ -87,17 +88,19 @@ interface CheckedBlocks {
   scalesAt: readonly [number] | readonly [number, number];
   limit: number;
   width: number;
+  isInParts?: boolean;
 }
 
 function checkBlocks(
   tape: Tape,
-  { bytes, scalesAt, limit, width }: CheckedBlocks,
+  { bytes, scalesAt, limit, width, isInParts = false }: CheckedBlocks,
   { raw, counts, tensor, blocks }: { raw: Region; counts: Region; tensor: number; blocks: number },
 ): void {
   const fewest = Math.ceil(blocks / tape.device.capabilities.maxWorkgroups / WORKGROUP);
   const each = WORKGROUP * Math.max(BLOCKS_EACH, fewest);
   const [first, second = first] = scalesAt;
   tape.dispatch('check-blocks.wgsl', {
+    params: { IN_PARTS: isInParts },
     args: { blocks, bytes, first, second, limit, width, each, tensor },
     bind: { raw, counts },
     groups: () => [Math.ceil(blocks / each)],

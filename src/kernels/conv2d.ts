@@ -72,7 +72,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: Stored): void {
         x: x.operand,
         ...(x.factors && { factors: x.factors }),
         y: y.operand,
-        ...weightOperands(window),
+        ...weightOperands(tape.device, window),
         ...bind,
       },
       groups: () => one.workgroups(window.groups, Math.ceil(size(strip) / rows)),

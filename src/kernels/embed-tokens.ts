@@ -32,7 +32,7 @@ export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Pla
       },
       bind: {
         ids,
-        ...weightOperands(window),
+        ...weightOperands(tape.device, window),
         y,
         ...(positions ? { positions } : {}),
         ...(types ? { types } : {}),

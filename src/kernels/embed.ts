@@ -55,7 +55,7 @@ export function embed(
       bind: {
         rows: batch.rows,
         sampled: batch.sampled,
-        ...weightOperands(window),
+        ...weightOperands(tape.device, window),
         y,
         ...(batch.inputs ? { inputs: batch.inputs } : {}),
         ...(positions ? { positions } : {}),

@@ -4,6 +4,7 @@
 // blocks of 32 k's.
 
 import { CODED_FORMATS, type CodedName } from './coded-formats.ts';
+import type { GridName } from './grids.ts';
 import { EXPONENTS, STORED_BLOCKS, type StoredBlock, type StoredName } from './stored-blocks.ts';
 
 /** Types of the numbers that a checkpoint's tensors hold. */
@@ -35,6 +36,8 @@ export interface WeightFormat {
   packing: 'number' | 'quantise' | 'stored';
   /** Codes are integers of at most 8 bits, as shaders/integers/<name>.wgsl reads them, so that products may be those of integers. */
   integers: boolean;
+  /** The points that codes number; left out: they are no such numbers. */
+  grid?: GridName;
   /** Tiles of more than 16 rows gain on CPUs. int8 gains nothing by them, and compiles half as long again. */
   tallTiles: boolean;
 }
@@ -72,10 +75,14 @@ function packedAs(name: StoredName): PackedName {
 
 const STORED_FORMATS = Object.fromEntries(
   STORED_NAMES.filter((name) => packedAs(name) === name).map((name): [StoredName, StoredFormat] => {
-    const { bits, step, scale, rule, integers = true }: StoredBlock = STORED_BLOCKS[name];
+    const { bits, step, scale, rule, integers = true, grid }: StoredBlock = STORED_BLOCKS[name];
     const sources = STORED_NAMES.filter((other) => packedAs(other) === name);
     const tallTiles = bits < 8;
-    return [name, { name, bits, step, scale, rule, integers, sources, packing: 'stored', tallTiles }];
+    const points = grid === undefined ? {} : { grid };
+    return [
+      name,
+      { name, bits, step, scale, rule, integers, sources, packing: 'stored', tallTiles, ...points },
+    ];
   }),
 ) as Record<PackedName, StoredFormat>;
 
@@ -146,7 +153,7 @@ export function formatOfSource(source: SourceFormat): WeightFormat {
   ];
 }
 
-type Block = Pick<StoredBlock, 'values' | 'bytes' | 'scalesAt' | 'scaleType' | 'nan'>;
+type Block = Pick<StoredBlock, 'values' | 'bytes' | 'scalesAt' | 'scaleType' | 'nan' | 'grid'>;
 
 /** Blocks in which a source holds codes, or scales; null: it holds numbers. */
 export function storedBlock(source: SourceFormat | ScaleSource): Block | null {

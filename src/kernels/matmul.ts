@@ -180,7 +180,7 @@ export function dispatchWindow(
     },
     bind: {
       ...task.bind,
-      ...weightOperands(window),
+      ...weightOperands(tapeOf(x).device, window),
       ...(weight.bias ? { bias: weight.bias } : {}),
     },
     groups: (sizes) => workgroups(task.groups, task.tiles(sizes)),

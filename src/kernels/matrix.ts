@@ -4,8 +4,10 @@
 // before it has bytes, so that a model page can be built first; its bytes may be replaced later.
 
 import type { Device } from '../gpu/device.ts';
+import type { Round } from '../gpu/replay.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import type { WeightFormat } from './formats.ts';
+import { gridOperand } from './grid-points.ts';
 import { blocksOf, GROUP, groupsOf, planWindows, tapsOf, wholly, type FormatSpan } from './matrix-windows.ts';
 
 export { BLOCK, expertGroups, GROUP } from './matrix-windows.ts';
@@ -79,6 +81,14 @@ export interface BesideFactors {
   up: Matrix;
 }
 
+/** The slots of a layer's experts. */
+export interface ExpertSlots {
+  /** u32: the slot of each expert in a round, or IDLE of expert-slots.ts. */
+  readonly table: Region;
+  /** Returns the rounds that bring these experts, each of which is named once. */
+  bring(experts: readonly number[]): readonly Round[];
+}
+
 /** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
 export class Matrix {
   readonly k: number;
@@ -100,6 +110,8 @@ export class Matrix {
   lora: LoraFactors | null = null;
   /** Factors of image models' adapters; set and cleared between images. */
   beside: BesideFactors | null = null;
+  /** Slots that the windows and the bias have the experts of instead of all; null: they have all. */
+  slots: ExpertSlots | null = null;
   #placed: PlacedMatrix | null = null;
 
   constructor(
@@ -249,8 +261,9 @@ function clear(device: Device, window: MatrixWindow): void {
 }
 
 /** Operands of weights/$W.wgsl. */
-export function weightOperands(window: MatrixWindow): Record<string, Region> {
-  return window.scales ? { codes: window.codes, scales: window.scales } : { codes: window.codes };
+export function weightOperands(device: Device, window: MatrixWindow): Record<string, Region> {
+  const { codes, scales, format } = window;
+  return { codes, ...(scales && { scales }), ...gridOperand(device, format) };
 }
 
 /** Whether columns of a part lie in a window. */

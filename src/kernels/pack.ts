@@ -2,7 +2,8 @@
 
 import type { Device } from '../gpu/device.ts';
 import type { Region } from '../gpu/tensor.ts';
-import type { SourceFormat } from './formats.ts';
+import { storedBlock, type SourceFormat } from './formats.ts';
+import { gridOperand } from './grid-points.ts';
 import { BLOCK, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
 import { writePart } from './part-windows.ts';
 
@@ -40,7 +41,11 @@ export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk
         first_row: chunk.firstRow - part.firstRow,
         row_step: part.rowStep ?? 1,
       },
-      bind: { raw: chunk.raw, ...weightOperands(window) },
+      bind: {
+        raw: chunk.raw,
+        ...weightOperands(device, window),
+        ...gridOperand(device, storedBlock(chunk.source) ?? {}),
+      },
       rows: chunk.rows,
       down: ks ? Math.ceil(ks.count / BLOCK) : matrix.blocks,
     };

@@ -3,7 +3,8 @@
 import type { Device } from '../gpu/device.ts';
 import { runOnce } from './run-once.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
-import type { SourceFormat } from './formats.ts';
+import { storedBlock, type SourceFormat } from './formats.ts';
+import { gridOperand } from './grid-points.ts';
 import type { Placement } from './matrix.ts';
 import { spread } from './walkers.ts';
 
@@ -34,7 +35,7 @@ export function widen(
         first: placement.firstColumn,
         plus: chunk.plus ?? 0,
       },
-      bind: { raw: chunk.raw, y },
+      bind: { raw: chunk.raw, y, ...gridOperand(device, storedBlock(chunk.source) ?? {}) },
       groups: () => spread(tape, chunk.size),
     }),
   );

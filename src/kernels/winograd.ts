@@ -116,7 +116,7 @@ function recordProduct(
         turns: Math.ceil((window.groups * 8) / columnLanes),
         tile_rows: tileRows,
       },
-      bind: { x: inputs, y: products, ...weightOperands(window) },
+      bind: { x: inputs, y: products, ...weightOperands(tape.device, window) },
       groups: () => [tiles.planeRows / tileRows, PLANES],
     });
   }

@@ -99,6 +99,21 @@ export const LOADING = rowsWith(
       help: 'Layers that the memory budget has no room for stay in host memory, or in a file where that is short, and each step copies them to the device.',
       flag: { group: 'Device', otherwise: 'off', elsewhere: ['n-gpu-layers', 'ngl', 'cpu-offload-gb'] },
     },
+    cpuMoe: {
+      kind: { type: 'boolean' },
+      help: 'Experts that the memory budget has no room for stay in host memory, or in a file where that is short: the device has slots for some of each layer, and a step copies those of its experts that are in none. Replies are the same.',
+      flag: { group: 'Device', otherwise: 'off', aliases: ['cmoe'] },
+    },
+    cpuMoeLayers: {
+      kind: { type: 'integer', min: 0 },
+      help: 'Like cpu-moe, with the experts of so many first layers alone.',
+      flag: { group: 'Device', otherwise: '0', aliases: ['n-cpu-moe', 'ncmoe'] },
+    },
+    cpuMoeSlots: {
+      kind: { type: 'integer', min: 1 },
+      help: 'Slots on the device for the experts of each such layer.',
+      flag: { group: 'Device', otherwise: 'as many as the memory budget has room for' },
+    },
     safe: {
       kind: { type: 'boolean' },
       help: "The GPU layer's validation and bounds checks on; slower.",

@@ -93,13 +93,15 @@ export interface LlamaSize {
   ffn: number;
   vocabulary: number;
   context: number;
+  /** Number of experts of each layer, of which a token takes two: the model is a Mixtral; left out: it has none. */
+  experts?: number;
 }
 
-/** A tied Llama with random F16 weights. */
+/** A tied Llama with random F16 weights, or a tied Mixtral. */
 export function randomLlama(size: LlamaSize): { path: string; bytes: number; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'svc-llama-'));
   const config = {
-    architectures: ['LlamaForCausalLM'],
+    architectures: [size.experts === undefined ? 'LlamaForCausalLM' : 'MixtralForCausalLM'],
     hidden_size: size.hidden,
     intermediate_size: size.ffn,
     num_hidden_layers: size.layers,
@@ -110,6 +112,7 @@ export function randomLlama(size: LlamaSize): { path: string; bytes: number; rem
     rms_norm_eps: 1e-5,
     rope_theta: 10000,
     tie_word_embeddings: true,
+    ...(size.experts !== undefined && { num_local_experts: size.experts, num_experts_per_tok: 2 }),
   };
   writeFileSync(join(path, 'config.json'), JSON.stringify(config));
   writeTokenizer(path);
@@ -117,7 +120,30 @@ export function randomLlama(size: LlamaSize): { path: string; bytes: number; rem
   return { path, bytes, remove: () => rmSync(path, { recursive: true }) };
 }
 
-function shapesOf({ hidden, layers, heads, kvHeads, ffn, vocabulary }: LlamaSize): [string, number[]][] {
+function shapesOf({
+  hidden,
+  layers,
+  heads,
+  kvHeads,
+  ffn,
+  vocabulary,
+  experts,
+}: LlamaSize): [string, number[]][] {
+  const dense = {
+    'mlp.gate_proj.weight': [ffn, hidden],
+    'mlp.up_proj.weight': [ffn, hidden],
+    'mlp.down_proj.weight': [hidden, ffn],
+  };
+  const mixture = {
+    'block_sparse_moe.gate.weight': [experts ?? 0, hidden],
+    ...Object.fromEntries(
+      Array.from({ length: experts ?? 0 }, (_, i) => `block_sparse_moe.experts.${i}`).flatMap((name) => [
+        [`${name}.w1.weight`, [ffn, hidden]],
+        [`${name}.w2.weight`, [hidden, ffn]],
+        [`${name}.w3.weight`, [ffn, hidden]],
+      ]),
+    ),
+  };
   const kv = (hidden / heads) * kvHeads;
   const layer = (i: number): [string, number[]][] =>
     Object.entries({
@@ -127,9 +153,7 @@ function shapesOf({ hidden, layers, heads, kvHeads, ffn, vocabulary }: LlamaSize
       'self_attn.v_proj.weight': [kv, hidden],
       'self_attn.o_proj.weight': [hidden, hidden],
       'post_attention_layernorm.weight': [hidden],
-      'mlp.gate_proj.weight': [ffn, hidden],
-      'mlp.up_proj.weight': [ffn, hidden],
-      'mlp.down_proj.weight': [hidden, ffn],
+      ...(experts === undefined ? dense : mixture),
     }).map(([name, shape]) => [`model.layers.${i}.${name}`, shape]);
   return [
     ['model.embed_tokens.weight', [vocabulary, hidden]],
@@ -154,8 +178,9 @@ function writeRandom(file: string, shapes: [string, number[]][]): number {
   let total = 0;
   try {
     writeSync(out, safetensorsHead(specs, {}));
-    for (const [, shape] of shapes) {
-      const source = shape.length === 1 ? ones : block;
+    for (const [i, [name, shape]] of shapes.entries()) {
+      // Experts differ.
+      const source = shape.length === 1 ? ones : name.includes('.experts.') ? block.subarray(i) : block;
       const count = shape.reduce((product, extent) => product * extent, 1);
       for (let at = 0; at < count; at += source.length)
         total += writeSync(out, source.subarray(0, Math.min(source.length, count - at)));

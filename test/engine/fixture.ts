@@ -32,7 +32,9 @@ export type GoldenName =
   | 'mistral'
   | 'qwen2'
   | 'qwen3'
+  | 'qwen2-moe'
   | 'qwen3-moe'
+  | 'gpt-oss-mxfp4'
   | 'olmoe'
   | 'lfm2'
   | 'qwen3-next';

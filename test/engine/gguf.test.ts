@@ -91,7 +91,7 @@ describe('a GGUF file', () => {
     const path = join(root, 'refused');
     mkdirSync(path);
     const tensors = [
-      { name: 'output.weight', type: typeId('IQ2_XXS'), shape: [1, 256], bytes: new Uint8Array(66) },
+      { name: 'output.weight', type: typeId('Q8_K'), shape: [1, 256], bytes: new Uint8Array(292) },
     ];
     writeFileSync(
       join(path, 'm.gguf'),
@@ -100,7 +100,7 @@ describe('a GGUF file', () => {
     await expect(planModel({ model: path })).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringMatching(
-        /output\.weight is stored as IQ2_XXS, which is not read: fetch the file of another quantization/,
+        /output\.weight is stored as Q8_K, which is not read: fetch the file of another quantization/,
       ),
     });
   });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readSafetensors } from '../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { embedTokens } from '../../src/kernels/embed-tokens.ts';
-import { FORMATS, type FormatName, type PackedName } from '../../src/kernels/formats.ts';
+import { FORMATS, formatOfSource, type FormatName, type PackedName } from '../../src/kernels/formats.ts';
 import {
   allocateMatrix,
   stacked,
@@ -53,11 +53,22 @@ export function randomBlocks(
   const blocks = Uint8Array.from({ length: count * bytes }, () => random.integer(256));
   for (let i = 0; i < count; i++) {
     for (const at of scalesAt) {
-      if (scaleType === 'e8m0') blocks[i * bytes + at] = 127 + Math.log2(size) + random.integer(4);
-      else new DataView(blocks.buffer).setUint16(i * bytes + at, f16Bits(toF16(random.float() * size)), true);
+      const half = () => f16Bits(toF16(random.float() * size));
+      if (scaleType === 'parts') putParts(new DataView(blocks.buffer), i * bytes + at, half());
+      else if (scaleType === 'e4m3') blocks.set([random.integer(16), random.integer(16)], i * bytes + at);
+      else if (scaleType === 'e8m0') blocks[i * bytes + at] = 127 + Math.log2(size) + random.integer(4);
+      else new DataView(blocks.buffer).setUint16(i * bytes + at, half(), true);
     }
   }
   return { rows, k, blocks };
+}
+
+/** Four bits of an f16 above each 12 of eight bytes. */
+function putParts(view: DataView, at: number, half: number): void {
+  for (let i = 0; i < 4; i++) {
+    const low = view.getUint16(at + 2 * i, true) & 0xfff;
+    view.setUint16(at + 2 * i, low | (((half >> (4 * i)) & 15) << 12), true);
+  }
 }
 
 const CHUNK_ROWS = 6;
@@ -67,7 +78,11 @@ export function packStored(
   device: Device,
   name: PackedName,
   { rows, k, blocks }: StoredMatrix,
-  { format = name, parts, ...form }: MatrixForm & { format?: FormatName; parts?: MatrixPart[] } = {},
+  {
+    format = formatOfSource(name).name as FormatName,
+    parts,
+    ...form
+  }: MatrixForm & { format?: FormatName; parts?: MatrixPart[] } = {},
 ): Matrix {
   const all = parts ?? stacked([{ name: 'w', rows }]);
   const matrix = allocateMatrix(device, FORMATS[format], k, all, form);

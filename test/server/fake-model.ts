@@ -137,6 +137,7 @@ export function createFakeModel(): FakeModel {
         generatedTokens: 0,
         retractions: 0,
         deviceRestarts: 0,
+        experts: { layers: 2, slots: 3, experts: 8, hits: 5, misses: 4, bytes: 700 },
       }),
     abort: () => Promise.resolve(0),
     flushCache: () => Promise.resolve(true),

@@ -18,6 +18,8 @@ export type Given = (tape: Tape) => Tensor;
 
 /** 0.02 as f16: scales of blocks. */
 const HALF_SCALE = 0x251f;
+/** Two floats of E4M3. */
+const FLOAT_SCALES = 0x0c0b;
 /** 2^-6 as an exponent of a byte. */
 const BYTE_SCALE = 121;
 /** Rows that are packed at once. */
@@ -89,7 +91,9 @@ export class KernelInputs {
     const view = new DataView(bytes.buffer);
     for (let at = 0; at < bytes.length; at += block.bytes) {
       for (const scale of block.scalesAt) {
-        if (block.scaleType === 'f16') view.setUint16(at + scale, HALF_SCALE, true);
+        if (block.scaleType === 'parts') putParts(view, at + scale, HALF_SCALE);
+        else if (block.scaleType === 'f16') view.setUint16(at + scale, HALF_SCALE, true);
+        else if (block.scaleType === 'e4m3') view.setUint16(at + scale, FLOAT_SCALES, true);
         else view.setUint8(at + scale, BYTE_SCALE);
       }
     }
@@ -104,5 +108,13 @@ export class KernelInputs {
 
   free(): void {
     for (const buffer of this.#buffers.splice(0)) this.device.free(buffer);
+  }
+}
+
+/** Writes four bits of an f16 above each 12 of eight bytes. */
+function putParts(view: DataView, at: number, half: number): void {
+  for (let i = 0; i < 4; i++) {
+    const low = view.getUint16(at + 2 * i, true) & 0xfff;
+    view.setUint16(at + 2 * i, low | (((half >> (4 * i)) & 15) << 12), true);
   }
 }

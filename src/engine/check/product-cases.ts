@@ -13,8 +13,12 @@ const [COLUMNS, K] = [96, 256];
 const DECODE_ROWS = 3;
 const PROMPT_ROWS = 40;
 
-const DECODED: readonly FormatName[] = ['f16', 'int8', 'int4', 'q4_k', 'q6_k', 'iq4_xs', 'mxfp4'];
-const PROMPTS: readonly FormatName[] = ['f16', 'int4', 'q4_k'];
+/** Numbers, integers with scales of one and of two levels, tables, floats, and points of lattices. */
+const DECODED = [
+  ...(['f16', 'int8', 'int4', 'q4_k', 'q6_k', 'iq4_xs', 'mxfp4'] as const),
+  ...(['iq1_m', 'iq2_s', 'iq3_s'] as const),
+] satisfies readonly FormatName[];
+const PROMPTS: readonly FormatName[] = ['f16', 'int4', 'q4_k', 'iq2_s'];
 
 /** Codes of 8 and of 4 bits, with a minimum, and with two scales a block. */
 const INTEGERS: readonly FormatName[] = ['int8', 'q4_k', 'q6_k'];

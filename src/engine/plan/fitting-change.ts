@@ -25,10 +25,11 @@ export async function withFittingChange(
 
 /** Names the options of a change in their order. */
 function changeText(change: NonNullable<ModelPlan['change']>): Prose {
-  const { quantization, contextLength, layerwiseOffload, memoryBudget = 0 } = change;
+  const { quantization, contextLength, cpuMoe, layerwiseOffload, memoryBudget = 0 } = change;
   const parts: Prose[] = [
     quantization && say`${option('quantization')} ${quantization}`,
     contextLength && say`${option('contextLength')} ${contextLength}`,
+    cpuMoe && say`${option('cpuMoe')}`,
     layerwiseOffload && say`${option('layerwiseOffload')}`,
     memoryBudget && say`${option('memoryBudget')} ${Math.ceil(memoryBudget / 2 ** 20)}MiB`,
   ].flatMap((part) => part || []);

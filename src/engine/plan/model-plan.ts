@@ -74,6 +74,7 @@ export interface ModelPlan {
   change: {
     contextLength?: number;
     quantization?: PlannedQuantization;
+    cpuMoe?: true;
     layerwiseOffload?: true;
     memoryBudget?: number;
   } | null;

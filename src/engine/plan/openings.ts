@@ -60,15 +60,15 @@ export class Openings {
   }
 
   /**
-   * Prefers a shorter context, which changes no result that fits in it, to a quantization, which changes all results, both to layers in
-   * host memory, which make steps slow, and all to a larger budget, which the machine may not have: one for the requested settings if the
+   * Prefers a shorter context, which changes no result that fits in it, to a quantization, which changes all results, both to experts in
+   * host memory, of which a step copies few, these to layers there, which make steps slow, and all to a larger budget, which the machine may not have: one for the requested settings if the
    * machine has that memory, else one for the smallest weights with a useful context.
    */
   async *#changes(
     choices: readonly PlannedChoice[],
     asked: PlannedChoice | undefined,
   ): AsyncGenerator<Candidate> {
-    const { quantizations, contextLength, mayStream } = this.#model;
+    const { quantizations, contextLength, mayStream, mayHostExperts } = this.#model;
     const budget = this.#budget;
     for (const choice of asked ? choices.slice(choices.indexOf(asked)) : choices) {
       if (!choice.opens) continue;
@@ -80,9 +80,14 @@ export class Openings {
       yield { change, budget, settings: { quantization, contextLength: tokens } };
     }
     const settings = { quantization: asked?.quantization ?? 'none', contextLength };
-    const layerwiseOffload = true;
-    if (mayStream)
-      yield { change: { layerwiseOffload }, budget, settings: { ...settings, layerwiseOffload } };
+    // A model whose weights are beside the device has no room for any whole, so that auto chooses none.
+    const stated = asked ? {} : { quantization: settings.quantization };
+    for (const hosted of [
+      ...(mayHostExperts ? [{ cpuMoe: true } as const] : []),
+      ...(mayStream ? [{ layerwiseOffload: true } as const] : []),
+      ...(mayHostExperts && mayStream ? [{ cpuMoe: true, layerwiseOffload: true } as const] : []),
+    ])
+      yield { change: { ...stated, ...hosted }, budget, settings: { ...settings, ...hosted } };
     if (asked) yield* this.#budgets({}, settings, this.#memory);
     const quantization = quantizations.at(-1)!;
     const tokens = contextLength && Math.min(contextLength, USEFUL_CONTEXT);

@@ -26,6 +26,8 @@ export interface PaperSettings {
   contextLength: number | null;
   /** Whether layers may be in host memory. */
   layerwiseOffload?: boolean;
+  /** Whether the experts of all layers are in host memory. */
+  cpuMoe?: boolean;
 }
 
 /** Memory that a model takes once it is open. */
@@ -47,6 +49,8 @@ export interface PaperModel {
   readonly contextLength: number | null;
   /** Whether layers may be in host memory and are not yet; left out: they may not. */
   readonly mayStream?: boolean;
+  /** Whether the model has experts that may be in host memory and are not yet; left out: it has none. */
+  readonly mayHostExperts?: boolean;
   /** Opens the model within a budget. Throws out_of_memory. */
   open(memoryBudget: number, settings: PaperSettings): Promise<PaperOpening>;
   /** Opens the model with the least memory that it takes; left out: `open` without a limit of memory does. */

@@ -7,11 +7,11 @@ import type { Device } from '../../gpu/device.ts';
 import type { RankSums } from '../../kernels/batch.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
+import { askedBeside, placedBeside } from './beside-device.ts';
 import type { LoraHost, Loras } from './lora/loras.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './request/defaults.ts';
 import { openRunner } from './step/open-runner.ts';
-import { residentLayers } from './streaming.ts';
 import type { KeptSizes, RunnerCheckpoint, RunnerOptions } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
@@ -109,14 +109,12 @@ export async function loadOnto(
     loras: (host: LoraHost) => loras.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);
-  const streamed = options.layerwiseOffload
-    ? await residentLayers(device, checkpoint, config, sizes)
-    : undefined;
+  const beside = await placedBeside(device, checkpoint, config, sizes, askedBeside(options, config));
   const runner = await openRunner(
     device,
     checkpoint,
     config,
-    { ...sizes, streamed },
+    { ...sizes, ...beside },
     {
       onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
       onNote: (message) => onEvent(noteOf(message)),

@@ -26,7 +26,8 @@ export interface MetricsSources {
 
 export function textMetrics(sources: MetricsSources): TextMetrics {
   const { context, scheduler, loop, speculator, tiers, loras, pageBytes, session } = sources;
-  const { towers } = session.parts.runner;
+  const { towers, expertSlots } = session.parts.runner;
+  const { metrics: experts } = expertSlots;
   const { pages, running, waiting, retractions } = scheduler;
   return {
     running: running.length,
@@ -45,6 +46,7 @@ export function textMetrics(sources: MetricsSources): TextMetrics {
     ...(speculator && { speculation: { ...speculator.counters } }),
     retractions,
     ...(towers && { towers: towers.weightBytes }),
+    ...(experts && { experts }),
   };
 }
 

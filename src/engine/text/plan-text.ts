@@ -13,18 +13,18 @@ import type { OpenOnPaper, PaperModel, PaperOpening, PaperSettings, PlanPlace } 
 import { readPlannedCheckpoint, type PlannedCheckpoint } from '../plan/planned-checkpoint.ts';
 import { plannedPage, weightsOf, type PlannedPage } from '../plan/planned-weights.ts';
 import { collect } from '../weights/collect.ts';
-import type { ResidentPart } from '../weights/layers.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { activationsNote } from './step/activations.ts';
 import { stateCopies } from './kv/kv-pages.ts';
 import { copiesBytes } from './kv/state-mover.ts';
 import { printedKinds } from './media/library.ts';
 import { configuredEndTokens, contextNotes } from './request/defaults.ts';
+import { askedBeside, leastBeside, placedBeside, type AskedBeside } from './beside-device.ts';
 import { runnerSizes } from './load.ts';
 import type { RunnerCheckpoint } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 import type { DraftModelSource } from './step/runner-drafts.ts';
-import { openPaperRunner, residentLayers } from './streaming.ts';
+import { openPaperRunner } from './streaming.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import type { RunnerMedia } from './towers/tower-weights.ts';
 import { readMedia, withMedia } from './towers/text-media.ts';
@@ -132,40 +132,32 @@ export function paperText(
   return new PaperText(place, { ...checkpoint, declaration }, options, choices);
 }
 
-type PlannedOptions = Pick<
-  TextModelOptions,
-  | 'layerwiseOffload'
-  | 'maxRunningRequests'
-  | 'contextLength'
-  | 'speculativeAlgorithm'
-  | 'speculativeNumDraftTokens'
->;
-
 class PaperText implements PaperModel {
   readonly quantizations: readonly PlannedQuantization[];
   readonly contextLength: number;
   readonly mayStream: boolean;
+  readonly mayHostExperts: boolean;
+  readonly #asked: AskedBeside;
   readonly #place: Pick<PlanPlace, 'openDevice'>;
   readonly #checkpoint: PlannedTextCheckpoint;
   readonly #slots: number;
-  readonly #drafting: Pick<PlannedOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>;
+  readonly #drafting: Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>;
   readonly #opened = new Map<PlannedQuantization, OpenedRunner>();
 
   constructor(
     place: Pick<PlanPlace, 'openDevice'>,
     checkpoint: PlannedTextCheckpoint,
-    {
-      layerwiseOffload = false,
-      maxRunningRequests: slots = DEFAULTS.runningRequests,
-      contextLength = Infinity,
-      speculativeAlgorithm,
-      speculativeNumDraftTokens,
-    }: PlannedOptions,
+    options: TextModelOptions,
     quantizations: readonly PlannedQuantization[],
   ) {
+    const { maxRunningRequests: slots = DEFAULTS.runningRequests, contextLength = Infinity } = options;
+    const { speculativeAlgorithm, speculativeNumDraftTokens } = options;
+    const { declaration } = checkpoint;
     this.quantizations = quantizations;
-    this.contextLength = Math.min(contextLength, checkpoint.declaration.context);
-    this.mayStream = !layerwiseOffload;
+    this.contextLength = Math.min(contextLength, declaration.context);
+    this.#asked = askedBeside(options, declaration);
+    this.mayStream = !this.#asked.layerwiseOffload;
+    this.mayHostExperts = declaration.experts !== null && this.#asked.expertLayers === 0;
     this.#slots = slots;
     this.#drafting = { speculativeAlgorithm, speculativeNumDraftTokens };
     this.#place = place;
@@ -179,14 +171,14 @@ class PaperText implements PaperModel {
 
   /** Pages beyond one context are of use and not needed. */
   async least(settings: PaperSettings): Promise<number> {
-    const least = { maxTotalTokens: settings.contextLength!, resident: { bytes: 0 } };
+    const least = { maxTotalTokens: settings.contextLength!, isLeast: true };
     return (await this.open(Number.MAX_SAFE_INTEGER, settings, least)).bytes;
   }
 
   async open(
     memoryBudget: number,
-    { quantization, contextLength, layerwiseOffload = !this.mayStream }: PaperSettings,
-    { maxTotalTokens = Infinity, resident }: { maxTotalTokens?: number; resident?: ResidentPart } = {},
+    { quantization, contextLength, ...settings }: PaperSettings,
+    { maxTotalTokens = Infinity, isLeast = false }: { maxTotalTokens?: number; isLeast?: boolean } = {},
   ): Promise<PaperOpening> {
     const { declaration } = this.#checkpoint;
     const device = this.#place.openDevice(memoryBudget);
@@ -202,14 +194,26 @@ class PaperText implements PaperModel {
       media: this.#checkpoint.media ?? null,
       draft: this.#checkpoint.draft ?? null,
     };
-    const streamed = layerwiseOffload
-      ? (resident ?? (await residentLayers(device, this.#checkpoint, declaration, options)))
-      : undefined;
-    const runner = await openPaperRunner(device, this.#checkpoint, declaration, { ...options, streamed });
+    const asked = this.#askedWith(settings);
+    const beside = isLeast
+      ? leastBeside(asked)
+      : await placedBeside(device, this.#checkpoint, declaration, options, asked);
+    const runner = await openPaperRunner(device, this.#checkpoint, declaration, { ...options, ...beside });
     const { layout, copyBytes, streaming, weightFormats } = runner;
     this.#opened.set(quantization, { layout, copyBytes, streaming, weightFormats });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };
+  }
+  #askedWith({
+    layerwiseOffload,
+    cpuMoe = false,
+  }: Pick<PaperSettings, 'layerwiseOffload' | 'cpuMoe'>): AskedBeside {
+    const asked = this.#asked;
+    return {
+      ...asked,
+      layerwiseOffload: layerwiseOffload ?? asked.layerwiseOffload,
+      expertLayers: cpuMoe ? Infinity : asked.expertLayers,
+    };
   }
 }

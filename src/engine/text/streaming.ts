@@ -9,10 +9,10 @@ import { openRunner } from './step/open-runner.ts';
 import type { RunnerCheckpoint, RunnerOptions } from './step/runner-options.ts';
 import type { Runner } from './step/text-runner.ts';
 
-/** Share of the memory beside one context that layers take; the rest is for pages of further requests and for LoRAs. */
-const LAYER_SHARE = 3 / 4;
+/** Share of the memory beside one context that layers take, or slots of experts; the rest is for pages of further requests and for LoRAs. */
+export const SHARE = 3 / 4;
 /** Steps in which a budget that may grow is tried between no layer and all of them. */
-const STEPS = 8;
+export const STEPS = 8;
 
 /**
  * Returns the part of the layers that stays: all where the budget has room for them, else as much as a whole context leaves. Where even
@@ -36,7 +36,7 @@ export async function residentLayers(
     if (await device.reserve(least + Math.ceil((step / STEPS) * (most - least)))) break;
   const room = device.memoryBudget - least;
   if (room < 0) device.prefetch = 0;
-  return { bytes: Math.max(0, Math.floor(LAYER_SHARE * room)) };
+  return { bytes: Math.max(0, Math.floor(SHARE * room)) };
 }
 
 /** Opens a runner on a device that computes nothing, with weights that are not read. */

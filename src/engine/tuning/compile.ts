@@ -2,7 +2,7 @@
 // workgroups, so that nothing is computed. A direct dispatch of zero makes Dawn write a warning to standard output.
 
 import type { Device } from '../../gpu/device.ts';
-import type { Tape } from '../../gpu/tape.ts';
+import type { Encodable, Tape } from '../../gpu/tape.ts';
 
 const INDIRECT = 0x100;
 const COPY_DST = 0x8;
@@ -21,18 +21,15 @@ export async function compileTapes(
   tapes: readonly Tape[],
   onKernels: OnKernels = () => {},
 ): Promise<void> {
-  const fresh = tapes
-    .flatMap((tape) => tape.encodables(tape.capacity))
-    .filter(({ pipeline }) => !device.compiled.has(pipeline));
-  const first = new Map(fresh.map((encodable) => [encodable.pipeline, encodable]));
-  if (first.size === 0) return;
+  const first = freshOf(device, tapes);
+  if (first.length === 0) return;
   const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
   // The buffer is not cleared, so its initial contents are undefined.
   device.gpu.queue.writeBuffer(none, 0, new Uint32Array(3));
   let done = 0;
   try {
-    for (const { pipeline, bindGroup } of first.values()) {
-      onKernels(done++, first.size);
+    for (const { pipeline, bindGroup } of first) {
+      onKernels(done++, first.length);
       const encoder = device.gpu.createCommandEncoder();
       const pass = encoder.beginComputePass();
       pass.setPipeline(pipeline);
@@ -48,5 +45,28 @@ export async function compileTapes(
   }
   const error = device.takeError();
   if (error !== null) throw error;
-  onKernels(done, first.size);
+  onKernels(done, first.length);
+}
+
+/** Compiles, as `compileTapes` does, one kernel of these tapes; resolves with whether there was one to compile. */
+export async function compileNext(device: Device, tapes: readonly Tape[]): Promise<boolean> {
+  let isFirst = true;
+  const stop = Symbol('one is enough');
+  try {
+    await compileTapes(device, tapes, () => {
+      if (!isFirst) throw stop;
+      isFirst = false;
+    });
+  } catch (error) {
+    if (error !== stop) throw error;
+  }
+  return !isFirst;
+}
+
+/** Each kernel that the device has not compiled, once. */
+function freshOf(device: Device, tapes: readonly Tape[]): Encodable[] {
+  const fresh = tapes
+    .flatMap((tape) => tape.encodables(tape.capacity))
+    .filter(({ pipeline }) => !device.compiled.has(pipeline));
+  return [...new Map(fresh.map((encodable) => [encodable.pipeline, encodable])).values()];
 }

@@ -6,6 +6,7 @@ import { fillHost, readPieces } from '../../gpu/host-memory.ts';
 import { allocatedBytes, type Region } from '../../gpu/tensor.ts';
 import { allocateWindows, type Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
+import type { ExpertSource } from './layer-slots.ts';
 import { storedRequests, windowBytes } from './layers.ts';
 import { repetitions, windowRegions, type PackedRegion } from './place.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
@@ -23,6 +24,10 @@ interface Hosted {
   isStored: boolean;
   /** Its windows in host memory, or those that stand for bytes in a file. */
   windows: readonly MatrixWindow[];
+}
+
+function regionsOf({ matrix: { name }, mark, windows }: Hosted): PackedRegion[] {
+  return windowRegions({ name, windows }, mark);
 }
 
 export class HostedMatrices {
@@ -78,13 +83,17 @@ export class HostedMatrices {
   }
 
   get regions(): PackedRegion[] {
-    return this.#matrices.flatMap(({ matrix, mark }) => windowRegions(matrix, mark));
+    return this.#matrices.flatMap(regionsOf);
+  }
+
+  /** The matrix of a request, with its windows beside the device. */
+  source(index: number): ExpertSource {
+    return this.#matrices.find((hosted) => hosted.index === index)!;
   }
 
   /** Regions that lie in a file. */
   get stored(): PackedRegion[] {
-    const stored = this.#matrices.filter(({ isStored }) => isStored);
-    return stored.flatMap(({ matrix, mark }) => windowRegions(matrix, mark));
+    return this.#matrices.filter(({ isStored }) => isStored).flatMap(regionsOf);
   }
 
   /** For planning: nothing is read for regions that lie in a file. */

@@ -12,7 +12,7 @@ export type ResidentPart = { layers: number } | { bytes: number };
 const LAYER = /^(.+?\.\d+)\.[^.]+\../;
 
 /** Returns the layer that a tensor belongs to; null: none. */
-function layerOf(name: string): string | null {
+export function layerOf(name: string): string | null {
   return LAYER.exec(name)?.[1] ?? null;
 }
 
@@ -34,16 +34,20 @@ export function bufferBytes({ matrix }: PlannedRequest): number {
 
 /**
  * Returns the indices of the requests that are streamed: matrices in layers, except those that stay. Vectors, biases and matrices
- * outside of layers stay on the device.
+ * outside of layers stay on the device. `others`: indices of requests that are in host memory anyway.
  */
-export function streamedRequests(plan: WeightPlan, resident: ResidentPart): Set<number> {
+export function streamedRequests(
+  plan: WeightPlan,
+  resident: ResidentPart,
+  others: ReadonlySet<number> = new Set(),
+): Set<number> {
   const names = plan.requests.map(({ request }) => request.names[0]!);
   const staying = new Set(layerNames(names).slice(0, 'layers' in resident ? resident.layers : 0));
   let room = 'bytes' in resident ? resident.bytes : 0;
   const streamed = new Set<number>();
   plan.requests.forEach((planned, i) => {
     const layer = layerOf(names[i]!);
-    if (planned.matrix === null || layer === null || staying.has(layer)) return;
+    if (planned.matrix === null || layer === null || staying.has(layer) || others.has(i)) return;
     const bytes = windowBytes(planned);
     room -= bytes;
     if (room < 0) streamed.add(i);

@@ -3,7 +3,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
-import { allocateWindows, Matrix } from '../../kernels/matrix.ts';
+import { allocateWindows, Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
 
@@ -69,10 +69,13 @@ function placeRequest(
 }
 
 /** The regions of a matrix without its bias. */
-export function windowRegions(matrix: Matrix, mark = ''): PackedRegion[] {
-  return matrix.windows.flatMap(({ codes, scales }, i) => [
-    { name: `${matrix.name}${mark}/codes/${i}`, region: codes },
-    ...(scales ? [{ name: `${matrix.name}${mark}/scales/${i}`, region: scales }] : []),
+export function windowRegions(
+  { name, windows }: { name: string; windows: readonly MatrixWindow[] },
+  mark = '',
+): PackedRegion[] {
+  return windows.flatMap(({ codes, scales }, i) => [
+    { name: `${name}${mark}/codes/${i}`, region: codes },
+    ...(scales ? [{ name: `${name}${mark}/scales/${i}`, region: scales }] : []),
   ]);
 }
 

@@ -15,9 +15,10 @@ import { BesideWeights, takesSums } from './beside.ts';
 import type { WeightChanges } from './change.ts';
 import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
 import { HostCopies } from './host-copies.ts';
+import { besideDevice, type BesideDevice, type HostedExperts, type HostedOptions } from './hosted-experts.ts';
 import { HostedMatrices } from './hosted-matrices.ts';
 import { InputOrders } from './input-orders.ts';
-import { bufferBytes, streamedRequests, type ResidentPart } from './layers.ts';
+import { bufferBytes } from './layers.ts';
 import { loadPacked, savePacked } from './packed.ts';
 import { planOn } from './planned-bytes.ts';
 import type { LayoutOptions } from './plan-options.ts';
@@ -44,9 +45,7 @@ export interface LoadOptions {
 
 type Loading = Required<Pick<LoadOptions, 'onProgress' | 'unread' | 'changes'>>;
 
-export interface OpenOptions extends LayoutOptions {
-  /** Matrices of layers are in host memory, except these; left out: none is. */
-  streamed?: ResidentPart | undefined;
+export interface OpenOptions extends LayoutOptions, HostedOptions {
   /** Whether those for which host memory has no room are in a file; left out: they are. */
   mayStore?: boolean;
   /** Whether copies of all that is on the device are to be kept in host memory. */
@@ -66,15 +65,13 @@ export function openWeights<Page>(
 ): Weights<Page> {
   const { collected, own, unread } = collectOwn(tensors, build, options.part, options.configSource);
   const plan = planOn(device, own, collected, options);
-  const hosted = options.streamed ? streamedRequests(plan, options.streamed) : new Set<number>();
-  return new Weights(device, own, collected, { plan, unread, hosted, options });
+  const beside = besideDevice(plan, options);
+  return new Weights(device, own, collected, { plan, unread, ...beside, options });
 }
 
-interface Declared {
+interface Declared extends BesideDevice {
   plan: WeightPlan;
   unread: UnreadModules;
-  /** Indices of the requests whose matrices are in host memory, or in a file. */
-  hosted: ReadonlySet<number>;
   options: Pick<OpenOptions, 'mayStore' | 'keepsCopies'>;
 }
 
@@ -86,10 +83,9 @@ export class Weights<Page> {
   readonly #device: Device;
   readonly #tensors: Tensors;
   readonly #collected: Collected<Page>;
-  /** Indices of the requests whose matrices are in host memory, or in a file. */
   readonly #hosted: ReadonlySet<number>;
   readonly #matrices: HostedMatrices;
-  /** Memory on the device. */
+  readonly slots: HostedExperts;
   #regions: PackedRegion[];
   #copies: HostCopies | null = null;
   /** The file that tapes read matrices from. */
@@ -100,7 +96,7 @@ export class Weights<Page> {
     device: Device,
     tensors: Tensors,
     collected: Collected<Page>,
-    { plan, unread, hosted, options: { mayStore = true, keepsCopies = false } }: Declared,
+    { plan, unread, hosted, slots, options: { mayStore = true, keepsCopies = false } }: Declared,
   ) {
     this.page = collected.page;
     this.plan = plan;
@@ -109,6 +105,7 @@ export class Weights<Page> {
     this.#tensors = tensors;
     this.#collected = collected;
     this.#hosted = hosted;
+    this.slots = slots;
     this.#regions = placeWeights(device, plan, collected.handles, hosted);
     try {
       const places = { indices: hosted, mayStore, kept: keepsCopies ? this.deviceBytes : 0 };
@@ -131,13 +128,17 @@ export class Weights<Page> {
 
   /** Bytes of the weights that are on the device while they are used. */
   get deviceBytes(): number {
-    const hosted = this.plan.requests.filter((_, i) => this.#hosted.has(i));
-    return this.plan.bytes - hosted.reduce((sum, planned) => sum + bufferBytes(planned), 0);
+    return this.plan.bytes - this.#besideBytes + this.slots.bytes;
+  }
+
+  /** Bytes of the matrices that are in host memory, or in a file. */
+  get #besideBytes(): number {
+    return [...this.#hosted].reduce((sum, i) => sum + bufferBytes(this.plan.requests[i]!), 0);
   }
 
   /** Bytes of the matrices in host memory. */
   get hostBytes(): number {
-    return this.plan.bytes - this.deviceBytes - this.fileBytes;
+    return this.#besideBytes - this.fileBytes;
   }
 
   /** Bytes of the matrices that tapes read from a file. */
@@ -277,9 +278,15 @@ export class Weights<Page> {
     await this.#file?.fill(this.#device, this.#regions);
   }
 
+  /** Allocates slots for the experts in host memory, once their matrices are packed, or for planning. Throws out_of_memory. */
+  placeSlots(): void {
+    this.slots.place(this.#device, this.#matrices);
+  }
+
   /** Frees all memory; nothing that reads the weights may run afterwards. */
   free(): void {
     this.leave();
+    this.slots.free();
     this.#beside.free();
     this.#matrices.free();
     this.#copies?.free();

@@ -45,18 +45,16 @@ export function splitRemoved(model: string): Pick<TaggedModel, 'id' | 'tag'> {
 
 /** Quantizations in the order in which they stand in for Q4_K_M: those of about as many bits first, then more bits before fewer. */
 const PREFERRED = [
-  'Q4_K_M Q4_K_S UD-Q4_K_XL Q4_K_L Q4_K_XL IQ4_XS IQ4_NL Q4_1 Q4_0 MXFP4 MXFP4_MOE',
-  'Q5_K_S Q5_K_M Q5_1 Q5_0 Q5_K_L UD-Q5_K_XL Q3_K_L Q3_K_M UD-Q3_K_XL Q3_K_XL Q3_K_S',
+  'Q4_K_M Q4_K_S UD-Q4_K_XL Q4_K_L Q4_K_XL IQ4_XS IQ4_NL Q4_1 Q4_0 MXFP4 MXFP4_MOE NVFP4',
+  'Q5_K_S Q5_K_M Q5_1 Q5_0 Q5_K_L UD-Q5_K_XL Q3_K_L Q3_K_M UD-Q3_K_XL Q3_K_XL Q3_K_S IQ3_M IQ3_S',
   'Q6_K Q6_K_L UD-Q6_K_XL Q8_0 UD-Q8_K_XL Q2_K Q2_K_L UD-Q2_K_XL BF16 F16 F32',
+  'IQ3_XS IQ3_XXS UD-IQ3_XXS IQ2_M UD-IQ2_M IQ2_S IQ2_XS IQ2_XXS UD-IQ2_XXS TQ2_0 TQ1_0 IQ1_M UD-IQ1_M IQ1_S UD-IQ1_S Q1_0',
 ].flatMap((line) => line.split(' '));
 
 const rankOf = ({ tag }: GgufSet): number => {
   const rank = PREFERRED.indexOf(tag ?? '');
   return rank < 0 ? PREFERRED.length : rank;
 };
-
-/** Quantizations whose types are never computed. */
-const NEVER = /^(UD-)?(IQ[123]|TQ|NVFP4)/;
 
 interface Sized {
   path: string;
@@ -83,11 +81,9 @@ export function chooseGguf(
   if (sets.length === 1) return { set: only, note: null };
   const sizes = new Map(files.map(({ path, size }) => [path, size ?? 0]));
   const bytesOf = ({ names }: GgufSet): number => names.reduce((sum, name) => sum + sizes.get(name)!, 0);
-  const ranked = sets
-    .filter(({ tag: own }) => !NEVER.test(own ?? ''))
-    .toSorted((a, b) => rankOf(a) - rankOf(b));
+  const ranked = sets.toSorted((a, b) => rankOf(a) - rankOf(b));
   const fitting = ranked.find((set) => bytesOf(set) <= mostBytes);
-  const smallest = (ranked.length > 0 ? ranked : sets).toSorted((a, b) => bytesOf(a) - bytesOf(b))[0]!;
+  const smallest = ranked.toSorted((a, b) => bytesOf(a) - bytesOf(b))[0]!;
   const set = fitting ?? smallest;
   const room =
     fitting === ranked[0] || mostBytes === Infinity

@@ -82,8 +82,8 @@ export function unknownType(id: number): string {
   return removed === undefined ? `${id}, which is not a known type` : `${removed}, which ggml has removed`;
 }
 
-/** Types whose weights are never computed: grid tables, ternary codes, intermediates of other programs, integers. */
-const NEVER = /^(IQ[123]_|TQ|Q8_1$|Q8_K$|I\d+$|F64$|NVFP4$|Q1_0$)/;
+/** Types whose weights are never computed: intermediates of other programs, and numbers that no model is stored in. */
+const NEVER = /^(Q8_1$|Q8_K$|I\d+$|F64$)/;
 
 /** Whether a type is refused wherever it occurs. */
 export function isNeverRead(name: string): boolean {

@@ -11,6 +11,7 @@ export function metricsOfAll(models: readonly TextModel[], all: readonly TextMet
     ...sum,
     pages: { ...sum.pages, ...sizesOf(first!) },
     cache: { ...sum.cache, hitRate: lookedUp === 0 ? 0 : (device + host + storage) / lookedUp },
+    ...(sum.experts && { experts: { ...sum.experts, ...slotsOf(first!.experts!) } }),
     adapters: { loaded: Math.max(...all.map(({ adapters }) => adapters.loaded)), most: first!.adapters.most },
     replicas: all.map((metrics, replica) => ofReplica(models[replica]!, metrics)),
   };
@@ -18,6 +19,10 @@ export function metricsOfAll(models: readonly TextModel[], all: readonly TextMet
 
 function sizesOf({ pages }: TextMetrics): Pick<TextMetrics['pages'], 'tokensPerPage' | 'bytesPerPage'> {
   return { tokensPerPage: pages.tokensPerPage, bytesPerPage: pages.bytesPerPage };
+}
+
+function slotsOf({ layers, slots, experts }: NonNullable<TextMetrics['experts']>) {
+  return { layers, slots, experts };
 }
 
 function ofReplica({ info }: TextModel, metrics: TextMetrics): ReplicaMetrics {

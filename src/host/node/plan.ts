@@ -9,7 +9,7 @@ import { listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
 import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
-import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
+import { checkExperts, checkKernelChoices } from '../../engine/text/request/text-rules.ts';
 import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
 import { assertWanted, locate } from './locate-model.ts';
 import { budgetNote } from '../session/budget-note.ts';
@@ -25,6 +25,7 @@ const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
 export async function planModel(options: PlanOptions, signal?: AbortSignal): Promise<ModelPlan> {
   checkOptions(options, PLAN_OPTIONS, 'planModel', ['model']);
   checkKernelChoices(options);
+  checkExperts(options);
   assertWanted(signal);
   const { like, profile } = await firstAdapter(options);
   const { memoryBudget = firstBudget(profile, freeHostMemory()) } = options;

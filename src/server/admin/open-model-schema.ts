@@ -73,6 +73,7 @@ export const TextMetrics = z.strictObject({
   adapters: z.strictObject(counts('loaded', 'most')).describe('Of LoRA.'),
   speculation: z.strictObject(counts('drafts', 'proposed', 'accepted')).optional(),
   towers: z.strictObject(counts('deviceBytes', 'hostBytes')).optional(),
+  experts: z.strictObject(counts('layers', 'slots', 'experts', 'hits', 'misses', 'bytes')).optional(),
   replicas: z
     .array(
       z.strictObject({

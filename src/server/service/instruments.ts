@@ -29,6 +29,9 @@ const COUNTERS = {
   spec_drafts_total: 'Drafts of next tokens that were computed.',
   spec_draft_tokens_total: 'Tokens of these drafts.',
   spec_accepted_tokens_total: 'Those of them that were right.',
+  expert_slot_hits_total: 'Experts in host memory that a step chose and found in a slot on the device.',
+  expert_slot_misses_total: 'Those that were copied into a slot.',
+  expert_copied_bytes_total: 'Bytes of those copies.',
   device_restarts_total: 'Times that a lost device was opened again.',
 };
 

@@ -87,7 +87,7 @@ function over<T extends object>(model: T, members: Partial<T>): T {
 }
 
 function record(to: Instruments, { info }: TextModel, now: TextMetrics): void {
-  const { pages, cache, grammars, adapters, replicas } = now;
+  const { pages, cache, grammars, adapters, replicas, experts } = now;
   const tokens = (count: number): number => count * pages.tokensPerPage;
   for (const [rank, replica] of replicas?.entries() ?? [])
     recordLoad(to, replica, tokens, { dp_rank: String(rank) });
@@ -114,6 +114,9 @@ function record(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   to.setCount('prefetched_tokens_total', cache.fetched);
   to.setCount('num_retracted_requests_total', now.retractions);
   to.setCount('device_restarts_total', now.deviceRestarts);
+  to.setCount('expert_slot_hits_total', experts?.hits ?? 0);
+  to.setCount('expert_slot_misses_total', experts?.misses ?? 0);
+  to.setCount('expert_copied_bytes_total', experts?.bytes ?? 0);
   if (now.speculation) recordDrafts(to, now.speculation);
 }
 

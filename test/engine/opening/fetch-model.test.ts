@@ -58,7 +58,7 @@ describe('a model that is refused before its weights are fetched', () => {
 
   it('is a GGUF file, by its header alone', async () => {
     const tensors = [
-      { name: 'output.weight', type: 16, shape: [4000, 256], bytes: new Uint8Array(4000 * 66).fill(7) },
+      { name: 'output.weight', type: 15, shape: [4000, 256], bytes: new Uint8Array(4000 * 292).fill(7) },
     ];
     const gguf = writeGguf({ metadata: { 'general.architecture': 'llama' }, tensors });
     const { hub, env } = await hubFixture(new Map([['tiny-IQ2_XXS.gguf', Buffer.from(gguf)]]));
@@ -67,7 +67,7 @@ describe('a model that is refused before its weights are fetched', () => {
       resolveModel: (id: string, options: object) => resolveModel(id, { ...options, env, limits: IMPATIENT }),
     };
     await expect(openInline(TEXT, platform, { model: `${ID}:IQ2_XXS` })).rejects.toThrow(
-      /tiny-IQ2_XXS\.gguf: tensor output\.weight is stored as IQ2_XXS, which is not read: fetch the file of another quantization/,
+      /tiny-IQ2_XXS\.gguf: tensor output\.weight is stored as Q8_K, which is not read: fetch the file of another quantization/,
     );
     expect(hub.seenOf('tiny-IQ2_XXS.gguf').map(({ range }) => range)).toEqual(['bytes=0-262143']);
   });

@@ -29,12 +29,17 @@ const MODEL: PaperModel = { quantizations: ['none', 'int8', 'int4'], contextLeng
 
 function plan(
   memoryBudget: number,
-  { memory = 2 ** 20, ...model }: Partial<PaperModel> & { memory?: number } = {},
+  {
+    memory = 2 ** 20,
+    isAuto = false,
+    ...model
+  }: Partial<PaperModel> & { memory?: number; isAuto?: boolean } = {},
 ): Promise<ModelPlan> {
   const openMemo: OpenOnPaper = async (path, options, _, note) => ({
     model: { ...MODEL, ...model },
     async choose() {
       note('chosen');
+      if (isAuto) throw new EngineError('out_of_memory', 'no weights fit');
       return options.quantization === 'int8' ? 'int8' : 'none';
     },
     describe: () => ({
@@ -71,6 +76,25 @@ describe('a model that is opened on paper', () => {
     const large = { quantizations: ['none'] as const };
     expect((await plan(800, { ...large, mayStream: true })).change).toEqual({ layerwiseOffload: true });
     expect((await plan(800, large)).change).toEqual({ memoryBudget: 1512 });
+  });
+
+  it('has experts in host memory rather than layers, and both if neither is enough', async () => {
+    const least = ({ cpuMoe = false, layerwiseOffload = false }: PaperSettings): number =>
+      1000 - (cpuMoe ? 600 : 0) - (layerwiseOffload ? 350 : 0);
+    const mixture: Partial<PaperModel> = {
+      ...{ quantizations: ['none'], mayStream: true, mayHostExperts: true },
+      async open(budget, settings) {
+        if (budget < least(settings)) throw new EngineError('out_of_memory', 'too small');
+        return { weights: least(settings), scratch: 0, bytes: least(settings), contextLength: CONTEXT };
+      },
+    };
+    expect((await plan(700, mixture)).change).toEqual({ cpuMoe: true });
+    const stated = { quantization: 'none', cpuMoe: true };
+    expect((await plan(700, { ...mixture, isAuto: true })).change).toEqual(stated);
+    expect((await plan(300, mixture)).change).toEqual({ cpuMoe: true, layerwiseOffload: true });
+    expect((await plan(700, { ...mixture, mayHostExperts: false })).change).toEqual({
+      layerwiseOffload: true,
+    });
   });
 
   it('is given a budget of the machine if nothing else makes it fit, or else the least useful one', async () => {

@@ -163,9 +163,11 @@ export function createPaperRunner({
     dropped: 0,
     broken: null,
     warmUp: () => Promise.resolve(),
+    warmLater: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
     cleanerRestarts: 0,
     towers: null,
+    expertSlots: { metrics: null },
     checkProcessor: () => Promise.resolve(),
     layout: new PageLayout(
       { groups: windows.map((window) => ({ window, scale: 1 })), lanes: [16 * ENTRY_BYTES], places: [] },

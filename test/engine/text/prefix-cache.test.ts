@@ -36,10 +36,23 @@ describe('a second request with the same beginning', () => {
     const again = engine.start(paperSequence(prompt(96), 5));
     const onward = engine.start(paperSequence([...first.progress.ids, 3, 2, 1], 5));
     await allFinished([again, onward]);
-    expect(cached(again)).toMatchObject({ cachedTokens: 64, cached: { device: 64, host: 0, storage: 0 } });
+    expect(cached(again)).toMatchObject({ cachedTokens: 95, cached: { device: 95, host: 0, storage: 0 } });
     expect(cached(onward)).toMatchObject({ cachedTokens: 128, promptTokens: 163 });
     [first, again, onward].forEach(expectAlone);
-    expect(engine.scheduler.lookups).toEqual({ tokens: 100 + 96 + 163, device: 192, host: 0, storage: 0 });
+    expect(engine.scheduler.lookups).toEqual({ tokens: 100 + 96 + 163, device: 223, host: 0, storage: 0 });
+  });
+
+  it('takes the tokens of a page before the first that differs, at least a quarter of one', async () => {
+    const engine = createPaperEngine(LIMITS);
+    const first = engine.start(paperSequence(prompt(100), 5));
+    await allFinished([first]);
+    const lengths = [75, 71, 64, 40, 7];
+    const others = lengths.map((length) => paperSequence([...prompt(length), ...prompt(40, 7)], 5));
+    for (const other of others) await allFinished([engine.start(other)]);
+    expect(others.map((other) => (cached(other) as { cachedTokens: number }).cachedTokens)).toEqual([
+      75, 64, 64, 40, 0,
+    ]);
+    [first, ...others].forEach(expectAlone);
   });
 
   it('reports a prompt that was found whole if the reply has begun already', async () => {

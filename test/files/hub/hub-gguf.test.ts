@@ -141,7 +141,7 @@ describe('an id of GGUF files without a quantization', () => {
       /Q3_K_M is taken, as the budget leaves 1\.8 KiB for weights; name another/,
     ],
     [files(['Q4_K_M', 2000], ['Q8_0', 3000]), 10, 'Q4_K_M', /the budget leaves 10 B for weights/],
-    [files(['Q8_0', 3000], ['IQ2_XXS', 5]), 10, 'Q8_0', /Q8_0 is taken/],
+    [files(['Q8_0', 3000], ['IQ2_XXS', 5]), 10, 'IQ2_XXS', /IQ2_XXS is taken, as the budget leaves 10 B/],
     [files(['Q5_K_M', 3], ['Q8_0', 4], ['Q4_0', 2]), Infinity, 'Q4_0', /Q4_0 is taken; name/],
   ])('fetches of %j the closest that fits into %d bytes', (given, mostBytes, tag, note) => {
     const chosen = chooseGguf('a/b', given, null, mostBytes)!;

@@ -75,6 +75,7 @@ it('a context beyond the model and the choice of auto have the notes of opening'
 it.each([
   ['deterministic', { deterministic: true }],
   ['layerwiseOffload', { layerwiseOffload: true }],
+  ['cpuMoe', { cpuMoe: true }],
 ])('the plan option %s is refused for image models', async (param, given) => {
   const refusal = planModel({ model: shippedImageModelPath(), ...given });
   await expect(refusal).rejects.toMatchObject({ code: 'bad_request', param });

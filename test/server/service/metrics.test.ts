@@ -43,6 +43,9 @@ describe('the route /metrics', () => {
     expect(of('e2e_request_latency_seconds_count')).toBe(2);
     expect(of('num_aborted_requests_total')).toBeUndefined();
     expect(of('num_running_reqs')).toBe(0);
+    expect(of('expert_slot_hits_total')).toBe(5);
+    expect(of('expert_slot_misses_total')).toBe(4);
+    expect(of('expert_copied_bytes_total')).toBe(700);
     expect(of('context_len')).toBe(4096);
     expect(of('page_size')).toBe(16);
   });

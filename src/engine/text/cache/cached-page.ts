@@ -1,5 +1,7 @@
 // A node of the prefix cache, with its page of each group of layers and its copy of the layers' fixed states.
 
+import { PAGE_TOKENS } from '../../../kernels/batch.ts';
+
 export interface PageNode {
   readonly scope: string;
   readonly parent: PageNode | null;
@@ -79,14 +81,26 @@ export function leastRecent(pages: CachedPage[]): CachedPage[] {
   );
 }
 
-/** The ids of a page as a string key: two UTF-16 units each. */
+/** UTF-16 units of a token in a key. */
+const UNITS = 2;
+
+/** The ids of a page as a string key. */
 export function pageKey(ids: readonly number[], first: number, count: number): string {
-  const units = new Uint16Array(2 * count);
+  const units = new Uint16Array(UNITS * count);
   for (let i = 0; i < count; i++) {
-    units[2 * i] = ids[first + i]! & 0xffff;
-    units[2 * i + 1] = ids[first + i]! >>> 16;
+    units[UNITS * i] = ids[first + i]! & 0xffff;
+    units[UNITS * i + 1] = ids[first + i]! >>> 16;
   }
   return String.fromCharCode(...units);
+}
+
+/** Tokens with which two keys begin alike, of pages without media: 0 for others. */
+export function sharedTokens(key: string, other: string): number {
+  if (key.length > UNITS * PAGE_TOKENS) return 0;
+  const most = Math.min(key.length, other.length);
+  let units = 0;
+  while (units < most && key.charCodeAt(units) === other.charCodeAt(units)) units++;
+  return Math.floor(units / UNITS);
 }
 
 /** Pages of the prefix cache on the device, or copies of fixed states there: those that no sequence holds can be evicted. */

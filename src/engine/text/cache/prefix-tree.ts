@@ -11,6 +11,7 @@ import {
   hasBytes,
   pageNode,
   partOf,
+  sharedTokens,
   STATES,
   type CachedPage,
   type PageNode,
@@ -99,6 +100,17 @@ export class PrefixTree {
       siblings = node.children;
     }
     return path;
+  }
+
+  /** The child of a path's end whose page begins with most of these tokens' key, with its bytes on the device, and their number; null: none does. */
+  closest(scope: string, parent: PageNode | null, key: string): { node: PageNode; tokens: number } | null {
+    let closest: { node: PageNode; tokens: number } | null = null;
+    for (const node of (parent ? parent.children : this.#scopes.get(scope))?.values() ?? []) {
+      const tokens = sharedTokens(node.key, key);
+      if (tokens <= (closest?.tokens ?? 0)) continue;
+      if (node.pages.every(({ page, loading }) => page !== null && !loading)) closest = { node, tokens };
+    }
+    return closest;
   }
 
   /** The child with this key. A new one has no bytes anywhere: the caller holds it or gives it some at once. */

@@ -6,6 +6,7 @@ import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
 import { pageKey, type CachedPage, type PageNode } from './cached-page.ts';
 import { firstVisiblePage, PagePool } from '../kv/pages.ts';
+import { beginningOf } from './page-beginning.ts';
 import type { PlacedSequence, Placement } from './placement.ts';
 import { PrefixTree } from './prefix-tree.ts';
 import type { PageMoves } from '../kv/page-mover.ts';
@@ -42,6 +43,8 @@ export class SequencePages {
   /** Pages evicted at a time. */
   readonly #share: number;
   #pool: PagePool;
+  /** Pages that tokens are copied from before the next step. */
+  readonly #sources: CachedPage[] = [];
   #evicted = 0;
   #loaded = 0;
 
@@ -156,6 +159,27 @@ export class SequencePages {
     return true;
   }
 
+  /**
+   * Adds a page of each group to a sequence whose next tokens begin a page that is cached, adds to `copies` what brings them there, and returns their
+   * number; 0: there are none such, or too few pages are left. The cached page stays until `freeSources`.
+   */
+  growFrom(sequence: PlacedSequence, copies: PageMoves['copies']): number {
+    const begun = this.states ? null : beginningOf(this.tree, sequence);
+    if (begun === null) return 0;
+    const { pages, tokens } = begun;
+    for (const cached of pages) this.tree.hold(cached);
+    this.#sources.push(...pages);
+    if (!this.grow(sequence)) return 0;
+    const { tables } = sequence.placement;
+    for (const { page, group } of pages) copies.push({ from: page!, to: tables[group]!.at(-1)! });
+    return tokens;
+  }
+
+  /** Lets pages go that tokens were copied from, once the copies are submitted. */
+  freeSources(): void {
+    for (const cached of this.#sources.splice(0)) this.tree.release(cached);
+  }
+
   /** Shares the pages that the submitted steps have filled. */
   publish(sequence: PlacedSequence): void {
     const { prefix, tables, passedPages } = sequence.placement;
@@ -229,6 +253,7 @@ export class SequencePages {
 
   /** Starts afresh after the device was lost with all that was on it. */
   reset(): void {
+    this.#sources.length = 0;
     this.tree.lose();
     this.states?.reset();
     this.#pool = new PagePool(this.#total);

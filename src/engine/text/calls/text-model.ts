@@ -240,6 +240,11 @@ export interface TextMetrics {
   speculation?: { drafts: number; proposed: number; accepted: number };
   /** Bytes of the weights that read media: both are zero while they have left for something that needs the memory; left out: text only. */
   towers?: { deviceBytes: number; hostBytes: number };
+  /**
+   * Layers whose experts are in host memory, and slots on the device for the experts of each. Experts that steps needed and found in a slot, those
+   * that were brought, and the bytes of these, since the device was opened; left out: all are on the device.
+   */
+  experts?: { layers: number; slots: number; experts: number; hits: number; misses: number; bytes: number };
   /** Each replica; all other members are sums. Left out: the model has one. */
   replicas?: readonly ReplicaMetrics[];
 }

@@ -25,6 +25,7 @@ export function rankedRunner(
       await first.warmUp(onProgress);
       for (const peer of peers) await peer.warmUp(() => {});
     },
+    warmLater: () => Promise.resolve(), // `warmUp` compiles all
     tune: (options) => first.tune(options),
     movePages: (moves) => all.forEach((runner) => runner.movePages(moves)),
     readPages: (pages) => first.readPages(pages),

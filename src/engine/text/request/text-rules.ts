@@ -172,6 +172,7 @@ export function checkTextModelOptions(options: TextModelOptions): void {
   checkKernelChoices(options);
   checkReplicas(options);
   checkDividable(options);
+  checkExperts(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   if (options.deterministic && options.batchInvariance === false)
     throw badRequest(
@@ -198,12 +199,33 @@ export function checkTextModelOptions(options: TextModelOptions): void {
 function checkDividable(options: TextModelOptions): void {
   const { tpSize = 1 } = options;
   if (tpSize === 1) return;
-  const whole = ['layerwiseOffload', 'hostCache', 'storageCache', 'loraPaths', 'loraDir', 'mmproj'] as const;
+  const whole = [
+    ...(['layerwiseOffload', 'cpuMoe', 'cpuMoeLayers', 'hostCache', 'storageCache'] as const),
+    ...(['loraPaths', 'loraDir', 'mmproj'] as const),
+  ];
   const given = [...whole, 'customLogitProcessors' as const].find((name) => options[name]);
   if (given === undefined) return;
   throw badRequest(
     say`${option(given)} does not go with ${option('tpSize')} ${tpSize} yet: leave one of them out, or use ${option('dpSize')}`,
     given,
+  );
+}
+
+/** Throws bad_request for options of experts in host memory that contradict each other or have no effect. */
+export function checkExperts({
+  cpuMoe = false,
+  cpuMoeLayers = 0,
+  cpuMoeSlots,
+}: Pick<TextModelOptions, 'cpuMoe' | 'cpuMoeLayers' | 'cpuMoeSlots'>): void {
+  if (cpuMoe && cpuMoeLayers > 0)
+    throw badRequest(
+      say`${option('cpuMoe')} is for the experts of all layers, ${option('cpuMoeLayers')} ${cpuMoeLayers} for those of some: leave one of them out`,
+      'cpuMoeLayers',
+    );
+  if (cpuMoeSlots === undefined || cpuMoe || cpuMoeLayers > 0) return;
+  throw badRequest(
+    say`${option('cpuMoeSlots')} has no effect without experts in host memory: set ${option('cpuMoe')} or ${option('cpuMoeLayers')}, too`,
+    'cpuMoeSlots',
   );
 }
 

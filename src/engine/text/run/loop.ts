@@ -66,6 +66,8 @@ export class EngineLoop {
     this.#running = this.#run()
       // Errors that remain after a restart.
       .catch((error: unknown) => this.#all().forEach((sequence) => sequence.fail(error)))
+      // What requests after the first may need is compiled while nothing runs.
+      .then(() => this.#runner.warmLater(() => this.#woken || this.#closed))
       .finally(() => {
         this.#running = null;
         // A request may have arrived while the loop ended.
@@ -100,9 +102,8 @@ export class EngineLoop {
     for (;;) {
       try {
         const planned = performance.now();
-        const preparing = submitted.length === 0 ? this.#prepare() : null;
-        if (preparing) await preparing;
-        const parts = submitted.length < DEPTH ? this.#plan(submitted.length > 0) : [];
+        const planning = submitted.length < DEPTH ? this.#plan(submitted.length > 0) : [];
+        const parts = Array.isArray(planning) ? planning : await planning;
         const moves = this.#scheduler.takeMoves();
         const mayWait = parts.length > 0 || submitted.length > 0;
         const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
@@ -132,19 +133,16 @@ export class EngineLoop {
     }
   }
 
-  /** Tells a draft model what the last step computed; null: there is none. */
-  #prepare(): Promise<void> | null {
-    const { drafts } = this.#runner;
-    if (this.#speculator === null || drafts === null) return null;
-    return this.#speculator.prepare(this.#reader.takeTold(), drafts, this.#scheduler.running);
-  }
-
   /** Plans the next step; none if its drafts depend on tokens that are being computed. */
-  #plan(isBusy: boolean): PlannedPart[] {
+  #plan(isBusy: boolean): PlannedPart[] | Promise<PlannedPart[]> {
+    const scheduler = this.#scheduler;
     const speculator = this.#speculator;
-    if (speculator === null) return this.#scheduler.plan();
-    if (isBusy && speculator.waits(this.#scheduler.running)) return [];
-    return this.#scheduler.plan(speculator.choose(this.#scheduler.running));
+    if (speculator === null) return scheduler.plan();
+    if (isBusy && speculator.waits(scheduler.running)) return [];
+    const told = this.#reader.takeTold();
+    const preparing = speculator.prepare(told, this.#runner.drafts, scheduler.running);
+    const plan = (): PlannedPart[] => scheduler.plan(speculator.choose(scheduler.running));
+    return preparing === null ? plan() : preparing.then(plan);
   }
 
   /** The scheduler plans rows of media that the runner's device has. */

@@ -85,6 +85,7 @@ export class Scheduler {
 
   /** Plans the next step and counts its rows as computed, but not those of drafts; empty if nothing can run. */
   plan(chosen: ChosenDrafts | null = null): PlannedPart[] {
+    this.pages.freeSources();
     for (const sequence of this.#running) this.pages.publish(sequence);
     for (const sequence of this.#running) this.pages.passWindow(sequence);
     const { states } = this.pages;
@@ -206,20 +207,24 @@ export class Scheduler {
     const needed = this.#needed(sequence, path.length, passed);
     if (!this.pages.claim(sequence, path, needed + this.#promisedPages())) return false;
     progress.computed = path.length * PAGE_TOKENS;
-    // The first step computes at least one prompt token, so that it reports the prompt's progress even if all of it was cached.
-    const processed = Math.min(progress.computed, progress.promptTokens - 1);
-    progress.processed = Math.max(progress.processed, processed);
-    if (!placement.prefix.found) {
-      placement.prefix.found = found;
-      if (!sequence.leader) this.#countLookup(progress.promptTokens, found);
-    }
     this.#takeFromQueue(sequence);
     placement.slot = this.#freeSlots.pop()!;
     const { priority } = sequence.request;
     const at = this.#running.findIndex(({ request }) => request.priority < priority);
     this.#running.splice(at < 0 ? this.#running.length : at, 0, sequence);
     this.pages.states?.begin(sequence, path, this.pages.known(sequence));
-    this.#copyFromSibling(sequence);
+    if (!this.#copyFromSibling(sequence)) {
+      const tokens = this.pages.growFrom(sequence, this.#moves.copies);
+      found.device += Math.max(0, Math.min(tokens, progress.promptTokens - progress.computed));
+      progress.computed += tokens;
+    }
+    // The first step computes at least one prompt token, so that it reports the prompt's progress even if all of it was cached.
+    const processed = Math.min(path.length * PAGE_TOKENS, progress.promptTokens - 1);
+    progress.processed = Math.max(progress.processed, processed);
+    if (!placement.prefix.found) {
+      placement.prefix.found = found;
+      if (!sequence.leader) this.#countLookup(progress.promptTokens, found);
+    }
     return true;
   }
 
@@ -256,14 +261,14 @@ export class Scheduler {
   }
 
   /** Copies the partly filled last page of a prompt from another choice of the same request. */
-  #copyFromSibling(sequence: Sequence): void {
+  #copyFromSibling(sequence: Sequence): boolean {
     const { leader, progress } = sequence;
     const { computed, generated } = progress;
     const last = progress.promptTokens - 1;
     const rest = last - computed;
     // Fixed states are those of a sibling's last token, which has gone beyond the prompt.
-    if (!leader || this.pages.states) return;
-    if (generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
+    if (!leader || this.pages.states) return false;
+    if (generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return false;
     const sibling = this.#running.find(
       (other) =>
         other !== sequence &&
@@ -272,12 +277,13 @@ export class Scheduler {
         other.placement.passedPages.every((passed) => computed / PAGE_TOKENS >= passed) &&
         !other.placement.isLoading, // a page that is still to be loaded holds other bytes
     );
-    if (!sibling || !this.pages.grow(sequence)) return;
+    if (!sibling || !this.pages.grow(sequence)) return false;
     sequence.placement.tables.forEach((pages, group) => {
       const from = sibling.placement.tables[group]![computed / PAGE_TOKENS]!;
       this.#moves.copies.push({ from, to: pages.at(-1)! });
     });
     progress.computed = last;
+    return true;
   }
 
   #takeLoads(): void {

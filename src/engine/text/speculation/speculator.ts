@@ -66,14 +66,17 @@ export class Speculator {
     return this.#options.costs;
   }
 
-  /** Tells the drafter what the last step computed, before the next one is planned. `running`: all sequences. */
-  async prepare(
+  /**
+   * Tells the drafter what the last step computed, before the next one is planned; null: it need not know. `running`: all sequences.
+   */
+  prepare(
     told: readonly ToldPart[],
-    drafts: RunnerDrafts,
+    drafts: RunnerDrafts | null,
     running: readonly SpeculatedSequence[],
-  ): Promise<void> {
+  ): Promise<void> | null {
     const { drafter, most } = this.#options;
-    await drafter.prepare?.(told, drafts, decodingOf(running) === null ? 0 : most);
+    if (!drafts || !drafter.prepare) return null;
+    return drafter.prepare(told, drafts, decodingOf(running) === null ? 0 : most);
   }
 
   /** Whether the next step waits for the tokens that the device is computing: they belong to drafts, or drafts after them pay. */

@@ -29,10 +29,11 @@ export async function openRunner(
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress'>> & { onNote: (message: Prose) => void },
 ): Promise<TextRunner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
-  if (!options.streamed) await reserveMemory(device, checkpoint, config, options);
+  if (!options.streamed && !options.experts) await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, config.generate!, {
     format: formatOf(options.quantization),
     streamed: options.streamed,
+    experts: options.experts,
     mayStore: options.unread === true || options.packed !== null,
     configSource: checkpoint.configSource,
   });
@@ -44,6 +45,7 @@ export async function openRunner(
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  weights.placeSlots();
   const { draft } = options;
   const drafts = draft ? await draft.load(device, weights.page, { unread: options.unread === true }) : null;
   const streaming = streamingNotes(weights);
@@ -113,20 +115,24 @@ function usefulBytes(
 }
 
 /** Tells where the weights are that are not on the device. */
-function streamingNotes({ hostBytes, fileBytes, plan }: Weights<unknown>): string[] {
+function streamingNotes({ hostBytes, fileBytes, slots, plan }: Weights<unknown>): string[] {
   const all = bytesText(plan.bytes);
-  return [
-    ...(hostBytes === 0
-      ? []
-      : [
-          `${bytesText(hostBytes)} of ${all} of weights are in host memory, from which every step copies them`,
-        ]),
-    ...(fileBytes === 0
-      ? []
-      : [
-          `${bytesText(fileBytes)} of ${all} of weights are read from a file in every step, because host memory has no room for them`,
-        ]),
-  ];
+  const { metrics: experts, besideBytes } = slots;
+  const streamed = hostBytes - (fileBytes === 0 ? besideBytes : 0);
+  const notes: string[] = [];
+  if (experts)
+    notes.push(
+      `${bytesText(besideBytes)} of ${all} of weights are experts in host memory, and the device has slots for ${experts.slots} of the ${experts.experts} of each of ${experts.layers} layers`,
+    );
+  if (streamed > 0 && !(experts && fileBytes > 0))
+    notes.push(
+      `${bytesText(streamed)} of ${all} of weights are in host memory, from which every step copies them`,
+    );
+  if (fileBytes > 0)
+    notes.push(
+      `${bytesText(fileBytes)} of ${all} of weights are read from a file${experts ? ' as they are needed' : ' in every step'}, because host memory has no room for them`,
+    );
+  return notes;
 }
 
 /** Only quantized weights, and those that every step reads, are cached: packing others takes no longer than reading a cached copy. */

@@ -6,6 +6,7 @@ import { Tape } from '../../../gpu/tape.ts';
 import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
 import type { LanguageModel, TakenStates } from '../../../models/text/blocks/architecture.ts';
+import { compileNext, compileTapes, type OnKernels } from '../../tuning/compile.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
 import type { Phase } from './step-part.ts';
@@ -15,6 +16,8 @@ import type { PromptReader } from './prompt-logprobs.ts';
 import type { RecordedSampling, Sampler } from './sampler.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
+/** Steps without a pause in which kernels could be compiled, after which they are compiled by the step that needs them. */
+const MOST_DEFERRED = 64;
 /** Most rows of a decode step that always uses the products of decode rows, even without batch invariance. */
 export const SLICED_ROWS = TILE_ROWS;
 /** Capacities of steps of many decode rows. There are several because the tiles of a product are chosen for the capacity. */
@@ -72,8 +75,12 @@ export class Recordings {
   readonly decodeRows: number | null;
   readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];
-  /** Separate tapes with LoRAs, so that steps without a LoRA do not pay for them. */
+  /** Separate tapes, so that steps without a LoRA do not pay for them. */
   #adapted: StepTapes[];
+  /** Those whose kernels are compiled; null: all may be used. */
+  #ready: Set<StepTapes> | null = null;
+  /** Steps that took other tapes than the smallest. */
+  #deferred = 0;
 
   constructor(
     device: Device,
@@ -101,12 +108,41 @@ export class Recordings {
     return this.all.flatMap(tapesOf);
   }
 
-  /** Returns the smallest tapes that hold a step. */
+  /** Compiles all kernels, or where tapes may stand in for one another those of a first request: the most rows and one, sampled plainly. */
+  async warmUp(onProgress: OnKernels): Promise<void> {
+    const isWhole =
+      this.decodeRows !== null || this.#recipe.batch.sums !== undefined || this.#adapted.length > 0;
+    const first = isWhole ? [] : [this.#plain.at(-1)!, this.#plain[0]!];
+    const tapes = isWhole ? this.tapes : first.flatMap(({ forward, sampling }) => [forward, sampling.plain]);
+    await compileTapes(this.#device, tapes, onProgress);
+    if (!isWhole) this.#ready = new Set(first);
+  }
+
+  /** Compiles one of the kernels that `warmUp` left, in the order of need; resolves with whether there was one. */
+  async compileNext(): Promise<boolean> {
+    if (this.#ready === null) return false;
+    for (const tapes of this.#plain) {
+      if (await compileNext(this.#device, [tapes.forward])) return true;
+      this.#ready.add(tapes);
+    }
+    return compileNext(this.#device, this.tapes);
+  }
+
+  /**
+   * Returns the smallest tapes that hold a step; of those, for some steps, the smallest whose kernels are compiled, which compute the same in more
+   * time.
+   */
   find(sizes: StepSizes, phase: Phase | null, isAdapted: boolean): StepTapes {
-    return (isAdapted ? this.#adapted : this.#plain).find(
+    const fitting = (isAdapted ? this.#adapted : this.#plain).filter(
       ({ phase: of, forward: { capacity } }) =>
         of === phase && capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
-    )!;
+    );
+    const smallest = fitting[0]!;
+    if (isAdapted || this.#ready === null || this.#ready.has(smallest)) return smallest;
+    if (++this.#deferred <= MOST_DEFERRED)
+      return fitting.find((tapes) => this.#ready!.has(tapes)) ?? smallest;
+    this.#ready.add(smallest);
+    return smallest;
   }
 
   /** Records the tapes that bind LoRA factors again, after the factors have changed. */
@@ -180,16 +216,11 @@ function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: numbe
 }
 
 /** Capacity and kinds of rows of the tapes of a step, without adapters. */
-function stepShape({
-  rows,
-  slots,
-  contextPages,
-  phase,
-  promptProducts,
-}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase' | 'promptProducts'>): {
+function stepShape(recipe: Recorded & Pick<StepRecipe, 'slots' | 'contextPages'>): {
   capacity: Sizes;
   kinds: RowKinds;
 } {
+  const { rows, slots, contextPages, phase, promptProducts } = recipe;
   const sampled = Math.min(rows, slots);
   return {
     capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },

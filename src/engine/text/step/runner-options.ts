@@ -3,6 +3,7 @@
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { PackedCache } from '../../platform/platform.ts';
 import type { LoraHost } from '../lora/loras.ts';
+import type { HostedPart } from '../../weights/hosted-experts.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageLayout } from '../kv/page-layout.ts';
@@ -40,6 +41,8 @@ export interface RunnerOptions {
   packed: PackedCache | null;
   /** Layers are copied from host memory as they are computed, except this part of them; left out: all weights are on the device. */
   streamed?: ResidentPart | undefined;
+  /** Experts are in host memory, and some of them in slots on the device; left out: all of them are on the device. */
+  experts?: HostedPart | undefined;
   /** The towers of the model; left out: it takes text only. */
   media?: RunnerMedia | null;
   /** Sums over the devices that divide the matrices; left out: this one has all of them. */

@@ -105,6 +105,11 @@ export class RecordedSampling {
     this.#draw.finish();
   }
 
+  /** Samples rows without masks, functions and log probabilities. */
+  get plain(): Tape {
+    return this.#plain;
+  }
+
   /** Tapes to compile. */
   get tapes(): Tape[] {
     return [this.#plain, this.#bar, this.#edit, this.#draw];

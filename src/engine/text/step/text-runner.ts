@@ -12,6 +12,7 @@ import { pagesFor } from '../kv/pages.ts';
 import { StateMover } from '../kv/state-mover.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
 import type { Towers } from '../towers/towers.ts';
+import type { HostedExperts } from '../../weights/hosted-experts.ts';
 import type { Weights } from '../../weights/weights.ts';
 import { compileTapes, type OnKernels } from '../../tuning/compile.ts';
 import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
@@ -27,7 +28,7 @@ import { StepRecords } from './step-records.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
-  weights: Pick<Weights<unknown>, 'parameters' | 'formats'>;
+  weights: Pick<Weights<unknown>, 'parameters' | 'formats' | 'slots'>;
   streaming: readonly string[];
   kvFormat: KvFormat;
   loras: DeviceLoras;
@@ -66,6 +67,8 @@ export class TextRunner {
   readonly towers: Towers | null;
   /** null: there is none. */
   readonly drafts: RunnerDrafts | null;
+  /** Experts in host memory that have slots on the device. */
+  readonly expertSlots: Pick<HostedExperts, 'metrics'>;
   readonly launcher: StepLauncher;
   readonly #slots: number;
   readonly #sampler: Sampler;
@@ -98,6 +101,7 @@ export class TextRunner {
     this.layout = layout;
     this.pageBytes = layout.pageBytes;
     this.towers = parts.towers;
+    this.expertSlots = weights.slots;
     this.#slots = options.slots;
     this.sampledRows = slots;
     const records = new StepRecords(device, batch, { hidden, routeWords });
@@ -149,10 +153,19 @@ export class TextRunner {
     this.launcher = new StepLauncher(device, tools);
   }
 
-  /** Compiles every kernel before the first step. */
-  warmUp(onProgress: OnKernels): Promise<void> {
-    const tapes = [...this.#recordings.tapes, ...(this.drafts?.tapes ?? [])];
-    return compileTapes(this.device, tapes, onProgress);
+  /** Compiles the kernels that a first request needs. */
+  async warmUp(onProgress: OnKernels): Promise<void> {
+    await this.#recordings.warmUp(onProgress);
+    if (this.drafts) await compileTapes(this.device, this.drafts.tapes, onProgress);
+  }
+
+  /** Compiles the others one after another until `stops`; never rejects, because a step that needs a kernel fails by itself where it does not compile. */
+  async warmLater(stops: () => boolean): Promise<void> {
+    try {
+      while (!stops() && (await this.#recordings.compileNext())) continue;
+    } catch {
+      // The device is lost or has an error, which the next step meets.
+    }
   }
 
   /** Times the variants of kernels for steps of each capacity; before the first step. */

@@ -1,10 +1,11 @@
 // A feed-forward block of experts: a router sends each token to a few of them, and adds what they make of it by its shares; some models
-// have one more expert that takes all tokens. The routing takes six dispatches and no readback to the CPU.
+// have one more expert that takes all tokens. The routing takes six dispatches, and no readback to the CPU where all experts are on the device.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import { expertClampedSwiglu, expertLinear, expertSwiglu } from '../../../kernels/expert-matmul.ts';
 import { planExperts } from '../../../kernels/expert-plan.ts';
+import { withSlots } from '../../../kernels/expert-slots.ts';
 import { expertSum } from '../../../kernels/expert-sum.ts';
 import { gateRows } from '../../../kernels/gate-rows.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
@@ -42,8 +43,11 @@ export function experts(
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
     const routes = route(linear(x, router), config, kept); //     [rows, chosen]
     const plan = planExperts(routes);
-    const h = clamped ? expertClampedSwiglu(x, plan, gateUps, clamped) : expertSwiglu(x, plan, gateUps); // [tile rows, ffn]
-    const y = expertSum(expertLinear(h, plan, downs), routes.shares, plan, residual); // [rows, hidden]
+    const outputs = withSlots(plan, [gateUps, downs], (tiles) => {
+      const h = clamped ? expertClampedSwiglu(x, tiles, gateUps, clamped) : expertSwiglu(x, tiles, gateUps); // [tile rows, ffn]
+      return expertLinear(h, tiles, downs); //                    [tile rows, hidden]
+    });
+    const y = expertSum(outputs, routes.shares, plan, residual); // [rows, hidden]
     return shared ? shared(x, y) : y;
   };
 }

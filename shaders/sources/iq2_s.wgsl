@@ -1,0 +1,36 @@
+// GGUF's IQ2_S: an f16, for each eight k's 8 bits of the number of a point, all signs, the upper 2 bits of the numbers, then 16 scales of 4 bits;
+// w = d · (scale + 1 / 2) / 4 · sign · value.
+#import "lib/stored-signs.wgsl"
+#import "lib/grid.eights.wgsl"
+const VALUES = 256u;
+const BYTES = 82u;
+
+fn index_at(at: u32, eight: u32) -> u32 {
+  return byte_at(at + 2u + eight) | (((byte_at(at + 66u + eight / 4u) >> (eight % 4u * 2u)) & 3u) << 8u);
+}
+
+fn signs_at(at: u32, eight: u32) -> u32 {
+  return byte_at(at + 34u + eight);
+}
+
+fn minor_at(at: u32, sixteen: u32) -> u32 {
+  return nibble_at(at + 74u, sixteen);
+}
+
+fn plane_bits(at: u32, b: u32, plane: u32) -> u32 {
+  if (plane < 2u) {
+    return minor_at(at, 2u * b + plane);
+  }
+  return nibble_at(at + 66u, 2u * b + plane - 2u);
+}
+
+fn major_bits(at: u32) -> u32 {
+  return half_at(at);
+}
+
+fn weight_at(at: u32, i: u32) -> f32 {
+  let code = point_code(index_at(at, i / 8u), i % 8u);
+  let magnitude = f32(8u + 17u * code + code / 2u);
+  let scale = float_at(at) * (f32(minor_at(at, i / 16u)) + 0.5) * 0.25;
+  return scale * select(magnitude, -magnitude, ((signs_at(at, i / 8u) >> (i % 8u)) & 1u) == 1u);
+}

@@ -1,0 +1,45 @@
+// GGUF's IQ2_XS: an f16, for each eight k's the number of a point in 9 bits and seven signs, then 16 scales of 4 bits;
+// w = d · (scale + 1 / 2) / 4 · sign · value.
+#import "lib/stored-signs.wgsl"
+#import "lib/grid.eights.wgsl"
+const VALUES = 256u;
+const BYTES = 74u;
+
+fn index_at(at: u32, eight: u32) -> u32 {
+  return half_at(at + 2u + 2u * eight) & 511u;
+}
+
+fn signs_at(at: u32, eight: u32) -> u32 {
+  return even_signs(half_at(at + 2u + 2u * eight) >> 9u);
+}
+
+fn minor_at(at: u32, sixteen: u32) -> u32 {
+  return nibble_at(at + 66u, sixteen);
+}
+
+// The ninth bits of four numbers.
+fn upper_bits(at: u32, b: u32) -> u32 {
+  var bits = 0u;
+  for (var i = 0u; i < 4u; i++) {
+    bits |= (index_at(at, 4u * b + i) >> 8u) << i;
+  }
+  return bits;
+}
+
+fn plane_bits(at: u32, b: u32, plane: u32) -> u32 {
+  if (plane < 2u) {
+    return minor_at(at, 2u * b + plane);
+  }
+  return upper_bits(at, b);
+}
+
+fn major_bits(at: u32) -> u32 {
+  return half_at(at);
+}
+
+fn weight_at(at: u32, i: u32) -> f32 {
+  let code = point_code(index_at(at, i / 8u), i % 8u);
+  let magnitude = f32(8u + 17u * code + code / 2u);
+  let scale = float_at(at) * (f32(minor_at(at, i / 16u)) + 0.5) * 0.25;
+  return scale * select(magnitude, -magnitude, ((signs_at(at, i / 8u) >> (i % 8u)) & 1u) == 1u);
+}
