@@ -47,14 +47,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     for (var turn = 0u; turn < PART_TURNS; turn++) {
       let at = turn * PARTS + part;
       if (QUADS % PARTS == 0u || at < QUADS) {
-        let near = key_pair(key_head, at * 4u, DIMS, token_lane);
-        let far = key_pair(key_head, at * 4u + 2u, DIMS, token_lane);
+        let four = key_quads(key_head, at, DIMS, token_lane);
         for (var i = 0u; i < QUERIES; i++) {
           let qs = q[q0 + min(first_query + i, share - 1u) * QUADS + at];
-          s[i] = fma(vec4f(qs.w), far[1], fma(vec4f(qs.z), far[0], fma(vec4f(qs.y), near[1], fma(vec4f(qs.x), near[0], s[i]))));
+          s[i] = fma(vec4f(qs.w), four[3], fma(vec4f(qs.z), four[2], fma(vec4f(qs.y), four[1], fma(vec4f(qs.x), four[0], s[i]))));
         }
       }
     }
+    let of_keys = key_scales(key_head, token_lane, DIMS);
     let tokens = vec4u((page + round_page) * 32u + token_lane * 4u) + vec4u(0u, 1u, 2u, 3u);
     let is_seen = (tokens < vec4u(min(seen_by(tile, position), last_page * 32u + 32u))) & (tokens + args.window > vec4u(position));
     for (var turn = 0u; turn < PARTS; turn++) {
@@ -66,7 +66,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
             sum += scores[at];
           }
           if (turn == PARTS - 1u) {
-            sum = select(vec4f(MASKED), capped(sum), is_seen);
+            sum = select(vec4f(MASKED), capped(sum * of_keys), is_seen);
           }
           scores[at] = sum;
         }
@@ -111,11 +111,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         let four = turn * WALKERS + walker;
         if (TOKEN_QUADS % WALKERS == 0u || four < TOKEN_QUADS) {
           let head = pages[tile.pages + min(page + four / 8u, last_page)] * args.kv_heads + kv_head;
-          let near = value_quads(head, four % 8u * 2u, quad, DIMS);
-          let far = value_quads(head, four % 8u * 2u + 1u, quad, DIMS);
+          let v = value_fours(head, four % 8u, quad, DIMS);
+          let of_values = value_scales(head, four % 8u, DIMS);
           for (var i = 0u; i < QUERIES; i++) {
-            let weights = scores[i * TOKEN_QUADS + four];
-            out[i] = fma(vec4f(weights.w), far[1], fma(vec4f(weights.z), far[0], fma(vec4f(weights.y), near[1], fma(vec4f(weights.x), near[0], out[i]))));
+            let weights = scores[i * TOKEN_QUADS + four] * of_values;
+            out[i] = fma(vec4f(weights.w), v[3], fma(vec4f(weights.z), v[2], fma(vec4f(weights.y), v[1], fma(vec4f(weights.x), v[0], out[i]))));
           }
         }
       }

@@ -33,12 +33,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     if (token < seen_by(tile, at) && token + args.window > at) {
       score = 0.0;
       for (var d = 0u; d < args.dims; d += 4u) {
-        let near = key_pair(stored, d, args.dims, local / 4u);
-        let far = key_pair(stored, d + 2u, args.dims, local / 4u);
+        let four = key_quads(stored, d / 4u, args.dims, local / 4u);
         let u = local % 4u;
-        score += dot(q[q0 + d / 4u], vec4f(near[0][u], near[1][u], far[0][u], far[1][u]));
+        score += dot(q[q0 + d / 4u], vec4f(four[0][u], four[1][u], four[2][u], four[3][u]));
       }
-      score = capped(vec4f(score)).x;
+      score = capped(vec4f(score * key_scales(stored, local / 4u, args.dims)[local % 4u])).x;
     }
     workgroupBarrier();
     weights[local] = score;
@@ -57,12 +56,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let scores = vec2f(weights[i], weights[i + 1u]);
       let weight = select(vec2f(0.0), exp(scores - now), scores > vec2f(MASKED));
       total += weight.x + weight.y;
+      let four = value_scales(stored, i / 4u, args.dims);
+      let factors = select(four.xy, four.zw, i % 4u == 2u);
       for (var k = 0u; k < QUADS; k++) {
         let quad = local + 32u * k;
         if (quad < args.dims / 4u && any(weight > vec2f(0.0))) {
           let v = value_quads(stored, i / 2u, quad, args.dims);
-          out[k] += select(vec4f(0.0), weight.x * v[0], weight.x > 0.0);
-          out[k] += select(vec4f(0.0), weight.y * v[1], weight.y > 0.0);
+          out[k] += select(vec4f(0.0), weight.x * factors.x * v[0], weight.x > 0.0);
+          out[k] += select(vec4f(0.0), weight.y * factors.y * v[1], weight.y > 0.0);
         }
       }
     }

@@ -1,5 +1,5 @@
 // Paged attention of a prompt's rows on matrix units, with online softmax: a workgroup computes a tile of lib/softmax-tile.wgsl, of queries of one tile
-// of rows and key head (rows × query heads of that key head), page by page. Keys and values are f16 as the pages hold them; each query is
+// of rows and key head (rows × query heads of that key head), page by page. Keys and values are f16, as pages hold them or made of codes; each query is
 // multiplied by a power of two and rounded to f16. Pages that are masked for a query change nothing, so its result does not depend on
 // the other queries.
 #import "lib/attention-args.wgsl"
@@ -9,7 +9,7 @@
 #import "lib/sinks.$SINKS.wgsl"
 #import "lib/softmax-tile.wgsl"
 #import "lib/softmax-row.wgsl"
-#import "lib/page-lines.wgsl"
+#import "lib/page-lines.$LINES.wgsl"
 enable f16;
 
 const LOG2E = 1.4426950408889634;

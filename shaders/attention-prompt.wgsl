@@ -61,23 +61,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let head = pages[tile.pages + page] * args.kv_heads + kv_head;
     var s = array<vec4f, EACH>();
     for (var at = 0u; at < QUADS; at++) {
-      let near = key_pair(head, at * 4u, DIMS, lane);
-      let far = key_pair(head, at * 4u + 2u, DIMS, lane);
+      let four = key_quads(head, at, DIMS, lane);
       for (var e = 0u; e < EACH; e++) {
         let qs = q[q0[e] + at];
-        s[e] = fma(vec4f(qs.w), far[1], fma(vec4f(qs.z), far[0], fma(vec4f(qs.y), near[1], fma(vec4f(qs.x), near[0], s[e]))));
+        s[e] = fma(vec4f(qs.w), four[3], fma(vec4f(qs.z), four[2], fma(vec4f(qs.y), four[1], fma(vec4f(qs.x), four[0], s[e]))));
       }
     }
+    let of_keys = key_scales(head, lane, DIMS);
+    let of_values = value_scales(head, lane, DIMS);
     let tokens = vec4u(page * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
     for (var e = 0u; e < EACH; e++) {
       let is_seen = (tokens < vec4u(seen_by(tile, position[e]))) & (tokens + args.window > vec4u(position[e]));
-      let scores = select(vec4f(MASKED), capped(s[e]), is_seen);
+      let scores = select(vec4f(MASKED), capped(s[e] * of_keys), is_seen);
       let now = max(largest[e], largest_of_lanes(max(max(scores.x, scores.y), max(scores.z, scores.w))));
       let share_kept = exp(largest[e] - now);
       let weight = select(vec4f(0.0), exp(scores - now), is_seen);
       total[e] = fma(total[e], share_kept, (weight.x + weight.y) + (weight.z + weight.w));
       largest[e] = now;
-      weights[(team * EACH + e) * 8u + lane] = weight;
+      weights[(team * EACH + e) * 8u + lane] = weight * of_values;
       if (lane == 0u) {
         kept[team * EACH + e] = share_kept;
       }
@@ -89,11 +90,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         out[o] *= kept[min(o * WALKERS + walker, QUERIES - 1u)];
       }
       for (var four = 0u; four < 8u; four++) {
-        let near = value_quads(head, four * 2u, quad, DIMS);
-        let far = value_quads(head, four * 2u + 1u, quad, DIMS);
+        let v = value_fours(head, four, quad, DIMS);
         for (var o = 0u; o < OUT; o++) {
           let weight = weights[min(o * WALKERS + walker, QUERIES - 1u) * 8u + four];
-          out[o] = fma(vec4f(weight.w), far[1], fma(vec4f(weight.z), far[0], fma(vec4f(weight.y), near[1], fma(vec4f(weight.x), near[0], out[o]))));
+          out[o] = fma(vec4f(weight.w), v[3], fma(vec4f(weight.z), v[2], fma(vec4f(weight.y), v[1], fma(vec4f(weight.x), v[0], out[o]))));
         }
       }
     }

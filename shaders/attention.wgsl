@@ -67,30 +67,31 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let head = pages[tile.pages + p] * args.kv_heads + kv_head;
       var s = array<array<vec4f, LANES>, TILES>();
       for (var d = 0u; d < args.dims; d += 4u) {
-        let near = key_pair(head, d, args.dims, lane);
-        let far = key_pair(head, d + 2u, args.dims, lane);
+        let four = key_quads(head, d / 4u, args.dims, lane);
         for (var t = 0u; t < TILES; t++) {
           let qs = q[q0[t] + d / 4u];
-          fold(&s, t, qs.x, near[0]);
-          fold(&s, t, qs.y, near[1]);
-          fold(&s, t, qs.z, far[0]);
-          fold(&s, t, qs.w, far[1]);
+          fold(&s, t, qs.x, four[0]);
+          fold(&s, t, qs.y, four[1]);
+          fold(&s, t, qs.z, four[2]);
+          fold(&s, t, qs.w, four[3]);
         }
       }
 
       let tokens = vec4u(p * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
+      let of_keys = key_scales(head, lane, args.dims);
+      let of_values = value_scales(head, lane, args.dims);
       for (var t = 0u; t < TILES; t++) {
         for (var i = 0u; i < LANES; i++) {
           let at = position[t][i];
           let is_seen = (tokens < vec4u(seen_by(tile, at))) & (tokens + args.window > vec4u(at));
-          let scores = select(vec4f(MASKED), capped(s[t][i]), is_seen);
+          let scores = select(vec4f(MASKED), capped(s[t][i] * of_keys), is_seen);
           let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
           let now = max(largest[t][i], largest_of_lanes(best));
           let share_kept = exp(largest[t][i] - now);
           let weights = select(vec4f(0.0), exp(scores - now), is_seen);
           total[t][i] = fma(total[t][i], share_kept, (weights.x + weights.y) + (weights.z + weights.w));
           largest[t][i] = now;
-          s[t][i] = weights;
+          s[t][i] = weights * of_values;
           for (var part = 0u; part < PASSES; part++) {
             out[part][t][i] *= share_kept;
           }

@@ -2,6 +2,7 @@
 // are added in an order that LANES alone gives.
 #import "lib/head.$HEAD.wgsl"
 #import "lib/pairs.$PAIRS.wgsl"
+#import "lib/put-pages.wgsl"
 #import "lib/rope-kv.wgsl"
 #import "lib/rotate.$TURNED.wgsl"
 #import "lib/turned.$ROPE.wgsl"

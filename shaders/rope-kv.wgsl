@@ -2,6 +2,7 @@
 // written out, k and v go to their pages. One invocation a head. The first `rotated` dimensions of a head are rotated.
 #import "lib/head.$HEAD.wgsl"
 #import "lib/pairs.$PAIRS.wgsl"
+#import "lib/put-pages.wgsl"
 #import "lib/rope-kv.wgsl"
 #import "lib/rotate.$TURNED.wgsl"
 #import "lib/turned.$ROPE.wgsl"

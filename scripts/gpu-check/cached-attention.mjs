@@ -2,6 +2,7 @@
 
 import { attention } from '../../dist/kernels/attention.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
+import { headBytes } from '../../dist/kernels/kv-format.js';
 
 /** Heads of queries and of keys by their size. */
 const SHAPES = [
@@ -15,7 +16,8 @@ const CHUNK = 512;
 /** Sequences that decode together, and their context. */
 const SEQUENCES = 16;
 const SHARED_CONTEXT = 4096;
-const BYTES_PER_VALUE = 2;
+/** Formats of keys and values other than f16, with which some of the steps are measured. */
+const CODES = ['fp8_e4m3', 'int8', 'int4'];
 
 export async function measureAttention(launches) {
   const { small } = launches;
@@ -28,7 +30,11 @@ export async function measureAttention(launches) {
         sequences: 1,
       });
     }
-    if (!small) await measureOne(launches, shape, { context: SHARED_CONTEXT, rows: 1, sequences: SEQUENCES });
+    if (small) continue;
+    const shared = { context: SHARED_CONTEXT, rows: 1, sequences: SEQUENCES };
+    for (const format of ['f16', ...CODES]) await measureOne(launches, shape, { ...shared, format });
+    const chunk = { context: SHARED_CONTEXT, rows: CHUNK, sequences: 1 };
+    for (const format of CODES) await measurePrompt(launches, shape, { ...chunk, format });
   }
 }
 
@@ -39,14 +45,15 @@ async function measurePrompt(launches, shape, step) {
   await launches.withoutMatrixUnits(() => measureOne(launches, shape, step, ', without matrix units'));
 }
 
-async function measureOne(launches, shape, { context, rows, sequences }, remark = '') {
+async function measureOne(launches, shape, { context, rows, sequences, format = 'f16' }, remark = '') {
   const { heads, kvHeads, dims } = shape;
   const pages = context / PAGE_TOKENS;
-  const bytes = BYTES_PER_VALUE * sequences * context * kvHeads * dims;
+  const bytes = sequences * pages * kvHeads * headBytes(format, dims);
   const isDecode = rows === 1;
   const phase = isDecode ? `decode, sequences: ${sequences}` : `prefill, rows: ${rows}`;
-  const name = `attention, heads of ${dims}, context ${context}, ${phase}${remark}`;
-  const description = { name, kernel: 'attention', ...shape, context, rows, sequences };
+  const stored = format === 'f16' ? '' : `, ${format}`;
+  const name = `attention, heads of ${dims}, context ${context}, ${phase}${stored}${remark}`;
+  const description = { name, kernel: 'attention', ...shape, context, rows, sequences, format };
   const tiles = [];
   for (let sequence = 0; sequence < sequences; sequence++)
     for (let at = 0; at < rows; at += TILE_ROWS)
@@ -72,7 +79,7 @@ async function measureOne(launches, shape, { context, rows, sequences }, remark 
     const copies = isDecode ? launches.copies(2 * bytes) : 1;
     const stores = Array.from({ length: copies }, () => ({
       kind: 'kv',
-      format: 'f16',
+      format,
       table,
       keys: take(launches.region(bytes, 'f16')),
       values: take(launches.region(bytes, 'f16')),

@@ -3,12 +3,15 @@
 import { Tensor } from '../../dist/gpu/tensor.js';
 import { choiceWords } from '../../dist/engine/check/choice-words.js';
 import { rmsnorm } from '../../dist/kernels/rmsnorm.js';
+import { headBytes } from '../../dist/kernels/kv-format.js';
 import { ropeKv } from '../../dist/kernels/rope-kv.js';
 import { sample } from '../../dist/kernels/sample.js';
 import { MODELS } from './products.mjs';
 
 const EPS = 1e-5;
 const ROWS = [1, 16, 512];
+/** Formats of keys and values in pages. */
+const KV_FORMATS = ['f16', 'int8', 'int4'];
 const VOCABULARIES = [32000, 151936];
 const SAMPLED_ROWS = [1, 16];
 /** Sampling as requests ask for it. */
@@ -28,7 +31,7 @@ export async function measureTextKernels(launches) {
   for (const [model, shape] of Object.entries(models)) {
     for (const rows of small ? [1] : ROWS) {
       await measureNorm(launches, model, shape, rows);
-      await measureRope(launches, model, shape, rows);
+      for (const format of KV_FORMATS) await measureRope(launches, model, shape, { rows, format });
     }
   }
 }
@@ -48,18 +51,23 @@ async function measureNorm(launches, model, { hidden }, rows) {
   launches.free(weight);
 }
 
-async function measureRope(launches, model, { heads, kvHeads, dims }, rows) {
+async function measureRope(launches, model, { heads, kvHeads, dims }, { rows, format }) {
   const qkv = launches.tensor([rows, (heads + 2 * kvHeads) * dims]);
   const rope = launches.tensor([rows, dims]);
   const places = launches.words(Uint32Array.from({ length: rows }, (_, i) => i));
-  const bytes = 2 * kvHeads * dims * 32 * Math.ceil(rows / 32);
+  const bytes = kvHeads * headBytes(format, dims) * Math.ceil(rows / 32);
   const [keys, values] = [launches.region(bytes, 'f16'), launches.region(bytes, 'f16')];
-  const kv = { kind: 'kv', format: 'f16', table: { pages: places, places }, keys, values };
+  const kv = { kind: 'kv', format, table: { pages: places, places }, keys, values };
   await launches.row(
-    { name: `${model} rope and write of keys and values, rows: ${rows}`, kernel: 'rope-kv', model, rows },
+    {
+      name: `${model} rope and write of keys and values in ${format}, rows: ${rows}`,
+      ...{ kernel: 'rope-kv', model, rows, format },
+    },
     {
       capacity: { rows },
-      bytes: rows * dims * (4 * (heads + 2 * kvHeads) + 4 * heads + 4 + 2 * 2 * kvHeads),
+      bytes:
+        rows *
+        (dims * (4 * (heads + 2 * kvHeads) + 4 * heads + 4) + (2 * kvHeads * headBytes(format, dims)) / 32),
       record: (tape) => ropeKv(qkv.on(tape), rope.on(tape), { heads, kvHeads, dims }, kv, null),
     },
   );

@@ -1,4 +1,4 @@
-// Arguments of rope-kv.wgsl and rope-kv-lanes.wgsl, and where a head's dimensions lie.
+// Arguments of rope-kv.wgsl, rope-kv-lanes.wgsl and rope-kv-codes.wgsl, and where a head's dimensions lie.
 const PADDED = false; // whether heads of q and of pages have two more dimensions than those of qkv, which are zeros
 
 struct Args {
@@ -45,12 +45,4 @@ fn stored_dims() -> u32 {
 // Two dimensions of a query or key head, normed and scaled.
 fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
   return qkv[base + d / 2u] * scale * head_weight(!is_query, d);
-}
-
-fn put(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
-  if (head < args.heads) {
-    q[row * args.q_pairs + (head * stored_dims() + d) / 2u] = pair;
-  } else {
-    write_key(places[row] / 32u * args.kv_heads + head - args.heads, token, d, stored_dims(), pair);
-  }
 }

@@ -106,9 +106,9 @@ function choiceRow({
   ];
 }
 
-function cacheText({ tokenBytes, lengths }: NonNullable<ModelPlan['cache']>): string {
+function cacheText({ dtype, tokenBytes, lengths }: NonNullable<ModelPlan['cache']>): string {
   const listed = lengths.map(({ tokens, bytes }) => `${tokens} tokens ${bytesText(bytes)}`);
-  return `${bytesText(tokenBytes)} a token: ${listed.join(', ')}`;
+  return `${bytesText(tokenBytes)} a token in ${dtype}: ${listed.join(', ')}`;
 }
 
 function verdict({ fits, opens, change, choices }: ModelPlan, asked: string | null): string {

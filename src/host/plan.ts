@@ -77,6 +77,7 @@ function refuseForText(options: PlanOptions): void {
     cpuMoeSlots: options.cpuMoeSlots !== undefined,
     deterministic: options.deterministic === true,
     activationDtype: options.activationDtype === 'int8',
+    kvCacheDtype: (options.kvCacheDtype ?? 'auto') !== 'auto',
   };
   const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
   if (given === undefined) return;

@@ -5,6 +5,7 @@ import { fragmentParams } from '../gpu/matrix-units.ts';
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { TILE_ROWS, type HeadShape, type KvFormat } from './batch.ts';
+import { isCoded } from './kv-format.ts';
 import { softmaxTiles, tileParams } from './softmax-tile.ts';
 
 /** Queries of a workgroup. */
@@ -26,7 +27,7 @@ export function promptMatrixKernel(
   format: KvFormat,
 ): PromptKernel | null {
   const { profile, capabilities } = device;
-  if (profile.sharedTiles === null || format !== 'f16') return null;
+  if (profile.sharedTiles === null || format === 'f32') return null;
   const queries = (TILE_ROWS * heads) / kvHeads;
   const tiles = softmaxTiles(capabilities, dims, ROWS);
   const tile = tiles.find(({ rows }) => rows < 2 * queries) ?? tiles.at(-1);
@@ -37,6 +38,7 @@ export function promptMatrixKernel(
       ...fragmentParams(capabilities.matrixUnit!),
       ...tileParams(tile),
       LOADS_AHEAD: profile.loadsAhead,
+      ...(isCoded(format) ? { LINES: 'codes', CODES: format } : { LINES: 'halves' }),
     },
     queries: tile.rows,
   };

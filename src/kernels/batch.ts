@@ -86,7 +86,8 @@ export const TILE_ROWS = 16;
 /** Tokens of a KV page. */
 export const PAGE_TOKENS = 32;
 
-export type KvFormat = 'f16' | 'f32';
+/** Storage of keys and values: as floats, or in codes with a factor for each token and head (kernels/kv-format.ts). */
+export type KvFormat = 'f16' | 'f32' | 'fp8_e4m3' | 'int8' | 'int4';
 
 /** Page table of a step, for layers of one kind. */
 export interface PageTable {

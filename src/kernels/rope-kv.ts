@@ -1,8 +1,17 @@
 // Splits fused q, k, v into heads: per-head norm, rotation, scaling, and the write of k and v to their pages.
 
+import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
+import {
+  assertHeads,
+  type HeadNorms,
+  type HeadShape,
+  type KvFormat,
+  type KvPages,
+  type TextBatch,
+} from './batch.ts';
+import { isCoded } from './kv-format.ts';
 import { paddedHead } from './resize-heads.ts';
 
 const WORKGROUP = 32;
@@ -14,7 +23,7 @@ const MOST_LANES = 32;
 /**
  * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
  * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale; heads of q and of the pages
- * are padded with zeros to a multiple of 4 dimensions. `rows` [rows]: the positions by which queries grow, for a shape with growth.
+ * are padded with zeros to a multiple of 4 dimensions. Where pages hold integer codes, queries and keys are multiplied by a Hadamard matrix. `rows` [rows]: the positions by which queries grow, for a shape with growth.
  */
 export function ropeKv(
   qkv: Tensor,
@@ -36,12 +45,11 @@ export function ropeKv(
   if (growth && norms) throw new Error('ropeKv: heads with norms do not grow with positions');
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * width]);
   const all = heads + 2 * places.written;
-  const lanes = lanesOf(tape, dims);
-  tape.dispatch(lanes === 1 ? 'rope-kv.wgsl' : 'rope-kv-lanes.wgsl', {
+  const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims);
+  tape.dispatch(shader, {
     params: {
-      ...(lanes > 1 && { LANES: lanes }),
+      ...params,
       ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
-      KV: kv.format,
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
@@ -75,12 +83,24 @@ export function ropeKv(
       ...(growth ? { rows: rows! } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
-    groups: (sizes) => [
-      Math.ceil(all / (lanes === 1 ? WORKGROUP : SHARED_WORKGROUP / lanes)),
-      qkv.rows(sizes),
-    ],
+    groups: (sizes) => [Math.ceil(all / perWorkgroup), qkv.rows(sizes)],
   });
   return q;
+}
+
+/** The kernel for pages of a format, and the heads of a workgroup. */
+function kernelOf(
+  tape: Tape,
+  format: KvFormat,
+  dims: number,
+): { shader: string; params: Params; heads: number } {
+  const lanes = lanesOf(tape, dims);
+  if (isCoded(format)) {
+    const params = { LANES: lanes === 1 ? LEAST_LANES : lanes, DIMS: paddedHead(dims), CODES: format };
+    return { shader: 'rope-kv-codes.wgsl', params, heads: 1 };
+  }
+  if (lanes === 1) return { shader: 'rope-kv.wgsl', params: { KV: format }, heads: WORKGROUP };
+  return { shader: 'rope-kv-lanes.wgsl', params: { LANES: lanes, KV: format }, heads: SHARED_WORKGROUP / lanes };
 }
 
 /** Lanes that share a head: on GPUs one for four dimensions, a power of two. */

@@ -23,6 +23,7 @@ export const PLANNING = {
   cpuMoeSlots: LOADING.cpuMoeSlots,
   deterministic: LOADING.deterministic,
   activationDtype: LOADING.activationDtype,
+  kvCacheDtype: LOADING.kvCacheDtype,
   ...DRAWN,
 } as const satisfies Settings;
 
@@ -35,6 +36,7 @@ export const TUNING = {
   memoryBudget: LOADING.memoryBudget,
   deterministic: LOADING.deterministic,
   activationDtype: LOADING.activationDtype,
+  kvCacheDtype: LOADING.kvCacheDtype,
   maxRunningRequests: SHARING.maxRunningRequests,
   batchInvariance: SHARING.batchInvariance,
 } as const satisfies Settings;

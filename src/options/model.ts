@@ -13,6 +13,12 @@ const TEXT = ['text'] as const satisfies ModelKind[];
 /** Values of `quantization`: `none`, or a format of kernels/formats.ts to which weights are packed while they are loaded. */
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
 
+/** Formats of keys and values: floats, or codes with a factor for each token and head. */
+export const KV_CACHE_FORMATS = ['f16', 'f32', 'fp8_e4m3', 'int8', 'int4'] as const;
+
+/** Format of keys and values in the KV cache. */
+export type KvCacheFormat = (typeof KV_CACHE_FORMATS)[number];
+
 /** Values of `activationDtype`. */
 export const ACTIVATION_CHOICES = ['float', 'int8'] as const;
 
@@ -119,6 +125,15 @@ export const LOADING = rowsWith(
       help: "The GPU layer's validation and bounds checks on; slower.",
       models: ALL,
       flag: { group: 'Device', otherwise: 'off' },
+    },
+    kvCacheDtype: {
+      kind: { type: 'choice', choices: ['auto', ...KV_CACHE_FORMATS] },
+      help: 'Keys and values of the context: auto is f16, or f32 for a model stored in f32. int8 and fp8_e4m3 take about half the memory of f16, int4 about a quarter, and change what a model says: int8 least, int4 most.',
+      default: 'auto',
+      flag: {
+        group: 'Device',
+        elsewhere: ['cache-type-k', 'cache-type-v', 'ctk', 'ctv'],
+      },
     },
     deterministic: {
       kind: { type: 'boolean' },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { LONG_SEQUENCES, problem, reference, run, SEQUENCES, type Problem } from './attention-problem.ts';
+import { CODED } from './coded-pages.ts';
 import { differingRows } from './compute.ts';
 
 let device: Device;
@@ -61,6 +62,25 @@ describe.each(SHAPES)('$share queries a key, $dims dims, $kvHeads key heads, win
     }
   });
 });
+
+it.each(CODED.flatMap((format) => [80, 128].map((dims) => ({ format, dims }))))(
+  'pages in $format, $dims dims',
+  async ({ format, dims }) => {
+    const shape = { heads: 4, kvHeads: 2, dims };
+    const sequences = [
+      { from: 0, rows: 3 },
+      { from: 200, rows: 2 },
+    ];
+    const of = problem(hardware, shape, format, dims === 80 ? 100 : null, sequences);
+    for (const [rows, decodes] of [
+      [[0, 1, 2, 3, 4], false],
+      [[2, 4], true],
+    ] as const) {
+      const y = await run(hardware, of, CAPACITY, [...rows], decodes);
+      expect(worstError(of, y, [...rows])).toBeLessThan(TOLERANCE);
+    }
+  },
+);
 
 it('attention does not depend on the longest context that there is room for', async () => {
   const long = problem(hardware, { heads: 12, kvHeads: 1, dims: 16 }, 'f16', null, LONG_SEQUENCES);

@@ -13,6 +13,7 @@ import {
   type KvPages,
 } from '../../src/kernels/batch.ts';
 import { paddedHead } from '../../src/kernels/resize-heads.ts';
+import { factorOf, isCodedFormat, numberOf, type CodedFormat } from './coded-pages.ts';
 import { batchOf, compute, Random, toF16, upload } from './compute.ts';
 import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
 
@@ -69,11 +70,14 @@ export function problem(
 ): Problem {
   const random = new Random(shape.heads * 1000 + shape.dims);
   const width = shape.kvHeads * shape.dims;
-  const held = (count: number) =>
-    random.floats(count).map((value) => (format === 'f16' ? toF16(value) : value));
+  const held = (token: number) =>
+    random.floats(width).map((value, i) => {
+      if (format === 'f16') return toF16(value);
+      return isCodedFormat(format) ? codedValue(format, value, token, Math.floor(i / shape.dims)) : value;
+    });
   const tokens = sequences.map(({ from, rows }) => from + rows);
-  const keys = tokens.map((count) => Array.from({ length: count }, () => held(width)));
-  const values = tokens.map((count) => Array.from({ length: count }, () => held(width)));
+  const keys = tokens.map((count) => Array.from({ length: count }, (_, token) => held(token)));
+  const values = tokens.map((count) => Array.from({ length: count }, (_, token) => held(token)));
   const free = random.permutation(PAGES);
   const tables = tokens.map((count) => free.splice(0, Math.ceil(count / PAGE_TOKENS)));
   const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
@@ -97,6 +101,14 @@ export function problem(
     values: storeValues(on, format, stored, values.map(padded), tables),
   };
   return { shape, window, kv, q, keys, values, tables, rows, spans, cap: null, sinks: null };
+}
+
+/** A number that pages of codes can hold for a head of a token, chosen by a value within ±1. */
+function codedValue(format: CodedFormat, value: number, token: number, head: number): number {
+  const codes = format === 'int4' ? 16 : 256;
+  const code = Math.floor(((value + 1) / 2) * codes);
+  const isNan = format === 'fp8_e4m3' && (code & 0x7f) === 0x7f;
+  return numberOf(format, isNan ? code - 1 : code) * factorOf(format, token, head);
 }
 
 /** Heads as attention reads them: a multiple of 4 dimensions, zeros behind. */

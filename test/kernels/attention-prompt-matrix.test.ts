@@ -53,6 +53,13 @@ describe.skipIf(!(await hasF16()))('prompt attention on matrix units of an adapt
       ).toEqual([]);
   });
 
+  it.each(['fp8_e4m3', 'int4'] as const)('pages in %s', async (format) => {
+    const on = withUnit(MATRIX_UNITS.nvidia);
+    const of = problem(on, { heads: 8, kvHeads: 2, dims: 20 }, format, 40);
+    const q = of.q.map((value) => Math.round(256 * value) / 256);
+    expect(worstError({ ...of, q }, await run(on, { ...of, q }, CAPACITY))).toBeLessThan(TOLERANCE);
+  });
+
   it('queries far beyond others, and far below', async () => {
     const on = withUnit(MATRIX_UNITS.nvidia);
     const of = exactProblem(on, { heads: 8, kvHeads: 2, dims: 32 }, null);

@@ -14,6 +14,7 @@ import {
   type Problem,
   type Span,
 } from './attention-problem.ts';
+import { CODED } from './coded-pages.ts';
 import { differingRows } from './compute.ts';
 
 let device: Device;
@@ -109,6 +110,25 @@ describe('long contexts, in chunks', () => {
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     const alone = await run(device, of, { rows: 1, tiles: 1, tileRows: 1, contextPages: 24 }, [0]);
     expect(differingRows(alone, [all[0]!])).toEqual([]);
+  });
+});
+
+describe('pages of codes', () => {
+  it.each(
+    [
+      { share: 2, dims: 80, kvHeads: 2, window: 40 },
+      { share: 2, dims: 12, kvHeads: 1, window: null },
+    ].flatMap((shape) => CODED.map((format) => ({ ...shape, format }))),
+  )('$format, $share queries a key, $dims dims, $kvHeads key heads, window $window', async (one) => {
+    const { share, dims, kvHeads, window, format } = one;
+    const shape = { heads: share * kvHeads, kvHeads, dims };
+    const of = problem(device, shape, format, window);
+    const all = await run(device, of, CAPACITY);
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    const alone = await run(device, of, { rows: 1, tiles: 1, tileRows: 1 }, [29]);
+    expect(differingRows(alone, [all[29]!])).toEqual([]);
+    const other = problem(plain, shape, format, window);
+    expect(worstError(other, await run(plain, other, CAPACITY))).toBeLessThan(TOLERANCE);
   });
 });
 

@@ -20,7 +20,7 @@ import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts'
 
 const EPS = 1e-6;
 const PAGES = 3;
-const TOLERANCE: Record<KvFormat, number> = { f32: 3e-6, f16: 2 ** -10 };
+const TOLERANCE = { f32: 3e-6, f16: 2 ** -10 };
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));

@@ -3,6 +3,8 @@
 import type { Device } from '../../src/gpu/device.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { PAGE_TOKENS, type HeadShape, type KvFormat } from '../../src/kernels/batch.ts';
+import { headBytes } from '../../src/kernels/kv-format.ts';
+import { CodedHead, factorOf, isCodedFormat } from './coded-pages.ts';
 import { f16Bits, upload } from './compute.ts';
 
 /** Pages of the pool. */
@@ -10,6 +12,29 @@ export const PAGES = 300;
 
 /** Large finite values, as f32 and as a pair of f16, for places without a token. */
 const GARBAGE = 0x70007000;
+
+function storeCodes(
+  on: Device,
+  kind: 'keys' | 'values',
+  format: KvFormat,
+  { kvHeads, dims }: HeadShape,
+  sequences: Float32Array[][],
+  tables: number[][],
+): Region | null {
+  if (!isCodedFormat(format)) return null;
+  const words = new Uint32Array((PAGES * kvHeads * headBytes(format, dims)) / 4).fill(GARBAGE);
+  sequences.forEach((tokens, sequence) =>
+    tokens.forEach((row, position) => {
+      const page = tables[sequence]![Math.floor(position / PAGE_TOKENS)]!;
+      for (let i = 0; i < kvHeads; i++) {
+        const head = new CodedHead(words, format, kind, { dims, head: page * kvHeads + i });
+        const own = row.subarray(i * dims, (i + 1) * dims);
+        head.set(position % PAGE_TOKENS, own, factorOf(format, position, i));
+      }
+    }),
+  );
+  return upload(on, words);
+}
 
 /** Pages as shaders/kv lays them out: `place` finds the element within its page and head. */
 function store(
@@ -45,6 +70,8 @@ export function storeKeys(
   keys: Float32Array[][],
   tables: number[][],
 ): Region {
+  const coded = storeCodes(on, 'keys', format, shape, keys, tables);
+  if (coded) return coded;
   return store(on, format, shape, keys, tables, (token, d) =>
     format === 'f16'
       ? { word: (d >> 1) * PAGE_TOKENS + token, half: d & 1 }
@@ -59,6 +86,8 @@ export function storeValues(
   values: Float32Array[][],
   tables: number[][],
 ): Region {
+  const coded = storeCodes(on, 'values', format, shape, values, tables);
+  if (coded) return coded;
   return store(on, format, shape, values, tables, (token, d) => {
     if (format === 'f32') return { word: token * shape.dims + d, half: 0 };
     const quad = (token >> 1) * (shape.dims / 4) + (d >> 2);

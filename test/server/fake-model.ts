@@ -42,6 +42,7 @@ export const fakeInfo: TextModelInfo = {
   architecture: 'Qwen3ForCausalLM',
   parameters: 1000,
   weightFormats: ['q4_k', 'q6_k'],
+  kvCacheDtype: 'f16',
   quantization: 'none',
   vocabSize: 256,
   contextLength: 4096,

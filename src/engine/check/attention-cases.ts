@@ -2,7 +2,15 @@
 
 import { attend } from '../../kernels/attend.ts';
 import { attention } from '../../kernels/attention.ts';
-import { PAGE_TOKENS, partialBatch, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import {
+  PAGE_TOKENS,
+  partialBatch,
+  TILE_ROWS,
+  type KvFormat,
+  type KvPages,
+  type TextBatch,
+} from '../../kernels/batch.ts';
+import { headBytes } from '../../kernels/kv-format.ts';
 import { ropeKv } from '../../kernels/rope-kv.ts';
 import type { KernelCase } from './kernel-case.ts';
 import type { KernelInputs } from './kernel-inputs.ts';
@@ -24,16 +32,17 @@ function paged(
   pages: number,
   tiles: readonly number[],
   places: readonly number[],
+  format: KvFormat,
 ): Paged {
-  const held = pages * PAGE_TOKENS * SHAPE.kvHeads * SHAPE.dims;
+  const held = pages * SHAPE.kvHeads * headBytes(format, SHAPE.dims);
   const table = {
     pages: inputs.region(Uint32Array.from({ length: pages }, (_, i) => pages - 1 - i)),
     places: inputs.region(Uint32Array.from(places)),
   };
-  // Keys and values of one, as f16, so that rows which are not written are numbers, too.
-  const ones = (): Uint32Array<ArrayBuffer> => new Uint32Array(held / 2).fill(0x3c003c00);
+  // Ones as f16, and small factors of codes, so that rows which are not written are numbers, too.
+  const ones = (): Uint32Array<ArrayBuffer> => new Uint32Array(held / 4).fill(0x3c003c00);
   return {
-    kv: { kind: 'kv', format: 'f16', table, keys: inputs.region(ones()), values: inputs.region(ones()) },
+    kv: { kind: 'kv', format, table, keys: inputs.region(ones()), values: inputs.region(ones()) },
     batch: partialBatch(inputs.region(new Uint32Array(4)), { tiles: inputs.region(Uint32Array.from(tiles)) }),
   };
 }
@@ -92,12 +101,16 @@ const DECODE = {
   ),
 };
 
-function written(inputs: KernelInputs, { pages, tiles, places, sizes }: typeof PROMPT) {
+function written(
+  inputs: KernelInputs,
+  { pages, tiles, places, sizes }: typeof PROMPT,
+  format: KvFormat = 'f16',
+) {
   const { rows } = sizes;
   const numbers = inputs.numbers(rows * COLUMNS);
   const table = angles(rows);
   return {
-    ...paged(inputs, pages, tiles, places),
+    ...paged(inputs, pages, tiles, places, format),
     numbers,
     table,
     qkv: inputs.tensor(['rows', COLUMNS], numbers, rows),
@@ -105,13 +118,18 @@ function written(inputs: KernelInputs, { pages, tiles, places, sizes }: typeof P
   };
 }
 
-function pagedAttention(name: string, step: typeof PROMPT, decodes: readonly string[]): KernelCase {
+function pagedAttention(
+  name: string,
+  step: typeof PROMPT,
+  decodes: readonly string[],
+  format?: KvFormat,
+): KernelCase {
   return {
     name,
     sizes: step.sizes,
     decodes,
     prepare(inputs) {
-      const { qkv, rope, kv, batch } = written(inputs, step);
+      const { qkv, rope, kv, batch } = written(inputs, step, format);
       return {
         record: (tape) =>
           attention(ropeKv(qkv(tape), rope(tape), SHAPE, kv, null), batch, SHAPE, kv, { window: null }),
@@ -160,6 +178,9 @@ export const ATTENTION_CASES: readonly KernelCase[] = [
   },
   pagedAttention('paged attention, rows of a prompt', PROMPT, []),
   pagedAttention('paged attention, rows of a decode step', DECODE, ['rows']),
+  pagedAttention('paged attention in codes of 8 bits, rows of a prompt', PROMPT, [], 'int8'),
+  pagedAttention('paged attention in codes of 8 bits, rows of a decode step', DECODE, ['rows'], 'int8'),
+  pagedAttention('paged attention in codes of 4 bits, rows of a decode step', DECODE, ['rows'], 'int4'),
   // More than 64 queries and keys may be computed on matrix units.
   denseAttention('attention of images', { items: 1, queries: 72, keys: 80, heads: 2, dims: 32 }),
   denseAttention('attention of images, few queries', { items: 2, queries: 40, keys: 50, heads: 2, dims: 32 }),

@@ -3,6 +3,7 @@
 import type { Note } from '../../files/message.ts';
 import type { MediaKind } from '../../files/media/decoded.ts';
 import type { PLANNING } from '../../options/jobs.ts';
+import type { KvCacheFormat } from '../../options/model.ts';
 import type { ModelKind, SettingValues } from '../../options/setting.ts';
 import type { Quantization } from '../opening/open-event.ts';
 
@@ -60,8 +61,12 @@ export interface ModelPlan {
   notes: readonly Note[];
   /** Tokens that the model was made for; null: it reads none, or as many as its component does. */
   contextLength: number | null;
-  /** KV cache: bytes a token, and of some lengths; null: there is none. */
-  cache: { tokenBytes: number; lengths: readonly { tokens: number; bytes: number }[] } | null;
+  /** KV cache: format of keys and values, bytes a token, and of some lengths; null: there is none. */
+  cache: {
+    dtype: KvCacheFormat;
+    tokenBytes: number;
+    lengths: readonly { tokens: number; bytes: number }[];
+  } | null;
   /** Components of an image pipeline; empty for other models. */
   components: readonly PlannedComponent[];
   choices: readonly PlannedChoice[];

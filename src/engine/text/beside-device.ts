@@ -93,7 +93,7 @@ async function hostedExperts(
   const least = await bytesWith({ layers, slots: 1 });
   for (let step = STEPS - 1; step >= 0 && device.mayGrow; step--)
     if (await device.reserve(least + Math.ceil((step / STEPS) * (most - least)))) break;
-  const each = ((await bytesWith({ layers, slots: count })) - least) / Math.max(1, count - 1);
+  const each = Math.max(1, (most - least) / Math.max(1, count - 1));
   const room = Math.max(0, device.memoryBudget - least);
   return { layers, slots: Math.min(count, 1 + Math.floor((SHARE * room) / each)) };
 }

@@ -4,7 +4,7 @@ import { bytesText } from '../../files/bytes-text.ts';
 import { unsupported } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { RankSums } from '../../kernels/batch.ts';
+import type { KvFormat, RankSums } from '../../kernels/batch.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
 import { askedBeside, placedBeside } from './beside-device.ts';
@@ -35,6 +35,7 @@ type SizeOption =
   | 'enableHiddenStates'
   | 'enableRoutedExperts'
   | 'logprobsMode'
+  | 'kvCacheDtype'
   | 'batchInvariance'
   | 'speculativeAlgorithm'
   | 'speculativeNumDraftTokens';
@@ -67,6 +68,7 @@ export function runnerSizes(
   return {
     contextLength: Math.min(options.contextLength ?? config.context, config.context),
     totalTokens: options.maxTotalTokens ?? Infinity,
+    kvFormat: chosenKvFormat(options),
     slots,
     biases: LIMITS.biases + LIMITS.stopIds + Math.ceil(options.endTokens / END_TOKENS) * END_TOKENS,
     hiddenStates: options.enableHiddenStates ?? false,
@@ -84,6 +86,11 @@ export function draftTokens({
   speculativeNumDraftTokens = DEFAULTS.draftTokens,
 }: Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>): number {
   return speculativeAlgorithm === 'none' ? 0 : speculativeNumDraftTokens;
+}
+
+/** The format of keys and values that the options name; null: the checkpoint decides. */
+function chosenKvFormat({ kvCacheDtype = 'auto' }: Pick<TextModelOptions, 'kvCacheDtype'>): KvFormat | null {
+  return kvCacheDtype === 'auto' ? null : kvCacheDtype;
 }
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */

@@ -94,17 +94,18 @@ function towerPages({ model, tensors }: RunnerMedia): PlannedPage[] {
   });
 }
 
-type OpenedCache = Pick<Runner, 'layout' | 'copyBytes'>;
+type OpenedCache = Pick<Runner, 'layout' | 'copyBytes' | 'kvFormat'>;
 /** The part of a runner that a plan tells of. */
 type OpenedRunner = OpenedCache & Pick<Runner, 'streaming' | 'weightFormats'>;
 
 /** Returns the bytes of KV pages, and of copies of fixed states beside them, for contexts of some lengths; null if no layer has pages. */
-function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): ModelPlan['cache'] {
+function cacheOf({ layout, copyBytes, kvFormat }: OpenedCache, contextLength: number): ModelPlan['cache'] {
   if (layout.pageBytes === 0) return null;
   const bytesOf = (pages: number): number =>
     pages * layout.pageBytes + copiesBytes(stateCopies(pages, layout, copyBytes), copyBytes);
   const lengths = [...LENGTHS.filter((tokens) => tokens < contextLength), contextLength];
   return {
+    dtype: kvFormat,
     tokenBytes: (layout.pageBytes * layout.groups.length) / PAGE_TOKENS,
     lengths: lengths.map((tokens) => ({
       tokens,
@@ -141,7 +142,10 @@ class PaperText implements PaperModel {
   readonly #place: Pick<PlanPlace, 'openDevice'>;
   readonly #checkpoint: PlannedTextCheckpoint;
   readonly #slots: number;
-  readonly #drafting: Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>;
+  readonly #sizes: Pick<
+    TextModelOptions,
+    'speculativeAlgorithm' | 'speculativeNumDraftTokens' | 'kvCacheDtype'
+  >;
   readonly #opened = new Map<PlannedQuantization, OpenedRunner>();
 
   constructor(
@@ -151,7 +155,7 @@ class PaperText implements PaperModel {
     quantizations: readonly PlannedQuantization[],
   ) {
     const { maxRunningRequests: slots = DEFAULTS.runningRequests, contextLength = Infinity } = options;
-    const { speculativeAlgorithm, speculativeNumDraftTokens } = options;
+    const { speculativeAlgorithm, speculativeNumDraftTokens, kvCacheDtype } = options;
     const { declaration } = checkpoint;
     this.quantizations = quantizations;
     this.contextLength = Math.min(contextLength, declaration.context);
@@ -159,7 +163,7 @@ class PaperText implements PaperModel {
     this.mayStream = !this.#asked.layerwiseOffload;
     this.mayHostExperts = declaration.experts !== null && this.#asked.expertLayers === 0;
     this.#slots = slots;
-    this.#drafting = { speculativeAlgorithm, speculativeNumDraftTokens };
+    this.#sizes = { speculativeAlgorithm, speculativeNumDraftTokens, kvCacheDtype };
     this.#place = place;
     this.#checkpoint = checkpoint;
   }
@@ -185,7 +189,7 @@ class PaperText implements PaperModel {
     const options = {
       ...runnerSizes(device, declaration, {
         slots: this.#slots,
-        ...this.#drafting,
+        ...this.#sizes,
         contextLength: contextLength!,
         maxTotalTokens,
         endTokens: Math.max(1, configuredEndTokens(this.#checkpoint).length),
@@ -199,8 +203,8 @@ class PaperText implements PaperModel {
       ? leastBeside(asked)
       : await placedBeside(device, this.#checkpoint, declaration, options, asked);
     const runner = await openPaperRunner(device, this.#checkpoint, declaration, { ...options, ...beside });
-    const { layout, copyBytes, streaming, weightFormats } = runner;
-    this.#opened.set(quantization, { layout, copyBytes, streaming, weightFormats });
+    const { layout, copyBytes, kvFormat, streaming, weightFormats } = runner;
+    this.#opened.set(quantization, { layout, copyBytes, kvFormat, streaming, weightFormats });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };

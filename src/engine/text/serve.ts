@@ -161,6 +161,7 @@ function describeModel(
     parameters: runner.parameters + (runner.towers?.parameters ?? 0),
     quantization,
     weightFormats: runner.weightFormats,
+    kvCacheDtype: runner.kvFormat,
     vocabSize: vocabulary,
     contextLength,
     modelContextLength,

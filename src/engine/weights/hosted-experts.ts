@@ -32,7 +32,7 @@ export function besideDevice(
   { streamed, experts = { layers: 0, slots: 0 } }: HostedOptions,
 ): BesideDevice {
   const layers = expertRequests(plan, experts.layers);
-  const inSlots = new Set(layers.flat());
+  const inSlots = new Set(layers.hosted.flat());
   const others = streamed ? streamedRequests(plan, streamed, inSlots) : [];
   const hosted = new Set([...others, ...inSlots].sort((a, b) => a - b));
   return { hosted, slots: new HostedExperts(plan, layers, experts.slots) };
@@ -50,18 +50,20 @@ export interface SlotMetrics extends SlotCounters {
 
 /**
  * Returns the indices of the requests of experts in the first layers, layer by layer. Experts that are stored in several formats stay on the
- * device, because a slot takes any of them.
+ * device, because a slot takes any of them; `kept` counts their layers.
  */
-export function expertRequests(plan: WeightPlan, layers: number): number[][] {
+export function expertRequests(plan: WeightPlan, layers: number): { hosted: number[][]; kept: number } {
   const names = plan.requests.map(({ request }) => request.names[0]!);
-  const first = layerNames(names).slice(0, layers);
-  return first
+  const all = layerNames(names)
+    .slice(0, layers)
     .map((layer) =>
       names.flatMap((name, i) =>
         plan.requests[i]!.request.role === 'expert' && layerOf(name) === layer ? [i] : [],
       ),
     )
-    .filter((indices) => indices.length > 0 && indices.every((i) => hasSlots(plan, i)));
+    .filter((indices) => indices.length > 0);
+  const hosted = all.filter((indices) => indices.every((i) => hasSlots(plan, i)));
+  return { hosted, kept: all.length - hosted.length };
 }
 
 function hasSlots({ requests }: WeightPlan, index: number): boolean {
@@ -78,9 +80,13 @@ export class HostedExperts {
   readonly besideBytes: number;
   #placed: LayerSlots[] = [];
 
-  /** `layers`: indices of the requests of each layer's experts; `slots`: of each layer. */
-  constructor(plan: WeightPlan, layers: readonly (readonly number[])[], slots: number) {
+  /** Layers of those asked for whose experts stay on the device, because they are stored in several formats. */
+  readonly kept: number;
+
+  /** `slots`: of each layer. */
+  constructor(plan: WeightPlan, { hosted: layers, kept }: ReturnType<typeof expertRequests>, slots: number) {
     this.#layers = layers;
+    this.kept = kept;
     this.besideBytes = layers.flat().reduce((sum, i) => sum + bufferBytes(plan.requests[i]!), 0);
     this.#experts = layers.length > 0 ? plan.requests[layers[0]![0]!]!.request.experts : 0;
     this.#slots = Math.min(slots, this.#experts);

@@ -38,7 +38,7 @@ export const TEXT: ModelKind<TextModelOptions, TextModel> = {
   engine: async () => (await import('../../engine/text/open.ts')).openText,
   paper: async () => (await import('../../engine/text/plan-text.ts')).openTextOnPaper,
   summary(info) {
-    const { architecture, contextLength, modelContextLength, memory, adapter, replicas } = info;
+    const { architecture, contextLength, modelContextLength, memory, kvCacheDtype, adapter, replicas } = info;
     const place = replicas === undefined ? 'on' : `on ${replicas} replicas, the first of them on`;
     const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
     const sampling = mapSampling((name, setting) => {
@@ -48,7 +48,7 @@ export const TEXT: ModelKind<TextModelOptions, TextModel> = {
     const used = memory.weights + memory.kv + memory.arena;
     return [
       `Model: ${architecture}, ${parametersText(info)}, weights ${formatsText(info)}, context ${contextLength}${shortened}`,
-      `Memory: ${bytesText(used)} of ${bytesText(memory.budget)}: ${bytesText(memory.weights)} weights, ${bytesText(memory.kv)} cache, ${bytesText(memory.arena)} scratch; ${place} ${adapter.description || adapter.device}`,
+      `Memory: ${bytesText(used)} of ${bytesText(memory.budget)}: ${bytesText(memory.weights)} weights, ${bytesText(memory.kv)} cache in ${kvCacheDtype}, ${bytesText(memory.arena)} scratch; ${place} ${adapter.description || adapter.device}`,
       `Sampling: ${Object.values(sampling).join(', ')}`,
     ];
   },

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type * as engine from '../../index.ts';
-import { WEIGHT_CHOICES } from '../../options/model.ts';
+import { KV_CACHE_FORMATS, WEIGHT_CHOICES } from '../../options/model.ts';
 import { mapSampling } from '../../options/text-request.ts';
 import { count, counts, texts } from '../http/reply-members.ts';
 
@@ -48,6 +48,7 @@ const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling
 export const TextModelInfo = z.strictObject({
   kind: z.literal('text'),
   ...languageModel,
+  kvCacheDtype: z.enum(KV_CACHE_FORMATS),
   ...counts('modelContextLength', 'maxRunningRequests'),
   replicas: count.optional().describe('Of several: memory and limits are those of all together.'),
   storageBackend: z.string().nullable(),

@@ -125,6 +125,7 @@ it('readArguments() gives the engine the values under its own names', () => {
     logprobsMode: 'raw',
     jsonSchemaMode: 'declared',
     activationDtype: 'float',
+    kvCacheDtype: 'auto',
     contextLength: 512,
     memoryBudget: 1e9,
     safe: true,

@@ -79,6 +79,7 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
       options: {
         quantization: 'int8',
         'activation-dtype': 'float',
+        'kv-cache-dtype': 'auto',
         'sampling-defaults': 'model',
         'logprobs-mode': 'raw',
         'json-schema-mode': 'declared',
@@ -111,6 +112,7 @@ describe('models in one server', () => {
         logprobsMode: 'raw',
         jsonSchemaMode: 'declared',
         activationDtype: 'float',
+        kvCacheDtype: 'auto',
         maxRunningRequests: 4,
       },
       { model: scenes, quantization: 'int8', upscalingModelPath: 'network.safetensors', prepare: true },

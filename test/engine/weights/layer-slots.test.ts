@@ -1,11 +1,13 @@
 // Slots of experts whose matrices are cut into windows that end within an expert, on both sides; and which experts give theirs away.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expertRequests } from '../../../src/engine/weights/hosted-experts.ts';
 import { LayerSlots } from '../../../src/engine/weights/layer-slots.ts';
+import type { PlannedRequest } from '../../../src/engine/weights/plan.ts';
 import { SlotCache } from '../../../src/engine/weights/slot-cache.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Region } from '../../../src/gpu/tensor.ts';
-import { FORMATS, groupBytes } from '../../../src/kernels/formats.ts';
+import { FORMATS, groupBytes, type WeightFormat } from '../../../src/kernels/formats.ts';
 import {
   allocateMatrix,
   expertGroups,
@@ -99,4 +101,24 @@ it('the least recently used expert gives its slot away, and none of a round does
     ],
     [[3, 2]],
   ]);
+});
+
+it('experts of several formats, and layers behind the first ones, stay on the device', () => {
+  const request = (name: string, role: string, ...formats: WeightFormat[]): PlannedRequest => {
+    const windows = formats.map((format) => ({ format, codes: 1, scales: 0 }));
+    return { request: { names: [name], role, experts: 4 }, matrix: { windows } } as unknown as PlannedRequest;
+  };
+  const { int4, q6_k } = FORMATS;
+  const requests = [
+    request('m.layers.0.mlp.up', 'linear', int4),
+    request('m.layers.1.mlp.experts.0.up', 'expert', int4, int4),
+    request('m.layers.1.mlp.experts.0.down', 'expert', q6_k),
+    request('m.layers.2.mlp.experts.0.up', 'expert', int4),
+    request('m.layers.2.mlp.experts.0.down', 'expert', int4, q6_k),
+    request('m.layers.3.mlp.experts.0.up', 'expert', int4),
+  ];
+  const plan = { requests, bytes: 0 };
+  expect(expertRequests(plan, 1)).toEqual({ hosted: [], kept: 0 });
+  expect(expertRequests(plan, 3)).toEqual({ hosted: [[1, 2]], kept: 1 });
+  expect(expertRequests(plan, Infinity)).toEqual({ hosted: [[1, 2], [5]], kept: 1 });
 });

@@ -7,7 +7,7 @@ import type { MediaKind } from '../../../files/media/decoded.ts';
 import type { AdapterSummary } from '../../../gpu/adapter.ts';
 import type { TileLimits } from '../../../files/media/decoded.ts';
 import type { Quantization } from '../../opening/open-event.ts';
-import type { MODEL_SETTINGS } from '../../../options/model.ts';
+import type { KvCacheFormat, MODEL_SETTINGS } from '../../../options/model.ts';
 import type { ForModels, SettingValues } from '../../../options/setting.ts';
 
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
@@ -142,6 +142,8 @@ export interface TextModelInfo {
   quantization: Exclude<Quantization, 'auto'>;
   /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */
   weightFormats: readonly string[];
+  /** Format of keys and values in the KV cache. */
+  kvCacheDtype: KvCacheFormat;
   vocabSize: number;
   contextLength: number;
   /** Context length in tokens that config.json states; `contextLength` is the one in use. */

@@ -6,7 +6,7 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { LayerState } from '../../../models/text/blocks/architecture.ts';
-import { slotBytes, stateBytes } from './layer-stores.ts';
+import { slotBytes, stateBytes, type PageBuffer } from './layer-stores.ts';
 import type { PageLayout } from './page-layout.ts';
 import { copiesBytes } from './state-mover.ts';
 
@@ -104,12 +104,12 @@ function largestWithin(most: number, fits: (count: number) => boolean): number {
 /** No mask takes NaN away (zero times NaN is NaN), so pages must not hold any when they come into use. */
 export class PageCleaner {
   readonly #device: Device;
-  readonly #buffers: readonly GPUBuffer[];
+  readonly #buffers: readonly PageBuffer[];
   readonly #pages: number;
   #cleared = 0;
 
   /** `buffers`: memory of so many pages. */
-  constructor(device: Device, buffers: readonly GPUBuffer[], pages: number) {
+  constructor(device: Device, buffers: readonly PageBuffer[], pages: number) {
     this.#device = device;
     this.#buffers = buffers;
     this.#pages = pages;
@@ -135,10 +135,8 @@ export class PageCleaner {
 
   #clear(runs: readonly (readonly [first: number, count: number])[]): void {
     const encoder = this.#device.gpu.createCommandEncoder();
-    for (const buffer of this.#buffers) {
-      const bytes = buffer.size / this.#pages;
+    for (const { buffer, bytes } of this.#buffers)
       for (const [first, count] of runs) encoder.clearBuffer(buffer, first * bytes, count * bytes);
-    }
     this.#device.gpu.queue.submit([encoder.finish()]);
   }
 }

@@ -27,6 +27,15 @@ export interface StoreSizes {
 interface Lane {
   keys: GPUBuffer;
   values: GPUBuffer;
+  /** Bytes of a page in each of the two. */
+  bytes: number;
+}
+
+/** Keys, or values, of one lane: page `p` begins at `p * bytes`. */
+export interface PageBuffer {
+  buffer: GPUBuffer;
+  /** Bytes of a page. */
+  bytes: number;
 }
 
 export class LayerStores {
@@ -41,6 +50,7 @@ export class LayerStores {
     this.#lanes = layout.lanes.map((bytes, lane) => ({
       keys: device.allocate('kv', `keys of lane ${lane}`, pages * bytes),
       values: device.allocate('kv', `values of lane ${lane}`, pages * bytes),
+      bytes,
     }));
     const all: LayerStore[] = [];
     layers.forEach((layer, i) => all.push(this.#storeOf(layer, i, all, sizes)));
@@ -56,9 +66,11 @@ export class LayerStores {
     return { kind: 'slot', values: { buffer, offset: 0, size } };
   }
 
-  /** Buffers of the KV pages, keys and values of each lane. A page takes the same share of each. */
-  get pageBuffers(): GPUBuffer[] {
-    return this.#lanes.flatMap(({ keys, values }) => [keys, values]);
+  /** Buffers of the KV pages, keys and values of each lane. */
+  get pageBuffers(): PageBuffer[] {
+    return this.#lanes.flatMap(({ keys, values, bytes }) =>
+      [keys, values].map((buffer) => ({ buffer, bytes })),
+    );
   }
 
   get slots(): StateSlots[] {
@@ -89,7 +101,10 @@ export class LayerStores {
   }
 
   #buffers(): GPUBuffer[] {
-    return [...this.pageBuffers, ...this.slots.map(({ values }) => values.buffer)];
+    return [
+      ...this.pageBuffers.map(({ buffer }) => buffer),
+      ...this.slots.map(({ values }) => values.buffer),
+    ];
   }
 }
 

@@ -6,6 +6,7 @@
 // divided into several groups; lanes that a group leaves empty are lost.
 
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
+import { headBytes } from '../../../kernels/kv-format.ts';
 import type { KvState, LayerState } from '../../../models/text/blocks/architecture.ts';
 import { pagesFor, widestWindow, windowPages } from './pages.ts';
 
@@ -24,6 +25,9 @@ export interface LayerPlace {
   /** Bytes from the lane's beginning. */
   readonly offset: number;
 }
+
+/** Bindings of a layer within a lane begin at multiples of this. */
+const OFFSET_BYTES = 256;
 
 /** Most groups of a model; each costs some time in every step. */
 const MOST_GROUPS = 12;
@@ -90,7 +94,7 @@ export class PageLayout {
 
 /** Bytes of a page's keys (or values) in one layer. */
 function layerBytes({ kvHeads, dims, format }: KvState, usual: KvFormat): number {
-  return PAGE_TOKENS * kvHeads * dims * ((format ?? usual) === 'f16' ? 2 : 4);
+  return kvHeads * headBytes(format ?? usual, dims);
 }
 
 /** All layers in one group, which keeps the tokens of the widest window. */
@@ -129,6 +133,7 @@ export function pageLayout(
   for (let lanes = most; lanes > 0; lanes--) {
     const layout = groupedLayout(kinds, layers.length, lanes, rows);
     if (layout.groups.length > MOST_GROUPS) break;
+    if (!layout.places.every((place) => (place?.offset ?? 0) % OFFSET_BYTES === 0)) continue;
     // All groups share a lane's buffer, which must not limit the context to less than half of what it can be otherwise.
     if (2 * reachOf(layout) >= reachOf(whole) && bytesOf(layout) < bytesOf(best)) best = layout;
   }

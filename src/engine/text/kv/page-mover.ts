@@ -2,6 +2,7 @@
 // keys and values of one lane after the other.
 
 import type { Device } from '../../../gpu/device.ts';
+import type { PageBuffer } from './layer-stores.ts';
 import { readStaged, type StateMove } from './state-mover.ts';
 
 /** Copies and writes of pages and fixed states that the device does before the next step. */
@@ -13,10 +14,7 @@ export interface PageMoves {
 }
 
 /** Keys, or values, of one lane. */
-interface PagePart {
-  buffer: GPUBuffer;
-  /** Bytes of one page. */
-  bytes: number;
+interface PagePart extends PageBuffer {
   /** Offset in a page in host memory. */
   first: number;
 }
@@ -35,12 +33,12 @@ export class PageMover {
     this.#between = device.allocate('kv', 'a page on its way', bytes);
   }
 
-  /** Sets the buffers to work on, of `pages` pages each. */
-  use(buffers: readonly GPUBuffer[], pages: number): void {
+  /** Sets the buffers to work on. */
+  use(buffers: readonly PageBuffer[]): void {
     let first = 0;
-    this.#parts = buffers.map((buffer) => {
-      const part = { buffer, bytes: buffer.size / pages, first };
-      first += part.bytes;
+    this.#parts = buffers.map(({ buffer, bytes }) => {
+      const part = { buffer, bytes, first };
+      first += bytes;
       return part;
     });
   }

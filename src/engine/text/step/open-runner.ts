@@ -45,6 +45,9 @@ export async function openRunner(
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  // Experts are packed on the device before their slots are there, which a budget has to have room for.
+  else if (options.experts && device.memoryBudget < Number.MAX_SAFE_INTEGER)
+    await weights.load({ unread: true });
   weights.placeSlots();
   const { draft } = options;
   const drafts = draft ? await draft.load(device, weights.page, { unread: options.unread === true }) : null;
@@ -55,7 +58,7 @@ export async function openRunner(
     hidden,
     inputs: { deep = 0 },
   } = config;
-  const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
+  const kvFormat = kvFormatOf(checkpoint, options);
   const pageBytes = usefulBytes(device, config, options, kvFormat);
   const onStreamed = (note: string): void => {
     streaming.push(note);
@@ -88,7 +91,8 @@ async function reserveMemory(
   options: RunnerOptions,
 ): Promise<void> {
   const layout =
-    options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
+    options.kept?.layout ??
+    pageLayout(config.layers, kvFormatOf(checkpoint, options), options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const draftBytes = options.draft?.bytes(device, checkpoint.tensors, config) ?? 0;
   const least = bytesIn(options.quantization) + draftBytes + RESERVE_BYTES;
@@ -117,9 +121,13 @@ function usefulBytes(
 /** Tells where the weights are that are not on the device. */
 function streamingNotes({ hostBytes, fileBytes, slots, plan }: Weights<unknown>): string[] {
   const all = bytesText(plan.bytes);
-  const { metrics: experts, besideBytes } = slots;
+  const { metrics: experts, besideBytes, kept } = slots;
   const streamed = hostBytes - (fileBytes === 0 ? besideBytes : 0);
   const notes: string[] = [];
+  if (kept > 0)
+    notes.push(
+      `the experts of ${kept} layers stay on the device, because they are stored in several formats`,
+    );
   if (experts)
     notes.push(
       `${bytesText(besideBytes)} of ${all} of weights are experts in host memory, and the device has slots for ${experts.slots} of the ${experts.experts} of each of ${experts.layers} layers`,
@@ -147,6 +155,8 @@ async function packedSlot(
   return packed.slot({ path, shards, quantization: quantized ?? 'stored', layout: packedLayout(device) });
 }
 
-function storedAsF32(checkpoint: RunnerCheckpoint): boolean {
-  return [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
+/** Format of keys and values of layers that declare none. */
+function kvFormatOf({ tensors }: RunnerCheckpoint, { kvFormat, quantization }: RunnerOptions): KvFormat {
+  const isF32 = quantization === 'none' && [...tensors.values()].every(({ dtype }) => dtype === 'F32');
+  return kvFormat ?? (isF32 ? 'f32' : 'f16');
 }

@@ -7,8 +7,8 @@ import type { HostedPart } from '../../weights/hosted-experts.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageLayout } from '../kv/page-layout.ts';
-import type { RankSums } from '../../../kernels/batch.ts';
 import type { DraftModelSource } from './runner-drafts.ts';
+import type { KvFormat, RankSums } from '../../../kernels/batch.ts';
 import type { RunnerMedia } from '../towers/tower-weights.ts';
 
 export interface RunnerOptions {
@@ -17,6 +17,8 @@ export interface RunnerOptions {
   contextLength: number;
   /** Tokens of all pages together; Infinity: as many as memory allows. */
   totalTokens: number;
+  /** Format of keys and values; null or left out: f32 for a model stored and computed in f32, otherwise f16. */
+  kvFormat?: KvFormat | null;
   /** The sizes that sequences of a lost device were placed by; null: the sizes follow from the device. */
   kept: KeptSizes | null;
   /** Limit on the sequences that run at once. */

@@ -138,7 +138,7 @@ export class TextRunner {
     const stores = storesOf(this.pages);
     this.pageCleaner = new PageCleaner(device, stores.pageBuffers, this.pages);
     this.#mover = new PageMover(device, layout.pageBytes);
-    this.#mover.use(stores.pageBuffers, this.pages);
+    this.#mover.use(stores.pageBuffers);
     this.#states = new StateMover(device, stores.slots, slots, this.copies + backups);
     const recordings = new Recordings(device, recipe, options, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();

@@ -15,7 +15,11 @@ it('a KV page is cleared before its first use alone, until the cleaner is restar
     device.tensor('kv', label, [pages * words], new Uint32Array(pages * words));
   const [keys, values] = [cache('keys'), cache('values')];
   const kv = { keys: keys.region!, values: values.region! };
-  const cleaner = new PageCleaner(device, [kv.keys.buffer, kv.values.buffer], pages);
+  const cleaner = new PageCleaner(
+    device,
+    [kv.keys, kv.values].map(({ buffer }) => ({ buffer, bytes: 4 * words })),
+    pages,
+  );
   const nan = new Uint32Array(pages * words).fill(0x7fc00000);
   const dirty = (): void => {
     for (const { buffer } of [kv.keys, kv.values]) device.gpu.queue.writeBuffer(buffer, 0, nan);

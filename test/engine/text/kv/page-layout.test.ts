@@ -123,3 +123,26 @@ it('a context is as long as its pages allow, and no longer', () => {
   const windowed = pageLayout(layersOf([64, 64]), 'f16', { contextLength: 8192, rows: 32 });
   expect([windowed.contextWithin(4), windowed.contextWithin(5)]).toEqual([4 * PAGE, Infinity]);
 });
+
+it.each(['fp8_e4m3', 'int8', 'int4'] as const)('layers in %s share pages as they do in f16', (format) => {
+  const options = { contextLength: 65536, rows: 256 };
+  // Heads of the two kinds of layers take the same bytes together.
+  const layers = mixed(24, 6, 512).map((window): LayerState => {
+    const isWhole = window === null;
+    return { kind: 'kv', kvHeads: isWhole ? 4 : 8, dims: isWhole ? 512 : 256, window };
+  });
+  const [halves, codes] = [pageLayout(layers, 'f16', options), pageLayout(layers, format, options)];
+  expect(codes.groups).toEqual(halves.groups);
+  expect(halves.pageBytes / codes.pageBytes).toBeGreaterThan(format === 'int4' ? 3.7 : 1.9);
+});
+
+it('several layers of a lane begin where bindings may', () => {
+  const layers = mixed(12, 2, 128).map((window): LayerState => ({
+    kind: 'kv',
+    kvHeads: window === null ? 2 : 1,
+    dims: 64,
+    window,
+  }));
+  const { places } = pageLayout(layers, 'int8', { contextLength: 65536, rows: 16 });
+  expect(places.filter((place) => place!.offset % 256 !== 0)).toEqual([]);
+});

@@ -10,7 +10,7 @@ it('pages for whose copy there is no room are refused to the request that needs 
   const values = Uint32Array.from({ length: (pages * bytes) / 4 }, (_, i) => i);
   const cache = (label: string) => device.tensor('kv', label, [values.length], values).region!;
   const mover = new PageMover(device, 2 * bytes);
-  mover.use([cache('keys').buffer, cache('values').buffer], pages);
+  mover.use(['keys', 'values'].map((label) => ({ buffer: cache(label).buffer, bytes })));
   const tooMany = Array<number>(1 + Math.ceil(device.capabilities.maxBufferSize / mover.bytes)).fill(1);
   await expect(mover.read(tooMany)).rejects.toThrow();
   await device.gpu.queue.onSubmittedWorkDone();

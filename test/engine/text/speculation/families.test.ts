@@ -118,11 +118,11 @@ function foretell(asked: readonly TextRequest[], expected: Replies): void {
 afterEach(() => void vi.restoreAllMocks());
 
 describe.each([
-  ['qwen3', CPU, {}],
+  ['qwen3', CPU, { kvCacheDtype: 'int8' }],
   ['qwen3-next', CPU, {}],
   ['qwen3-next', GPU, {}],
   ['lfm2', CPU, {}],
-  ['qwen3-moe', CPU, {}],
+  ['qwen3-moe', CPU, { cpuMoeLayers: 2 }],
 ] as const)('replies of %s with drafts', (name, platform, options) => {
   it(`are those without, on the kernels of ${platform === CPU ? 'CPUs' : 'GPUs'}`, async () => {
     const asked = requests(20, 11);

@@ -1,4 +1,4 @@
-// A page's keys and values of one head, into the workgroup memory of lib/softmax-tile.wgsl.
+// A page's keys and values of one head, of pages in f16, into the workgroup memory of lib/softmax-tile.wgsl.
 #import "kv/read.f16.wgsl"
 
 const QUADS = DIMS / 4u;

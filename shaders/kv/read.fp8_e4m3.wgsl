@@ -1,0 +1,3 @@
+// Pages of codes, as kv/encode.fp8_e4m3.wgsl makes them.
+#import "lib/read-codes.wgsl"
+#import "kv/digits.fp8_e4m3.wgsl"

@@ -1,0 +1,3 @@
+// Pages of codes, as kv/encode.int4.wgsl makes them.
+#import "lib/read-codes.wgsl"
+#import "kv/digits.int4.wgsl"

@@ -1,0 +1,3 @@
+// Pages of codes, as kv/encode.int8.wgsl makes them.
+#import "lib/read-codes.wgsl"
+#import "kv/digits.int8.wgsl"
