@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import type { Platform } from '../../../../src/engine/platform/platform.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
 import type {
   TextModel,
   TextModelOptions,
@@ -17,6 +19,15 @@ import { writeTokenizer } from '../../checkpoint-folder.ts';
 import { collect, greedy } from '../../fixture.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../golden/', import.meta.url));
+const devices: Device[] = [];
+const platform: Platform = {
+  ...nodePlatform,
+  async openDevice(options) {
+    const device = await nodePlatform.openDevice(options);
+    devices.push(device);
+    return device;
+  },
+};
 const folders: string[] = [];
 const opened: TextModel[] = [];
 afterAll(async () => {
@@ -33,7 +44,7 @@ function folderOf(name: string): string {
 }
 
 async function open(name: string, options: Partial<TextModelOptions> = {}): Promise<TextModel> {
-  const model = await openInline(TEXT, nodePlatform, {
+  const model = await openInline(TEXT, platform, {
     ...{ model: folderOf(name), safe: true, memoryBudget: 2 ** 30, speculativeAdaptive: false },
     ...options,
   });
@@ -82,6 +93,22 @@ it('a model that guesses for itself is always right', async () => {
   const { speculation } = await model.metrics();
   expect(speculation!.proposed).toBeGreaterThan(50);
   expect(speculation!.accepted).toBe(speculation!.proposed);
+});
+
+it('requests go on to the same tokens after the device was lost', async () => {
+  const options = {
+    speculativeAlgorithm: 'eagle3',
+    speculativeDraftModelPath: folderOf('drafts/eagle3'),
+  } as const;
+  const model = await open('qwen3-moe', options);
+  const expected = await idsOf(model);
+  const { generatedTokens } = await model.metrics();
+  const again = idsOf(model);
+  while ((await model.metrics()).generatedTokens < generatedTokens + 30)
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  devices.at(-1)!.destroy();
+  expect(await again).toEqual(expected);
+  expect(await model.metrics()).toMatchObject({ deviceRestarts: 1, running: 0 });
 });
 
 it.each([

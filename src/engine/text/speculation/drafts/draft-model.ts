@@ -137,10 +137,10 @@ export class DraftModel implements RunnerDrafts {
       throw new Error(`at most ${MOST_DRAFTS} tokens are guessed at once, not ${rounds}`);
     this.#takeStates(told);
     const passes = walk === 'still' ? this.#guessed : this.#known;
-    this.#run(passes, told, 0, (isDecode) => writeKnown(this.#writer, told, walk, isDecode));
+    await this.#run(passes, told, 0, (isDecode) => writeKnown(this.#writer, told, walk, isDecode));
     for (let round = 1; round < rounds; round++) {
       const going = told.filter(({ drafts }) => drafts > round);
-      this.#run(this.#guessed, going, round, (isDecode) =>
+      await this.#run(this.#guessed, going, round, (isDecode) =>
         writeGuessed(this.#writer, going, walk, round, isDecode),
       );
     }
@@ -178,12 +178,12 @@ export class DraftModel implements RunnerDrafts {
   }
 
   /** Replays the smallest pass that has room, and keeps what it guessed and what it hands on. */
-  #run(
+  async #run(
     passes: readonly DraftPass[],
     told: readonly OrderedPart[],
     round: number,
     write: (isDecode: boolean) => StepSizes,
-  ): void {
+  ): Promise<void> {
     const walk = this.#walk;
     const rows = round > 0 ? told.length : told.reduce((sum, part) => sum + rowsOf(part, walk), 0);
     const wanted = told.filter(({ drafts }) => drafts > round).length;
@@ -193,7 +193,7 @@ export class DraftModel implements RunnerDrafts {
     if (!pass) throw new Error(`a draft model computes at most ${this.#mostRows} rows at once, not ${rows}`);
     const sizes = write(pass.isDecode);
     const lasts = lastRows(told, round > 0 ? () => 1 : (part) => rowsOf(part, walk));
-    pass.tape.run(
+    await pass.tape.replay(
       { ...sizes, drawn: 0, cut: 0 },
       {
         last: (encoder) => {
