@@ -26,7 +26,7 @@ sys.path.append(str(ROOT / "scripts" / "train"))
 import dialogues  # noqa: E402
 from data import MIXTURE, encode  # noqa: E402
 
-CONVERSATIONS = 20
+CONVERSATIONS = 60
 OUTLIERS = (3, 17)  # channels, each with its partner of the rotation
 
 

@@ -27,7 +27,7 @@ describe('svc plan', () => {
       /^model +.*svc-chat-mini \(text and images\)$/m,
       /^class +InternVLForConditionalGeneration, whose text model is Qwen3ForCausalLM$/m,
       /^weights +6\.6 M parameters as BF16$/m,
-      /^KV cache +3 KiB a token: 4096 tokens 12 MiB$/m,
+      /^KV cache +3 KiB a token in f16: 4096 tokens 12 MiB$/m,
       /^budget +1 GiB$/m,
       /^int4 .* opens with 4096 tokens of context$/m,
       /^result +fits$/m,

@@ -143,6 +143,15 @@ it.each(CODED)('%s: a row has the codes that it has alone', async (format) => {
     angles: [whole.angles[1]!],
   });
   expect(differingRows(alone.q, [all.q[1]!])).toEqual([]);
+  const codesOf = ({ keys, values }: typeof all) =>
+    (['keys', 'values'] as const).flatMap((kind) =>
+      [0, 1].flatMap((head) => {
+        const held = new CodedHead(kind === 'keys' ? keys : values, format, kind, { dims: 80, head });
+        const token = PLACES[1]! % PAGE_TOKENS;
+        return [held.factor(token), ...Array.from({ length: 80 }, (_, d) => held.code(token, d))];
+      }),
+    );
+  expect(codesOf(alone)).toEqual(codesOf(all));
 });
 
 async function writtenBy(on: Device, format: CodedFormat, { shape, qkv, angles, norms }: Problem) {
