@@ -100,7 +100,11 @@ function kernelOf(
     return { shader: 'rope-kv-codes.wgsl', params, heads: 1 };
   }
   if (lanes === 1) return { shader: 'rope-kv.wgsl', params: { KV: format }, heads: WORKGROUP };
-  return { shader: 'rope-kv-lanes.wgsl', params: { LANES: lanes, KV: format }, heads: SHARED_WORKGROUP / lanes };
+  return {
+    shader: 'rope-kv-lanes.wgsl',
+    params: { LANES: lanes, KV: format },
+    heads: SHARED_WORKGROUP / lanes,
+  };
 }
 
 /** Lanes that share a head: on GPUs one for four dimensions, a power of two. */

@@ -8,7 +8,13 @@ import { expertLinear, expertSwiglu } from '../../src/kernels/expert-matmul.ts';
 import { planExperts } from '../../src/kernels/expert-plan.ts';
 import { IDLE, withSlots } from '../../src/kernels/expert-slots.ts';
 import { expertSum } from '../../src/kernels/expert-sum.ts';
-import { expertParts, interleaved, stacked, type ExpertSlots, type Matrix } from '../../src/kernels/matrix.ts';
+import {
+  expertParts,
+  interleaved,
+  stacked,
+  type ExpertSlots,
+  type Matrix,
+} from '../../src/kernels/matrix.ts';
 import { route } from '../../src/kernels/route.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';

@@ -99,7 +99,7 @@ describe('the scheduler with windows', () => {
       for (const page of scheduler.pages.pool.takeReused()) reused.add(page);
     }
     expect(reused.size).toBeGreaterThan(0);
-    expect(scheduler.isWindowed).toBe(true);
+    expect(scheduler.pages.isWindowed).toBe(true);
   });
 });
 
