@@ -5,20 +5,23 @@ import { checkKernels, KERNEL_CASES } from '../../../src/engine/check/check-kern
 import { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { PROFILES } from '../../../src/gpu/adapter-profile.ts';
-import { openTestDevice, TEST_BUDGET } from '../../gpu/test-device.ts';
+import { openModelTestDevice, TEST_BUDGET } from '../../gpu/test-device.ts';
 
+/** With the tiles of tests of whole models, whose shaders these are then; test/kernels computes each kernel with those of every profile. */
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice({ safe: 'calls' })));
 afterAll(() => device.destroy());
 
 /** A device on the same GPU, which is not destroyed, with changed shaders. */
 function opened(change: (path: string, text: string) => string, name = 'cpu'): () => Promise<Device> {
   return () => {
-    const profile = PROFILES.find((one) => one.name === name)!;
+    const profile = [...(name === 'cpu' ? [device.profile] : []), ...PROFILES].find(
+      (one) => one.name === name,
+    )!;
     const on = new Device(device.gpu, {
       shaders: (path) => change(path, readShader(path)),
       summary: device.summary,
-      profile: { ...profile, matvecRows: profile.matvecRows && 1, sharedRows: 16 }, // other tiles compile longer
+      profile: { ...profile, matvecRows: profile.matvecRows && 2, sharedRows: 16 }, // other tiles compile longer
       memoryBudget: TEST_BUDGET,
     });
     on.destroy = () => {};

@@ -85,8 +85,8 @@ it.each<[golden: string, options: Partial<ImageModelOptions>, kwargs?: Record<st
   ['chroma', {}],
   ['z-image-guided', {}, { cfg_normalization: 0.5 }],
   ['lumina2', {}],
-  ['wan', {}],
-  ['ltx', { backend: 'generic' }],
+  ['wan', {}, { max_sequence_length: 24 }],
+  ['ltx', { backend: 'generic' }, { max_sequence_length: 24, width: 64, height: 32 }],
 ])(
   'two prompts that are drawn at once are those drawn alone, as in the golden %s',
   async (name, options, more) => {
