@@ -68,9 +68,9 @@ async function measure({ prompt, reply }) {
   const rounds = [];
   for (let round = 0; round < ROUNDS; round++) {
     const without = await run(plain, ids, reply.length);
-    const with_ = await run(drafting, ids, reply.length);
-    if (with_.ids.join() !== without.ids.join()) throw new Error('drafts have changed tokens');
-    rounds.push({ plain: without.time, drafted: with_.time });
+    const drafted = await run(drafting, ids, reply.length);
+    if (drafted.ids.join() !== without.ids.join()) throw new Error('drafts have changed tokens');
+    rounds.push({ plain: without.time, drafted: drafted.time });
   }
   const after = (await drafting.metrics()).speculation;
   NgramDrafter.prototype.propose = lookUp;

@@ -77,6 +77,8 @@ export interface Flag {
   readonly otherwise?: string;
   /** Names in other programs; the error for such a name suggests this option. */
   readonly elsewhere?: readonly string[];
+  /** Other words for some values of a choice, as other programs have them. */
+  readonly words?: Readonly<Record<string, string>>;
   /** Other names of the option itself. */
   readonly aliases?: readonly string[];
   /** The option is the negation of the setting. */

@@ -13,7 +13,11 @@ export const SPECULATION = rowsWith(
       kind: { type: 'choice', choices: SPECULATION_CHOICES },
       help: 'Drafts the next tokens and computes several in one step; no token differs. ngram: as the text went on before; mtp: by heads that the checkpoint has for it, or by an assistant of Gemma 4; eagle3, draft: by another checkpoint.',
       default: 'none',
-      flag: { group: 'Batching', elsewhere: ['spec-type'] },
+      flag: {
+        group: 'Batching',
+        elsewhere: ['spec-type'],
+        words: { NGRAM: 'ngram', NEXTN: 'mtp', EAGLE3: 'eagle3', STANDALONE: 'draft' },
+      },
     },
     /** Path of a model folder, or hub id. */
     speculativeDraftModelPath: {

@@ -10,12 +10,8 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
-import {
-  phaseOf,
-  sampledRows,
-  type SampledRow,
-  type StepPart,
-} from '../../../src/engine/text/step/step-part.ts';
+import { phaseOf, sampledRows } from '../../../src/engine/text/step/step-part.ts';
+import type { SampledRow, StepPart } from '../../../src/engine/text/step/step-part.ts';
 import type { SampledTokens, Launched } from '../../../src/engine/text/step/launch.ts';
 import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';

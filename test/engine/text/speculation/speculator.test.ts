@@ -21,7 +21,7 @@ function sequenceOf(chance: number | null, progress: object = {}): Drafted {
     mayGrow: true,
     placement: { isLoading: false },
     proposal: chance === null ? null : { ids, chances: ids.map(() => chance) },
-  } as Drafted;
+  };
 }
 
 /** `times`: milliseconds of a step by its rows. */
