@@ -1,5 +1,5 @@
 // A Qwen3.5 with 234 million weights: gated DeltaNet of 16 heads in three layers of four, gated attention in the fourth, a tied head of
-// 65,536 tokens.
+// 65,536 tokens; one with a head that predicts a token further ahead, too.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,12 +16,42 @@ const LINEAR = { heads: 16, dims: 128, taps: 4 };
 
 /** @returns {string} the folder, made at the first call */
 export function hybridCheckpoint() {
-  return madeOnce('hybrid-250m', (folder) => {
-    writeTensors(join(folder, 'model.safetensors'), tensorShapes());
-    writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(byteTokenizer(VOCABULARY)));
-    writeFileSync(join(folder, 'tokenizer_config.json'), '{}');
-    writeFileSync(join(folder, 'config.json'), JSON.stringify(config(), null, 2));
-  });
+  return madeOnce('hybrid-250m', (folder) => write(folder, tensorShapes(), config()));
+}
+
+/** @returns {string} the folder of the one whose head predicts further ahead, made at the first call */
+export function headedCheckpoint() {
+  return madeOnce('hybrid-250m-mtp', (folder) =>
+    write(folder, [...tensorShapes(), ...headShapes()], { ...config(), mtp_num_hidden_layers: 1 }),
+  );
+}
+
+function write(folder, tensors, settings) {
+  writeTensors(join(folder, 'model.safetensors'), tensors);
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(byteTokenizer(VOCABULARY)));
+  writeFileSync(join(folder, 'tokenizer_config.json'), '{}');
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(settings, null, 2));
+}
+
+function headShapes() {
+  return [
+    ['mtp.fc.weight', [HIDDEN, 2 * HIDDEN]],
+    ['mtp.pre_fc_norm_embedding.weight', [HIDDEN]],
+    ['mtp.pre_fc_norm_hidden.weight', [HIDDEN]],
+    ...layerShapes('mtp.layers.0', attention('mtp.layers.0.self_attn')),
+    ['mtp.norm.weight', [HIDDEN]],
+  ];
+}
+
+function layerShapes(name, mixer) {
+  return [
+    [`${name}.input_layernorm.weight`, [HIDDEN]],
+    ...mixer,
+    [`${name}.post_attention_layernorm.weight`, [HIDDEN]],
+    [`${name}.mlp.gate_proj.weight`, [FFN, HIDDEN]],
+    [`${name}.mlp.up_proj.weight`, [FFN, HIDDEN]],
+    [`${name}.mlp.down_proj.weight`, [HIDDEN, FFN]],
+  ];
 }
 
 const isLinear = (layer) => (layer + 1) % 4 !== 0;
@@ -29,15 +59,7 @@ const isLinear = (layer) => (layer + 1) % 4 !== 0;
 function tensorShapes() {
   const layer = (i) => {
     const name = `model.layers.${i}`;
-    const mixer = isLinear(i) ? linear(`${name}.linear_attn`) : attention(`${name}.self_attn`);
-    return [
-      [`${name}.input_layernorm.weight`, [HIDDEN]],
-      ...mixer,
-      [`${name}.post_attention_layernorm.weight`, [HIDDEN]],
-      [`${name}.mlp.gate_proj.weight`, [FFN, HIDDEN]],
-      [`${name}.mlp.up_proj.weight`, [FFN, HIDDEN]],
-      [`${name}.mlp.down_proj.weight`, [HIDDEN, FFN]],
-    ];
+    return layerShapes(name, isLinear(i) ? linear(`${name}.linear_attn`) : attention(`${name}.self_attn`));
   };
   return [
     ['model.embed_tokens.weight', [VOCABULARY, HIDDEN]],

@@ -1,5 +1,6 @@
-// What drafts by looking up are worth, in a process of its own; prints JSON.
-//   node scripts/bench/measure-speculation.mjs FOLDER QUANTIZATION [--texts CASE,...]
+// What drafts are worth, in a process of its own; prints JSON.
+//   node scripts/bench/measure-speculation.mjs FOLDER QUANTIZATION [--texts CASE,...]    by looking up
+//   node scripts/bench/measure-speculation.mjs FOLDER QUANTIZATION --mtp SHARE           by the model's heads, of whose tokens a share counts as right
 // Texts are recorded: a prompt and the reply that a model would give. The measured model's own tokens stand in their place: it drafts as many tokens
 // as looking up in the recorded text proposes, and as many of them are its own as would have been right there. Runs with and without drafts take turns.
 
@@ -7,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
+import { ModelDrafter } from '../../dist/engine/text/speculation/drafts/model-drafter.js';
 import { NgramDrafter } from '../../dist/engine/text/speculation/ngram-drafter.js';
 import { StepCosts } from '../../dist/engine/text/speculation/step-costs.js';
 import { openTextModel } from '../../dist/index.js';
@@ -15,6 +17,7 @@ import { measureCeilings } from './ceilings.mjs';
 
 const [folder, quantization = 'none', ...rest] = process.argv.slice(2);
 const only = rest[0] === '--texts' ? rest[1].split(',') : null;
+const share = rest[0] === '--mtp' ? Number(rest[1]) : null;
 const ROUNDS = 5;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Tokens of a prompt and of a reply that are measured. */
@@ -23,6 +26,7 @@ const REPLY = 256;
 
 throttlePolling();
 const lookUp = NgramDrafter.prototype.propose;
+const guess = ModelDrafter.prototype.propose;
 const costs = [];
 const noted = StepCosts.prototype.note;
 StepCosts.prototype.note = function note(rows, isDrafted, ms) {
@@ -32,7 +36,7 @@ StepCosts.prototype.note = function note(rows, isDrafted, ms) {
 
 const options = { model: folder, quantization, inline: true };
 const plain = await openTextModel(options);
-const drafting = await openTextModel({ ...options, speculativeAlgorithm: 'ngram' });
+const drafting = await openTextModel({ ...options, speculativeAlgorithm: share === null ? 'ngram' : 'mtp' });
 const words = await openTextModel({
   model: fileURLToPath(new URL('../../models/svc-chat-mini', import.meta.url)),
 });
@@ -63,6 +67,9 @@ async function measure({ prompt, reply }) {
   const replay = new NgramDrafter();
   NgramDrafter.prototype.propose = (sequence, most) =>
     recordedProposal(replay, sequence, { prompt, reply, truth }, most);
+  ModelDrafter.prototype.propose = function propose(sequence, most) {
+    return headProposal(this, sequence, truth, most);
+  };
   await run(drafting, ids, reply.length);
   const before = (await drafting.metrics()).speculation;
   const rounds = [];
@@ -100,6 +107,20 @@ function recordedProposal(replay, sequence, { prompt, reply, truth }, most) {
   const ids = proposal.ids.map((_, i) => {
     const own = truth[at + i] ?? 0;
     return right >= 0 && i >= right ? (own + 1) % plain.info.vocabSize : own;
+  });
+  return { ids, chances: proposal.chances };
+}
+
+/** As many tokens as the head has guessed, of which a share is right. */
+function headProposal(drafter, sequence, truth, most) {
+  const { progress } = sequence;
+  const proposal = guess.call(drafter, sequence, most);
+  if (proposal === null) return null;
+  const at = progress.ids.length - progress.promptTokens;
+  const isRight = (place) => (Math.imul(place + 1, 2654435761) >>> 0) / 2 ** 32 < share;
+  const ids = proposal.ids.map((_, i) => {
+    const own = truth[at + i] ?? 0;
+    return isRight(at + i) ? own : (own + 1) % plain.info.vocabSize;
   });
   return { ids, chances: proposal.chances };
 }
