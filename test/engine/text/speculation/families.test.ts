@@ -134,7 +134,7 @@ describe.each([
     const { speculation } = await drafting.metrics();
     expect(speculation!.accepted).toBeGreaterThan(200);
     expect(speculation!.proposed).toBeGreaterThan(speculation!.accepted);
-  });
+  }, 240_000);
 });
 
 it.each(['qwen3', 'qwen3-next'] as const)(
