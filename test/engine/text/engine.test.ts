@@ -71,8 +71,12 @@ describe('batching of requests', () => {
         if (event.type === 'delta') events.push('token');
     })();
     const long = (async () => {
-      for await (const event of model.generate(greedy(prompt(100, 23), 2)))
-        if (event.type === 'prefill') events.push('chunk');
+      // A prompt that begins like no other here: the number of its chunks is that of the tokens that no cache has.
+      for await (const event of model.generate(greedy(prompt(100, 23), 2))) {
+        if (event.type !== 'prefill') continue;
+        expect(event.cachedTokens).toBe(0);
+        events.push('chunk');
+      }
     })();
     await Promise.all([short, long]);
     const chunks = events.lastIndexOf('chunk');
