@@ -22,7 +22,7 @@ const ROUNDS = 5;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Tokens of a prompt and of a reply that are measured. */
 const PROMPT = 1200;
-const REPLY = 256;
+const REPLY = 512;
 
 throttlePolling();
 const lookUp = NgramDrafter.prototype.propose;
@@ -161,6 +161,8 @@ function recorded() {
     name: ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald', 'John', 'Frances'][i % 8],
     year: 1900 + ((i * 37) % 80),
     city: ['Paris', 'London', 'Berlin', 'Rome'][i % 4],
+    active: i % 3 > 0,
+    address: { street: null, postalCode: null, country: 'Europe' },
   }));
   const prose = people
     .map(({ name, year, city }) => `In ${year} ${name} moved to ${city} and stayed there.`)

@@ -8,6 +8,7 @@ import type { RecentTexts } from './recent-texts.ts';
 
 /** Lengths of a match from which on a class of chances begins, and the chance that each class begins with. */
 const CLASSES = [
+  [2, 0.3],
   [3, 0.4],
   [5, 0.6],
   [9, 0.75],

@@ -2,7 +2,7 @@
 // same however long the text is.
 
 /** Least tokens that must agree for a place to be found. */
-export const MIN_MATCH = 3;
+export const MIN_MATCH = 2;
 /** Most places that are compared, from the latest on. */
 const MOST_PLACES = 16;
 /** Tokens that are compared at most. */

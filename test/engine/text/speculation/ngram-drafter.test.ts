@@ -19,11 +19,11 @@ function sourceOf(ids: number[], isShared = true, predicted: number[] = []): Sou
 /** The longest run before the end of a text that occurs earlier in it, by comparing everything. */
 function longestMatch(tokens: readonly number[]): { at: number; length: number } | null {
   let best: { at: number; length: number } | null = null;
-  for (let at = tokens.length - 1; at >= 3; at--) {
+  for (let at = tokens.length - 1; at >= 2; at--) {
     let length = 0;
     while (length < Math.min(at, 32) && tokens[at - 1 - length] === tokens[tokens.length - 1 - length])
       length++;
-    if (length >= 3 && length > (best?.length ?? 0)) best = { at, length };
+    if (length >= 2 && length > (best?.length ?? 0)) best = { at, length };
   }
   return best;
 }
@@ -104,10 +104,10 @@ describe('a drafter by looking up', () => {
     const drafter = new NgramDrafter();
     const source = sourceOf([50, 51], true, [1, 2, 3, 4, 5, 6, 7, 8]);
     expect(drafter.propose(source, 3)?.ids).toEqual([1, 2, 3]);
-    source.progress.ids.push(1, 2, 99, 4, 5);
+    source.progress.ids.push(1, 2, 99, 4);
     expect(drafter.propose(source, 3)).toBeNull();
-    source.progress.ids.push(6);
-    expect(drafter.propose(source, 3)?.ids).toEqual([7, 8]);
+    source.progress.ids.push(5);
+    expect(drafter.propose(source, 3)?.ids).toEqual([6, 7, 8]);
   });
 
   it('forgets the oldest replies when it is full', () => {
