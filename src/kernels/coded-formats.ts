@@ -12,7 +12,7 @@ interface CodedFormat {
   rule: string;
 }
 
-type ScaledKs = 32 | 64 | 128;
+type ScaledKs = 32 | 64 | 128 | 256;
 
 const coded =
   (bytes: number, rule: string, integers = true) =>
@@ -30,8 +30,11 @@ const lookup = coded(4, 'scale · table[code]', false);
 const ranged = coded(4, 'scale · code / 127');
 /** MLX: a scale and an offset of 16 bits. */
 const affine = coded(2 + 2, 'scale · code + offset');
-/** NVFP4: two E4M3 for the halves of 32 k's, and a factor of the row in bf16. */
-const nvfp4 = coded(2 + 2, 'factor · float of E4M3 · float of E2M1', false);
+const NVFP4 = 'factor · float of E4M3 · float of E2M1';
+/** SVDQuant's NVFP4: two E4M3 for the halves of 32 k's, and a factor of the row in bf16. */
+const halved = coded(2 + 2, NVFP4, false);
+/** NVFP4 of ModelOpt and compressed-tensors: an E4M3 for 16 k's, and for all of them a factor in f32. */
+const nvfp4 = (block: 64 | 256) => coded(block / 16 + 4, NVFP4, false)(4, block);
 
 export const CODED_FORMATS = {
   u4_32: integer(4, 32),
@@ -46,7 +49,9 @@ export const CODED_FORMATS = {
   fp4_64: lookup(4, 64),
   i8_32: ranged(8, 32),
   i8_128: ranged(8, 128),
-  nvfp4_32: nvfp4(4, 32),
+  nvfp4_32: halved(4, 32),
+  nvfp4_64: nvfp4(64),
+  nvfp4_256: nvfp4(256),
   affine4_32_f16: affine(4, 32),
   affine4_64_f16: affine(4, 64),
   affine4_128_f16: affine(4, 128),

@@ -21,17 +21,24 @@ export interface GroupChunk {
   groupStride: number;
 }
 
-/** Writes scales of a part in f32. `zero`: the zero point of all groups; null: a tensor holds them, or there are none. */
+/**
+ * Writes scales of a part in f32. `zero`: the zero point of all groups; null: a tensor holds them, or there are none. `behindWords`:
+ * the matrix has them behind words of E4M3, as factors.
+ */
 export function placeScales(
   device: Device,
   matrix: Matrix,
   part: MatrixPart,
-  chunk: GroupChunk & { source: NumberSource; zero: number | null },
+  chunk: GroupChunk & { source: NumberSource; zero: number | null; behindWords?: boolean },
 ): void {
-  const { source, zero } = chunk;
+  const { source, zero, behindWords = false } = chunk;
   dispatch(device, matrix, part, chunk, {
     shader: 'place-scales.wgsl',
-    params: () => ({ SOURCE: source, FILL: zero !== null }),
+    params: (_, block) => ({
+      SOURCE: source,
+      FILL: zero !== null,
+      AFTER: behindWords ? (block / WORD_KS) * COLUMNS : 0,
+    }),
     zero: zero ?? 0,
   });
 }
@@ -50,6 +57,11 @@ export function placeHalves(
   });
 }
 
+/** Writes words of four scales of E4M3 of a part, each for 64 k's, before its factors. */
+export function placeWords(device: Device, matrix: Matrix, part: MatrixPart, chunk: GroupChunk): void {
+  dispatch(device, matrix, part, chunk, { shader: 'place-words.wgsl', params: () => ({}), zero: 0 });
+}
+
 /** Writes zero points of a part, packed along rows or in signed bytes. `plus`: added to each word. */
 export function placeZeros(
   device: Device,
@@ -65,6 +77,9 @@ export function placeZeros(
   });
 }
 
+/** k's of a word of four E4M3, and columns that have a word each beside one another. */
+const WORD_KS = 64;
+const COLUMNS = 32;
 /** Words of 32 columns with a byte each. */
 const WORDS_OF_BYTE = 8;
 
@@ -73,11 +88,15 @@ function dispatch(
   matrix: Matrix,
   part: MatrixPart,
   chunk: GroupChunk,
-  { shader, params, zero }: { shader: string; params: (bits: number) => Params; zero: number },
+  { shader, params, zero }: { shader: string; params: (bits: number, block: number) => Params; zero: number },
 ): void {
   writePart(device, matrix, part, ({ format: { bits, scale }, scales }) => ({
     shader,
-    params: { ...params(bits), SCALED_KS: scale!.block, SCALE_WORDS: scale!.bytes * WORDS_OF_BYTE },
+    params: {
+      ...params(bits, scale!.block),
+      SCALED_KS: scale!.block,
+      SCALE_WORDS: scale!.bytes * WORDS_OF_BYTE,
+    },
     args: {
       rows: chunk.rows,
       first_row: chunk.firstRow - part.firstRow,

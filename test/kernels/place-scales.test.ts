@@ -5,7 +5,13 @@ import type { Device } from '../../src/gpu/device.ts';
 import { FORMATS, type FormatName, type NumberSource } from '../../src/kernels/formats.ts';
 import { allocateMatrix, interleavedHalves, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { placeCodes } from '../../src/kernels/place-codes.ts';
-import { placeHalves, placeScales, placeZeros, type GroupChunk } from '../../src/kernels/place-scales.ts';
+import {
+  placeHalves,
+  placeScales,
+  placeWords,
+  placeZeros,
+  type GroupChunk,
+} from '../../src/kernels/place-scales.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { f16Bits, Random, toF16, upload } from './compute.ts';
 import { columnsOf } from './stored.ts';
@@ -214,4 +220,29 @@ it.each(['affine4_32_f16', 'affine8_32_f16'] as const)('offsets stand beside sca
     }
   }
   await expectValues(matrix, (row) => Math.fround(scales[row]! * CODE + offsets[row]!));
+});
+
+it.each([
+  ['nvfp4_64', 192],
+  ['nvfp4_256', 512],
+] as const)('scales of E4M3 stand before a factor: %s', async (format, k) => {
+  const matrix = matrixOf(format, 37, k);
+  const groups = k / 64;
+  const layout = { rows: 37, k, groupKs: 64, byRow: true };
+  // 1, 1.125, 1.25 and so on.
+  const mantissaOf = (row: number, i: number): number => (row + Math.floor(i / 16)) % 8;
+  const bytes = Uint8Array.from(
+    { length: 37 * groups * 4 },
+    (_, at) => 0x38 + mantissaOf(Math.floor(at / (4 * groups)), (at % (4 * groups)) * 16),
+  );
+  for (const chunk of chunksOf(layout, 10)) {
+    const raw = upload(device, bytes.slice(4 * groups * chunk.firstRow));
+    placeWords(device, matrix, matrix.parts[0]!, { ...chunk, raw });
+  }
+  const [whole] = chunksOf({ ...layout, groupKs: k }, 37);
+  const raw = upload(device, Float32Array.of(0.3));
+  const one = { ...whole!, raw, rowStride: 0, groupStride: 0, source: 'f32', zero: null } as const;
+  placeScales(device, matrix, matrix.parts[0]!, { ...one, behindWords: true });
+  // The code 6 is 4.
+  await expectValues(matrix, (row, i) => Math.fround(Math.fround(0.3) * (1 + mantissaOf(row, i) / 8)) * 4);
 });

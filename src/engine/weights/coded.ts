@@ -7,7 +7,13 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import type { NumberSource } from '../../kernels/formats.ts';
 import type { Matrix, MatrixPart } from '../../kernels/matrix.ts';
 import { placeCodes } from '../../kernels/place-codes.ts';
-import { placeHalves, placeScales, placeZeros, type GroupChunk } from '../../kernels/place-scales.ts';
+import {
+  placeHalves,
+  placeScales,
+  placeWords,
+  placeZeros,
+  type GroupChunk,
+} from '../../kernels/place-scales.ts';
 import type { Wanted } from './upload.ts';
 
 type Coded = CodedTensors<TensorEntry>;
@@ -52,19 +58,30 @@ function scaleUploads(
     entry,
     place: (chunk) => placeHalves(device, matrix, part, { ...scaleChunk(coded, chunk, rows), upper }),
   });
-  if (offsets) return [halves(scales, false), halves(offsets, true)];
-  return [
-    {
+  const floats = (entry: TensorEntry, of: Coded, behindWords = false): Wanted => ({
+    entry,
+    place: (chunk) =>
+      placeScales(device, matrix, part, {
+        ...scaleChunk(of, chunk, rows),
+        source: chunk.source as NumberSource,
+        zero: typeof zeros === 'number' ? zeros : null,
+        behindWords,
+      }),
+  });
+  if (coded.rule === 'nvfp4' && offsets) {
+    const words: Wanted = {
       entry: scales,
       place: (chunk) =>
-        placeScales(device, matrix, part, {
-          ...scaleChunk(coded, chunk, rows),
-          source: chunk.source as NumberSource,
-          zero: typeof zeros === 'number' ? zeros : null,
-        }),
-    },
-  ];
+        placeWords(device, matrix, part, scaleChunk({ ...coded, groupKs: WORD_KS }, chunk, rows)),
+    };
+    return [words, floats(offsets, { ...coded, scales: offsets }, true)];
+  }
+  if (offsets) return [halves(scales, false), halves(offsets, true)];
+  return [floats(scales, coded)];
 }
+
+/** k's of a word of four E4M3. */
+const WORD_KS = 64;
 
 const isByRow = ({ layout }: Coded): boolean => layout === 'rows' || layout === 'pairs';
 

@@ -138,8 +138,17 @@ async function floatsOf(file: string, name: string, tensor: GgufTensor | undefin
   return new Float32Array(bytes.slice().buffer);
 }
 
-/** Throws unsupported for types that are never computed. */
+/** Throws unsupported for types that are never computed, and for blocks of NVFP4 that a factor in another tensor multiplies. */
 function refuseTypes({ keys, tensors }: GgufFiles): void {
+  const factor = (name: string): string => `${name.replace(/\.weight$/, '')}.scale`;
+  const scaled = [...tensors.values()].find(
+    ({ name, type }) => type === 'NVFP4' && tensors.has(factor(name)),
+  );
+  if (scaled !== undefined)
+    throw unsupported(
+      `${keys.file}: tensor ${scaled.name} is NVFP4 with a factor in ${factor(scaled.name)}, which is not read: take the model's safetensors files in NVFP4, or the file of another quantization, as Q4_K_M`,
+      factor(scaled.name),
+    );
   const never = [...tensors.values()].find(({ type }) => isNeverRead(type));
   if (never === undefined) return;
   throw unsupported(

@@ -1,7 +1,8 @@
-// Names and shapes of the integer weights of compressed-tensors: packed in words, or signed bytes. source: compressed-tensors' compressors.
+// Names and shapes of the weights of compressed-tensors: integers packed in words or in signed bytes, and NVFP4. source: compressed-tensors' compressors.
 
 import { isRecord } from '../source.ts';
 import { orderOf, type Statements } from './input-order.ts';
+import { isNvfp4Group, NVFP4_DIVIDED, readNvfp4 } from './nvfp4.ts';
 import {
   broken,
   checkShape,
@@ -12,6 +13,7 @@ import {
   type CodedTensors,
   type CodedWeight,
   type Header,
+  type Stored,
 } from '../tensors/coded-tensor.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -43,10 +45,10 @@ export function groupsOf({ config_groups: groups, format }: Settings): Group[] {
   });
 }
 
-/** Whether all groups store weights in a way that is read: integers of 4 and 8 bits, or FP8. */
+/** Whether all groups store weights in a way that is read: integers of 4 and 8 bits, FP8, or NVFP4. */
 export function readsGroups(settings: Settings): boolean {
   const groups = groupsOf(settings);
-  return groups.length > 0 && groups.every((group) => isPacked(group) || isBytes(group) || isFloat(group));
+  return groups.length > 0 && groups.every((group) => READ.some((isRead) => isRead(group)));
 }
 
 const isPacked = ({ format, type, bits }: Group): boolean =>
@@ -55,20 +57,24 @@ const isBytes = ({ format, type, bits }: Group): boolean =>
   (format === 'int-quantized' || format === 'naive-quantized') && type === 'int' && bits === 8;
 const isFloat = ({ format, type, bits }: Group): boolean =>
   (format === 'float-quantized' || format === 'naive-quantized') && type === 'float' && bits === 8;
+const READ = [isPacked, isBytes, isFloat, isNvfp4Group];
 
 export function compressedReader(settings: Settings): CodedReader {
   const groups = groupsOf(settings);
   return {
-    redundant: ['.weight_shape'],
+    redundant: ['.weight_shape', '.input_global_scale'],
     isStatement: ({ name }) => name.endsWith(GROUPS),
     moduleOf({ name, dtype }) {
       if (name.endsWith(PACKED)) return name.slice(0, -PACKED.length);
       return dtype === 'I8' && name.endsWith(PLAIN) ? name.slice(0, -PLAIN.length) : null;
     },
-    read: (module, tensors, statements) =>
-      tensors.has(module + PACKED)
-        ? readPacked(module, tensors, groups, statements)
-        : readBytes(module, tensors),
+    read<Entry extends Stored>(module: string, tensors: Tensors<Entry>, statements: Statements) {
+      const packed = tensors.get(module + PACKED);
+      if (packed === undefined) return readBytes(module, tensors);
+      return packed.dtype === 'U8' && groups.some(isNvfp4Group)
+        ? readNvfp4(module, tensors, NVFP4_DIVIDED)
+        : readPacked(module, tensors, groups, statements);
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { CodedReader } from '../tensors/coded-tensor.ts';
 import { compressedReader, readsGroups } from './compressed.ts';
 import { awqReader, formatOf, gptqReader } from './gptq.ts';
 import { isMlxForm, mlxReader } from './mlx.ts';
+import { isModelOptNvfp4, modelOptReader } from './nvfp4.ts';
 
 /** What a folder's files state about the quantization of its weights. */
 export interface Declared {
@@ -25,10 +26,15 @@ const METHODS: readonly Method[] = [
   { name: 'FP8 (E4M3)', matches: isFp8, reader: null },
   { name: 'GPTQ (4 and 8 bits)', matches: isGptq, reader: gptqReader },
   { name: 'AWQ (4 bits, GEMM)', matches: isAwq, reader: awqReader },
-  { name: 'compressed-tensors (integers of 4 and 8 bits)', matches: isCompressed, reader: compressedReader },
+  {
+    name: 'compressed-tensors (integers of 4 and 8 bits, NVFP4)',
+    matches: isCompressed,
+    reader: compressedReader,
+  },
   { name: 'bitsandbytes (NF4, FP4, LLM.int8)', matches: isBitsAndBytes, reader: bitsAndBytesReader },
   { name: 'MXFP4 (experts of gpt-oss)', matches: ({ method }) => method === 'mxfp4', reader: null },
   { name: 'MLX (4 and 8 bits, MXFP4)', matches: isMlx, reader: mlxReader },
+  { name: 'NVFP4 (ModelOpt)', matches: isModelOpt4, reader: modelOptReader },
 ];
 
 /** Names of the methods that are read. */
@@ -45,8 +51,14 @@ function isFp8({ settings }: Declared): boolean {
   const { quant_method: method, quant_algo: algorithm, fmt = 'e4m3', format } = settings;
   if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3';
   if (method === 'compressed-tensors') return format === 'float-quantized';
-  const isModelOpt = method === undefined || method === 'modelopt';
-  return isModelOpt && typeof algorithm === 'string' && MODELOPT_FP8.includes(algorithm);
+  return isModelOpt(method) && typeof algorithm === 'string' && MODELOPT_FP8.includes(algorithm);
+}
+
+const isModelOpt = (method: unknown): boolean => method === undefined || method === 'modelopt';
+
+/** All of it in NVFP4, or layers in it and in FP8. */
+function isModelOpt4({ settings }: Declared): boolean {
+  return isModelOpt(settings['quant_method']) && isModelOptNvfp4(settings, MODELOPT_FP8);
 }
 
 /** ModelOpt's algorithms with weights in E4M3: a scale for a matrix, for each row, and for tiles of 128 × 128. */

@@ -8,14 +8,15 @@ export type CodedDtype =
   | `U${4 | 8}_${32 | 64 | 128}`
   | `${'NF4' | 'FP4'}_${32 | 64}`
   | `I8_${32 | 128}`
-  | 'NVFP4_32'
+  | `NVFP4_${32 | 64 | 256}`
   | `AFFINE${4 | 8}_${32 | 64 | 128}_${'F16' | 'BF16'}`;
 
 /**
  * How a weight follows from its code. integer: scale · (code - zero); affine: scale · code + offset; nf4, fp4: scale · table[code];
- * range: scale · code / 127; e2m1: offset · scale · float of E2M1, with two scales of E4M3 for the halves of 32 k's.
+ * range: scale · code / 127; e2m1: offset · scale · float of E2M1, with two scales of E4M3 for the halves of 32 k's; nvfp4: so, with four of
+ * them in a word for 64 k's, and one offset in f32 for the whole matrix or each row.
  */
-export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range' | 'e2m1';
+export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range' | 'e2m1' | 'nvfp4';
 
 export interface CodedTensors<Entry> {
   rule: CodeRule;
@@ -34,7 +35,7 @@ export interface CodedTensors<Entry> {
   scales: Entry;
   /** Zero points packed along rows, [row words, groups] where codes are by rows, else [groups, row words]; or one of all groups; null: none. */
   zeros: { entry: Entry; plus: number } | number | null;
-  /** Offsets of the rule `affine`, or factors of `e2m1`, [rows, groups]. */
+  /** Offsets of the rule `affine`, or factors of `e2m1`, [rows, groups]; factors of `nvfp4`, [rows, 1] or one value. */
   offsets?: Entry;
   /** The tensor that has the group of each k; null: none. */
   groupOf: Entry | null;
@@ -125,9 +126,10 @@ const TYPES = {
   fp4: { name: 'FP', blocks: [64, 32] },
   range: { name: 'I', blocks: [128, 32] },
   e2m1: { name: 'NVFP', blocks: [32] },
+  nvfp4: { name: 'NVFP', blocks: [256, 64] },
 } as const satisfies Record<CodeRule, { name: string; blocks: readonly number[] }>;
 
-/** The type of a weight on the device. Throws unsupported for rows and groups that are not whole blocks of 32 values. */
+/** The type of a weight on the device. Throws unsupported for rows and groups that are not whole blocks of the rule's. */
 export function codedDtype(
   name: string,
   { rule, bits, groupKs, scales }: Pick<CodedTensors<Header>, 'rule' | 'bits' | 'groupKs' | 'scales'>,
@@ -136,7 +138,10 @@ export function codedDtype(
   const { name: type, blocks } = TYPES[rule];
   const block = blocks.find((ks) => k % ks === 0 && groupKs % ks === 0);
   if (block === undefined)
-    throw unsupported(name, `${name} has ${k} inputs in groups of ${groupKs}, and multiples of 32 are read`);
+    throw unsupported(
+      name,
+      `${name} has ${k} inputs in groups of ${groupKs}, and multiples of ${blocks.at(-1)} are read`,
+    );
   const number = rule === 'affine' ? `_${scales.dtype}` : '';
   return `${type}${bits}_${block}${number}` as CodedDtype;
 }

@@ -38,8 +38,8 @@ describe('a model that is refused before its weights are fetched', () => {
     [{ ...LLAMA, quantization_config: { quant_method: 'awq' } }, {}, /quantized with awq/],
     [
       LLAMA,
-      { 'hf_quant_config.json': '{"quantization":{"quant_algo":"NVFP4"}}' },
-      /quantized with NVFP4 to 4 bits/,
+      { 'hf_quant_config.json': '{"quantization":{"quant_algo":"NVFP4_AWQ"}}' },
+      /quantized with NVFP4_AWQ to 4 bits/,
     ],
     [
       { ...LLAMA, auto_map: { AutoModelForCausalLM: 'modeling_llama.LlamaForCausalLM' } },

@@ -64,7 +64,8 @@ it.each([
   ['int-quantized', { type: 'int', num_bits: 8 }, true],
   ['int-quantized', { type: 'int', num_bits: 4 }, false],
   ['float-quantized', { type: 'float', num_bits: 8 }, true],
-  ['nvfp4-pack-quantized', { type: 'float', num_bits: 4 }, false],
+  ['nvfp4-pack-quantized', { type: 'float', num_bits: 4, group_size: 16 }, true],
+  ['nvfp4-pack-quantized', { type: 'float', num_bits: 4, group_size: 32 }, false],
   ['marlin-24', { type: 'int', num_bits: 4 }, false],
 ])('compressed-tensors of %s with %j: read %s', (format, weights, read) => {
   const settings = {

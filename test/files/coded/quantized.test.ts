@@ -27,8 +27,8 @@ describe('quantized weights of other programs', () => {
       4,
     ],
     [
-      { quant_method: 'modelopt', quant_algo: 'NVFP4', kv_cache_scheme: { num_bits: 8 } },
-      'modelopt (NVFP4) to 4 bits',
+      { quant_method: 'modelopt', quant_algo: 'NVFP4_AWQ', kv_cache_scheme: { num_bits: 8 } },
+      'modelopt (NVFP4_AWQ) to 4 bits',
       4,
     ],
     // Qwen3.6-35B-A3B-NVFP4: attention in FP8, experts in NVFP4.
@@ -88,10 +88,10 @@ describe('quantized weights of other programs', () => {
       {
         'hf_quant_config.json': {
           producer: { name: 'modelopt', version: '0.29' },
-          quantization: { quant_algo: 'NVFP4', kv_cache_quant_algo: 'FP8' },
+          quantization: { quant_algo: 'NVFP4_AWQ', kv_cache_quant_algo: 'FP8' },
         },
       },
-      'NVFP4 to 4 bits (hf_quant_config.json)',
+      'NVFP4_AWQ to 4 bits (hf_quant_config.json)',
     ],
     [
       {
@@ -99,7 +99,7 @@ describe('quantized weights of other programs', () => {
           quantization: {
             quant_algo: 'MIXED_PRECISION',
             kv_cache_quant_algo: 'FP8',
-            quantized_layers: { 'layers.0': { quant_algo: 'FP8' }, 'layers.1': { quant_algo: 'NVFP4' } },
+            quantized_layers: { 'layers.0': { quant_algo: 'FP8' }, 'layers.1': { quant_algo: 'W4A8_AWQ' } },
           },
         },
       },
