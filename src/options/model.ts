@@ -44,6 +44,7 @@ export const LOADING = rowsWith(
       help: 'GGUF file of the tower with which a GGUF model reads images or sounds, or owner/name:FILE.',
       flag: { group: 'Model', value: 'path', otherwise: 'the mmproj file beside the model' },
     },
+    ...SPECULATION,
     /** Default: the model's context length, shortened if memory is too small. */
     contextLength: {
       kind: { type: 'integer', min: 1, max: 2 ** 31 - 1 },
@@ -131,8 +132,8 @@ export const LOADING = rowsWith(
       help: 'Keys and values of the context: auto is f16, or f32 for a model stored in f32. int8 and fp8_e4m3 take about half the memory of f16, int4 about a quarter, and change what a model says: int8 least, int4 most.',
       default: 'auto',
       flag: {
-        group: 'Device',
-        elsewhere: ['cache-type-k', 'cache-type-v', 'ctk', 'ctv'],
+        ...{ group: 'Device', elsewhere: ['cache-type-k', 'cache-type-v', 'ctk', 'ctv'] },
+        words: { q8_0: 'int8', q4_0: 'int4', fp8: 'fp8_e4m3' },
       },
     },
     deterministic: {
@@ -192,7 +193,6 @@ export const SHARING = rowsWith(
         negates: true,
       },
     },
-    ...SPECULATION,
     /** false: requests do not share cached prompts. Default: true. */
     prefixCache: {
       kind: { type: 'boolean' },

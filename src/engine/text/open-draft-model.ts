@@ -1,6 +1,6 @@
 // The draft model that the options of a text model ask for, and the declaration of both together.
 
-import { badRequest, unsupported } from '../../files/error.ts';
+import { badRequest } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
 import type { Folder } from '../../files/source.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
@@ -10,10 +10,7 @@ import { openDraftSource, ownDraftSource, type DraftedModel } from './speculatio
 import type { DraftModelSource } from './step/runner-drafts.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 
-export type DraftOptions = Pick<
-  TextModelOptions,
-  'speculativeAlgorithm' | 'speculativeDraftModelPath' | 'tpSize'
->;
+export type DraftOptions = Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeDraftModelPath'>;
 
 export interface WithDraft {
   /** That of the model and its draft model. */
@@ -32,32 +29,16 @@ export interface DraftTargetFiles extends Pick<DraftedModel, 'tokenizer'> {
 /** Names of kinds of draft models, for messages. */
 const KINDS = { mtp: 'an assistant', eagle3: 'EAGLE3', draft: 'an ordinary language model' } as const;
 
-/** Errors: bad_request for options that do not belong together; unsupported for a draft model that was not made for this one; what reading throws. */
+/** Errors: bad_request for a draft model of another kind; unsupported for a draft model that was not made for this one; what reading throws. */
 export async function readDraftModel(
-  { speculativeAlgorithm: algorithm = 'none', speculativeDraftModelPath: path, tpSize = 1 }: DraftOptions,
+  { speculativeAlgorithm: algorithm = 'none', speculativeDraftModelPath: path }: DraftOptions,
   { declaration, tensors, tokenizer }: DraftTargetFiles,
   openFolder: (path: string) => Promise<Folder>,
 ): Promise<WithDraft> {
   const none = { declaration, draft: null, close: async () => {} };
   const [given, kind] = [option('speculativeDraftModelPath'), option('speculativeAlgorithm')];
-  if (algorithm === 'none' || algorithm === 'ngram') {
-    if (path === undefined) return none;
-    throw badRequest(
-      say`${given} ${path} is for ${kind} mtp, eagle3 or draft, and it is ${algorithm}: name one of these`,
-      'speculativeDraftModelPath',
-    );
-  }
-  if (tpSize > 1)
-    throw unsupported(
-      say`${kind} ${algorithm} is not built for a model that ${option('tpSize')} divides among devices: leave one of the two out`,
-      'speculativeAlgorithm',
-    );
+  if (algorithm === 'none' || algorithm === 'ngram') return none;
   if (path === undefined) {
-    if (algorithm !== 'mtp')
-      throw badRequest(
-        say`${kind} ${algorithm} needs a draft model: name it with ${given}`,
-        'speculativeDraftModelPath',
-      );
     const draft = ownDraftSource(declaration, tensors);
     return { ...none, declaration: withDraft(declaration, draft.declaration, draft), draft };
   }

@@ -132,6 +132,7 @@ function requestContext(
       : null,
     ropes,
     prefixCache: options.prefixCache ?? true,
+    looksDraftsUp: options.speculativeAlgorithm === 'ngram',
     jsonSchemaMode: options.jsonSchemaMode ?? 'declared',
     recording: {
       hiddenStates: options.enableHiddenStates ?? false,

@@ -21,6 +21,13 @@ export async function compileTapes(
   tapes: readonly Tape[],
   onKernels: OnKernels = () => {},
 ): Promise<void> {
+  await compileFresh(device, tapes, onKernels);
+  const error = device.takeError();
+  if (error !== null) throw error;
+}
+
+/** Leaves the device's error, if there is one, for the next step to take. */
+async function compileFresh(device: Device, tapes: readonly Tape[], onKernels: OnKernels): Promise<void> {
   const first = freshOf(device, tapes);
   if (first.length === 0) return;
   const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
@@ -43,8 +50,6 @@ export async function compileTapes(
   } finally {
     none.destroy();
   }
-  const error = device.takeError();
-  if (error !== null) throw error;
   onKernels(done, first.length);
 }
 
@@ -53,7 +58,7 @@ export async function compileNext(device: Device, tapes: readonly Tape[]): Promi
   let isFirst = true;
   const stop = Symbol('one is enough');
   try {
-    await compileTapes(device, tapes, () => {
+    await compileFresh(device, tapes, () => {
       if (!isFirst) throw stop;
       isFirst = false;
     });

@@ -42,11 +42,16 @@ function ofReplica({ info }: TextModel, metrics: TextMetrics): ReplicaMetrics {
 
 /** Adds the numbers of objects that have the same members; of other values the first one stays. */
 function sumOf<T extends object>(all: readonly T[]): T {
-  const members = Object.entries(all[0]!).map(([name, first]: [string, unknown]) => {
-    const values = all.map((one) => (one as Record<string, unknown>)[name]);
+  const names = new Set(all.flatMap((one) => Object.keys(one)));
+  const members = [...names].map((name) => {
+    // What only some replicas have, such as experts in host memory, is theirs.
+    const values = all
+      .map((one) => (one as Record<string, unknown>)[name])
+      .filter((value) => value !== undefined);
+    const [first] = values;
     if (typeof first === 'number') return [name, (values as number[]).reduce((sum, value) => sum + value, 0)];
     const isWhole = values.every((value) => typeof value === 'object' && value !== null);
-    return [name, isWhole ? sumOf(values) : first];
+    return [name, isWhole ? sumOf(values as object[]) : first];
   });
   return Object.fromEntries(members) as T;
 }

@@ -1,6 +1,7 @@
 // Draft models by the class of their checkpoint, and the declaration of a model that has one.
 
 import { unsupported } from '../../files/error.ts';
+import { option, say } from '../../files/message.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { DraftDeclaration, TextDeclaration } from './blocks/architecture.ts';
 import { EAGLE3_CLASSES, isEagle3, readEagle3 } from './drafts/eagle3-config.ts';
@@ -32,7 +33,7 @@ export function ownDraft(
   if (mtp && tensors.has(MTP_SIGN)) return mtp;
   const why = mtp ? `the checkpoint has no ${MTP_SIGN}` : `${architecture} has none that are built`;
   throw unsupported(
-    `heads that predict several tokens ahead (mtp) are asked for, and ${why}: choose another kind of speculation, or a checkpoint that was published with them`,
+    say`${option('speculativeAlgorithm')} mtp needs heads that predict several tokens ahead, and ${why}: take ngram, or a checkpoint that was published with such heads`,
   );
 }
 

@@ -94,7 +94,7 @@ export const CHAT_FIELDS = {
   ...by('engine/text/speculation/ngram-drafter.ts', {
     prediction: honoured(
       predictionSchema,
-      'What much of the answer may be, such as a file to change: with --speculative-algorithm ngram its tokens are drafted; none is changed.',
+      'What much of the answer may be, such as a file to change: with --speculative-algorithm ngram its tokens are drafted; none is changed. Usage counts drafted tokens of any kind.',
     ),
   }),
 

@@ -80,6 +80,7 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
         quantization: 'int8',
         'activation-dtype': 'float',
         'kv-cache-dtype': 'auto',
+        'speculative-algorithm': 'none',
         'sampling-defaults': 'model',
         'logprobs-mode': 'raw',
         'json-schema-mode': 'declared',

@@ -33,7 +33,8 @@ export async function prepareReply(
   const prompt = await renderPrompt(plan.prompt, context, request, { signal, ended });
   const grammars = await compileGrammars(request, { plan, prompt }, context, signal);
   const { prediction } = request;
-  const predicted = prediction === undefined ? [] : await encodePart(prediction, 'prediction', context);
+  const isUsed = prediction !== undefined && context.looksDraftsUp;
+  const predicted = isUsed ? await encodePart(prediction, 'prediction', context) : [];
   if (signal?.aborted) throw cancelled();
   return { plan, prompt, grammars, stops, lora, predicted };
 }

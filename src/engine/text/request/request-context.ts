@@ -25,6 +25,8 @@ export interface RequestContext extends ReplyContext {
   ropes: readonly RopeConfig[];
   /** Whether requests share pages. */
   prefixCache: boolean;
+  /** Whether drafts are looked up in texts, a request's prediction among them. */
+  looksDraftsUp: boolean;
   /** How JSON Schemas of requests that do not say `strict` are read. */
   jsonSchemaMode: SchemaMode;
   recording: RecordableData;

@@ -3,6 +3,7 @@
 import { type Prose, option, say, subject } from '../../../files/message.ts';
 import { badRequest } from '../../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
+import { checkSpeculation } from './speculation-rules.ts';
 import type { TileLimits } from '../../../files/media/decoded.ts';
 import { MESSAGE, REASONING, TOOL, TOOL_CHOICES, TOOL_MODES } from '../../../options/conversation.ts';
 import { LIMITS } from '../../../options/limits.ts';
@@ -173,6 +174,7 @@ export function checkTextModelOptions(options: TextModelOptions): void {
   checkReplicas(options);
   checkDividable(options);
   checkExperts(options);
+  checkSpeculation(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   if (options.deterministic && options.batchInvariance === false)
     throw badRequest(

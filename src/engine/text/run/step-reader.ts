@@ -115,7 +115,10 @@ export class StepReader {
         progress.drafts.accepted++;
       }
       if (progress.ids.length > first + nth) continue;
-      if (nth > 0 && !draft.rows[nth - 1]!.isRightFor(sequence)) break;
+      if (nth > 0 && !draft.rows[nth - 1]!.isRightFor(sequence)) {
+        right = nth - 1; // the last token's row is computed again, to be sampled anew
+        break;
+      }
       attempt(sequence, () => this.#accept(sequence, ids[row + nth]!, logprobs, row + nth));
     }
     this.#counters.generatedTokens += progress.ids.length - first;

@@ -83,9 +83,10 @@ export class DraftRow implements SampledRow {
     into.fill(0xffffffff);
   }
 
-  /** Whether the row was sampled as the sequence now demands. */
-  isRightFor({ constraint, isConstrained }: Pick<DraftedSequence, 'constraint' | 'isConstrained'>): boolean {
-    return !this.#isLost && isConstrained === this.isConstrained && constraint?.part === this.#part;
+  /** Whether the row was sampled as the sequence now demands. A constraint may have prescribed its token only after the draft's tokens. */
+  isRightFor({ constraint, isConstrained, progress }: DraftedSequence): boolean {
+    const isForeseen = progress.forced[0] === this.#forced && constraint?.part === this.#part;
+    return !this.#isLost && isForeseen && isConstrained === this.isConstrained;
   }
 
   #write(into: Uint32Array): void {

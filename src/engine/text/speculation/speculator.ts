@@ -85,7 +85,9 @@ export class Speculator {
     if (running.some(({ progress }) => progress.drafted > 0)) return true;
     const decoding = decodingOf(running);
     if (decoding === null || decoding.every(({ progress }) => progress.inFlight === 0)) return false;
-    const candidates = this.#candidates(decoding, (proposal) => afterFirst(proposal));
+    const candidates = this.#candidates(decoding, (proposal, { progress }) =>
+      progress.inFlight > 0 ? afterFirst(proposal) : proposal,
+    );
     return this.#counts(candidates, decoding.length).some((count) => count > 0);
   }
 
@@ -118,19 +120,16 @@ export class Speculator {
 
   #candidates(
     sequences: readonly SpeculatedSequence[],
-    use: (proposal: Proposal) => Proposal | null,
+    use: (proposal: Proposal, sequence: SpeculatedSequence) => Proposal,
   ): Candidate[] {
     const { drafter, most } = this.#options;
     return sequences.flatMap((sequence) => {
       const { forced } = sequence.progress;
-      const proposal = forced.length > 1 ? certain(forced, most) : this.#proposed(drafter, sequence);
-      const used = proposal && use(proposal);
+      if (!sequence.request.speculative) return [];
+      const proposal = forced.length > 1 ? certain(forced, most) : drafter.propose(sequence, most);
+      const used = proposal && use(proposal, sequence);
       return used && used.ids.length > 0 ? [{ sequence, proposal: used }] : [];
     });
-  }
-
-  #proposed(drafter: Drafter, sequence: SpeculatedSequence): Proposal | null {
-    return sequence.request.speculative ? drafter.propose(sequence, this.#options.most) : null;
   }
 
   /** Number of tokens to draft of each candidate, in a step that has `rows` rows anyway. */

@@ -38,6 +38,7 @@ function contextOf(compile: CompileSource): RequestContext {
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     ropes: [],
     prefixCache: true,
+    looksDraftsUp: false,
     jsonSchemaMode: 'declared',
     library: null,
     checkProcessor: null,

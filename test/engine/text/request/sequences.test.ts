@@ -40,6 +40,7 @@ beforeAll(() => {
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     ropes: [readRope(readConfig('config.json', {}), 64)],
     prefixCache: true,
+    looksDraftsUp: false,
     jsonSchemaMode: 'declared',
     library: null,
     checkProcessor: null,

@@ -2,7 +2,7 @@
 
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { wholeLayout } from '../../../../src/engine/text/kv/page-layout.ts';
-import { walkOf, writeKnown } from '../../../../src/engine/text/speculation/drafts/draft-rows.ts';
+import { walkOf, writeKnown } from '../../../../src/engine/text/speculation/drafts/pass-rows.ts';
 import { recordPass } from '../../../../src/engine/text/speculation/drafts/draft-tapes.ts';
 import {
   openDraftSource,
@@ -147,6 +147,7 @@ async function allLogits(
   const parts = Array.from({ length: known - first }, (_, i) => ({
     ...part(ids, first + i, first + i + 1, 1),
     index: i,
+    hasRoom: true,
   }));
   const sizes = writeKnown(new BatchWriter(buffers, { ropes, inputs: model }), parts, walk, false);
   pass.tape.run({ ...sizes, drawn: 0, cut: 0 });

@@ -81,14 +81,15 @@ describe('a speculator', () => {
     ).toEqual(many.map(() => 0));
   });
 
-  it('drafts nothing beside prompts, and what a constraint prescribes in any case', () => {
+  it('drafts nothing beside prompts, and what a constraint prescribes at any cost', () => {
     const speculator = speculatorOf(() => 10);
     expect(countsOf(speculator, [sequenceOf(0.9), sequenceOf(0.9, { isPromptComputed: false })])).toEqual([
       0, 0,
     ]);
     const off = sequenceOf(0.9, { forced: [5, 6, 7, 8] });
     const silent = { ...off, request: { ...off.request, speculative: false } };
-    expect(speculator.choose([silent]).get(silent)).toEqual([5, 6, 7]);
+    expect(speculator.choose([off]).get(off)).toEqual([5, 6, 7]);
+    expect(speculator.choose([silent]).size).toBe(0);
   });
 
   it('waits for tokens only where drafts after them pay', () => {

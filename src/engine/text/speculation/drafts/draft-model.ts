@@ -20,7 +20,7 @@ import {
   writeKnown,
   type DraftWalk,
   type OrderedPart,
-} from './draft-rows.ts';
+} from './pass-rows.ts';
 import { recordPass, type DraftPass, type PassInput, type PassRecipe } from './draft-tapes.ts';
 
 export interface DraftParts {
@@ -35,7 +35,7 @@ export interface DraftParts {
 const FEW = [1, 4, TILE_ROWS];
 
 /** Most tokens that are guessed at once. */
-export const MOST_DRAFTS = 16;
+const MOST_DRAFTS = 16;
 
 export class DraftModel implements RunnerDrafts {
   readonly declaration: DraftDeclaration;

@@ -9,6 +9,8 @@ import type { DraftPart } from '../../step/runner-drafts.ts';
 export interface OrderedPart extends DraftPart {
   /** Number among all parts, as they were given. */
   index: number;
+  /** Whether the pages have room for the token behind those that have states. */
+  hasRoom: boolean;
 }
 
 /** How a draft model walks along a text. */
@@ -30,14 +32,14 @@ export function ordered(parts: readonly DraftPart[], walk: DraftWalk): OrderedPa
   const told = parts.map((part, index): OrderedPart => {
     const room = PAGE_TOKENS * Math.min(...part.tables.map((table) => table.length)) - lastPlace(part, walk);
     const drafts = walk === 'still' ? part.drafts : Math.max(0, Math.min(part.drafts, room));
-    return { ...part, drafts, index };
+    return { ...part, drafts, index, hasRoom: room > 0 };
   });
   return told.toSorted((a, b) => b.drafts - a.drafts);
 }
 
-/** Rows of a part's first pass. */
-export function rowsOf({ rows }: Pick<DraftPart, 'rows'>, walk: DraftWalk): number {
-  return walk === 'whole' ? rows + 1 : walk === 'still' ? 1 : rows;
+/** Rows of a part's first pass. A token without room is told with those after it. */
+export function rowsOf({ rows, hasRoom }: Pick<OrderedPart, 'rows' | 'hasRoom'>, walk: DraftWalk): number {
+  return walk === 'whole' ? rows + Number(hasRoom) : walk === 'still' ? 1 : rows;
 }
 
 /** Writes the rows of what is known, and wants the last of each part that guesses. */
@@ -49,7 +51,7 @@ export function writeKnown(
 ): StepSizes {
   return write(writer, parts, isDecode, (part, slot) => {
     const rows = rowsOf(part, walk);
-    const first = lastPlace(part, walk) + 1 - rows;
+    const first = walk === 'still' ? lastPlace(part, walk) : part.first;
     const ids: Record<number, number> & { length: number } = { length: first + rows };
     const ahead = walk === 'whole' ? 0 : 1;
     for (let token = first; token < first + rows; token++) ids[token] = part.ids[token + ahead]!;
