@@ -51,7 +51,7 @@ function sumOf<T extends object>(all: readonly T[]): T {
     const [first] = values;
     if (typeof first === 'number') return [name, (values as number[]).reduce((sum, value) => sum + value, 0)];
     const isWhole = values.every((value) => typeof value === 'object' && value !== null);
-    return [name, isWhole ? sumOf(values as object[]) : first];
+    return [name, isWhole ? sumOf(values) : first];
   });
   return Object.fromEntries(members) as T;
 }
