@@ -1,6 +1,6 @@
 // The draft model that the options of a text model ask for, and the declaration of both together.
 
-import { badRequest } from '../../files/error.ts';
+import { badRequest, EngineError } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
 import type { Folder } from '../../files/source.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
@@ -42,7 +42,11 @@ export async function readDraftModel(
     const draft = ownDraftSource(declaration, tensors);
     return { ...none, declaration: withDraft(declaration, draft.declaration, draft), draft };
   }
-  const { source, checkpoint } = await openDraftSource(await openFolder(path), { declaration, tokenizer });
+  const { source, checkpoint } = await openFolder(path)
+    .then((folder) => openDraftSource(folder, { declaration, tokenizer }))
+    .catch((error: unknown) => {
+      throw ofDraftModel(error, path);
+    });
   if (source.declaration.kind !== algorithm) {
     await checkpoint.close();
     throw badRequest(
@@ -55,4 +59,13 @@ export async function readDraftModel(
     draft: source,
     close: () => checkpoint.close(),
   };
+}
+
+/** The error with which a draft model was refused, as one of the option that names it: other readers of errors must not take it for the model's own. */
+function ofDraftModel(error: unknown, path: string): unknown {
+  if (!(error instanceof EngineError)) return error;
+  return new EngineError(error.code, say`${option('speculativeDraftModelPath')} ${path}: ${error}`, {
+    param: 'speculativeDraftModelPath',
+    cause: error,
+  });
 }
