@@ -64,6 +64,28 @@ describe('options of a text model', () => {
     ],
     [{ model: 'm', activationDtype: 'int4' }, 'activationDtype', 'float'],
     [{ model: 'm', deterministic: true, batchInvariance: false }, 'batchInvariance', 'leave one of them out'],
+    [
+      { model: 'm', speculativeNumDraftTokens: 4 },
+      'speculativeNumDraftTokens',
+      'has no effect without drafts',
+    ],
+    [{ model: 'm', speculativeAdaptive: false }, 'speculativeAdaptive', 'set `speculativeAlgorithm`, too'],
+    [
+      { model: 'm', speculativeAlgorithm: 'mtp', speculativeNgramCapacity: 9 },
+      'speculativeNgramCapacity',
+      'is mtp: it is for ngram',
+    ],
+    [
+      { model: 'm', speculativeAlgorithm: 'ngram', speculativeNgramCapacity: 9, prefixCache: false },
+      'speculativeNgramCapacity',
+      'share nothing',
+    ],
+    [
+      { model: 'm', speculativeAlgorithm: 'ngram', speculativeDraftModelPath: 'x' },
+      'speculativeDraftModelPath',
+      'is for `speculativeAlgorithm` mtp, eagle3 or draft',
+    ],
+    [{ model: 'm', speculativeAlgorithm: 'eagle3' }, 'speculativeDraftModelPath', 'needs a draft model'],
     [{ model: 'm', storageCacheBytes: 1 }, 'storageCacheBytes', 'without `storageCache`'],
     [
       { model: 'm', storageCache: 'rediss://a', storageCacheBytes: 1 },

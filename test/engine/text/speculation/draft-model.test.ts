@@ -113,12 +113,10 @@ it('requests go on to the same tokens after the device was lost', async () => {
 
 it.each([
   ['mtp', 'qwen3', null, /checkpoint|qwen3|none that are built/i],
-  ['eagle3', 'qwen3', null, /needs a draft model/],
   ['draft', 'qwen3-moe', 'llama', /vocabulary has 288 tokens, and that of the model 331/],
   ['draft', 'qwen3-moe', 'qwen3-5', /states that guessed tokens change/],
   ['draft', 'qwen3-moe', 'drafts/eagle3', /is EAGLE3/],
   ['eagle3', 'llama', 'drafts/eagle3', /vocab_size is 331, and that of LlamaForCausalLM is 288/],
-  ['ngram', 'qwen3', 'qwen3', /is for/],
 ] as const)('%s of %s by %s is refused', async (speculativeAlgorithm, name, draft, message) => {
   const path = draft === null ? {} : { speculativeDraftModelPath: folderOf(draft) };
   await expect(open(name, { speculativeAlgorithm, ...path })).rejects.toThrow(message);
