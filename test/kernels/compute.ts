@@ -43,7 +43,8 @@ export async function compute(job: Job): Promise<Float32Array[]> {
   tape.finish();
   device.arena.settle();
   if (!y.region) poison(device, tape.region(y));
-  await tape.replay(sizes);
+  if (tape.waits) await tape.replay(sizes);
+  else tape.run(sizes);
   const floats = new Float32Array(await device.read(tape.region(y)));
   inputs.forEach((buffer) => device.free(buffer));
   expect(device.takeError()).toBeNull();

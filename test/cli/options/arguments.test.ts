@@ -122,6 +122,7 @@ it('readArguments() gives the engine the values under its own names', () => {
     model: 'm',
     quantization: 'none',
     samplingDefaults: 'model',
+    speculativeAlgorithm: 'none',
     logprobsMode: 'raw',
     jsonSchemaMode: 'declared',
     activationDtype: 'float',

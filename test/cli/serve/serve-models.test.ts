@@ -110,6 +110,7 @@ describe('models in one server', () => {
         model: chat,
         quantization: 'int8',
         samplingDefaults: 'model',
+        speculativeAlgorithm: 'none',
         logprobsMode: 'raw',
         jsonSchemaMode: 'declared',
         activationDtype: 'float',
