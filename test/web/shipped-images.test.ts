@@ -23,6 +23,7 @@ web.test(
       await page.getByLabel('Prompt', { exact: true }).fill('a red zeppelin over the sea');
       for (const side of ['Width', 'Height']) await page.getByLabel(side, { exact: true }).fill('32');
       await page.getByLabel('Steps', { exact: true }).fill('3');
+      await page.getByLabel('Seed', { exact: true }).fill('3'); // of some pairs of seeds the painted half differs little
       await page.getByRole('button', { name: 'Draw' }).click();
       await page.getByAltText('Preview of image 1').waitFor();
       await galleryHas(page, 1);
