@@ -1,4 +1,4 @@
-// What of a language model lies in host memory: the experts of its first layers, then whole layers. The model is opened on devices that compute
+// Chooses the weights of a language model that stay in host memory: the experts of its first layers, then whole layers. The model is opened on devices that compute
 // nothing, so that the other memory is known.
 
 import { badRequest } from '../../files/error.ts';
@@ -11,7 +11,7 @@ import type { TextModelOptions } from './calls/text-model.ts';
 import type { RunnerCheckpoint, RunnerOptions } from './step/runner-options.ts';
 import { openPaperRunner, residentLayers, SHARE, STEPS } from './streaming.ts';
 
-/** What is asked for. */
+/** Weights that the options ask to keep in host memory. */
 export interface AskedBeside {
   /** Whether layers that the budget has no room for are in host memory. */
   layerwiseOffload: boolean;
@@ -61,7 +61,7 @@ export async function placedBeside(
   return { experts, streamed };
 }
 
-/** What lies in host memory where a model takes the least memory on the device. */
+/** The choice with which a model takes the least memory on the device. */
 export function leastBeside({
   layerwiseOffload,
   expertLayers: layers,

@@ -13,7 +13,7 @@ import type { TextModelOptions } from './calls/text-model.ts';
 export type DraftOptions = Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeDraftModelPath'>;
 
 export interface WithDraft {
-  /** That of the model and its draft model. */
+  /** Declaration of the model with its draft model's layers behind its own. */
   declaration: TextDeclaration;
   /** null: there is none. */
   draft: DraftModelSource | null;

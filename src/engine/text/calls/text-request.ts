@@ -123,7 +123,7 @@ export interface TextRequest
     /** Milliseconds of both limits that have passed already, for a request that waited elsewhere. Default: 0. */
     waited?: number;
   };
-  /** What much of the reply may be, such as a file that it changes: drafted by a model that looks drafts up. It changes no token. */
+  /** A text that the reply is expected to repeat in large parts, such as a file to be edited. Its tokens are drafted with `speculativeAlgorithm: 'ngram'`; the reply is the same without it. */
   prediction?: string;
   /** Reports the hidden states of all generated tokens, or of the last one. */
   hiddenStates?: 'all' | 'last';

@@ -129,7 +129,7 @@ function anyObjectAfter({ syntax, written }: OpenArguments, { anyObject }: CallG
   return syntax === 'json' ? matching(anyObject, written()) : null;
 }
 
-/** Where a reply is. `isText`: neither a name nor the beginning of arguments is awaited. */
+/** Position of a reply with respect to calls. `isText`: neither a name nor the beginning of arguments is awaited. */
 interface Place {
   active: Constraint | null;
   begun: boolean;

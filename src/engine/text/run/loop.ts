@@ -66,7 +66,7 @@ export class EngineLoop {
     this.#running = this.#run()
       // Errors that remain after a restart.
       .catch((error: unknown) => this.#all().forEach((sequence) => sequence.fail(error)))
-      // What requests after the first may need is compiled while nothing runs.
+      // Kernels that only later requests need are compiled while nothing runs.
       .then(() => this.#runner.warmLater(() => this.#woken || this.#closed))
       .finally(() => {
         this.#running = null;

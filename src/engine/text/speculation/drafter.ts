@@ -2,7 +2,7 @@
 
 import type { DraftPart, RunnerDrafts } from '../step/runner-drafts.ts';
 
-/** What a drafter reads of a sequence. */
+/** The part of a sequence that a drafter reads. */
 export interface DraftSource {
   readonly request: {
     readonly speculative: boolean;
