@@ -2,6 +2,7 @@
 // w = d · (scale + 1 / 2) / 4 · sign · value.
 #import "lib/stored-signs.wgsl"
 #import "lib/grid.eights.wgsl"
+#import "lib/point-weight.wgsl"
 const VALUES = 256u;
 const BYTES = 82u;
 
@@ -26,11 +27,4 @@ fn plane_bits(at: u32, b: u32, plane: u32) -> u32 {
 
 fn major_bits(at: u32) -> u32 {
   return half_at(at);
-}
-
-fn weight_at(at: u32, i: u32) -> f32 {
-  let code = point_code(index_at(at, i / 8u), i % 8u);
-  let magnitude = f32(8u + 17u * code + code / 2u);
-  let scale = float_at(at) * (f32(minor_at(at, i / 16u)) + 0.5) * 0.25;
-  return scale * select(magnitude, -magnitude, ((signs_at(at, i / 8u) >> (i % 8u)) & 1u) == 1u);
 }
