@@ -76,7 +76,7 @@ describe('keys of a file', () => {
     );
     const harness = await start({ apiKeyFile: path });
     const running = await send(harness, '1', {
-      messages: [{ role: 'user', content: 'wait 2000' }],
+      messages: [{ role: 'user', content: 'hold' }],
       stream: true,
     });
     expect(await statusOf(send(harness, '1'))).toEqual([429, 'rate_limited']);

@@ -78,6 +78,7 @@ function logprobOf(id: number, text: string, top: number): TokenLogprob {
 export async function* answer(
   request: TextRequest,
   events: TextEvent[] | null,
+  released: Promise<void>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<TextEvent, void, void> {
   const text = lastText(request);
@@ -101,6 +102,7 @@ export async function* answer(
   const compiled = request.constraint && { compileMs: 20 };
   yield { type: 'accepted', promptTokens, maxTokens, ...mediaTokens(request), ...promptIds, ...compiled };
   if (command === 'wait') await Promise.race([sleep(Number(argument)), untilAborted(signal)]);
+  if (command === 'hold') await Promise.race([released, untilAborted(signal)]);
   const cached = { device: 1, host: 0, storage: 0, storageBackend: 'file' };
   if (events) return yield* events;
   yield { type: 'prefill', processed: promptTokens, promptTokens, cachedTokens: 1, cached };

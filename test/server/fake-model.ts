@@ -1,6 +1,7 @@
 // A text model without a model: it answers with the last message's words, and some words make it misbehave.
 //   "hang"     after the first word it says nothing until it is aborted
 //   "wait N"   N milliseconds pass before the first word, as in a long prefill
+//   "hold"     nothing comes before the first word until release() is called
 //   "fail C"   after the first word it fails with the EngineError code C
 //   "refuse C" it fails with C before it accepts the request
 //   "crash"    after the first word it throws something nobody foresaw
@@ -76,17 +77,22 @@ export interface FakeModel extends TextModel {
   events: TextEvent[] | null;
   running: number;
   closed: boolean;
+  /** Lets all "hold" requests go on, also later ones. */
+  release(): void;
   /** Ends like a thread that fails. */
   die(reason: Error): void;
 }
 
 export function createFakeModel(): FakeModel {
   let end!: (reason: Error) => void;
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
   const model: FakeModel = {
     info: fakeInfo,
     ended: new Promise((resolve) => (end = resolve)),
     asleep: false,
     die: (reason) => end(reason),
+    release: () => release(),
     requests: [],
     rendered: [],
     adapters: [],
@@ -97,7 +103,7 @@ export function createFakeModel(): FakeModel {
       model.requests.push(request);
       model.running += 1;
       try {
-        yield* answer(request, model.events, options?.signal);
+        yield* answer(request, model.events, released, options?.signal);
       } finally {
         model.running -= 1;
       }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startServer } from '../../src/server/lifecycle.ts';
 import { createFakeModel } from './fake-model.ts';
 import { ask, eventually, readChunks, start } from './harness.ts';
@@ -34,9 +34,9 @@ describe('a server whose model loads', () => {
 
 describe('a server that stops', () => {
   it('ends running requests, refuses new ones, and lets go of idle connections', async () => {
-    const { server, post, url } = await start({ drainTime: 300_000 });
+    const { server, model, post, url } = await start({ drainTime: 300_000 });
     await (await fetch(`${url}/livez`)).text();
-    const running = await post(ask('wait 2000', { stream: true }));
+    const running = await post(ask('hold', { stream: true }));
     const closed = server.close();
     // The port stays open until running requests have ended, so that new requests get an error.
     for (const answer of [await post(ask('hi')), await post(ask('hi', { stream: true }))]) {
@@ -49,13 +49,14 @@ describe('a server that stops', () => {
       expect(await answer.json()).toEqual({ status: 'stopping' });
     }
     expect((await fetch(`${url}/livez`)).status).toBe(200);
+    model.release();
     expect(readChunks(await running.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
     await closed; // long before the drain time
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
   it('still takes requests for the drain delay, while its probes say that it stops', async () => {
-    const { server, post, url } = await start({ drainDelay: 2000, drainTime: 5000 });
+    const { server, model, post, url } = await start({ drainDelay: 5000, drainTime: 300_000 });
     const closed = server.close();
     for (const path of ['/health', '/readyz']) {
       const answer = await fetch(url + path);
@@ -63,11 +64,15 @@ describe('a server that stops', () => {
     }
     expect(await (await fetch(`${url}/server_info`)).json()).toMatchObject({
       status: 'stopping',
-      settings: { drainDelay: 2000, drainTime: 5000 },
+      settings: { drainDelay: 5000, drainTime: 300_000 },
     });
-    const answers = await Promise.all([post(ask('wait 2200')), post(ask('wait 2200', { stream: true }))]);
-    expect(await answers[0].json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
-    expect(readChunks(await answers[1].text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    const running = [post(ask('hold')), post(ask('hold', { stream: true }))];
+    await eventually(() => model.running === 2, 'both run');
+    await vi.waitFor(async () => expect((await post(ask('hi'))).status).toBe(503), { timeout: 60_000 });
+    model.release();
+    const answers = await Promise.all(running);
+    expect(await answers[0]!.json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
+    expect(readChunks(await answers[1]!.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
     await closed;
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
