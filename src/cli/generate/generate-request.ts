@@ -179,12 +179,8 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   if (path === undefined) return;
   const name = nameOf('transformer-weights-path');
   if (!existsSync(path)) throw new UsageError(`there is no ${path}, which ${name} names`);
-  if (statSync(path).isFile() && !/\.(safetensors|gguf)$/i.test(path)) {
-    const remedy = /\.(ckpt|pt|pth|bin)$/i.test(path)
-      ? ', a Python pickle: convert it where its code may run, with safetensors.torch.save_file'
-      : '';
-    throw new UsageError(`${name} is a .safetensors or .gguf file, or a folder, got ${path}${remedy}`);
-  }
+  if (statSync(path).isFile() && !/\.(safetensors|gguf|ckpt|pt|pth|bin)$/i.test(path))
+    throw new UsageError(`${name} is a .safetensors, .gguf or .ckpt file, or a folder, got ${path}`);
 }
 
 /** File in the output folder that shows the image, or the clip, while it is drawn. */

@@ -7,6 +7,8 @@ import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
 import { describeQuantized, quantizedFolder, type Quantized } from '../coded/quantized.ts';
+import { isGgufName } from '../gguf/file-names.ts';
+import { isTorchName } from '../tensors/tensor-file.ts';
 import { weightsFileOf } from './weights-file.ts';
 import type { Folder } from '../source.ts';
 
@@ -19,13 +21,13 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     );
   }
   if (names.includes('config.json')) return;
-  if (names.length === 1 && weightsFileOf(names)?.endsWith('.safetensors') === true) {
+  if (names.length === 1 && !isGgufName(weightsFileOf(names) ?? 'x.gguf')) {
     throw unsupported(
       say`${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, ${drawsWith(path)}`,
       'model_index.json',
     );
   }
-  if (!names.some((name) => SAFETENSORS.test(name))) refuseForeignWeights(path, names);
+  if (!names.some((name) => READ.test(name))) refuseForeignWeights(path, names);
   if (names.includes('adapter_config.json')) throw loraFolder(path);
   if (names.includes(MISTRAL)) {
     throw unsupported(
@@ -37,7 +39,8 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
 }
 
 const MISTRAL = 'params.json';
-const SAFETENSORS = /\.safetensors(\.index\.json)?$/;
+/** Files of weights that are read. */
+const READ = /\.safetensors(\.index\.json)?$|^pytorch_model\.bin(\.index\.json)?$/;
 /** File names of a LoRA, and of weights in any format. */
 const LORA_FILE = /^adapter_(config\.json$|model\.)/;
 const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf)(\.index\.json)?$/;
@@ -54,10 +57,10 @@ export function refuseWeightFiles(path: string, names: readonly string[]): void 
   const own = names.filter((name) => !LORA_FILE.test(name));
   // Training tools leave the model's config.json beside a LoRA.
   if (own.length < names.length && !own.some((name) => WEIGHTS.test(name))) throw loraFolder(path);
-  if (names.some((name) => SAFETENSORS.test(name))) return;
+  if (names.some((name) => READ.test(name))) return;
   refuseForeignWeights(path, names);
   throw badCheckpoint(
-    `${path} has a config.json but no safetensors file: fetch model.safetensors as well`,
+    `${path} has a config.json but no weights: fetch model.safetensors as well`,
     'model.safetensors',
   );
 }
@@ -70,11 +73,11 @@ function refuseForeignWeights(path: string, names: readonly string[]): void {
       gguf,
     );
   }
-  const pickle = names.find((name) => /\.(bin|pt|pth)$|\.bin\.index\.json$/.test(name));
-  if (pickle === undefined) return;
+  const other = names.find((name) => isTorchName(name) && !LORA_FILE.test(name));
+  if (other === undefined) return;
   throw unsupported(
-    `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with model.safetensors, or convert it with safetensors.torch.save_file`,
-    pickle,
+    `${path} holds its weights in ${other}, and of torch's files those in transformers' layout are read, as pytorch_model.bin: fetch a revision or a conversion that has it, or model.safetensors`,
+    other,
   );
 }
 

@@ -1,4 +1,4 @@
-// A Hugging Face checkpoint folder: config, weights in one or many safetensors files, tokenizer, chat template.
+// A Hugging Face checkpoint folder: config, weights in one or many files, tokenizer, chat template.
 // Opening reads headers only. Nothing of the weights is read before the loader asks for it, tensor by tensor.
 
 import { architectureOf, refuseCustomCode, refuseUnknownClass, type KnownClasses } from './architecture.ts';
@@ -12,6 +12,7 @@ import { readEmbeddingLayout } from './embedding-folder.ts';
 import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
+import { tensorFiles } from '../tensors/tensor-file.ts';
 import { readCoded } from '../coded/fold.ts';
 import { badCheckpoint, badRequest, EngineError } from '../error.ts';
 import { readGgufSpeech } from './gguf-checkpoint.ts';
@@ -30,6 +31,8 @@ export type { Checkpoint, ConfigSource, Wrapper };
 
 const CONFIG_JSON: ConfigSource = { name: 'config.json', metadata: null };
 const INDEX = 'model.safetensors.index.json';
+/** Names of all weights, first come first taken: those of torch.save hold what the others hold. */
+const WHOLE = ['model.safetensors', INDEX, 'pytorch_model.bin', 'pytorch_model.bin.index.json'];
 
 /** `tower`: that of a GGUF model; left out: the one beside it. Throws bad_request for the tower of any other model. */
 export async function openCheckpoint(
@@ -180,7 +183,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   };
 }
 
-/** Opens model.safetensors, or the shards that its index lists. */
+/** Opens the file of all weights, or the shards that an index lists. */
 async function openWeights(folder: Folder, names: string[], quantized: Quantized | null): Promise<Weights> {
   const weights = await openFiles(folder, names);
   const tensors = await keepingOpen(weights.sources, () => readCoded(weights.tensors, quantized));
@@ -188,9 +191,9 @@ async function openWeights(folder: Folder, names: string[], quantized: Quantized
 }
 
 function openFiles(folder: Folder, names: string[]): Promise<Weights> {
-  if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
-  if (names.includes(INDEX)) return openShards(folder, names, INDEX);
-  const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
+  const whole = WHOLE.find((name) => names.includes(name));
+  if (whole !== undefined) return openShards(folder, names, whole);
+  const found = tensorFiles(names).join(', ');
   throw badCheckpoint(
     `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint, or where it was published so, a repository in the layout of transformers`,
     INDEX,

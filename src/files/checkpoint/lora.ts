@@ -6,7 +6,8 @@ import { ggufSets } from '../gguf/file-names.ts';
 import { readGgufLora, type LoraBase } from '../gguf/lora.ts';
 import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-config.ts';
 import type { LoraModule } from '../tensors/lora-module.ts';
-import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
+import { readTensorFile } from '../tensors/tensor-file.ts';
 import { textModule } from './text-half.ts';
 import { keepingOpen, readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
@@ -23,6 +24,8 @@ export interface LoraFile {
 }
 
 const WEIGHTS = 'adapter_model.safetensors';
+/** The same, as older versions of PEFT saved it. */
+const TORCH_WEIGHTS = 'adapter_model.bin';
 
 /**
  * The caller closes it. `base`: the model that it is for, which GGUF files are read by. Throws model_not_found where the folder holds no
@@ -33,10 +36,15 @@ export async function openLora(folder: Folder, base: LoraBase | null = null): Pr
   if (gguf !== null) return openGguf(folder, gguf, base);
   const config = readLoraConfig(folder.path, await readConfig(folder));
   const names = await folder.names();
-  if (!names.includes(WEIGHTS)) throw missingWeights(folder, names);
-  const source = await folder.open(WEIGHTS);
+  const file = [WEIGHTS, TORCH_WEIGHTS].find((name) => names.includes(name));
+  if (file === undefined)
+    throw badCheckpoint(
+      `${folder.path} has no ${WEIGHTS}: give the folder that PEFT saved the LoRA in`,
+      WEIGHTS,
+    );
+  const source = await folder.open(file);
   return keepingOpen([source], async () => {
-    const { tensors } = await readSafetensors(source);
+    const { tensors } = await readTensorFile(source);
     const modules = readModules(folder.path, config, tensors);
     return loraFile(folder, modules, source, await readText(folder, CONFIG));
   });
@@ -82,15 +90,6 @@ async function readConfig(folder: Folder): Promise<Json> {
       cause,
     );
   }
-}
-
-function missingWeights({ path }: Folder, names: readonly string[]): EngineError {
-  const pickle = names.find((other) => /^adapter_model\.(bin|pt|pth)$/.test(other));
-  const remedy =
-    pickle === undefined
-      ? 'give the folder that PEFT saved the LoRA in'
-      : `only ${pickle}, a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file`;
-  return badCheckpoint(`${path} has no ${WEIGHTS}: ${remedy}`, WEIGHTS);
 }
 
 /** Limit on the characters of a module's name; patterns are matched against it. */

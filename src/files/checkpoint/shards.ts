@@ -1,7 +1,8 @@
-// Weights in one safetensors file, or in several with an index of the tensors' files. Opening reads headers only.
+// Weights in one file of tensors, or in several with an index of the tensors' files. Opening reads headers only.
 
 import { badCheckpoint, EngineError } from '../error.ts';
-import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
+import { readTensorFile } from '../tensors/tensor-file.ts';
 import { isRecord, keepingOpen, readJson, type ByteSource, type Folder } from '../source.ts';
 
 export interface Weights {
@@ -34,7 +35,7 @@ export async function openShards(folder: Folder, names: readonly string[], name:
 async function readHeaders(folder: Folder, sources: ByteSource[]): Promise<Map<string, TensorEntry>> {
   const tensors = new Map<string, TensorEntry>();
   for (const source of sources) {
-    const found = await readSafetensors(source).catch((error: unknown) => {
+    const found = await readTensorFile(source).catch((error: unknown) => {
       throw error instanceof EngineError ? error.underName(`${source.name} in ${folder.path}`) : error;
     });
     for (const entry of found.tensors.values()) {
@@ -59,7 +60,7 @@ async function readShardIndex(
     badCheckpoint(`${name} ${reason}: put the published file in its place`, name);
   if (!isRecord(map)) throw wrong('has no weight_map');
   const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
-    if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
+    if (typeof shard !== 'string' || !/^[^/\\]+\.(safetensors|bin)$/.test(shard)) {
       throw wrong(`puts ${tensor} into ${JSON.stringify(shard)}, which is not a file name in the folder`);
     }
     return [tensor, shard];

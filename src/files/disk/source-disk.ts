@@ -5,10 +5,10 @@ import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { badCheckpoint, codeOf, type EngineError, modelNotFound, unsupported } from '../error.ts';
-import { refusePickle } from '../pickle.ts';
 import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { malformed } from '../gguf/header-cursor.ts';
 import { isGguf } from '../gguf/sniff.ts';
+import { isTensorFile } from '../tensors/tensor-file.ts';
 import { readJson, sourceOf, type ByteSource, type Folder } from '../source.ts';
 
 export async function openDiskFolder(path: string): Promise<Folder> {
@@ -21,7 +21,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
     throw modelNotFound(`there is no folder ${root}: check the path`);
   }
   if (!info.isDirectory()) {
-    return isSafetensors(root) ? fileFolder(root) : openGgufFolder(root);
+    return isTensorFile(root) && !(await isGgufFile(root)) ? fileFolder(root) : openGgufFolder(root);
   }
   return {
     path: root,
@@ -35,7 +35,15 @@ export async function openDiskFolder(path: string): Promise<Folder> {
   };
 }
 
-const isSafetensors = (path: string): boolean => /\.safetensors$/i.test(path);
+/** Whether a file is GGUF whatever its name is. */
+async function isGgufFile(path: string): Promise<boolean> {
+  const source = await openDiskSource(path);
+  try {
+    return await isGguf(source);
+  } finally {
+    await source.close();
+  }
+}
 
 /** A folder with nothing but one file. */
 function fileFolder(root: string): Folder {
@@ -65,7 +73,6 @@ async function openGgufFolder(root: string): Promise<Folder> {
             `${root} is a GGUF file without the ending .gguf: rename it, or make a link to it with that ending`,
           );
     }
-    if (!isNamed) refusePickle(root);
     if (!isNamed)
       throw modelNotFound(
         `${root} is a file: give the folder of a model, with its config.json or model_index.json, or a GGUF file`,
@@ -101,7 +108,7 @@ export async function folderWithin(
     );
     if (!real || !realRoot || !isWithin(real, realRoot)) continue;
     const info = await stat(real).catch(() => null);
-    if (info?.isDirectory() || (info?.isFile() && (isGgufName(real) || isSafetensors(real))))
+    if (info?.isDirectory() || (info?.isFile() && (isGgufName(real) || isTensorFile(real))))
       return { path: candidate };
   }
   return isOutside ? 'outside' : 'missing';

@@ -2,7 +2,9 @@
 // hub-disk.ts, a browser's private file system in files/opfs/.
 import { ggufSets } from '../gguf/file-names.ts';
 import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
+import { folderOf } from '../posix-path.ts';
 import { isRecord } from '../source.ts';
+import { isLayoutWeights, isSafetensors } from '../tensors/tensor-file.ts';
 import type { KnownFile } from './hub-source.ts';
 
 export interface ModelCache {
@@ -172,7 +174,13 @@ export async function snapshotGaps(
   const present = new Set(files.filter(({ size }) => size !== null).map(({ path }) => path));
   const gaps = files.filter(({ size }) => size === null).map(({ path }) => path);
   for (const path of present) {
-    if (!path.endsWith('.safetensors.index.json')) continue;
+    if (!/\.(safetensors|bin)\.index\.json$/.test(path)) continue;
+    // Other programs fetch the index of torch's shards beside whole weights.
+    if (
+      path.endsWith('.bin.index.json') &&
+      [...present].some((one) => isSafetensors(one) && folderOf(one) === folderOf(path))
+    )
+      continue;
     const map = (await readJson(path))['weight_map'];
     const folder = path.slice(0, path.lastIndexOf('/') + 1);
     for (const shard of new Set(isRecord(map) ? Object.values(map) : []))
@@ -185,6 +193,6 @@ export async function snapshotGaps(
     }
   }
   const isWhole = ggufSets([...present]).some(({ names, count }) => names.length === count);
-  if (!isWhole && ![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');
+  if (!isWhole && ![...present].some(isLayoutWeights)) gaps.push('*.safetensors');
   return [...new Set(gaps)];
 }

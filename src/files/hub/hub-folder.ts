@@ -1,6 +1,7 @@
 // A model on the hub as folders that are read over HTTP ranges: nothing is kept on disk.
 import { badCheckpoint, modelNotFound } from '../error.ts';
 import type { Folder } from '../source.ts';
+import { isLayoutWeights } from '../tensors/tensor-file.ts';
 import { openHub } from './hub-env.ts';
 import { DiskCache } from './hub-disk.ts';
 import type { ResolveOptions } from './hub.ts';
@@ -35,7 +36,7 @@ export async function openHubFolder(
   const listing = await source.list(session, id, revision).catch(async (error: unknown) => {
     throw await withHint(error, id, source, cache);
   });
-  const hasWeights = listing.files.some(({ path }) => path.endsWith('.safetensors'));
+  const hasWeights = listing.files.some(({ path }) => isLayoutWeights(path));
   const gguf = tag === null && hasWeights ? null : chooseGguf(id, listing.files, tag);
   const parts = gguf && withTower(gguf.set.names[0]!, listing.files).map(({ path }) => path);
   return async (path) => {

@@ -12,6 +12,7 @@ import {
   setsText,
   type GgufSet,
 } from '../gguf/file-names.ts';
+import { isLayoutWeights } from '../tensors/tensor-file.ts';
 import type { OnHubEvent } from './hub-events.ts';
 import { snapshotOf, type RepoCache, type Snapshot } from './hub-cache.ts';
 
@@ -123,7 +124,7 @@ export function ggufFiles<F extends Sized>(
   const isOther =
     allow !== undefined ||
     (component !== undefined && files.some(({ path }) => path === 'model_index.json')) ||
-    files.some(({ path }) => path.endsWith('.safetensors'));
+    files.some(({ path }) => isLayoutWeights(path));
   if (tag === null && isOther) return null;
   const chosen = chooseGguf(id, files, tag, mostBytes);
   if (chosen === null) return null;
@@ -147,7 +148,7 @@ export async function cachedGguf(
 ): Promise<Snapshot | null> {
   const { path, commit } = await snapshotOf(repo, revision);
   const files = (await repo.files(commit)).filter(({ size }) => size !== null);
-  if (tag === null && files.some(({ path: name }) => name.endsWith('.safetensors'))) return null;
+  if (tag === null && files.some(({ path: name }) => isLayoutWeights(name))) return null;
   const sets = ggufSets(files.map(({ path: name }) => name));
   if (tag !== null && !sets.some((set) => hasTag(set, tag))) return null;
   const chosen = chooseGguf(id, files, tag);
@@ -160,7 +161,7 @@ export function namedFile<F extends Sized>(id: string, name: string, files: read
   if (found) {
     const parts = isGgufName(name) ? withTower(name, files) : [found];
     // PEFT's file does not say how strong the LoRA is.
-    const settings = name.replace(/(^|\/)adapter_model\.safetensors$/, '$1adapter_config.json');
+    const settings = name.replace(/(^|\/)adapter_model\.(safetensors|bin)$/, '$1adapter_config.json');
     return [...parts, ...files.filter(({ path }) => path === settings && settings !== name)];
   }
   const kind = name.slice(name.lastIndexOf('.')).toLowerCase();

@@ -2,12 +2,13 @@
 
 import { type Prose, option, say } from '../message.ts';
 import { badRequest, modelNotFound } from '../error.ts';
+import { isTensorFile } from '../tensors/tensor-file.ts';
 import type { ModelCache } from './hub-cache.ts';
 import { nearestModel } from './hub-nearest.ts';
 
 /** Throws for an id that is not org/name as the hubs allow it; such a text is treated as a path that does not exist. */
 export async function checkId(id: string, cache: ModelCache): Promise<void> {
-  const isFile = /\.safetensors$/i.test(id);
+  const isFile = isTensorFile(id);
   const isId =
     !isFile &&
     /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) &&

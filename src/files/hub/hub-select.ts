@@ -1,8 +1,8 @@
-// Selects the files of a repository that inference needs: configuration, tokenizer and safetensors weights, without duplicates of
-// weights.
-import { type Prose, option, say } from '../message.ts';
+// Selects the files of a repository that inference needs: configuration, tokenizer and weights, without duplicates of weights.
+import { type Prose, say } from '../message.ts';
 import { extensionOf, folderOf, nameOf } from '../posix-path.ts';
 import { type EngineError, modelNotFound, unsupported } from '../error.ts';
+import { isLayoutWeights, isSafetensors, isTensorFile, isTorchName } from '../tensors/tensor-file.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
 
@@ -15,13 +15,9 @@ const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs
 /** Suffix of a second precision or an averaged copy beside the plain file, as in model.fp16.safetensors. */
 const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
-/** Pickled weights of a component, under the names of diffusers and transformers. */
-const PICKLED = /^[^/]+\/(diffusion_)?pytorch_model\b.*\.bin$/;
-const PICKLE_REMEDY = say`convert them with safetensors.torch.save_file, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
-const isSafetensors = (path: string): boolean => path.endsWith('.safetensors');
-export const isWeights = (path: string): boolean => isSafetensors(path) || isGgufName(path);
+export const isWeights = (path: string): boolean => isTensorFile(path) || isGgufName(path);
 const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
 /** Not read, but downloaded if it is the only tokenizer, so that the refusal can name it. */
 const LONE_TOKENIZER = 'tokenizer.model';
@@ -86,12 +82,8 @@ export function selectFiles<F extends Named>(
   const native = files.filter(({ path }) => !isForeign(path) && !(isPipeline && isUnread(componentOf(path))));
   if (options.singleFiles && !native.some(({ path }) => IN_FOLDERS.test(path)))
     return [onlyFile(id, native, baseModel), ...adapterSettings(native)];
-  const weights = chooseWeights(
-    native.filter(({ path }) => isSafetensors(path)),
-    isPipeline ? folders : null,
-  );
+  const weights = chooseWeights(preferred(native), isPipeline ? folders : null);
   if (weights.length === 0) throw noWeights(id, files, baseModel);
-  if (isPipeline) refusePickles(id, native, weights, folders);
   // An index is kept if its shards are.
   const stems = new Set(weights.map(({ path }) => stemOf(path)));
   const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
@@ -103,7 +95,7 @@ export function selectFiles<F extends Named>(
 }
 
 /** Files of models that consist of several files. */
-const IN_FOLDERS = /^(.*\/)?(model_index|config)\.json$|\.safetensors\.index\.json$/;
+const IN_FOLDERS = /^(.*\/)?(model_index|config)\.json$|\.(safetensors|bin)\.index\.json$/;
 /** Most files that a message names. */
 const MOST_NAMED = 8;
 
@@ -115,25 +107,26 @@ const adapterSettings = <F extends Named>(files: readonly F[]): F[] =>
 
 /** The only weights of a repository of single files. Throws model_not_found where there are several. */
 function onlyFile<F extends Named>(id: string, files: readonly F[], baseModel: string | null): F {
-  const weights = files.filter(({ path }) => isSafetensors(path));
+  const safe = files.filter(({ path }) => isSafetensors(path));
+  const weights = safe.length > 0 ? safe : files.filter(({ path }) => isTorchName(path));
   const [only] = weights;
   if (only === undefined) throw noWeights(id, [...files], baseModel);
   if (weights.length === 1) return only;
   const names = weights.slice(0, MOST_NAMED).map(({ path }) => path);
   throw modelNotFound(
-    `${id} holds ${weights.length} .safetensors files and no model_index.json: name one as ${id}:${only.path}; it has ${names.join(', ')}${weights.length > MOST_NAMED ? ' …' : ''}`,
+    `${id} holds ${weights.length} files of tensors and no model_index.json: name one as ${id}:${only.path}; it has ${names.join(', ')}${weights.length > MOST_NAMED ? ' …' : ''}`,
     'model',
   );
 }
 
 /** The file that a repository's selection consists of; null: it has several. */
 export function singleFile<F extends Named>(chosen: readonly F[]): F | null {
-  return chosen.length === 1 && isSafetensors(chosen[0]!.path) ? chosen[0]! : null;
+  return chosen.length === 1 && isTensorFile(chosen[0]!.path) ? chosen[0]! : null;
 }
 
 /** Returns the path without shard number and extension. */
 const stemOf = (path: string): string =>
-  path.replace(SHARD, '').replace(/\.safetensors(\.index\.json)?$/, '');
+  path.replace(SHARD, '').replace(/\.(safetensors|bin|ckpt|pt|pth)(\.index\.json)?$/, '');
 
 /** The folder of a file at the root of a repository: a component of a pipeline. */
 const componentOf = (path: string): string => path.slice(0, Math.max(0, path.indexOf('/')));
@@ -160,24 +153,11 @@ function standsFor(path: string, other: string): boolean {
   return (isConsolidated(other) && !isConsolidated(path)) || (isDiffusers(path) && !isDiffusers(other));
 }
 
-/** Throws if a component has only pickled weights, before gigabytes of the other components are downloaded. */
-function refusePickles(
-  id: string,
-  files: readonly Named[],
-  weights: readonly Named[],
-  folders: PipelineFolders,
-): void {
-  const read = new Set(weights.map(({ path }) => componentOf(path)));
-  const isNeeded = (name: string): boolean =>
-    folders.weights.has(name) && !folders.replaceable.has(name) && !read.has(name);
-  const pickled = files
-    .filter(({ path }) => PICKLED.test(path) && isNeeded(componentOf(path)))
-    .map(({ path }) => componentOf(path));
-  if (pickled.length === 0) return;
-  const names = [...new Set(pickled)].join(' and ');
-  throw unsupported(
-    say`${id} holds the weights of ${names} as pickles alone, which are not read, as they can run code: ${PICKLE_REMEDY}`,
-  );
+/** The weights of each folder: safetensors, and of a folder that has none what torch saved. */
+function preferred<F extends Named>(files: readonly F[]): F[] {
+  const safe = files.filter(({ path }) => isSafetensors(path));
+  const known = new Set(safe.map(({ path }) => folderOf(path)));
+  return [...safe, ...files.filter(({ path }) => isLayoutWeights(path) && !known.has(folderOf(path)))];
 }
 
 /** Mistral repositories contain their weights a second time under this name, in their own layout. */
@@ -193,7 +173,8 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
       ? `GGUF files are read one at a time: name one as ${id}:FILE, or fetch ${baseModel}, which its card names as the original`
       : `GGUF files are read one at a time: name one as ${id}:FILE`;
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
-    remedy = say`pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
+    remedy =
+      "of torch's files those in the layout of transformers or diffusers are read (pytorch_model.bin), or one that is named";
   }
   return unsupported(say`${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`);
 }

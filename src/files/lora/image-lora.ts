@@ -2,9 +2,9 @@
 // Scales come from the file's own alphas, else from those settings, else from those that diffusers writes into the file's metadata.
 
 import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts';
-import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
+import { readTensorFile, tensorFiles, tensorStem } from '../tensors/tensor-file.ts';
 import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
-import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';
 import { ReopenedSource } from '../reopened-source.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
 import { jsonObject, keepingOpen, readJson, type Folder } from '../source.ts';
@@ -27,9 +27,9 @@ export interface ImageLora {
 }
 
 /** PEFT's file, whose scales stand in a file of settings beside it. */
-const PEFT_FILE = 'adapter_model.safetensors';
+const PEFT_FILES = ['adapter_model.safetensors', 'adapter_model.bin'];
 /** File names that programs give to LoRAs, most usual first. */
-const USUAL = ['pytorch_lora_weights.safetensors', PEFT_FILE];
+const USUAL = ['pytorch_lora_weights.safetensors', 'pytorch_lora_weights.bin', ...PEFT_FILES];
 
 /**
  * Opens the LoRA in a folder, or the file that stands for one. `beside`: the folder of such a file. The caller closes it. Throws
@@ -42,14 +42,14 @@ export async function openImageLora(folder: Folder, beside: Folder = folder): Pr
   const path = isFile ? folder.path : `${folder.path}/${file}`;
   const source = await ReopenedSource.open(folder, file);
   return keepingOpen([source], async () => {
-    const { tensors, metadata } = await readSafetensors(source);
-    const settings = isFile && file !== PEFT_FILE ? null : await settingsIn(isFile ? beside : folder);
+    const { tensors, metadata } = await readTensorFile(source);
+    const settings = isFile && !PEFT_FILES.includes(file) ? null : await settingsIn(isFile ? beside : folder);
     const stated = settings ?? metadataScale(path, metadata);
     const { modules, unknown } = readModules(path, tensors, await readAlphas(path, tensors), stated);
     // Whole norms alone are those of a model.
     if (modules.every(({ weight }) => weight?.replaces)) throw noModules(path, [...tensors.keys()]);
     const close = (): Promise<void> => source.close();
-    return { path, name: file.replace(/\.safetensors$/i, ''), modules, unknown, metadata, close };
+    return { path, name: tensorStem(file), modules, unknown, metadata, close };
   });
 }
 
@@ -61,21 +61,14 @@ async function settingsIn(folder: Folder): Promise<StatedScale | null> {
 }
 
 function chooseFile({ path }: Folder, names: readonly string[]): string {
-  const files = names.filter((name) => /\.safetensors$/i.test(name));
+  const files = tensorFiles(names);
   const found = USUAL.find((name) => files.includes(name)) ?? (files.length === 1 ? files[0] : undefined);
   if (found !== undefined) return found;
-  const pickle = names.find(isPickle);
-  if (files.length === 0 && pickle !== undefined) throw notSafetensors(`${path}/${pickle}`);
   const problem =
     files.length === 0
       ? 'has no .safetensors file: give the file of a LoRA, or the folder that it lies in'
       : `has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): name one of them`;
   throw modelNotFound(`${path} ${problem}`);
-}
-
-function notSafetensors(path: string): EngineError {
-  const problem = isPickle(path) ? `${PICKLED}: ${CONVERT_PICKLE}` : 'is no .safetensors file: give one';
-  return unsupported(`${path} ${problem}`);
 }
 
 /** Names of cloneofsimo's program, which counts the layers that it changed in the order of the model's classes. */

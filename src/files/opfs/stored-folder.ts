@@ -5,6 +5,7 @@ import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { folderOf, nameOf } from '../posix-path.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import { STORED, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
+import { isTensorFile } from '../tensors/tensor-file.ts';
 
 export interface StoredPath {
   id: string;
@@ -20,7 +21,7 @@ export function storedPath(path: string): StoredPath | null {
   return owner && name && commit ? { id: `${owner}/${name}`, commit, inner: inner.join('/') } : null;
 }
 
-/** Opens a folder of a stored model. A GGUF file is a folder with that file, its other parts and its tower, a safetensors file one with itself alone. */
+/** Opens a folder of a stored model. A GGUF file is a folder with that file, its other parts and its tower, a file of tensors one with itself alone. */
 export async function openStored(cache: OpfsCache, path: string): Promise<Folder> {
   const stored = storedPath(path);
   if (stored === null) throw notStored(path);
@@ -28,7 +29,7 @@ export async function openStored(cache: OpfsCache, path: string): Promise<Folder
   const repo = cache.repo(id);
   const files = [...((await repo.record()).snapshots.get(commit)?.keys() ?? [])];
   const isGguf = isGgufName(inner);
-  const isFile = files.includes(inner) && (isGguf || inner.endsWith('.safetensors'));
+  const isFile = files.includes(inner) && (isGguf || isTensorFile(inner));
   const root = isFile ? folderOf(inner) : inner;
   const prefix = root === '' ? '' : `${root}/`;
   const inside = files.flatMap((file) => (file.startsWith(prefix) ? [file.slice(prefix.length)] : []));

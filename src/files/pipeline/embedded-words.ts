@@ -2,8 +2,7 @@
 // files of other programs have the word as their name; one for Stable Diffusion XL has rows for each of its text encoders.
 
 import { badCheckpoint, type EngineError, modelNotFound, unsupported } from '../error.ts';
-import { readSafetensors } from '../tensors/safetensors.ts';
-import { isPickle, PICKLED } from '../pickle.ts';
+import { readTensorFile, tensorFiles, tensorStem } from '../tensors/tensor-file.ts';
 import type { Folder } from '../source.ts';
 import { smallValues } from './file-parts.ts';
 
@@ -27,9 +26,9 @@ export interface EmbeddedWord {
 }
 
 /** File name that diffusers gives. */
-const USUAL = 'learned_embeds.safetensors';
-/** Name of the tensor in files of A1111. */
-const UNNAMED = 'emb_params';
+const USUAL = ['learned_embeds.safetensors', 'learned_embeds.bin'];
+/** Names of the tensor in files of A1111: in safetensors, and in torch's. */
+const UNNAMED = ['emb_params', 'string_to_param.*'];
 const ENCODERS: readonly NamedEncoder[] = ['clip_l', 'clip_g'];
 
 /** The option that names a file. */
@@ -40,30 +39,21 @@ const MOST_COLUMNS = 8192;
 /** Limit on the characters of a word. */
 const MOST_WORD = 256;
 
-/** Throws for the path of a pickle. */
-export function refusePickledWord(path: string): void {
-  if (!isPickle(path)) return;
-  throw unsupported(
-    `${path} ${PICKLED}: convert it with safetensors.torch.save_file, with its rows as ${UNNAMED}`,
-    PATH,
-  );
-}
-
 /** Opens the textual inversion in a folder, or the file that stands for one. Throws bad_checkpoint, unsupported, model_not_found. */
 export async function openEmbeddedWord(folder: Folder): Promise<EmbeddedWord> {
   const name = fileIn(folder.path, await folder.names());
   const path = folder.path.endsWith(name) ? folder.path : `${folder.path}/${name}`;
   const source = await folder.open(name);
   try {
-    const { tensors } = await readSafetensors(source);
+    const { tensors } = await readTensorFile(source);
     const read = (tensor: string): Promise<WordRows> => readRows({ path, tensors }, tensor);
     const names = [...tensors.keys()];
-    const stem = name.replace(/\.safetensors$/i, '');
+    const stem = tensorStem(name);
     if (ENCODERS.every((encoder) => tensors.has(encoder)) && names.length === ENCODERS.length)
       return { path, word: stem, rows: { clip_l: await read('clip_l'), clip_g: await read('clip_g') } };
     const [only] = names;
     if (names.length !== 1 || only === undefined) throw otherFile(path, names);
-    return { path, word: only === UNNAMED ? stem : wordOf(path, only), rows: await read(only) };
+    return { path, word: UNNAMED.includes(only) ? stem : wordOf(path, only), rows: await read(only) };
   } finally {
     await source.close();
   }
@@ -80,10 +70,9 @@ function wordOf(path: string, name: string): string {
 }
 
 function fileIn(path: string, names: readonly string[]): string {
-  const files = names.filter((name) => /\.safetensors$/i.test(name));
-  const found = files.includes(USUAL) ? USUAL : files.length === 1 ? files[0] : undefined;
+  const files = tensorFiles(names);
+  const found = files.find((name) => USUAL.includes(name)) ?? (files.length === 1 ? files[0] : undefined);
   if (found !== undefined) return found;
-  if (files.length === 0) names.forEach((name) => refusePickledWord(`${path}/${name}`));
   throw modelNotFound(
     files.length === 0
       ? `${path} has no .safetensors file: give the file of a textual inversion, or the folder that it lies in`

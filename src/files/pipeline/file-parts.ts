@@ -4,7 +4,7 @@ import { badCheckpoint, EngineError } from '../error.ts';
 import { readCoded } from '../coded/fold.ts';
 import { isNunchaku, readNunchaku } from '../coded/nunchaku.ts';
 import { isGgufName } from '../gguf/file-names.ts';
-import { readSafetensors } from '../tensors/safetensors.ts';
+import { readTensorFile } from '../tensors/tensor-file.ts';
 import type { Weights } from '../checkpoint/shards.ts';
 import { keepingOpen, type ByteSource, type Folder } from '../source.ts';
 import { refuseFormats } from './comfy-formats.ts';
@@ -39,7 +39,7 @@ export async function openFile(folder: Folder, name: string): Promise<OpenFile> 
   if (isGgufName(name)) return { ...(await openGgufTensors(folder, name)), metadata: {}, path };
   const sources = [await folder.open(name)];
   return keepingOpen(sources, async () => {
-    const { tensors, metadata } = await readSafetensors(sources[0]!);
+    const { tensors, metadata } = await readTensorFile(sources[0]!);
     return { sources, tensors: await readCodes(path, tensors), metadata, path };
   });
 }

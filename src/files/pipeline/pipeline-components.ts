@@ -11,7 +11,7 @@ import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pip
 import { declaredQuantization } from './pipeline-quantized.ts';
 import { customModule, refuseCode } from './pipeline-refusal.ts';
 import type { PipelineComponent } from './pipeline.ts';
-import { openComponentWeights, pickled, type OpenFolder } from './pipeline-weights.ts';
+import { openComponentWeights, type OpenFolder } from './pipeline-weights.ts';
 
 /** A component's entry in model_index.json. */
 export interface Pair {
@@ -195,8 +195,7 @@ async function openComponent(
   const { kind, classes } = declared;
   const names = await folder.names();
   const file = (kind === 'processor' ? PROCESSOR_CONFIGS : CONFIGS).find((one) => names.includes(one));
-  if (file === undefined && kind !== 'tokenizer')
-    throw (kind === 'model' && pickled(folder.path, names)) || withoutConfig(folder.path, name, kind);
+  if (file === undefined && kind !== 'tokenizer') throw withoutConfig(folder.path, name, kind);
   const config = file === undefined ? {} : await readJson(folder, file);
   const className = classOf(declared, config, named);
   const isBuiltIn = classes === null || classes.includes(className);

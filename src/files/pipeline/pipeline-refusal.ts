@@ -4,8 +4,8 @@ import { type Message, type Prose, field, option, say } from '../message.ts';
 import { talksWith } from '../openers.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { ggufSets, setsText } from '../gguf/file-names.ts';
-import { isPickle } from '../pickle.ts';
 import { isRecord } from '../source.ts';
+import { tensorFiles } from '../tensors/tensor-file.ts';
 
 const REMEDY =
   'give a folder or hub id in the diffusers layout (with model_index.json), or a model in one .safetensors file';
@@ -14,7 +14,6 @@ const NAMED = 6;
 
 /** Throws for the path of a file, by its ending: a pipeline is a folder. */
 export function refuseSingleFile(path: string): void {
-  if (isPickle(path)) throw refusal(path, pickle(path));
   if (/\.(png|jpe?g|webp)$/i.test(path))
     throw refusal(
       path,
@@ -44,12 +43,12 @@ export function refuseFolder(
       say`is a LoRA, not a model: give the model that it was trained for, and this with ${option('loraPath')}`,
     );
   }
-  const files = names.filter((name) => /\.safetensors$/i.test(name));
+  const files = tensorFiles(names);
   if (files.length > 1) {
     const named = files.slice(0, NAMED).join(', ');
     throw refusal(
       path,
-      `holds ${files.length} .safetensors files and no model_index.json: name one of them, ${named}${files.length > NAMED ? ' …' : ''}`,
+      `holds ${files.length} files of tensors and no model_index.json: name one of them, ${named}${files.length > NAMED ? ' …' : ''}`,
     );
   }
   const sets = ggufSets(names);
@@ -58,8 +57,6 @@ export function refuseFolder(
       path,
       `holds ${sets.length} GGUF files and no model_index.json: name one of them, ${setsText(sets.slice(0, NAMED))}`,
     );
-  const pickled = names.find(isPickle);
-  if (pickled !== undefined) throw refusal(path, pickle(pickled));
   throw badCheckpoint(`${path} has no model_index.json: ${REMEDY}`, 'model_index.json');
 }
 
@@ -82,9 +79,6 @@ export function customModule(index: Record<string, unknown>): { module: string; 
   const [module = '', className = ''] = target.split('.');
   return { module, className };
 }
-
-const pickle = (name: string): string =>
-  `is a Python pickle (${name.slice(name.lastIndexOf('/') + 1)}), which can run code when it is read: take the .safetensors file that its publisher offers beside it, or convert it where its code may run, with ComfyUI's node CheckpointSave or diffusers' convert_original_stable_diffusion_to_diffusers.py`;
 
 const componentOf = (className: string): Message =>
   say`is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with ${option('componentPaths')}`;

@@ -13,6 +13,7 @@ import { closeAll, keepingOpen, readJson, type Folder } from '../source.ts';
 import { weightsFileOf } from '../checkpoint/weights-file.ts';
 import type { PartLayout } from './file-layout.ts';
 import { findPart, openFile, openPart, underPath, type FoundPart } from './file-parts.ts';
+import { tensorFiles } from '../tensors/tensor-file.ts';
 import { withScales } from './renamed-tensors.ts';
 
 export type OpenFolder = (path: string) => Promise<Folder>;
@@ -20,23 +21,30 @@ export type OpenFolder = (path: string) => Promise<Folder>;
 /** Ordinary names: diffusers', then transformers'; the variant stands before the ending, or at the end of an index. */
 const WEIGHTS =
   /^(?:diffusion_pytorch_model|model)(?:\.([\w-]+))?\.safetensors(?:\.index(?:\.([\w-]+))?\.json)?$/;
-const SHARD = /-\d{5}-of-\d{5}\.safetensors$/;
+/** The same of torch's files, which hold what the others hold. */
+const TORCH_WEIGHTS =
+  /^(?:diffusion_pytorch_model|pytorch_model)(?:\.([\w-]+))?\.bin(?:\.index(?:\.([\w-]+))?\.json)?$/;
+const SHARD = /-\d{5}-of-\d{5}\.(safetensors|bin)$/;
 /** Half precision first, which is what is fetched where there is the choice: the same images from half the bytes. */
 const VARIANTS = ['fp16', '', 'bf16', 'fp32'];
 
 /** The file with a folder's weights, or the index of its shards. */
 export function chooseWeights(folder: Folder, names: readonly string[]): string {
-  const found = names
-    .filter((name) => !SHARD.test(name))
-    .flatMap((name) => {
-      const match = WEIGHTS.exec(name);
-      return match === null ? [] : [{ name, rank: rankOf(match[1] ?? match[2] ?? '') }];
-    })
-    .sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1));
-  const only = names.filter((name) => name.endsWith('.safetensors'));
-  const chosen = found[0]?.name ?? (only.length === 1 ? only[0] : undefined);
+  const whole = names.filter((name) => !SHARD.test(name));
+  const only = tensorFiles(names);
+  const chosen =
+    bestOf(whole, WEIGHTS) ?? bestOf(whole, TORCH_WEIGHTS) ?? (only.length === 1 ? only[0] : undefined);
   if (chosen !== undefined) return chosen;
   throw noWeights(folder.path, names);
+}
+
+/** The name of the preferred variant among those of a form; undefined: none has the form. */
+function bestOf(names: readonly string[], form: RegExp): string | undefined {
+  const found = names.flatMap((name) => {
+    const match = form.exec(name);
+    return match === null ? [] : [{ name, rank: rankOf(match[1] ?? match[2] ?? '') }];
+  });
+  return found.sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1))[0]?.name;
 }
 
 function rankOf(variant: string): number {
@@ -122,19 +130,7 @@ async function openPlain(folder: Folder, file: string): Promise<Weights> {
   throw quantizedWeights(path, ` (${problem})`);
 }
 
-/** The error of weights that a folder holds as a pickle; null: it holds none. */
-export function pickled(path: string, names: readonly string[]): EngineError | null {
-  const pickle = names.find((name) => /\.(bin|pt|pth|ckpt)$|\.bin\.index\.json$/.test(name));
-  if (pickle === undefined) return null;
-  return unsupported(
-    `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it with safetensors.torch.save_file`,
-    pickle,
-  );
-}
-
 function noWeights(path: string, names: readonly string[]): EngineError {
-  const refused = pickled(path, names);
-  if (refused) return refused;
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
     return unsupported(

@@ -61,7 +61,7 @@ export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
   isTransposed?: boolean;
 }
 
-interface Safetensors {
+export interface Safetensors {
   tensors: Map<string, TensorEntry>;
   metadata: Record<string, string>;
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
     'empty.txt': '\n \n',
     'one.json': {},
     'weights.safetensors': '',
-    'weights.bin': '',
+    'weights.onnx': '',
   });
 });
 
@@ -171,13 +171,9 @@ describe('a refusal with exit code 2 before a model is opened', () => {
       'lies on this machine: leave it out',
     ));
 
-  it.each([
-    [
-      'weights.bin',
-      'weights.bin, a Python pickle: convert it where its code may run, with safetensors.torch.save_file',
-    ],
-  ])('the denoiser weights %s', (name, message) =>
-    refused([...BASE, '--transformer-weights-path', join(folder, name)], message),
+  it.each([['weights.onnx', 'is a .safetensors, .gguf or .ckpt file, or a folder, got']])(
+    'the denoiser weights %s',
+    (name, message) => refused([...BASE, '--transformer-weights-path', join(folder, name)], message),
   );
 
   it.each(['one.json', 'one.json/inside'])('%s in place of the output folder', (name) =>

@@ -1,5 +1,6 @@
 // Textual inversions: the ids of their words, the files that they are in, and files for other models.
 
+import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { ClipWords } from '../../../src/engine/image/blocks/clip-words.ts';
@@ -89,9 +90,9 @@ describe('files with embeddings of words', () => {
       /is not a textual inversion: it has 2 tensors/,
     ],
     [
-      'that is a pickle',
-      () => '/models/easy.pt',
-      /easy.pt is a Python pickle, .*: convert it with safetensors/,
+      'of torch without a matrix',
+      () => fileURLToPath(new URL('../../golden/torch/network.pth', import.meta.url)),
+      /tensor params_ema\.conv\.weight is of \[2, 1, 3, 3\]/,
     ],
     ['with too many rows', () => fileOf('x.safetensors', rowsOf('emb_params', 300, 64)), /up to 256 rows/],
     [

@@ -117,12 +117,17 @@ describe('other kinds of folder', () => {
       /of GGUF files only mmproj-f16\.gguf, which is not a text model by its name: fetch the file of the text model/,
     ],
     [
-      'pickle only',
+      "a file of torch's that is none",
       files('config.json', 'pytorch_model.bin'),
-      'unsupported',
-      /Python pickle \(pytorch_model\.bin\).*fetch a revision/,
+      'bad_checkpoint',
+      /pytorch_model\.bin in \/m is not a sound file of torch\.save/,
     ],
-    ['pickle shards', files('config.json', 'pytorch_model.bin.index.json'), 'unsupported', /Python pickle/],
+    [
+      "Meta's own layout",
+      files('config.json', 'consolidated.00.pth'),
+      'unsupported',
+      /weights in consolidated\.00\.pth, and of torch's files those in transformers' layout are read/,
+    ],
     [
       'diffusers',
       files('model_index.json'),
@@ -149,7 +154,7 @@ describe('other kinds of folder', () => {
       'unsupported',
       /^\/m is weights without config\.json: give the folder of a language model, .*; if this is an image model in one file, `openImageModel`/,
     ],
-    ['no weights', files('config.json'), 'bad_checkpoint', /no safetensors file/],
+    ['no weights', files('config.json'), 'bad_checkpoint', /no weights/],
     [
       'other weights',
       files('config.json', 'x.safetensors'),

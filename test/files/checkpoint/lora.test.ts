@@ -105,10 +105,8 @@ it('patterns of modules in a LoRA folder match the ends of names', async () => {
   }
 });
 
-it('pickles, and LoRA folders without settings or weights, are refused with what is missing', async () => {
-  const names = ['adapter_config.json', 'adapter_model.bin'];
-  await expect(openLora(await changed({}, names))).rejects.toThrow(/only adapter_model.bin, a Python pickle/);
-  await expect(openLora(await changed({}, names.slice(0, 1)))).rejects.toMatchObject({
+it('LoRA folders without settings or weights are refused with what is missing', async () => {
+  await expect(openLora(await changed({}, ['adapter_config.json']))).rejects.toMatchObject({
     code: 'bad_checkpoint',
     param: 'adapter_model.safetensors',
   });

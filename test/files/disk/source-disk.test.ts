@@ -14,15 +14,11 @@ beforeEach(async () => void (root = await mkdtemp(join(tmpdir(), 'svc-source-'))
 afterEach(() => rm(root, { recursive: true }));
 
 it.each(['model.ckpt', 'clip.pt', 'control.pth', 'ip-adapter.BIN'])(
-  'a pickle is refused as a folder: %s',
+  'a file of torch is a folder of its own: %s',
   async (name) => {
-    await writeFile(join(root, name), 'code');
-    await expect(openDiskFolder(join(root, name))).rejects.toMatchObject({
-      code: 'unsupported',
-      message: expect.stringMatching(
-        new RegExp(`${name} is a Python pickle, which can run code.*safetensors\\.torch\\.save_file`),
-      ) as string,
-    });
+    await writeFile(join(root, name), 'tensors');
+    const folder = await openDiskFolder(join(root, name));
+    expect(await folder.names()).toEqual([name]);
   },
 );
 

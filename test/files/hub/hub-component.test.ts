@@ -42,14 +42,10 @@ test('a component is fetched alone, in half precision where the hub has it, and 
   expect((await listModels({ env }))[0]).toMatchObject({ complete: false });
 });
 
-test('a component is refused if its weights are pickled, whatever the others are', async () => {
+test("a component is fetched in torch's file where the hub has no other", async () => {
   const { resolve } = await hubFixture(PIPELINE);
-  const words = expect.stringContaining('pickle') as string;
-  await expect(resolve({ component: 'text_encoder' })).rejects.toMatchObject({
-    code: 'unsupported',
-    message: words,
-  });
-  await expect(resolve({ component: 'vae' })).resolves.toBeDefined();
+  const { path } = await resolve({ component: 'text_encoder' });
+  expect(await readdir(`${path}/text_encoder`)).toEqual(['config.json', 'pytorch_model.bin']);
 });
 
 test('a component that the pipeline lacks fetches the index only', async () => {

@@ -11,6 +11,7 @@ import {
   firstly,
   hubFixture,
   IMPATIENT,
+  STALLED,
   ONE_PART,
   reasons,
   WEIGHTS,
@@ -93,8 +94,8 @@ test('a signed address that expires between parts is asked for anew', async () =
 });
 
 test.each([
-  ['stalls', { after: 32_768, finish: 'stall' }, 'no bytes for 0.25 s'],
-  ['stalls before the first byte', { after: 0, finish: 'stall' }, 'no bytes for 0.25 s'],
+  ['stalls', { after: 32_768, finish: 'stall' }, 'no bytes for 1 s'],
+  ['stalls before the first byte', { after: 0, finish: 'stall' }, 'no bytes for 1 s'],
   ['drops the connection', { after: 32_768, finish: 'drop' }, 'other side closed'],
   ['ends too early', { after: 50_000, finish: 'end' }, 'other side closed'],
   ['sends less than all as if it were all', { after: 50_000, finish: 'end', chunked: true }, 'closed early'],
@@ -105,7 +106,9 @@ test.each([
 ] as [string, Fault, string][])('a server that %s is asked for the rest', async (_, fault, reason) => {
   const fixture = await hubFixture();
   fixture.hub.fault = firstly(fault);
-  const { path } = await fixture.resolve(ONE_PART);
+  const { partBytes } = ONE_PART.limits;
+  const limits = { ...(fault.finish === 'stall' ? STALLED : IMPATIENT), partBytes };
+  const { path } = await fixture.resolve({ limits });
   await expectWeights(fixture, path);
   expect(reasons(fixture).length).toBe(1);
   expect(reasons(fixture)[0]).toContain(reason);
@@ -125,7 +128,7 @@ test('faults in some of the parts leave the others alone', async () => {
       { after: 1, finish: 'stall' } as const,
     ][(count % 4) % 3];
   };
-  const { path } = await fixture.resolve();
+  const { path } = await fixture.resolve({ limits: STALLED });
   await expectWeights(fixture, path, weights);
   const { fetched } = eventsOf(fixture, 'done')[0] ?? { fetched: 0 };
   expect(fetched).toBe(1_000_000 + 5021);

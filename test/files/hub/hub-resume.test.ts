@@ -9,7 +9,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { HubEvent } from '../../../src/files/hub/hub.ts';
 import { builtUrl } from '../../built-hooks.mjs';
 import { noise, sha256, tinyModel } from './mock-hub.ts';
-import { eventsOf, hubFixture, WEIGHTS, type Fixture } from './mock-hub-fixture.ts';
+import { STALLED, eventsOf, hubFixture, WEIGHTS, type Fixture } from './mock-hub-fixture.ts';
 
 const weights = noise(600_000, 8);
 const blob = sha256(weights);
@@ -95,6 +95,7 @@ test('a process that dies while another waits is replaced by it', async () => {
   const second = (): void => {
     if (waiting.length > 0) return;
     const pull = fixture.resolve({
+      limits: STALLED,
       onProgress: (event) => {
         fixture.events.push(event);
         if (event.type === 'wait' && event.path === WEIGHTS) first.child.kill('SIGKILL');

@@ -103,7 +103,7 @@ test('a component is fetched without its copy for other programs', () => {
   expect(select(['taesd_decoder.safetensors', 'taesd_encoder.safetensors'])).toHaveLength(2);
 });
 
-test('a pipeline with a component that is pickled alone is refused before anything is fetched', () => {
+test("a component has torch's files where it has no safetensors", () => {
   const files = [
     'model_index.json',
     'text_encoder/pytorch_model.bin',
@@ -112,13 +112,7 @@ test('a pipeline with a component that is pickled alone is refused before anythi
     'vae/diffusion_pytorch_model.bin',
     'text_encoder_2/openvino_model.bin',
   ];
-  expect(() => select(files)).toThrow(
-    'a/b holds the weights of text_encoder as pickles alone, which are not read, as they can run code: convert them with safetensors.torch.save_file, or try a `revision',
-  );
-  expect(select(files.toSpliced(1, 1))).toEqual([
-    'model_index.json',
-    'unet/diffusion_pytorch_model.safetensors',
-  ]);
+  expect(select(files)).toEqual(files.filter((path) => !/unet.*bin|openvino/.test(path)).sort());
 });
 
 test('the option allow replaces the rules', () => {
@@ -134,9 +128,9 @@ test.each([
   ],
   [['q4.gguf'], null, /GGUF files are read one at a time: name one as .*:FILE$/],
   [
-    ['pytorch_model.bin', 'config.json'],
+    ['weights.pt', 'config.json'],
     null,
-    /1 \.bin, 1 \.json; pickled weights are not read.*refs\/pr\/1/,
+    /1 \.pt, 1 \.json; of torch's files those in the layout of transformers or diffusers are read/,
   ],
   [['onnx/model.safetensors', 'Makefile'], null, /1 \.safetensors, 1 Makefile; name a repository/],
   [[], null, /it holds no files/],
@@ -174,11 +168,14 @@ test('components of a pipeline are those that the families declare', () => {
     return found.some(({ path }) => path === 'judge/config.json');
   };
   expect([taken(), taken('jury/config.json')]).toEqual([false, true]);
-  const pickled = [...files, { path: 'unet/pytorch_model.bin' }, { path: 'other/pytorch_model.bin' }];
+  const torch = [...files, { path: 'unet/pytorch_model.bin' }, { path: 'other/pytorch_model.bin' }];
   const two = { ...folders, weights: new Set(['painter', 'other']) };
-  expect(() => selectFiles('a/b', { files: pickled, baseModel: null }, { pipelines: two })).toThrow(
-    /weights of other as pickles alone/,
-  );
+  const both = selectFiles('a/b', { files: torch, baseModel: null }, { pipelines: two });
+  expect(both.map(({ path }) => path).toSorted()).toEqual([
+    'model_index.json',
+    'other/pytorch_model.bin',
+    'painter/model.safetensors',
+  ]);
 });
 
 test("T5's spiece.model is taken where its folder has no tokenizer.json", () => {

@@ -9,7 +9,9 @@ import { resolveModel, type ResolvedModel, type ResolveOptions } from '../../../
 import type { HubLimits } from '../../../src/files/hub/hub-http.ts';
 import { ID, sha256, startHub, tinyModel, type Fault, type MockHub } from './mock-hub.ts';
 
-export const IMPATIENT: Partial<HubLimits> = { stallMs: 250, backoffMs: 5, partBytes: 65_536 };
+export const IMPATIENT: Partial<HubLimits> = { stallMs: 20_000, backoffMs: 5, partBytes: 65_536 };
+/** For servers that stall. */
+export const STALLED: Partial<HubLimits> = { ...IMPATIENT, stallMs: 1000 };
 
 export interface Fixture {
   hub: MockHub;

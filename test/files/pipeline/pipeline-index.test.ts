@@ -143,17 +143,12 @@ describe('a pipeline index is refused:', () => {
     [
       'several files',
       { 'v1-5.safetensors': '', 'v2.safetensors': '' },
-      /holds 2 \.safetensors files and no model_index\.json: name one of them, v1-5\.safetensors, v2\.safetensors$/,
+      /holds 2 files of tensors and no model_index\.json: name one of them, v1-5\.safetensors, v2\.safetensors$/,
     ],
     [
       'GGUF weights of several quantizations',
       { 'model-Q4_0.gguf': '', 'model-Q8_0.gguf': '' },
       /holds 2 GGUF files and no model_index\.json: name one of them, Q4_0 \(model-Q4_0\.gguf\), Q8_0/,
-    ],
-    [
-      'a pickle',
-      { 'model.ckpt': '' },
-      /is a Python pickle \(model\.ckpt\), which can run code.*CheckpointSave/,
     ],
     ['an empty folder', {}, /has no model_index\.json: give a folder or hub id in the diffusers layout/],
     [
@@ -241,7 +236,6 @@ describe('a pipeline index is refused:', () => {
   });
 
   it.each([
-    ['x.ckpt', /x\.ckpt is a Python pickle \(x\.ckpt\)/],
     ['x.png', /x\.png is an image, not a model: give a folder or hub id in the diffusers layout/],
     ['x.jpg', /x\.jpg is an image, not a model/],
   ])('the file %s', async (name, message) => {

@@ -50,13 +50,19 @@ describe('weights of a component', () => {
       'diffusion_pytorch_model.safetensors.index.fp16.json',
     ],
     [['taesd.safetensors'], 'taesd.safetensors'],
+    [['diffusion_pytorch_model.bin', 'diffusion_pytorch_model.fp16.bin'], 'diffusion_pytorch_model.fp16.bin'],
+    [['pytorch_model.bin.index.json', 'pytorch_model-00001-of-00001.bin'], 'pytorch_model.bin.index.json'],
   ])('of %j are %s', async (names, expected) => {
     const folder = await openDiskFolder(await folderOf(Object.fromEntries(names.map((name) => [name, '']))));
     expect(chooseWeights(folder, await folder.names())).toBe(expected);
   });
 
   it.each([
-    [['diffusion_pytorch_model.bin'], 'unsupported', /as a Python pickle \(diffusion_pytorch_model\.bin\)/],
+    [
+      ['diffusion_pytorch_model.bin'],
+      'bad_checkpoint',
+      /model\.bin in .* is not a sound file of torch\.save/,
+    ],
     [['unet-Q4.gguf'], 'unsupported', /holds GGUF weights of several models/],
     [['config.json'], 'bad_checkpoint', /has no safetensors weights \(diffusion_pytorch_model\.safetensors/],
   ])('are not %j', async (names, code, message) => {

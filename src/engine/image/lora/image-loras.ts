@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { countText } from '../../../files/count-text.ts';
 import { badRequest, EngineError, modelNotFound } from '../../../files/error.ts';
 import { option, say, type Prose } from '../../../files/message.ts';
+import { tensorStem } from '../../../files/tensors/tensor-file.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WeightChange, WeightChanges } from '../../weights/change.ts';
 import type { CompleteImageRequest, ImageModelInfo, ImageModelOptions } from '../calls/image-model.ts';
@@ -155,7 +156,7 @@ export class ImageLoras {
     const { platform, onNote } = this.#files;
     const folder = await platform.openFolder(path);
     const targets = this.#options.loraTargetModules;
-    const above = /^(.*[/\\])?adapter_model\.safetensors$/.exec(path);
+    const above = /^(.*[/\\])?adapter_model\.(safetensors|bin)$/.exec(path);
     const beside = above ? await platform.openFolder(above[1] ?? '.') : undefined;
     const named = { given, name: name ?? stemOf(given), targets, beside };
     const lora = await openLora(folder, named, this.#target);
@@ -250,11 +251,11 @@ async function within(
 
 /** The last part of a path or id, without an ending. */
 function stemOf(path: string): string {
-  return path
+  const last = path
     .replace(/[/\\]+$/, '')
     .split(/[/\\:]/)
-    .at(-1)!
-    .replace(/\.safetensors$/i, '');
+    .at(-1)!;
+  return tensorStem(last);
 }
 
 /** Attributes an error about a LoRA's files to an option or a field; a damaged file that a request names is a bad request. */

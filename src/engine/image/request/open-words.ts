@@ -1,11 +1,7 @@
 // Textual inversions that are opened with an image model.
 
 import { badRequest, EngineError } from '../../../files/error.ts';
-import {
-  openEmbeddedWord,
-  refusePickledWord,
-  type EmbeddedWord,
-} from '../../../files/pipeline/embedded-words.ts';
+import { openEmbeddedWord, type EmbeddedWord } from '../../../files/pipeline/embedded-words.ts';
 import { option } from '../../../files/message.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PipelineEntry } from '../families/registry.ts';
@@ -27,7 +23,6 @@ export async function openWords(
     );
   const words: EmbeddedWord[] = [];
   for (const path of paths) {
-    refusePickledWord(path);
     const found = await find(path).catch((error: unknown) => {
       throw underOption(error, 'textualInversionPath');
     });

@@ -168,7 +168,7 @@ describe('networks that are not taken', () => {
     `${tinyPipeline('sd1')}/vae/diffusion_pytorch_model.safetensors`,
     join(other, 'a.safetensors'),
   );
-  writeFileSync(join(scratch, 'network.pth'), 'a pickle');
+  writeFileSync(join(scratch, 'network.pth'), 'no tensors');
 
   it.each([
     [
@@ -177,7 +177,7 @@ describe('networks that are not taken', () => {
       /holds none of the networks that enlarge images: give an RRDBNet \(.*\) or an SRVGGNetCompact/,
     ],
     [other, 'unsupported', /holds none of the networks/],
-    [join(scratch, 'network.pth'), 'unsupported', /pickle.*safetensors/],
+    [join(scratch, 'network.pth'), 'bad_checkpoint', /network\.pth is not a sound file of torch\.save/],
     [join(scratch, 'nowhere.safetensors'), 'model_not_found', /nowhere/],
   ])('%s', async (upscalingModelPath, code, message) => {
     await expect(open({ upscalingModelPath })).rejects.toMatchObject({
