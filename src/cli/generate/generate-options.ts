@@ -29,7 +29,7 @@ const REQUIRED_OPTIONS = {
     elsewhere: ['model', 'm', 'ckpt', 'checkpoint', 'diffusion-model', 'pretrained-model-name-or-path'],
     group: REQUIRED,
     value: 'folder|file|id',
-    help: 'Folder of a diffusers pipeline, a model in one .safetensors or .gguf file, or its id on the hub, as owner/name or owner/name:file (the second hub with SVC_USE_MODELHUB=1).',
+    help: 'Folder of a diffusers pipeline, a model in one .safetensors, .ckpt or .gguf file, or its id on the hub, as owner/name or owner/name:file (the second hub with SVC_USE_MODELHUB=1).',
   },
   prompt: {
     kind: 'texts',

@@ -29,7 +29,7 @@ export interface PlannedCheckpoint extends Pick<
 /** The page of a declaration that a kind of model is opened with. */
 type PageOf = (declaration: TextDeclaration) => (weights: WeightTable) => unknown;
 
-const INDEX = 'model.safetensors.index.json';
+const INDEXES = ['model.safetensors.index.json', 'pytorch_model.bin.index.json'];
 /** Elements of a stored head that are compared with the embedding's over a network: heads that differ do so at their start. */
 const COMPARED = 2 ** 16;
 
@@ -78,7 +78,9 @@ async function configuredCheckpoint(
     known,
   );
   const declaration = readText(config, architecture, configSource);
-  const listed = await indexedNames(folder, INDEX);
+  const files = await folder.names();
+  const index = INDEXES.find((name) => files.includes(name));
+  const listed = index === undefined ? null : await indexedNames(folder, index);
   const named = new Map((listed ?? []).map((name) => [name, name]));
   const { tensors, ...left } = wrapper === null ? { tensors: named } : textTensors(named);
   const experts = known.fusedExperts?.(architecture) ? (declaration.experts?.count ?? 0) : 0;
