@@ -46,7 +46,7 @@ def published_spelling(values):
     for key in ('transformers_version', *([] if is_gpt_oss else ['layer_types'])):
         values.pop(key, None)
     theta = parameters.pop('rope_theta')
-    scaling = parameters if is_gpt_oss else None
+    scaling = parameters if is_gpt_oss or 'alpha' in parameters else None
     values |= {'rope_theta': theta, 'rope_scaling': scaling, 'torch_dtype': values.pop('dtype')}
     if 'num_local_experts' in values and not is_gpt_oss:
         values['num_experts'] = values.pop('num_local_experts')

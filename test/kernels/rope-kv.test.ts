@@ -32,25 +32,28 @@ function tableOf(on: Device, places: readonly number[]): PageTable {
   return { pages: region, places: region };
 }
 
-/** One head normed (with weights) and rotated. */
+/** One head normed (with weights, which are applied behind the rotation if `isBehind`) and rotated. */
 function turned(
   x: ArrayLike<number>,
   angles: number[],
   norm: Float32Array | null,
   { dims, rotated = dims, pairs = 'half' }: HeadShape,
+  isBehind = false,
 ): number[] {
   const values = Array.from(x);
   const mean = values.reduce((sum, value) => sum + value * value, 0) / values.length;
-  const normed = norm ? values.map((value, d) => (value / Math.sqrt(mean + EPS)) * norm[d]!) : values;
+  const weight = (d: number, isHere: boolean) => (norm && isHere ? norm[d]! : 1);
+  const size = norm ? Math.sqrt(mean + EPS) : 1;
+  const normed = values.map((value, d) => (value / size) * weight(d, !isBehind));
   const half = rotated / 2;
   return normed.map((value, d) => {
-    if (d >= rotated) return value;
+    if (d >= rotated) return value * weight(d, isBehind);
     const [angle, isFirst, other] =
       pairs === 'half'
         ? [angles[d % half]!, d < half, d < half ? d + half : d - half]
         : [angles[d >> 1]!, d % 2 === 0, d ^ 1];
     const partner = normed[other]! * Math.sin(angle);
-    return value * Math.cos(angle) + (isFirst ? -partner : partner);
+    return (value * Math.cos(angle) + (isFirst ? -partner : partner)) * weight(d, isBehind);
   });
 }
 
@@ -110,7 +113,10 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 22, rotated: 10, pairs: 'adjacent' },
 ];
 
-/** Profile, format of pages, whether heads are normed, and whether they are rotated. */
+/** The shapes that differ in what is turned with what. */
+const TURNED = SHAPES.filter(({ dims, rotated }) => rotated === 12 || (dims === 22 && rotated === 10));
+
+/** Profile, format of pages, whether heads are normed (`turned`: with weights behind the rotation), and whether they are rotated. */
 const CASES = [
   ...(['f32', 'f16'] as const).flatMap((format) => [
     ['cpu', format, false, true] as const,
@@ -120,12 +126,15 @@ const CASES = [
   ['discrete', 'f16', false, true] as const,
   ['discrete', 'f32', true, true] as const,
   ['discrete', 'f16', false, false] as const,
+  ['cpu', 'f16', 'turned', true] as const,
+  ['discrete', 'f16', 'turned', true] as const,
 ];
 
 for (const [profile, format, hasNorm, hasRope] of CASES) {
-  describe(`profile ${profile}, pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
-    it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
+  describe(`profile ${profile}, pages in ${format}, ${hasNorm ? `normed${hasNorm === 'turned' ? ' and turned' : ''}` : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
+    it.each(hasNorm === 'turned' ? TURNED : SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
       const on = disguise(device, { profile });
+      const isTurned = hasNorm === 'turned';
       const { heads, kvHeads, dims, rotated = dims, scale = 1 / Math.sqrt(dims) } = shape;
       const random = new Random(heads * 100 + dims);
       const perQuery = shape.gated ? 2 : 1;
@@ -159,7 +168,7 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
             hasRope ? input(['rows', rotated], cosSin) : null,
             shape,
             { kind: 'kv', table: tableOf(on, places), format, keys, values },
-            norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
+            norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS, turned: isTurned },
           ),
       });
 
@@ -169,13 +178,13 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
       places.forEach((place, row) => {
         const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
         for (let i = 0; i < heads; i++) {
-          turned(head(query(i)), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
+          turned(head(query(i)), angles[row]!, norms && norms.q, shape, isTurned).forEach((wanted, d) => {
             ofQ = worse(ofQ, Math.abs(y[row]![i * stored + d]! - wanted * scale));
           });
           expect(y[row]!.slice(i * stored + dims, (i + 1) * stored)).toEqual(new Float32Array(stored - dims));
         }
         for (let i = 0; i < kvHeads; i++) {
-          turned(head(key(i)), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
+          turned(head(key(i)), angles[row]!, norms && norms.k, shape, isTurned).forEach((wanted, d) => {
             const got = pages.key(place, i, d) ?? NaN;
             ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
           });

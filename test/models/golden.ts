@@ -62,6 +62,8 @@ export const GOLDENS = [
   'qwen3-5',
   'gemma4',
   'gemma4-e',
+  'ernie4-5',
+  'hunyuan',
 ];
 
 export function openGolden(name: string): Golden {

@@ -3,7 +3,14 @@
 
 import { unsupported } from '../../../files/error.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
-import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../../config-values.ts';
+import {
+  CONFIG_JSON,
+  readConfig,
+  shown,
+  type ConfigFile,
+  type ConfigReader,
+  type Json,
+} from '../../config-values.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
 import { readHeads, readWindowed, scaledContext } from '../blocks/decoder-config.ts';
 import type { DecoderLayer } from '../blocks/decoder.ts';
@@ -20,8 +27,20 @@ export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
 export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined) throw unsupported(`${architecture} is not a class that is built`);
-  const config = readConfig(file, family.growth ? withGrowth(json) : json);
-  refuseUnbuiltSettings(config, json, architecture);
+  return readFamilyConfig(json, architecture, family, file);
+}
+
+/** Reads the configuration of a class that differs from Llama as `family` says. Errors: bad_checkpoint, unsupported. */
+export function readFamilyConfig(
+  stated: Json,
+  architecture: string,
+  family: Family,
+  file: ConfigFile,
+): LlamaConfig {
+  const json = inPlainKeys(stated, family);
+  const named = { ...file, keys: { ...family.keys, ...file.keys } };
+  const config = readConfig(named, family.growth ? withGrowth(json) : json);
+  refuseUnbuiltSettings(config, json, architecture, family);
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
@@ -30,6 +49,7 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   const { heads, multipliers } = scaled(config, readHeads(config, hidden, { ...family, step }), family);
   const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
+  if (family.pairs) heads.pairs = family.pairs;
   if (family.growth) Object.assign(heads, readGrowth(config, rope));
   const bias = family.bias === 'stated' && config.flag('attention_bias', false);
   return {
@@ -49,8 +69,17 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
     fusedQkv: family.fused,
     fusedGateUp: family.fused,
     queryNorm: family.queryNorm,
+    ...(family.attentionNames && { attentionNames: family.attentionNames }),
+    ...(family.normTurned && { normTurned: true }),
     experts: family.experts && readExperts(config, family.experts, count),
   };
+}
+
+/** Values under the names that other classes have for them. */
+function inPlainKeys(json: Json, { keys = {}, adapt }: Family): Json {
+  const named = Object.entries(keys).filter(([, own]) => json[own] !== undefined);
+  const plain = { ...json, ...Object.fromEntries(named.map(([key, own]) => [key, json[own]])) };
+  return adapt ? adapt(plain) : plain;
 }
 
 /** The rotation of Ministral 3 where nothing is stated. Source: transformers' Ministral3Config. */
@@ -116,9 +145,13 @@ function readRotates(config: ConfigReader, { unrotated }: Family, layers: number
 }
 
 /** Throws for settings that llama.ts does not compute. */
-function refuseUnbuiltSettings(config: ConfigReader, json: Json, architecture: string): void {
-  const { bias } = FAMILIES.get(architecture)!;
-  if (bias === 'qkv') config.only({ qkv_bias: [true] });
+function refuseUnbuiltSettings(
+  config: ConfigReader,
+  json: Json,
+  architecture: string,
+  { bias, only = {} }: Family,
+): void {
+  config.only(bias === 'qkv' ? { qkv_bias: [true], ...only } : only);
   const activation = json['hidden_act'] ?? 'silu';
   if (activation !== 'silu' && activation !== 'swish') {
     const problem = `${shown(activation)} is not silu, which ${architecture} is computed with; choose a model that has it`;

@@ -1,7 +1,10 @@
 // By what the classes that llama.ts computes differ. Values left out of a config.json are those of transformers' configuration classes.
 
+import type { HeadShape } from '../../../kernels/batch.ts';
+import type { Json } from '../../config-values.ts';
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
 import type { RopeType } from '../blocks/rope.ts';
+import type { AttentionConfig } from '../blocks/self-attention.ts';
 
 export interface Family {
   /** model_type of config.json. */
@@ -44,9 +47,21 @@ export interface Family {
   /** Queries grow with their position, by llama_4_scaling_beta of the rope parameters. */
   growth: boolean;
   experts: ExpertsFamily | null;
+  /** Dimensions that a rotation turns together; left out: one of each half. */
+  pairs?: HeadShape['pairs'];
+  /** Names of the norms of queries and keys that are not q_norm and k_norm. */
+  attentionNames?: AttentionConfig['attentionNames'];
+  /** Those norms follow the rotation. */
+  normTurned?: boolean;
+  /** Names of keys of config.json, by those that the other classes have. */
+  keys?: Readonly<Record<string, string>>;
+  /** Values of keys for which the class is built; a missing key has the first. */
+  only?: Readonly<Record<string, readonly unknown[]>>;
+  /** Keys of config.json in another form, as the other classes have them. */
+  adapt?(json: Json): Json;
 }
 
-const LLAMA: Family = {
+export const LLAMA: Family = {
   modelType: 'llama',
   examples: 'Llama 2 and 3.x, TinyLlama, SmolLM2, DeepSeek-R1-Distill-Llama',
   kvHeads: null,
@@ -69,7 +84,7 @@ const LLAMA: Family = {
   growth: false,
   experts: null,
 };
-const MISTRAL: Family = {
+export const MISTRAL: Family = {
   ...LLAMA,
   modelType: 'mistral',
   examples: 'Mistral 7B, Ministral',
@@ -79,7 +94,7 @@ const MISTRAL: Family = {
   mlpBias: false,
   windows: 'typed',
 };
-const QWEN2: Family = {
+export const QWEN2: Family = {
   ...LLAMA,
   modelType: 'qwen2',
   examples: 'Qwen2, Qwen2.5, DeepSeek-R1-Distill-Qwen',
@@ -90,7 +105,7 @@ const QWEN2: Family = {
   windows: 'some',
   windowSwitch: true,
 };
-const QWEN3: Family = {
+export const QWEN3: Family = {
   ...QWEN2,
   modelType: 'qwen3',
   examples: 'Qwen3 0.6B to 32B',
@@ -100,7 +115,7 @@ const QWEN3: Family = {
 };
 
 /** Names of a layer's experts, as Qwen and OLMoE have them. */
-const QWEN_EXPERTS: ExpertsFamily = {
+export const QWEN_EXPERTS: ExpertsFamily = {
   block: 'mlp',
   projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' },
   ffn: 'moe_intermediate_size',

@@ -1,0 +1,14 @@
+// Text architecture of the mixtures of mixtures-families.ts, and of their dense relatives.
+
+import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { readFamilyConfig } from '../llama/llama-config.ts';
+import { llamaLayer } from '../llama/llama.ts';
+import { dividedLlama } from '../llama/llama-ranks.ts';
+import { MIXTURES } from './mixtures-families.ts';
+
+export const MIXTURE = decoderArchitecture({
+  classes: MIXTURES,
+  read: (json, className, file) => readFamilyConfig(json, className, MIXTURES.get(className)!, file),
+  layer: llamaLayer,
+  divide: dividedLlama,
+});
