@@ -58,6 +58,7 @@ def fused(state):
     whole, experts = {}, {}
     for name, tensor in state.items():
         name = re.sub(r'^embed_out\.', 'lm_head.', name.replace('.block_sparse_moe.', '.mlp.'))
+        name = name.replace('.mlp.moe_statics.', '.mlp.gate.moe_statics.')
         layer, _, rest = name.partition('.experts.')
         if not rest or not rest[0].isdigit():
             whole[name] = tensor

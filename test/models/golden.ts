@@ -64,6 +64,11 @@ export const GOLDENS = [
   'gemma4-e',
   'ernie4-5',
   'hunyuan',
+  'ernie4-5-moe',
+  'hunyuan-moe',
+  'glm4-moe',
+  'dots1',
+  'minimax-m2',
 ];
 
 export function openGolden(name: string): Golden {

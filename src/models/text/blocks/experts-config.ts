@@ -36,10 +36,15 @@ export interface ExpertsFamily {
   denseLayers: boolean | 'first';
   /** A further expert takes all tokens, by a gate of its own; `plain`: it is as wide as n_shared_experts, named shared_experts, without a gate. */
   shared: boolean | 'plain';
+  /** Module of the `plain` one within `block`; left out: shared_experts. */
+  sharedName?: string;
 }
 
 export interface ExpertsConfig {
-  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder' | 'choiceBias'>;
+  names: Pick<
+    ExpertsFamily,
+    'block' | 'router' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sharedName'
+  >;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */

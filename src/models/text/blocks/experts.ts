@@ -73,12 +73,12 @@ function expertGateUps(
 /** The expert that takes all tokens: residual + σ(gate) · mlp(x), or residual + mlp(x). */
 function sharedExpert(
   hidden: number,
-  { plainShared = false }: ExpertsConfig,
+  { names, plainShared = false }: ExpertsConfig,
   ffn: number,
   weights: WeightTable,
   block: string,
 ) {
-  const name = `${block}.${plainShared ? 'shared_experts' : 'shared_expert'}`;
+  const name = `${block}.${plainShared ? (names.sharedName ?? 'shared_experts') : 'shared_expert'}`;
   const { gate, down } = gatedMlp({ hidden, ffn }, weights, name);
   if (plainShared) return (x: Tensor, residual: Tensor): Tensor => linearAdd(gate(x), down, residual);
   const share = weights.router(`${block}.shared_expert_gate.weight`, 1, hidden);

@@ -51,7 +51,7 @@ export function readFamilyConfig(
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
   if (family.pairs) heads.pairs = family.pairs;
   if (family.growth) Object.assign(heads, readGrowth(config, rope));
-  const bias = family.bias === 'stated' && config.flag('attention_bias', false);
+  const bias = family.bias.startsWith('stated') && config.flag('attention_bias', false);
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
@@ -64,15 +64,20 @@ export function readFamilyConfig(
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', family.tied),
     qkvBias: family.bias === 'qkv' || bias,
-    outBias: bias,
+    outBias: family.bias === 'stated' && bias,
     mlpBias: family.mlpBias && config.flag('mlp_bias', false),
     fusedQkv: family.fused,
     fusedGateUp: family.fused,
-    queryNorm: family.queryNorm,
+    queryNorm: readQueryNorm(config, family),
     ...(family.attentionNames && { attentionNames: family.attentionNames }),
     ...(family.normTurned && { normTurned: true }),
     experts: family.experts && readExperts(config, family.experts, count),
   };
+}
+
+function readQueryNorm(config: ConfigReader, { queryNorm }: Family): LlamaConfig['queryNorm'] {
+  if (queryNorm !== 'stated') return queryNorm;
+  return config.flag('use_qk_norm', false) ? 'heads' : 'none';
 }
 
 /** Values under the names that other classes have for them. */

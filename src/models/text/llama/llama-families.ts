@@ -19,11 +19,12 @@ export interface Family {
   context: number;
   theta: number;
   tied: boolean;
-  /** Which projections of attention have a bias; `stated`: all, if attention_bias says so. */
-  bias: 'none' | 'qkv' | 'stated';
+  /** Which projections of attention have a bias; `stated`: all, if attention_bias says so, or all but the last one. */
+  bias: 'none' | 'qkv' | 'stated' | 'stated-qkv';
   /** Whether mlp_bias is read. */
   mlpBias: boolean;
-  queryNorm: 'none' | 'heads' | 'row';
+  /** `stated`: norms of heads, if use_qk_norm says so. */
+  queryNorm: 'none' | 'heads' | 'row' | 'stated';
   /**
    * Which layers look back on sliding_window tokens: none, all of them, all or those that layer_types names, or those that layer_types or
    * max_window_layers name. Where layer_types is missing, `alternate`: every other layer before max_window_layers, the first included;

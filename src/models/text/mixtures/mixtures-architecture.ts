@@ -8,6 +8,8 @@ import { MIXTURES } from './mixtures-families.ts';
 
 export const MIXTURE = decoderArchitecture({
   classes: MIXTURES,
+  // transformers 5 takes them apart when it saves; other tools leave them as they lie in memory.
+  fusedExperts: 'rows',
   read: (json, className, file) => readFamilyConfig(json, className, MIXTURES.get(className)!, file),
   layer: llamaLayer,
   divide: dividedLlama,

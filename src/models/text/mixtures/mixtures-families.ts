@@ -2,8 +2,22 @@
 // routers compute, and in the experts that take all tokens. Values left out of a config.json are those of transformers' configuration
 // classes.
 
-import type { Json } from '../../config-values.ts';
-import { LLAMA, type Family } from '../llama/llama-families.ts';
+import type { ExpertsFamily } from '../blocks/experts-config.ts';
+import { LLAMA, QWEN_EXPERTS, type Family } from '../llama/llama-families.ts';
+import { inPlaceOf, one, sparseLayers, withPartialRotation, withStretchedBase } from './mixtures-keys.ts';
+
+/** Experts chosen by the sigmoids of their logits with a bias, as DeepSeek V3 has them, and experts that take all tokens. */
+const BIASED_EXPERTS: ExpertsFamily = {
+  ...QWEN_EXPERTS,
+  projections: { ...QWEN_EXPERTS.projections, gateUp: 'gate_up_proj' },
+  gateUpOrder: 'halves',
+  scores: 'sigmoid',
+  choiceBias: 'gate.e_score_correction_bias',
+  groupsBy: 2,
+  scaled: true,
+  denseLayers: 'first',
+  shared: 'plain',
+};
 
 const ERNIE: Family = {
   ...LLAMA,
@@ -34,22 +48,124 @@ const HUNYUAN: Family = {
   adapt: (json) => withStretchedBase({ ...json, head_dim: json['head_dim'] ?? json['attention_head_dim'] }),
 };
 
-/** A rotation called dynamic that states an alpha has the base of one length for all lengths. Source: transformers' hunyuan_v1_dense. */
-function withStretchedBase(json: Json): Json {
-  const name = json['rope_scaling'] == null ? 'rope_parameters' : 'rope_scaling';
-  const stated = json[name];
-  if (typeof stated !== 'object' || stated === null) return json;
-  const { type, rope_type: kind = type, alpha, rope_theta: theta } = stated as Json;
-  if (kind !== 'dynamic' || alpha == null) return json;
-  return {
-    ...json,
-    ...(theta !== undefined && { rope_theta: theta }),
-    rope_parameters: null,
-    rope_scaling: { rope_type: 'ntk', factor: alpha },
-  };
-}
-
 export const MIXTURES: ReadonlyMap<string, Family> = new Map([
   ['Ernie4_5ForCausalLM', ERNIE],
+  [
+    'Ernie4_5_MoeForCausalLM',
+    {
+      ...ERNIE,
+      modelType: 'ernie4_5_moe',
+      examples: 'ERNIE 4.5 21B-A3B and 300B-A47B',
+      kvHeads: 4,
+      dims: null,
+      only: { use_bias: [false], moe_use_aux_free: [true], moe_gate: ['topk'] },
+      keys: {
+        n_routed_experts: 'moe_num_experts',
+        n_shared_experts: 'moe_num_shared_experts',
+        num_experts_per_tok: 'moe_k',
+      },
+      adapt: sparseLayers,
+      experts: {
+        ...BIASED_EXPERTS,
+        scores: 'softmax',
+        choiceBias: 'moe_statics.e_score_correction_bias',
+        normed: true,
+        scaled: false,
+      },
+    },
+  ],
   ['HunYuanDenseV1ForCausalLM', HUNYUAN],
+  [
+    'HunYuanMoEV1ForCausalLM',
+    {
+      ...HUNYUAN,
+      modelType: 'hunyuan_v1_moe',
+      examples: 'Hunyuan-A13B',
+      only: { ...HUNYUAN.only, norm_topk_prob: [true], moe_layer_num_skipped: [0] },
+      keys: { ...HUNYUAN.keys, num_experts_per_tok: 'moe_topk', n_shared_experts: 'num_shared_expert' },
+      adapt: (json) =>
+        HUNYUAN.adapt!({
+          ...json,
+          num_experts: one(json['num_experts']),
+          num_experts_per_tok: one(json['num_experts_per_tok']),
+          n_shared_experts: one(json['n_shared_experts']) ?? 1,
+        }),
+      experts: {
+        ...QWEN_EXPERTS,
+        router: 'gate.wg',
+        ffn: 'intermediate_size',
+        normed: true,
+        denseLayers: false,
+        shared: 'plain',
+        sharedName: 'shared_mlp',
+      },
+    },
+  ],
+  [
+    'Glm4MoeForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'glm4_moe',
+      examples: 'GLM-4.5, GLM-4.5-Air, GLM-4.6, GLM-4.7',
+      kvHeads: 8,
+      eps: 1e-5,
+      context: 131072,
+      bias: 'stated-qkv',
+      mlpBias: false,
+      queryNorm: 'stated',
+      partialRotation: true,
+      adapt: inPlaceOf({ partial_rotary_factor: 0.5, norm_topk_prob: true, first_k_dense_replace: 1 }),
+      experts: BIASED_EXPERTS,
+    },
+  ],
+  [
+    'Dots1ForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'dots1',
+      examples: 'dots.llm1',
+      kvHeads: 32,
+      mlpBias: false,
+      queryNorm: 'heads',
+      windows: 'some',
+      adapt: inPlaceOf({ max_window_layers: 62 }),
+      experts: BIASED_EXPERTS,
+    },
+  ],
+  [
+    'MiniMaxM2ForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'minimax_m2',
+      examples: 'MiniMax M2, M2.1, M2.5, M2.7',
+      kvHeads: 8,
+      dims: 128,
+      context: 196608,
+      theta: 5e6,
+      bias: 'none',
+      mlpBias: false,
+      queryNorm: 'row',
+      partialRotation: true,
+      only: {
+        use_qk_norm: [true],
+        qk_norm_type: ['per_layer'],
+        use_routing_bias: [true],
+        scoring_func: ['sigmoid'],
+        shared_intermediate_size: [0],
+        attn_type_list: [1],
+      },
+      adapt: (json) => withPartialRotation({ ...json, attn_type_list: one(json['attn_type_list']) }, 128),
+      experts: {
+        ...BIASED_EXPERTS,
+        block: 'block_sparse_moe',
+        projections: { gate: 'w1', up: 'w3', down: 'w2' },
+        ffn: 'intermediate_size',
+        choiceBias: 'e_score_correction_bias',
+        normed: true,
+        scaled: false,
+        denseLayers: false,
+        shared: false,
+      },
+    },
+  ],
 ]);
