@@ -4,11 +4,12 @@ import type { Clamped } from '../../../kernels/expert-matmul.ts';
 import { MOST_EXPERTS } from '../../../kernels/expert-plan.ts';
 import { MOST_CHOSEN, MOST_GROUPS, type ExpertGroups } from '../../../kernels/route.ts';
 import type { ConfigReader } from '../../config-values.ts';
+import type { MlpConfig } from './gated-mlp.ts';
 
 /** How a class names and describes its experts. */
 export interface ExpertsFamily {
   /** Module of a layer that holds router and experts. */
-  block: 'mlp' | 'block_sparse_moe';
+  block: 'mlp' | 'block_sparse_moe' | 'feed_forward';
   /** Module of the router; left out: gate. */
   router?: string;
   /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
@@ -34,17 +35,20 @@ export interface ExpertsFamily {
   scaled?: boolean;
   /** mlp_only_layers and decoder_sparse_step leave some layers without experts; `first`: first_k_dense_replace or mlp_layer_types do. */
   denseLayers: boolean | 'first';
-  /** A further expert takes all tokens, by a gate of its own; `plain`: it is as wide as n_shared_experts, named shared_experts, without a gate. */
+  /** A further expert takes all tokens, by a gate of its own; `plain`: without a gate, as wide as shared_expert_intermediate_size or as n_shared_experts. */
   shared: boolean | 'plain';
-  /** Module of the `plain` one within `block`; left out: shared_experts. */
-  sharedName?: string;
+  /** Where the `plain` one is, and what it is called; left out: shared_experts within `block`, with the projections of Llama. */
+  sharedMlp?: SharedMlp;
+}
+
+export interface SharedMlp extends Pick<MlpConfig, 'mlpNames' | 'fusedGateUp'> {
+  module: string;
+  /** It is within the layer, beside `block`. */
+  beside?: boolean;
 }
 
 export interface ExpertsConfig {
-  names: Pick<
-    ExpertsFamily,
-    'block' | 'router' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sharedName'
-  >;
+  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sharedMlp'>;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */
@@ -150,7 +154,8 @@ function readSparse(config: ConfigReader, { denseLayers }: ExpertsFamily, layers
 
 /** Width of the expert that takes all tokens; null: there is none. */
 function readShared(config: ConfigReader, { shared, ffn }: ExpertsFamily): number | null {
-  if (shared !== 'plain') return shared ? config.count('shared_expert_intermediate_size') : null;
+  const isStated = config.values['shared_expert_intermediate_size'] != null;
+  if (shared !== 'plain' || isStated) return shared ? config.count('shared_expert_intermediate_size') : null;
   const count = config.count('n_shared_experts', 0);
   return count === 0 ? null : count * config.count(ffn);
 }

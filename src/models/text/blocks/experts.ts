@@ -38,7 +38,7 @@ export function experts(
     { bias },
   );
   const stride = chosen * expertLayers(config);
-  const shared = config.shared === null ? null : sharedExpert(hidden, config, config.shared, weights, block);
+  const shared = config.shared === null ? null : sharedExpert(hidden, config, config.shared, weights, name);
 
   return (input: Rows, residual: Tensor, { routed }: TextBatch): Tensor => {
     const x = rowsOf(input);
@@ -76,10 +76,12 @@ function sharedExpert(
   { names, plainShared = false }: ExpertsConfig,
   ffn: number,
   weights: WeightTable,
-  block: string,
+  name: string,
 ) {
-  const name = `${block}.${plainShared ? (names.sharedName ?? 'shared_experts') : 'shared_expert'}`;
-  const { gate, down } = gatedMlp({ hidden, ffn }, weights, name);
+  const { module = 'shared_experts', beside = false, ...mlp } = names.sharedMlp ?? {};
+  const block = `${name}.${names.block}`;
+  const own = plainShared ? `${beside ? name : block}.${module}` : `${block}.shared_expert`;
+  const { gate, down } = gatedMlp({ hidden, ffn, ...mlp }, weights, own);
   if (plainShared) return (x: Tensor, residual: Tensor): Tensor => linearAdd(gate(x), down, residual);
   const share = weights.router(`${block}.shared_expert_gate.weight`, 1, hidden);
 

@@ -21,7 +21,12 @@ import { readRope, ropeScaling } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
 
-export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
+export type LlamaConfig = DecoderModel &
+  AttentionConfig &
+  MlpConfig & {
+    /** Module of attention in a layer; left out: self_attn. */
+    attentionModule?: string;
+  };
 
 /** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
 export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
@@ -66,9 +71,11 @@ export function readFamilyConfig(
     qkvBias: family.bias === 'qkv' || bias,
     outBias: family.bias === 'stated' && bias,
     mlpBias: family.mlpBias && config.flag('mlp_bias', false),
-    fusedQkv: family.fused,
+    fusedQkv: family.fused || (family.fusedQkv ?? false),
     fusedGateUp: family.fused,
     queryNorm: readQueryNorm(config, family),
+    ...(family.names && { names: family.names }),
+    ...(family.attentionModule && { attentionModule: family.attentionModule }),
     ...(family.attentionNames && { attentionNames: family.attentionNames }),
     ...(family.normTurned && { normTurned: true }),
     experts: family.experts && readExperts(config, family.experts, count),

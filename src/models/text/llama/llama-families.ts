@@ -2,6 +2,7 @@
 
 import type { HeadShape } from '../../../kernels/batch.ts';
 import type { Json } from '../../config-values.ts';
+import type { DecoderNames } from '../blocks/decoder.ts';
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
 import type { RopeType } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
@@ -37,6 +38,8 @@ export interface Family {
   window: number | null;
   /** q, k and v are one tensor, and gate and up are. */
   fused: boolean;
+  /** q, k and v are one tensor, and gate and up are not. */
+  fusedQkv?: boolean;
   /** Rope types that the class has; null: all. */
   ropeTypes: readonly RopeType[] | null;
   /** partial_rotary_factor of a head's dimensions are rotated. */
@@ -54,6 +57,12 @@ export interface Family {
   attentionNames?: AttentionConfig['attentionNames'];
   /** Those norms follow the rotation. */
   normTurned?: boolean;
+  /** Published with Python code that is not needed. */
+  needsNoCode?: boolean;
+  /** Module of attention in a layer; left out: self_attn. */
+  attentionModule?: string;
+  /** Names outside of the layers. */
+  names?: Partial<DecoderNames>;
   /** Names of keys of config.json, by those that the other classes have. */
   keys?: Readonly<Record<string, string>>;
   /** Values of keys for which the class is built; a missing key has the first. */
