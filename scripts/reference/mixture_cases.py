@@ -6,8 +6,11 @@ from transformers import (
     Ernie4_5_MoeForCausalLM,
     Ernie4_5ForCausalLM,
     Glm4MoeForCausalLM,
+    GraniteMoeForCausalLM,
+    GraniteMoeSharedForCausalLM,
     HunYuanDenseV1ForCausalLM,
     HunYuanMoEV1ForCausalLM,
+    Lfm2MoeForCausalLM,
     MiniMaxM2ForCausalLM,
 )
 
@@ -90,4 +93,40 @@ MINIMAX_M2 = Checkpoint(
     cases=[Case('default', note='queries and keys are normed whole, and half of a head is rotated, by rotary_dim')],
 )
 
-MIXTURES = (ERNIE, HUNYUAN, ERNIE_MOE, HUNYUAN_MOE, GLM4_MOE, DOTS1, MINIMAX_M2)
+GRANITE_SIZES = dict(
+    **SIZES | {'intermediate_size': 48}, rms_norm_eps=1e-5, rope_theta=10000.0, num_local_experts=6, num_experts_per_tok=2,
+    embedding_multiplier=6.0, attention_multiplier=0.125, residual_multiplier=0.22, logits_scaling=4.0, tie_word_embeddings=True,
+)  # fmt: skip
+
+GRANITE_MOE = Checkpoint(
+    name='granite-moe',
+    model=GraniteMoeForCausalLM,
+    seed=608,
+    config=GRANITE_SIZES,
+    spelling='transformers 5',
+    cases=[Case('default', note='a tensor of a layer has gate and up of all experts')],
+)
+
+GRANITE_MOE_SHARED = Checkpoint(
+    name='granite-moe-shared',
+    model=GraniteMoeSharedForCausalLM,
+    seed=609,
+    config=GRANITE_SIZES | {'shared_intermediate_size': 40},
+    spelling='transformers 5',
+    cases=[Case('default', note='shared_mlp takes all tokens')],
+)
+
+LFM2_MOE = Checkpoint(
+    name='lfm2-moe',
+    model=Lfm2MoeForCausalLM,
+    seed=610,
+    config=dict(
+        **SIZES | {'num_hidden_layers': 3}, layer_types=['conv', 'full_attention', 'conv'], num_dense_layers=1, num_experts=6,
+        num_experts_per_tok=2, moe_intermediate_size=40, routed_scaling_factor=1.5, norm_eps=1e-5,
+        rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0},
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='experts chosen by sigmoids with a bias behind a convolution and behind attention')],
+)
+
+MIXTURES = (ERNIE, HUNYUAN, ERNIE_MOE, HUNYUAN_MOE, GLM4_MOE, DOTS1, MINIMAX_M2, GRANITE_MOE, GRANITE_MOE_SHARED, LFM2_MOE)

@@ -69,6 +69,9 @@ export const GOLDENS = [
   'glm4-moe',
   'dots1',
   'minimax-m2',
+  'granite-moe',
+  'granite-moe-shared',
+  'lfm2-moe',
 ];
 
 export function openGolden(name: string): Golden {
