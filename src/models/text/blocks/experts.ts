@@ -12,7 +12,7 @@ import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import { rowsOf, type Rows } from '../../../kernels/normed.ts';
 import { route, type KeptRoutes } from '../../../kernels/route.ts';
-import { expertLayers, type ExpertsConfig } from './experts-config.ts';
+import { expertLayers, type ExpertsConfig, type SharedMlp } from './experts-config.ts';
 import { gatedMlp } from './gated-mlp.ts';
 import type { WeightTable } from '../../weights.ts';
 
@@ -78,10 +78,12 @@ function sharedExpert(
   weights: WeightTable,
   name: string,
 ) {
-  const { module = 'shared_experts', beside = false, ...mlp } = names.sharedMlp ?? {};
+  const { module = 'shared_experts', beside = false, ...mlp }: Partial<SharedMlp> = names.sharedMlp ?? {};
   const block = `${name}.${names.block}`;
   const own = plainShared ? `${beside ? name : block}.${module}` : `${block}.shared_expert`;
-  const { gate, down } = gatedMlp({ hidden, ffn, ...mlp }, weights, own);
+  // GGUF files hold the two halves by themselves.
+  const isFused = mlp.fusedGateUp === true && weights.has(`${own}.${mlp.mlpNames?.gateUp}.weight`);
+  const { gate, down } = gatedMlp({ hidden, ffn, ...mlp, fusedGateUp: isFused }, weights, own);
   if (plainShared) return (x: Tensor, residual: Tensor): Tensor => linearAdd(gate(x), down, residual);
   const share = weights.router(`${block}.shared_expert_gate.weight`, 1, hidden);
 

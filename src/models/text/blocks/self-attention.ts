@@ -52,7 +52,12 @@ export function selfAttention(
   const { hidden, heads: shape, qkvBias, outBias, attended = hidden } = config;
   const { heads, dims } = shape;
   const names = { ...NAMES, ...config.attentionNames };
-  const qkv = weights.stacked(projections(config, name), attended, { bias: qkvBias, split: 'columns' });
+  // GGUF files of some families hold by itself what their checkpoints hold in one tensor.
+  const fusedQkv = config.fusedQkv === true && !weights.has(`${name}.q_proj.weight`);
+  const qkv = weights.stacked(projections({ ...config, fusedQkv }, name), attended, {
+    bias: qkvBias,
+    split: 'columns',
+  });
   const norms = queryNorms(config, weights, name);
   const sinks = config.sinks ? weights.vector(`${name}.sinks`, heads) : null;
   const out = weights.matrix(`${name}.${names.out}.weight`, hidden, heads * dims, {

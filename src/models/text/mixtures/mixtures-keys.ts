@@ -47,7 +47,7 @@ export function sparseLayers(json: Json): Json {
   const end = number('moe_layer_end_index', -1);
   const [first, last] = [number('moe_layer_start_index', 1), end === -1 ? layers - 1 : end];
   const every = number('moe_layer_interval', 1);
-  if (!(layers >= 1 && layers <= MOST_LAYERS)) return json;
+  if (json['mlp_layer_types'] != null || !(layers >= 1 && layers <= MOST_LAYERS)) return json;
   const types = Array.from({ length: layers }, (_, i) =>
     (i + 1) % every === 0 && i >= first && i <= last ? 'sparse' : 'dense',
   );
