@@ -48,7 +48,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let scale = norm * select(1.0, args.scale * growth_of(row), is_query);
     rotate_head(row, head, 0u, base, scale, lane, LANES);
     for (var d = args.rotated + 2u * lane; d < args.dims; d += 2u * LANES) {
-      put(row, head, 0u, d, value(base, d, scale, is_query));
+      put_turned(row, head, 0u, d, value(base, d, scale, is_query));
     }
   }
   if (PADDED && lane == 0u) {

@@ -44,7 +44,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let scale = norm * select(1.0, args.scale * growth_of(row), is_query);
   rotate_head(row, head, token, base, scale, 0u, 1u);
   for (var d = args.rotated; d < args.dims; d += 2u) {
-    put(row, head, token, d, value(base, d, scale, is_query));
+    put_turned(row, head, token, d, value(base, d, scale, is_query));
   }
   if (PADDED) {
     put(row, head, token, args.dims, vec2f(0.0));

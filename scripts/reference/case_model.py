@@ -51,13 +51,20 @@ class TabledRotary(torch.nn.Module):
 
 
 MIXTRAL = {'w1': 'gate_proj', 'w2': 'down_proj', 'w3': 'up_proj'}
+# Granite's names in files, and those of transformers' modules.
+GRANITE = {'input_linear.weight': 'experts.gate_up_proj', 'output_linear.weight': 'experts.down_proj', 'router.layer.weight': 'router.weight'}
 
 
 def fused(state):
     """Names as transformers has them, and experts as it holds them, all of a layer in one tensor; files have each in tensors of its own."""
     whole, experts = {}, {}
     for name, tensor in state.items():
+        block, _, part = name.partition('.block_sparse_moe.')
+        if part in GRANITE:
+            whole[f'{block}.block_sparse_moe.{GRANITE[part]}'] = tensor
+            continue
         name = re.sub(r'^embed_out\.', 'lm_head.', name.replace('.block_sparse_moe.', '.mlp.'))
+        name = name.replace('.mlp.moe_statics.', '.mlp.gate.moe_statics.')
         layer, _, rest = name.partition('.experts.')
         if not rest or not rest[0].isdigit():
             whole[name] = tensor

@@ -23,20 +23,29 @@ def draw(model, config, seed):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
     hidden, draws = config['hidden_size'], Draws(seed)
     # Where embeddings are multiplied, a head tied to them would repeat the last token.
-    embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4}.get(model.config.model_type, 2)
+    embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4, 'granitemoe': 0.04, 'granitemoeshared': 0.04}.get(model.config.model_type, 2)
     for name, weight in model.named_parameters():
         if name.endswith('A_log'):
             weight.data = draws(name, weight.shape, 1, -1.5)  # some heads forget within a few tokens, others keep dozens
+        elif name.endswith(CHOICE_BIASES):
+            weight.data = draws(name, weight.shape, 0.1)
         elif weight.dim() == 1:
             weight.data = draws(name, weight.shape, 0.3, 1.0 if 'norm' in name and not name.endswith('bias') else 0.0)
         elif 'embed' in name or 'lm_head' in name:
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
-            is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight'))
+            is_router = name.endswith(('gate.weight', 'gate.wg.weight', 'router.weight'))
             is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
             gain = 1.6 if is_query else 3.0 if is_router else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
+    for name, bias in model.named_buffers():
+        if name.endswith(CHOICE_BIASES):
+            bias.copy_(draws(name, bias.shape, 0.1))
     return draws
+
+
+# What routers add to the scores of their experts for the choice.
+CHOICE_BIASES = ('correction_bias', 'expert_bias')
 
 
 def published_spelling(values):
@@ -46,9 +55,11 @@ def published_spelling(values):
     for key in ('transformers_version', *([] if is_gpt_oss else ['layer_types'])):
         values.pop(key, None)
     theta = parameters.pop('rope_theta')
-    scaling = parameters if is_gpt_oss else None
+    scaling = parameters if is_gpt_oss or 'alpha' in parameters else None
     values |= {'rope_theta': theta, 'rope_scaling': scaling, 'torch_dtype': values.pop('dtype')}
-    if 'num_local_experts' in values and not is_gpt_oss:
+    if values['model_type'] == 'minimax_m2':
+        values |= {'rotary_dim': int(parameters['partial_rotary_factor'] * values['head_dim'])}
+    elif 'num_local_experts' in values and not is_gpt_oss:
         values['num_experts'] = values.pop('num_local_experts')
     if values.get('head_dim') == values['hidden_size'] // values['num_attention_heads']:
         del values['head_dim']

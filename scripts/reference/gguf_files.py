@@ -145,7 +145,90 @@ MODELS |= {
     'qwen3-5': {'model_type': 'qwen3_5_text', **SIZES, **LINEAR, 'tie_word_embeddings': True},
     'qwen3-5-moe': {'model_type': 'qwen3_5_moe_text', **SIZES, **LINEAR, **SHARED},
 }
-SEEDS = {'gemma3': 115}  # where llama.cpp's cache of keys and values in f16 would choose other tokens
+MIXTURE = {**SIZES, 'head_dim': 8, 'moe_intermediate_size': 12, 'num_experts_per_tok': 2, 'pad_token_id': 0, 'rope_theta': 5000.0}
+SIGMOIDS = {'n_routed_experts': 4, 'n_shared_experts': 1, 'first_k_dense_replace': 1, 'routed_scaling_factor': 1.5, 'norm_topk_prob': True}
+MODELS |= {
+    'ernie4-5': {'model_type': 'ernie4_5', **SIZES, 'head_dim': 8, 'rope_theta': 5000.0},
+    'ernie4-5-moe': {
+        'model_type': 'ernie4_5_moe', **SIZES, 'rope_theta': 5000.0, 'moe_num_experts': 4, 'moe_k': 2, 'moe_intermediate_size': 12,
+        # llama.cpp takes the shared experts' width from these numbers.
+        'moe_num_shared_experts': 1, 'moe_layer_start_index': 1, 'moe_layer_end_index': -1, 'tie_word_embeddings': True,
+    },
+    'hunyuan': {'model_type': 'hunyuan_v1_dense', **SIZES, 'head_dim': 8, 'pad_token_id': 0, 'rope_theta': 5000.0},
+    'hunyuan-moe': {
+        'model_type': 'hunyuan_v1_moe', **SIZES, 'pad_token_id': 0, 'rope_theta': 5000.0, 'num_experts': 4, 'moe_topk': [2, 2], 'num_shared_expert': [1, 1],
+        'moe_intermediate_size': [24, 24], 'head_dim': 4,
+    },
+    'glm4-moe': {'model_type': 'glm4_moe', **MIXTURE, **SIGMOIDS, 'use_qk_norm': True, 'partial_rotary_factor': 0.5, 'attention_bias': True},
+    'dots1': {'model_type': 'dots1', **MIXTURE, **SIGMOIDS, 'num_key_value_heads': 4, 'sliding_window': None, 'num_experts': 4, 'scoring_func': 'sigmoid'},
+    'minimax-m2': {'model_type': 'minimax_m2', **MIXTURE, 'num_local_experts': 4, 'rotary_dim': 4, 'scoring_func': 'sigmoid'},
+    'granite-moe': {
+        'model_type': 'granitemoeshared', **SIZES, 'num_local_experts': 4, 'num_experts_per_tok': 2, 'embedding_multiplier': 12.0,
+        'logits_scaling': 8.0, 'attention_multiplier': 0.125, 'residual_multiplier': 0.25, 'shared_intermediate_size': 20,
+    },
+    'lfm2-moe': {
+        'model_type': 'lfm2_moe', **MIXTURE, 'head_dim': 4, 'num_hidden_layers': 3, 'layer_types': ['conv', 'full_attention', 'conv'],
+        'num_dense_layers': 1, 'num_experts': 4,
+    },
+}
+# Transformers has no class for Ling's mixtures: their tensors are listed below.
+LING = {
+    **SIZES, 'head_dim': 4, 'rms_norm_eps': 1e-6, 'rope_theta': 5000.0, 'num_experts': 4, 'num_experts_per_tok': 2, 'num_shared_experts': 1,
+    'moe_intermediate_size': 12, 'first_k_dense_replace': 1, 'norm_topk_prob': True, 'tie_word_embeddings': False, 'use_bias': False,
+    'use_qkv_bias': False,
+}
+MODELS |= {
+    'bailing-moe': {'architectures': ['BailingMoeForCausalLM'], 'model_type': 'bailing_moe', **LING, 'norm_head': False, 'first_k_dense_replace': 0},
+    'bailing-moe-v2': {
+        'architectures': ['BailingMoeV2ForCausalLM'], 'model_type': 'bailing_moe_v2', **LING, 'use_qk_norm': True, 'partial_rotary_factor': 0.5,
+        'n_group': 2, 'topk_group': 1, 'routed_scaling_factor': 1.5, 'score_function': 'sigmoid', 'moe_router_enable_expert_bias': True,
+    },
+}
+
+
+def ling_tensors(config):
+    """Names and shapes of a checkpoint of Ling's."""
+    hidden, dims, experts = config['hidden_size'], config['head_dim'], config['num_experts']
+    heads, kv_heads = config['num_attention_heads'], config['num_key_value_heads']
+    mlp = {'gate_proj': False, 'up_proj': False, 'down_proj': True}
+
+    def block(name, width):
+        for part, is_down in mlp.items():
+            yield f'{name}.{part}.weight', (hidden, width) if is_down else (width, hidden)
+
+    yield from (('model.word_embeddings.weight', (config['vocab_size'], hidden)), ('lm_head.weight', (config['vocab_size'], hidden)))
+    yield 'model.norm.weight', (hidden,)
+    for i in range(config['num_hidden_layers']):
+        layer = f'model.layers.{i}'
+        yield from ((f'{layer}.{norm}.weight', (hidden,)) for norm in ('input_layernorm', 'post_attention_layernorm'))
+        yield f'{layer}.attention.query_key_value.weight', ((heads + 2 * kv_heads) * dims, hidden)
+        yield f'{layer}.attention.dense.weight', (hidden, heads * dims)
+        if config.get('use_qk_norm'):
+            yield from ((f'{layer}.attention.{of}_layernorm.weight', (dims,)) for of in ('query', 'key'))
+        if i < config['first_k_dense_replace']:
+            yield from block(f'{layer}.mlp', config['intermediate_size'])
+            continue
+        yield f'{layer}.mlp.gate.weight', (experts, hidden)
+        if config.get('moe_router_enable_expert_bias'):
+            yield f'{layer}.mlp.gate.expert_bias', (experts,)
+        for name in (*(f'experts.{j}' for j in range(experts)), 'shared_experts'):
+            yield from block(f'{layer}.mlp.{name}', config['moe_intermediate_size'])
+
+
+def save_ling(config, seed, folder):
+    draws = Draws(seed)
+    tensors = {}
+    for name, shape in ling_tensors(config):
+        is_norm = len(shape) == 1 and not name.endswith('bias')
+        tensors[name] = draws(name, shape, 0.1 if name.endswith('bias') else 0.3, 1.0 if is_norm else 0.0).contiguous()
+    save_file(tensors, folder / 'model.safetensors', {'format': 'pt'})
+    (folder / 'config.json').write_text(json.dumps(config, indent=2) + '\n')
+    return draws
+
+
+# Of the mixtures, so that others keep theirs.
+SEEDS = {name: 700 + i for i, name in enumerate(list(MODELS)[list(MODELS).index('ernie4-5'):])}
+SEEDS |= {'gemma3': 115}  # where llama.cpp's cache of keys and values in f16 would choose other tokens
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -153,6 +236,9 @@ def draw(model, seed):
     draws = Draws(seed)
     for name, weight in model.named_parameters():
         weight.data = draws(name, weight.shape, 0.3, 1.0 if weight.dim() == 1 else 0.0)
+    for name, bias in model.named_buffers():
+        if name.endswith(('correction_bias', 'expert_bias')):
+            bias.copy_(draws(name, bias.shape, 0.1))
     for scalar in (buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
         scalar.fill_(0.75)
     return draws
@@ -253,6 +339,12 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         kind = stated['model_type']
+        if kind.startswith('bailing'):
+            draws = save_ling(stated, SEEDS[name], folder)
+            keep(folder / 'model.safetensors', draws)
+            convert(folder, folder / 'model.gguf', name)
+            keep_gguf(folder / 'model.gguf', draws, pool=ROOT / 'codes.safetensors')
+            continue
         config = AutoConfig.for_model(**stated)
         maker = AutoModel if kind in ENCODERS else AutoModelForCausalLM
         model = maker.from_config(config).float()

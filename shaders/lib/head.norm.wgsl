@@ -12,3 +12,7 @@ fn head_weight(is_key: bool, d: u32) -> vec2f {
   }
   return q_norm[d / 2u];
 }
+
+fn turned_weight(is_key: bool, d: u32) -> vec2f {
+  return vec2f(1.0);
+}

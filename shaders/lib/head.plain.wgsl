@@ -6,3 +6,7 @@ const HEAD_NORM = false;
 fn head_weight(is_key: bool, d: u32) -> vec2f {
   return vec2f(1.0);
 }
+
+fn turned_weight(is_key: bool, d: u32) -> vec2f {
+  return vec2f(1.0);
+}

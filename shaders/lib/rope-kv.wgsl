@@ -42,6 +42,11 @@ fn stored_dims() -> u32 {
   return args.dims + select(0u, 2u, PADDED);
 }
 
+// Writes two rotated dimensions of a query or key head.
+fn put_turned(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
+  put(row, head, token, d, pair * turned_weight(head >= args.heads, d));
+}
+
 // Two dimensions of a query or key head, normed and scaled.
 fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
   return qkv[base + d / 2u] * scale * head_weight(!is_query, d);

@@ -8,7 +8,7 @@ fn rotate_head(row: u32, head: u32, token: u32, base: u32, scale: f32, first: u3
     let low = pair[0] * turn.xz - pair[1] * turn.yw;
     let high = pair[1] * turn.xz + pair[0] * turn.yw;
     let turned = paired(mat2x2f(low, high));
-    put(row, head, token, at.x, turned[0]);
-    put(row, head, token, at.y, turned[1]);
+    put_turned(row, head, token, at.x, turned[0]);
+    put_turned(row, head, token, at.y, turned[1]);
   }
 }

@@ -3,7 +3,7 @@
 fn rotate_head(row: u32, head: u32, token: u32, base: u32, scale: f32, first: u32, step: u32) {
   let is_query = head < args.heads;
   for (var d = 2u * first; d < args.rotated; d += 2u * step) {
-    put(row, head, token, d, vec2f(turned(row, base, d, scale, is_query), turned(row, base, d + 1u, scale, is_query)));
+    put_turned(row, head, token, d, vec2f(turned(row, base, d, scale, is_query), turned(row, base, d + 1u, scale, is_query)));
   }
 }
 

@@ -181,4 +181,6 @@ export interface HeadNorms {
   eps: number;
   /** Values are normalized, too, without weights. */
   values?: boolean;
+  /** Weights are applied behind the rotation, not before it. */
+  turned?: boolean;
 }

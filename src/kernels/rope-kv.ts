@@ -49,7 +49,9 @@ export function ropeKv(
   tape.dispatch(shader, {
     params: {
       ...params,
-      ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
+      ...(norms
+        ? { HEAD: norms.turned ? 'norm-turned' : 'norm' }
+        : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',

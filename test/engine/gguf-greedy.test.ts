@@ -27,6 +27,17 @@ const NAMES = [
   'qwen3-5-moe',
   'gemma4',
   'gemma4-e',
+  'ernie4-5',
+  'ernie4-5-moe',
+  'hunyuan',
+  'hunyuan-moe',
+  'glm4-moe',
+  'dots1',
+  'minimax-m2',
+  'granite-moe',
+  'lfm2-moe',
+  'bailing-moe',
+  'bailing-moe-v2',
 ];
 
 it.each(NAMES)('greedy tokens of the GGUF file %s', async (name) => {

@@ -3,12 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import type { Region } from '../../src/gpu/tensor.ts';
 import { attention } from '../../src/kernels/attention.ts';
 import {
   PAGE_TOKENS,
   type HeadShape,
-  type KvFormat,
   type KvPages,
   type PageTable,
   type TextBatch,
@@ -16,7 +14,8 @@ import {
 import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
+import { compute, poison, Random, upload } from './compute.ts';
+import { readPages } from './read-pages.ts';
 
 const EPS = 1e-6;
 const PAGES = 3;
@@ -32,64 +31,29 @@ function tableOf(on: Device, places: readonly number[]): PageTable {
   return { pages: region, places: region };
 }
 
-/** One head normed (with weights) and rotated. */
+/** One head normed (with weights, which are applied behind the rotation if `isBehind`) and rotated. */
 function turned(
   x: ArrayLike<number>,
   angles: number[],
   norm: Float32Array | null,
   { dims, rotated = dims, pairs = 'half' }: HeadShape,
+  isBehind = false,
 ): number[] {
   const values = Array.from(x);
   const mean = values.reduce((sum, value) => sum + value * value, 0) / values.length;
-  const normed = norm ? values.map((value, d) => (value / Math.sqrt(mean + EPS)) * norm[d]!) : values;
+  const weight = (d: number, isHere: boolean) => (norm && isHere ? norm[d]! : 1);
+  const size = norm ? Math.sqrt(mean + EPS) : 1;
+  const normed = values.map((value, d) => (value / size) * weight(d, !isBehind));
   const half = rotated / 2;
   return normed.map((value, d) => {
-    if (d >= rotated) return value;
+    if (d >= rotated) return value * weight(d, isBehind);
     const [angle, isFirst, other] =
       pairs === 'half'
         ? [angles[d % half]!, d < half, d < half ? d + half : d - half]
         : [angles[d >> 1]!, d % 2 === 0, d ^ 1];
     const partner = normed[other]! * Math.sin(angle);
-    return value * Math.cos(angle) + (isFirst ? -partner : partner);
+    return (value * Math.cos(angle) + (isFirst ? -partner : partner)) * weight(d, isBehind);
   });
-}
-
-interface Pages {
-  /** Returns undefined if nothing was written. */
-  key(place: number, head: number, d: number): number | undefined;
-  value(place: number, head: number, d: number): number | undefined;
-}
-
-/** Reads pages by the layouts that shaders/kv documents. */
-async function readPages(
-  on: Device,
-  keys: Region,
-  values: Region,
-  format: KvFormat,
-  { kvHeads, dims }: HeadShape,
-): Promise<Pages> {
-  const [k, v] = await Promise.all([keys, values].map(async (held) => new Uint32Array(await on.read(held))));
-  const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
-  const at = (words: Uint32Array, index: number, half: number): number | undefined => {
-    const word = words[index]!;
-    if (word === POISON) return undefined;
-    return format === 'f16'
-      ? f16Value((word >>> (16 * half)) & 0xffff)
-      : new Float32Array(Uint32Array.of(word).buffer)[0];
-  };
-  const start = (place: number, head: number) => (Math.floor(place / PAGE_TOKENS) * kvHeads + head) * perHead;
-  return {
-    key: (place, head, d) =>
-      format === 'f16'
-        ? at(k!, start(place, head) + (d >> 1) * PAGE_TOKENS + (place % PAGE_TOKENS), d & 1)
-        : at(k!, start(place, head) + d * PAGE_TOKENS + (place % PAGE_TOKENS), 0),
-    value: (place, head, d) => {
-      const token = place % PAGE_TOKENS;
-      if (format === 'f32') return at(v!, start(place, head) + token * dims + d, 0);
-      const quad = (token >> 1) * (dims / 4) + (d >> 2);
-      return at(v!, start(place, head) + 4 * quad + 2 * (token & 1) + ((d & 3) >> 1), d & 1);
-    },
-  };
 }
 
 const SHAPES: HeadShape[] = [
@@ -110,7 +74,10 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 22, rotated: 10, pairs: 'adjacent' },
 ];
 
-/** Profile, format of pages, whether heads are normed, and whether they are rotated. */
+/** The shapes that differ in what is turned with what. */
+const TURNED = SHAPES.filter(({ dims, rotated }) => rotated === 12 || (dims === 22 && rotated === 10));
+
+/** Profile, format of pages, whether heads are normed (`turned`: with weights behind the rotation), and whether they are rotated. */
 const CASES = [
   ...(['f32', 'f16'] as const).flatMap((format) => [
     ['cpu', format, false, true] as const,
@@ -120,12 +87,15 @@ const CASES = [
   ['discrete', 'f16', false, true] as const,
   ['discrete', 'f32', true, true] as const,
   ['discrete', 'f16', false, false] as const,
+  ['cpu', 'f16', 'turned', true] as const,
+  ['discrete', 'f16', 'turned', true] as const,
 ];
 
 for (const [profile, format, hasNorm, hasRope] of CASES) {
-  describe(`profile ${profile}, pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
-    it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
+  describe(`profile ${profile}, pages in ${format}, ${hasNorm ? `normed${hasNorm === 'turned' ? ' and turned' : ''}` : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
+    it.each(hasNorm === 'turned' ? TURNED : SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
       const on = disguise(device, { profile });
+      const isTurned = hasNorm === 'turned';
       const { heads, kvHeads, dims, rotated = dims, scale = 1 / Math.sqrt(dims) } = shape;
       const random = new Random(heads * 100 + dims);
       const perQuery = shape.gated ? 2 : 1;
@@ -159,7 +129,7 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
             hasRope ? input(['rows', rotated], cosSin) : null,
             shape,
             { kind: 'kv', table: tableOf(on, places), format, keys, values },
-            norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
+            norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS, turned: isTurned },
           ),
       });
 
@@ -169,13 +139,13 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
       places.forEach((place, row) => {
         const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
         for (let i = 0; i < heads; i++) {
-          turned(head(query(i)), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
+          turned(head(query(i)), angles[row]!, norms && norms.q, shape, isTurned).forEach((wanted, d) => {
             ofQ = worse(ofQ, Math.abs(y[row]![i * stored + d]! - wanted * scale));
           });
           expect(y[row]!.slice(i * stored + dims, (i + 1) * stored)).toEqual(new Float32Array(stored - dims));
         }
         for (let i = 0; i < kvHeads; i++) {
-          turned(head(key(i)), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
+          turned(head(key(i)), angles[row]!, norms && norms.k, shape, isTurned).forEach((wanted, d) => {
             const got = pages.key(place, i, d) ?? NaN;
             ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
           });

@@ -62,6 +62,16 @@ export const GOLDENS = [
   'qwen3-5',
   'gemma4',
   'gemma4-e',
+  'ernie4-5',
+  'hunyuan',
+  'ernie4-5-moe',
+  'hunyuan-moe',
+  'glm4-moe',
+  'dots1',
+  'minimax-m2',
+  'granite-moe',
+  'granite-moe-shared',
+  'lfm2-moe',
 ];
 
 export function openGolden(name: string): Golden {

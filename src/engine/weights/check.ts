@@ -175,9 +175,13 @@ function unreadOf(tensors: TensorHeaders): TensorHeaders {
   return new Map([...tensors].filter(([name]) => !read.has(name)));
 }
 
-/** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in]. */
+/**
+ * Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in], and
+ * [1, in] becomes [in], since a vector may be stored as a matrix of one row.
+ */
 function squeezed(shape: readonly number[]): readonly number[] {
   const inner = shape.slice(0, Math.max(1, shape.findLastIndex((extent) => extent !== 1) + 1));
+  if (inner.length === 2 && inner[0] === 1) return inner.slice(1);
   const single = inner.length === 3 ? inner.slice(0, 2).lastIndexOf(1) : -1;
   return single < 0 ? inner : inner.toSpliced(single, 1);
 }

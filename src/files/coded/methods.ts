@@ -49,7 +49,7 @@ export function readerOf(declared: Declared): CodedReader | null {
 /** Settings of transformers' fine-grained FP8 and FBGEMM, compressed-tensors and ModelOpt. */
 function isFp8({ settings }: Declared): boolean {
   const { quant_method: method, quant_algo: algorithm, fmt = 'e4m3', format } = settings;
-  if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3';
+  if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3' || fmt === 'float8_e4m3fn';
   if (method === 'compressed-tensors') return format === 'float-quantized';
   return isModelOpt(method) && typeof algorithm === 'string' && MODELOPT_FP8.includes(algorithm);
 }

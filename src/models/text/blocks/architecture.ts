@@ -18,6 +18,8 @@ export interface TextClass {
   modelType: string | null;
   /** Published models of the class, for the table in src/models/README.md. */
   examples?: string;
+  /** Published with Python code that computes the same and is not needed; left out: code beside the class is refused. */
+  needsNoCode?: boolean;
   /** Kinds of models that can be opened with it. Decoders saved without their head serve embeddings only. */
   serves: readonly ('generate' | 'embed')[];
 }

@@ -43,6 +43,7 @@ export interface DecoderModel extends DecoderConfig {
 interface ClassNames {
   modelType: string;
   examples: string;
+  needsNoCode?: boolean;
 }
 
 export interface DecoderFamily<Config extends DecoderModel> {
@@ -88,10 +89,11 @@ export function decoderArchitecture<Config extends DecoderModel>({
         examples,
         serves: ['embed'],
       })),
-      ...[...classes].map(([name, { modelType, examples }]): TextClass => ({
+      ...[...classes].map(([name, { modelType, examples, needsNoCode = false }]): TextClass => ({
         name,
         modelType,
         examples,
+        ...(needsNoCode && { needsNoCode }),
         serves: ['generate', 'embed'],
       })),
     ],

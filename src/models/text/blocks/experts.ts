@@ -12,7 +12,7 @@ import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import { rowsOf, type Rows } from '../../../kernels/normed.ts';
 import { route, type KeptRoutes } from '../../../kernels/route.ts';
-import { expertLayers, type ExpertsConfig } from './experts-config.ts';
+import { expertLayers, type ExpertsConfig, type SharedMlp } from './experts-config.ts';
 import { gatedMlp } from './gated-mlp.ts';
 import type { WeightTable } from '../../weights.ts';
 
@@ -28,6 +28,8 @@ export function experts(
   const block = `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
   const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
+  const choiceBias =
+    names.choiceBias === undefined ? null : weights.vector(`${block}.${names.choiceBias}`, count);
   const gateUps = expertGateUps(hidden, config, weights, each);
   const downs = weights.experts(
     each.map((expert) => `${expert}.${names.projections.down}.weight`),
@@ -36,12 +38,12 @@ export function experts(
     { bias },
   );
   const stride = chosen * expertLayers(config);
-  const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
+  const shared = config.shared === null ? null : sharedExpert(hidden, config, config.shared, weights, name);
 
   return (input: Rows, residual: Tensor, { routed }: TextBatch): Tensor => {
     const x = rowsOf(input);
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
-    const routes = route(linear(x, router), config, kept); //     [rows, chosen]
+    const routes = route(linear(x, router), config, kept, choiceBias); // [rows, chosen]
     const plan = planExperts(routes);
     const outputs = withSlots(plan, [gateUps, downs], (tiles) => {
       const h = clamped ? expertClampedSwiglu(x, tiles, gateUps, clamped) : expertSwiglu(x, tiles, gateUps); // [tile rows, ffn]
@@ -68,9 +70,21 @@ function expertGateUps(
   return weights.expertGateUps(pairs, ffn, hidden, { bias });
 }
 
-/** The expert that takes all tokens: residual + σ(gate) · mlp(x). */
-function sharedExpert(hidden: number, ffn: number, weights: WeightTable, block: string) {
-  const { gate, down } = gatedMlp({ hidden, ffn }, weights, `${block}.shared_expert`);
+/** The expert that takes all tokens: residual + σ(gate) · mlp(x), or residual + mlp(x). */
+function sharedExpert(
+  hidden: number,
+  { names, plainShared = false }: ExpertsConfig,
+  ffn: number,
+  weights: WeightTable,
+  name: string,
+) {
+  const { module = 'shared_experts', beside = false, ...mlp }: Partial<SharedMlp> = names.sharedMlp ?? {};
+  const block = `${name}.${names.block}`;
+  const own = plainShared ? `${beside ? name : block}.${module}` : `${block}.shared_expert`;
+  // GGUF files hold the two halves by themselves.
+  const isFused = mlp.fusedGateUp === true && weights.has(`${own}.${mlp.mlpNames?.gateUp}.weight`);
+  const { gate, down } = gatedMlp({ hidden, ffn, ...mlp, fusedGateUp: isFused }, weights, own);
+  if (plainShared) return (x: Tensor, residual: Tensor): Tensor => linearAdd(gate(x), down, residual);
   const share = weights.router(`${block}.shared_expert_gate.weight`, 1, hidden);
 
   return (x: Tensor, residual: Tensor): Tensor =>

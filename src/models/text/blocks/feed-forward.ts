@@ -9,7 +9,11 @@ import { experts } from './experts.ts';
 import type { ExpertsConfig } from './experts-config.ts';
 import { gatedMlp, type MlpConfig } from './gated-mlp.ts';
 
-export type FeedForwardConfig = MlpConfig & { experts?: ExpertsConfig | null };
+export type FeedForwardConfig = MlpConfig & {
+  experts?: ExpertsConfig | null;
+  /** Module of the block for all tokens; left out: mlp. */
+  mlpModule?: string;
+};
 
 /** residual + block(x); x and residual [rows, hidden] → [rows, hidden] */
 export type FeedForward = (x: Rows, residual: Tensor, batch: TextBatch) => Tensor;
@@ -21,11 +25,11 @@ export function feedForward(
   name: string,
   i: number,
 ): FeedForward {
-  const { hidden, experts: mixture } = config;
+  const { hidden, experts: mixture, mlpModule = 'mlp' } = config;
   if (mixture?.layers[i]) {
     const before = mixture.layers.slice(0, i).filter(Boolean).length;
     return experts(hidden, mixture, weights, name, before);
   }
-  const { gate, down } = gatedMlp(config, weights, `${name}.mlp`);
+  const { gate, down } = gatedMlp(config, weights, `${name}.${mlpModule}`);
   return (x, residual, batch) => linearAddSummed(gate(x), down, residual, batch.sums); // [rows, hidden]
 }

@@ -10,9 +10,9 @@ export interface MlpConfig {
   hidden: number;
   ffn: number;
   mlpBias?: boolean;
-  /** Names of the projections; left out: gate_proj, up_proj, down_proj. */
-  mlpNames?: { gate: string; up: string; down: string };
-  /** Gate and up are the halves of one tensor, gate_up_proj. */
+  /** Names of the projections; left out: gate_proj, up_proj, down_proj, and gate_up_proj. */
+  mlpNames?: { gate: string; up: string; down: string; gateUp?: string };
+  /** Gate and up are the halves of one tensor. */
   fusedGateUp?: boolean;
 }
 
@@ -26,9 +26,9 @@ export function gatedMlp(
   name: string,
   activation: keyof typeof UNITS = 'silu',
 ) {
-  const { gate, up, down } = mlpNames;
+  const { gate, up, down, gateUp: both = 'gate_up_proj' } = mlpNames;
   const gateUp = fusedGateUp
-    ? weights.halves(`${name}.gate_up_proj.weight`, ffn, hidden, { bias })
+    ? weights.halves(`${name}.${both}.weight`, ffn, hidden, { bias })
     : weights.gateUp(`${name}.${gate}.weight`, `${name}.${up}.weight`, ffn, hidden, { bias });
   const last = weights.matrix(`${name}.${down}.weight`, hidden, ffn, { bias, split: 'rows' });
   const unit = UNITS[activation];

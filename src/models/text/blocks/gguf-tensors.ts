@@ -2,6 +2,7 @@
 
 import type { GgufTensor } from '../../../files/gguf/gguf.ts';
 import type { GgufPart } from '../../../files/gguf/model.ts';
+import type { SharedMlp } from './experts-config.ts';
 
 /** How an architecture's files differ from its checkpoint. */
 export interface DecoderLayout {
@@ -26,6 +27,11 @@ export interface ExpertNames {
   /** Left out: gate. */
   router?: string;
   projections: { gate: string; up: string; down: string };
+  /** Tensor of values that are added to the scores of the experts. */
+  choiceBias?: string;
+  /** An expert of all tokens, where it has no gate of its own. */
+  shared?: boolean | 'plain';
+  sharedMlp?: SharedMlp;
 }
 
 const EXPERT_NAMES: ExpertNames = {
@@ -59,6 +65,12 @@ const IN_LAYER: Readonly<Record<string, string>> = {
   ffn_gate_inp_shexp: 'mlp.shared_expert_gate',
 };
 const ROUTER = 'ffn_gate_inp';
+const CHOICE_BIAS = 'exp_probs_b';
+const SHARED: Readonly<Record<string, 'gate' | 'up' | 'down'>> = {
+  ffn_gate_shexp: 'gate',
+  ffn_up_shexp: 'up',
+  ffn_down_shexp: 'down',
+};
 /** Tensors of all experts → projections, one after another in each expert. */
 const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
   ffn_gate_exps: ['gate'],
@@ -93,10 +105,14 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
   if (layer === undefined || module === undefined) return null;
   const prefix = `${layout.prefix ?? 'model.'}layers.${layer}`;
-  const { block, router = 'gate', projections } = layout.experts ?? EXPERT_NAMES;
+  const { block, router = 'gate', projections, choiceBias } = layout.experts ?? EXPERT_NAMES;
   if (module === 'attn_qkv' && layout.fused)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
   if (module === ROUTER) return [{ name: `${prefix}.${block}.${router}.${kind}`, shape }];
+  if (module === CHOICE_BIAS) return [{ name: `${prefix}.${block}.${choiceBias}`, shape }];
+  const shared = SHARED[module];
+  if (shared !== undefined && layout.experts?.shared === 'plain')
+    return [{ name: `${prefix}.${sharedName(layout.experts, shared)}.${kind}`, shape }];
   const each = EXPERTS[module]?.map((one) => projections[one]);
   if (each !== undefined) {
     const own = `${prefix}.${block}.experts`;
@@ -118,6 +134,13 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const heads =
     module === 'attn_q' ? layout.paired?.heads : module === 'attn_k' ? layout.paired?.kvHeads : undefined;
   return [heads === undefined ? part : { ...part, pairedHeads: heads }];
+}
+
+/** A projection of the expert that takes all tokens. */
+function sharedName({ block, sharedMlp }: ExpertNames, projection: 'gate' | 'up' | 'down'): string {
+  const { module = 'shared_experts', beside = false, mlpNames } = sharedMlp ?? {};
+  const own = (mlpNames ?? EXPERT_NAMES.projections)[projection];
+  return beside ? `${module}.${own}` : `${block}.${module}.${own}`;
 }
 
 function norm({ normsAdded = 0 }: DecoderLayout): Pick<GgufPart, 'added'> {

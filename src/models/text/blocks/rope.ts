@@ -3,7 +3,15 @@
 
 import type { RopeTable } from '../../../kernels/rotations.ts';
 
-export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'longrope' | 'proportional';
+export type RopeType =
+  | 'default'
+  | 'linear'
+  | 'dynamic'
+  | 'ntk'
+  | 'yarn'
+  | 'llama3'
+  | 'longrope'
+  | 'proportional';
 
 export interface RopeConfig extends RopeTable {
   type: RopeType;
@@ -33,6 +41,8 @@ export function inverseFrequencies(rope: RopeConfig, length: number): Float64Arr
       return plain;
     case 'linear':
       return plain.map((f) => f / rope.factor);
+    case 'ntk': // the base of a text `factor` times as long, for all texts
+      return powers(rope.theta * rope.factor ** (rope.dims / (rope.dims - 2)), rope.dims);
     case 'dynamic': {
       const stretch =
         (rope.factor * Math.max(length, rope.originalContext)) / rope.originalContext - (rope.factor - 1);

@@ -21,6 +21,8 @@ export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 
   outBias: boolean;
   /** RMSNorm on queries and keys: head by head, or all heads of a row together; left out: none. */
   queryNorm?: 'none' | 'heads' | 'row';
+  /** The norms of heads follow the rotation. */
+  normTurned?: boolean;
   /** Names that differ from those of NAMES. */
   attentionNames?: Partial<typeof NAMES>;
   /** Values are normalized head by head, too, without weights. */
@@ -50,7 +52,12 @@ export function selfAttention(
   const { hidden, heads: shape, qkvBias, outBias, attended = hidden } = config;
   const { heads, dims } = shape;
   const names = { ...NAMES, ...config.attentionNames };
-  const qkv = weights.stacked(projections(config, name), attended, { bias: qkvBias, split: 'columns' });
+  // GGUF files of some families hold by itself what their checkpoints hold in one tensor.
+  const fusedQkv = config.fusedQkv === true && !weights.has(`${name}.q_proj.weight`);
+  const qkv = weights.stacked(projections({ ...config, fusedQkv }, name), attended, {
+    bias: qkvBias,
+    split: 'columns',
+  });
   const norms = queryNorms(config, weights, name);
   const sinks = config.sinks ? weights.vector(`${name}.sinks`, heads) : null;
   const out = weights.matrix(`${name}.${names.out}.weight`, hidden, heads * dims, {
@@ -84,7 +91,8 @@ function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig
 
 /** Norms of queries and keys: one per head at the rotation, or one over all heads of a row before it. */
 function queryNorms(config: AttentionConfig, weights: WeightTable, name: string) {
-  const { queryNorm = 'none', normPlus: plus = 0, heads: shape, eps, valueNorm: values = false } = config;
+  const { queryNorm = 'none', normPlus: plus = 0, heads: shape, eps } = config;
+  const { valueNorm: values = false, normTurned: turned = false } = config;
   const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
   if (queryNorm === 'none') return none;
   const { heads, kvHeads, dims } = shape;
@@ -95,7 +103,7 @@ function queryNorms(config: AttentionConfig, weights: WeightTable, name: string)
     shape.kv === 'none'
       ? q
       : weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
-  const ofHeads: HeadNorms = { q, k, eps, values };
+  const ofHeads: HeadNorms = { q, k, eps, values, turned };
   if (!isRow) return { ...none, ofHeads };
   const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);
   return { ...none, ofRow };

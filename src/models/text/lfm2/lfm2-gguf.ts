@@ -1,8 +1,9 @@
-// GGUF files of LFM2.
+// GGUF files of LFM2 and its mixtures.
 
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import { decoderConfig } from '../blocks/gguf-config.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
+import { LFM2_EXPERTS } from './lfm2-config.ts';
 
 const OUTER = { 'token_embd_norm.weight': 'model.embedding_norm.weight' };
 const NAMES = {
@@ -20,12 +21,18 @@ const NAMES = {
 };
 const MOST_LAYERS = 4096;
 
-export const LFM2_GGUF: readonly GgufClass[] = [
-  {
-    name: 'lfm2',
-    classNames: ['Lfm2ForCausalLM'],
+export const LFM2_GGUF: readonly GgufClass[] = (
+  [
+    ['lfm2', 'Lfm2ForCausalLM'],
+    ['lfm2moe', 'Lfm2MoeForCausalLM'],
+  ] as const
+).map(([name, className]): GgufClass => {
+  const isMixture = className === 'Lfm2MoeForCausalLM';
+  return {
+    name,
+    classNames: [className],
     keys: {
-      conv_L_cache: 'lfm2.shortconv.l_cache',
+      conv_L_cache: `${name}.shortconv.l_cache`,
       layer_types: 'blk.N.shortconv.conv.weight, which layers of convolution have',
     },
     async read(model) {
@@ -33,11 +40,17 @@ export const LFM2_GGUF: readonly GgufClass[] = [
       const config = await decoderConfig(model, { theta: 1e6 });
       const layers = Math.min(config['num_hidden_layers'] as number, MOST_LAYERS);
       return {
-        className: 'Lfm2ForCausalLM',
+        className,
         config: {
           ...config,
           norm_eps: config['rms_norm_eps'],
-          conv_L_cache: keys.count('lfm2.shortconv.l_cache'),
+          conv_L_cache: keys.count(`${name}.shortconv.l_cache`),
+          ...(isMixture && {
+            num_experts: keys.count(`${name}.expert_count`),
+            num_experts_per_tok: keys.count(`${name}.expert_used_count`),
+            moe_intermediate_size: keys.count(`${name}.expert_feed_forward_length`),
+            num_dense_layers: keys.count(`${name}.leading_dense_block_count`, 0),
+          }),
           // The width is stated as it is computed.
           block_auto_adjust_ff_dim: false,
           layer_types: Array.from({ length: layers }, (_, i) =>
@@ -51,6 +64,7 @@ export const LFM2_GGUF: readonly GgufClass[] = [
         fused: headsOf(config).rows,
         outer: OUTER,
         names: NAMES,
+        ...(isMixture && { experts: LFM2_EXPERTS }),
       }),
-  },
-];
+  };
+});

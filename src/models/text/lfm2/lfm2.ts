@@ -1,4 +1,4 @@
-// The layer of LFM2: a gated short convolution or attention, then a gated feed-forward block, with a norm before each.
+// The layer of LFM2: a gated short convolution or attention, then a gated feed-forward block or experts, with a norm before each.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { LayerStore, TextBatch } from '../../../kernels/batch.ts';
@@ -8,7 +8,7 @@ import { normed, type Rows } from '../../../kernels/normed.ts';
 import { shortConv } from '../../../kernels/short-conv.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { Block } from '../blocks/decoder.ts';
-import { gatedMlp } from '../blocks/gated-mlp.ts';
+import { feedForward } from '../blocks/feed-forward.ts';
 import type { Lfm2Config } from './lfm2-config.ts';
 import { selfAttention } from '../blocks/self-attention.ts';
 
@@ -21,11 +21,11 @@ export function lfm2Layer(config: Lfm2Config, weights: WeightTable, name: string
       ? selfAttention(config, weights, `${name}.self_attn`, { window })
       : gatedConv(config, weights, `${name}.conv`);
   const ffnNorm = weights.vector(`${name}.ffn_norm.weight`, hidden);
-  const { gate, down } = gatedMlp(config, weights, `${name}.feed_forward`);
+  const mlp = feedForward(config, weights, name, i);
 
   return (x, rope, batch, store) => {
     x = linearAdd(attend(normed(x, operatorNorm, eps), rope, batch, store), out, x); // [rows, hidden]
-    return linearAdd(gate(normed(x, ffnNorm, eps)), down, x); //                        [rows, hidden]
+    return mlp(normed(x, ffnNorm, eps), x, batch); //                                   [rows, hidden]
   };
 }
 

@@ -3,7 +3,14 @@
 
 import { unsupported } from '../../../files/error.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
-import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../../config-values.ts';
+import {
+  CONFIG_JSON,
+  readConfig,
+  shown,
+  type ConfigFile,
+  type ConfigReader,
+  type Json,
+} from '../../config-values.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
 import { readHeads, readWindowed, scaledContext } from '../blocks/decoder-config.ts';
 import type { DecoderLayer } from '../blocks/decoder.ts';
@@ -14,14 +21,31 @@ import { readRope, ropeScaling } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
 
-export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
+export type LlamaConfig = DecoderModel &
+  AttentionConfig &
+  MlpConfig & {
+    /** Module of attention in a layer; left out: self_attn. */
+    attentionModule?: string;
+  };
 
 /** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
 export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined) throw unsupported(`${architecture} is not a class that is built`);
-  const config = readConfig(file, family.growth ? withGrowth(json) : json);
-  refuseUnbuiltSettings(config, json, architecture);
+  return readFamilyConfig(json, architecture, family, file);
+}
+
+/** Reads the configuration of a class that differs from Llama as `family` says. Errors: bad_checkpoint, unsupported. */
+export function readFamilyConfig(
+  stated: Json,
+  architecture: string,
+  family: Family,
+  file: ConfigFile,
+): LlamaConfig {
+  const json = inPlainKeys(stated, family);
+  const named = { ...file, keys: { ...family.keys, ...file.keys } };
+  const config = readConfig(named, family.growth ? withGrowth(json) : json);
+  refuseUnbuiltSettings(config, json, architecture, family);
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
@@ -30,8 +54,9 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   const { heads, multipliers } = scaled(config, readHeads(config, hidden, { ...family, step }), family);
   const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
+  if (family.pairs) heads.pairs = family.pairs;
   if (family.growth) Object.assign(heads, readGrowth(config, rope));
-  const bias = family.bias === 'stated' && config.flag('attention_bias', false);
+  const bias = family.bias.startsWith('stated') && config.flag('attention_bias', false);
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
@@ -44,13 +69,29 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', family.tied),
     qkvBias: family.bias === 'qkv' || bias,
-    outBias: bias,
+    outBias: family.bias === 'stated' && bias,
     mlpBias: family.mlpBias && config.flag('mlp_bias', false),
-    fusedQkv: family.fused,
+    fusedQkv: family.fused || (family.fusedQkv ?? false),
     fusedGateUp: family.fused,
-    queryNorm: family.queryNorm,
+    queryNorm: readQueryNorm(config, family),
+    ...(family.names && { names: family.names }),
+    ...(family.attentionModule && { attentionModule: family.attentionModule }),
+    ...(family.attentionNames && { attentionNames: family.attentionNames }),
+    ...(family.normTurned && { normTurned: true }),
     experts: family.experts && readExperts(config, family.experts, count),
   };
+}
+
+function readQueryNorm(config: ConfigReader, { queryNorm }: Family): LlamaConfig['queryNorm'] {
+  if (queryNorm !== 'stated') return queryNorm;
+  return config.flag('use_qk_norm', false) ? 'heads' : 'none';
+}
+
+/** Values under the names that other classes have for them. */
+function inPlainKeys(json: Json, { keys = {}, adapt }: Family): Json {
+  const named = Object.entries(keys).filter(([, own]) => json[own] !== undefined);
+  const plain = { ...json, ...Object.fromEntries(named.map(([key, own]) => [key, json[own]])) };
+  return adapt ? adapt(plain) : plain;
 }
 
 /** The rotation of Ministral 3 where nothing is stated. Source: transformers' Ministral3Config. */
@@ -116,9 +157,13 @@ function readRotates(config: ConfigReader, { unrotated }: Family, layers: number
 }
 
 /** Throws for settings that llama.ts does not compute. */
-function refuseUnbuiltSettings(config: ConfigReader, json: Json, architecture: string): void {
-  const { bias } = FAMILIES.get(architecture)!;
-  if (bias === 'qkv') config.only({ qkv_bias: [true] });
+function refuseUnbuiltSettings(
+  config: ConfigReader,
+  json: Json,
+  architecture: string,
+  { bias, only = {} }: Family,
+): void {
+  config.only(bias === 'qkv' ? { qkv_bias: [true], ...only } : only);
   const activation = json['hidden_act'] ?? 'silu';
   if (activation !== 'silu' && activation !== 'swish') {
     const problem = `${shown(activation)} is not silu, which ${architecture} is computed with; choose a model that has it`;

@@ -1,7 +1,11 @@
 // By what the classes that llama.ts computes differ. Values left out of a config.json are those of transformers' configuration classes.
 
+import type { HeadShape } from '../../../kernels/batch.ts';
+import type { Json } from '../../config-values.ts';
+import type { DecoderNames } from '../blocks/decoder.ts';
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
 import type { RopeType } from '../blocks/rope.ts';
+import type { AttentionConfig } from '../blocks/self-attention.ts';
 
 export interface Family {
   /** model_type of config.json. */
@@ -16,11 +20,12 @@ export interface Family {
   context: number;
   theta: number;
   tied: boolean;
-  /** Which projections of attention have a bias; `stated`: all, if attention_bias says so. */
-  bias: 'none' | 'qkv' | 'stated';
+  /** Which projections of attention have a bias; `stated`: all, if attention_bias says so, or all but the last one. */
+  bias: 'none' | 'qkv' | 'stated' | 'stated-qkv';
   /** Whether mlp_bias is read. */
   mlpBias: boolean;
-  queryNorm: 'none' | 'heads' | 'row';
+  /** `stated`: norms of heads, if use_qk_norm says so. */
+  queryNorm: 'none' | 'heads' | 'row' | 'stated';
   /**
    * Which layers look back on sliding_window tokens: none, all of them, all or those that layer_types names, or those that layer_types or
    * max_window_layers name. Where layer_types is missing, `alternate`: every other layer before max_window_layers, the first included;
@@ -33,6 +38,8 @@ export interface Family {
   window: number | null;
   /** q, k and v are one tensor, and gate and up are. */
   fused: boolean;
+  /** q, k and v are one tensor, and gate and up are not. */
+  fusedQkv?: boolean;
   /** Rope types that the class has; null: all. */
   ropeTypes: readonly RopeType[] | null;
   /** partial_rotary_factor of a head's dimensions are rotated. */
@@ -44,9 +51,27 @@ export interface Family {
   /** Queries grow with their position, by llama_4_scaling_beta of the rope parameters. */
   growth: boolean;
   experts: ExpertsFamily | null;
+  /** Dimensions that a rotation turns together; left out: one of each half. */
+  pairs?: HeadShape['pairs'];
+  /** Names of the norms of queries and keys that are not q_norm and k_norm. */
+  attentionNames?: AttentionConfig['attentionNames'];
+  /** Those norms follow the rotation. */
+  normTurned?: boolean;
+  /** Published with Python code that is not needed. */
+  needsNoCode?: boolean;
+  /** Module of attention in a layer; left out: self_attn. */
+  attentionModule?: string;
+  /** Names outside of the layers. */
+  names?: Partial<DecoderNames>;
+  /** Names of keys of config.json, by those that the other classes have. */
+  keys?: Readonly<Record<string, string>>;
+  /** Values of keys for which the class is built; a missing key has the first. */
+  only?: Readonly<Record<string, readonly unknown[]>>;
+  /** Keys of config.json in another form, as the other classes have them. */
+  adapt?(json: Json): Json;
 }
 
-const LLAMA: Family = {
+export const LLAMA: Family = {
   modelType: 'llama',
   examples: 'Llama 2 and 3.x, TinyLlama, SmolLM2, DeepSeek-R1-Distill-Llama',
   kvHeads: null,
@@ -69,7 +94,7 @@ const LLAMA: Family = {
   growth: false,
   experts: null,
 };
-const MISTRAL: Family = {
+export const MISTRAL: Family = {
   ...LLAMA,
   modelType: 'mistral',
   examples: 'Mistral 7B, Ministral',
@@ -79,7 +104,7 @@ const MISTRAL: Family = {
   mlpBias: false,
   windows: 'typed',
 };
-const QWEN2: Family = {
+export const QWEN2: Family = {
   ...LLAMA,
   modelType: 'qwen2',
   examples: 'Qwen2, Qwen2.5, DeepSeek-R1-Distill-Qwen',
@@ -90,7 +115,7 @@ const QWEN2: Family = {
   windows: 'some',
   windowSwitch: true,
 };
-const QWEN3: Family = {
+export const QWEN3: Family = {
   ...QWEN2,
   modelType: 'qwen3',
   examples: 'Qwen3 0.6B to 32B',
@@ -100,7 +125,7 @@ const QWEN3: Family = {
 };
 
 /** Names of a layer's experts, as Qwen and OLMoE have them. */
-const QWEN_EXPERTS: ExpertsFamily = {
+export const QWEN_EXPERTS: ExpertsFamily = {
   block: 'mlp',
   projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' },
   ffn: 'moe_intermediate_size',

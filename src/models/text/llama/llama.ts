@@ -11,10 +11,10 @@ import type { LlamaConfig } from './llama-config.ts';
 import { selfAttention } from '../blocks/self-attention.ts';
 
 export function llamaLayer(config: LlamaConfig, weights: WeightTable, name: string, i: number): Block {
-  const { hidden, eps } = config;
+  const { hidden, eps, attentionModule = 'self_attn' } = config;
   const { window } = config.layers[i]!;
   const inputNorm = weights.vector(`${name}.input_layernorm.weight`, hidden);
-  const { attend, out } = selfAttention(config, weights, `${name}.self_attn`, { window });
+  const { attend, out } = selfAttention(config, weights, `${name}.${attentionModule}`, { window });
   const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
   const mlp = feedForward(config, weights, name, i);
 

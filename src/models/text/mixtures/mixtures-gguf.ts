@@ -1,0 +1,137 @@
+// GGUF files of the mixtures of mixtures-families.ts, and of their dense relatives.
+
+import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
+import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
+import type { Family } from '../llama/llama-families.ts';
+import { MIXTURES } from './mixtures-families.ts';
+
+type Json = Record<string, unknown>;
+
+interface MixtureFiles {
+  /** general.architecture */
+  name: string;
+  className: string;
+  /** Query and key rows are stored in pairs. */
+  paired?: boolean;
+  /** Modules of a layer that are named otherwise than in most families. */
+  names?: Readonly<Record<string, string>>;
+  outer?: Readonly<Record<string, string>>;
+  /** Factors of Granite are read. */
+  multipliers?: boolean;
+}
+
+const QUERY_LAYERNORMS = {
+  attn_q_norm: 'self_attn.query_layernorm',
+  attn_k_norm: 'self_attn.key_layernorm',
+};
+/** Norms before the second block are called after the first one. */
+const POST_ATTENTION = { post_attention_norm: 'post_attention_layernorm' };
+const LING = {
+  names: {
+    attn_qkv: 'attention.query_key_value',
+    attn_q: 'attention.q_proj',
+    attn_k: 'attention.k_proj',
+    attn_v: 'attention.v_proj',
+    attn_output: 'attention.dense',
+    attn_q_norm: 'attention.query_layernorm',
+    attn_k_norm: 'attention.key_layernorm',
+  },
+  outer: { 'token_embd.weight': 'model.word_embeddings.weight' },
+};
+
+const FILES: readonly MixtureFiles[] = [
+  { name: 'ernie4_5', className: 'Ernie4_5ForCausalLM' },
+  { name: 'ernie4_5-moe', className: 'Ernie4_5_MoeForCausalLM' },
+  { name: 'hunyuan-dense', className: 'HunYuanDenseV1ForCausalLM', names: QUERY_LAYERNORMS },
+  { name: 'hunyuan-moe', className: 'HunYuanMoEV1ForCausalLM', names: QUERY_LAYERNORMS },
+  { name: 'glm4moe', className: 'Glm4MoeForCausalLM', names: POST_ATTENTION },
+  { name: 'dots1', className: 'Dots1ForCausalLM' },
+  { name: 'minimax-m2', className: 'MiniMaxM2ForCausalLM' },
+  { name: 'granitemoe', className: 'GraniteMoeSharedForCausalLM', paired: true, multipliers: true },
+  { name: 'bailingmoe', className: 'BailingMoeForCausalLM', paired: true, ...LING },
+  { name: 'bailingmoe2', className: 'BailingMoeV2ForCausalLM', ...LING },
+];
+
+const FACTORS: Readonly<Record<string, string>> = {
+  embedding_scale: 'embedding_multiplier',
+  residual_scale: 'residual_multiplier',
+  'attention.scale': 'attention_multiplier',
+  logit_scale: 'logits_scaling',
+};
+const READS = ['expert_shared_count', 'expert_group_count'];
+/** Numbers of expert_gating_func. */
+const SCORES = { softmax: 1, sigmoid: 2 } as const;
+const MOST_LAYERS = 4096;
+
+export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
+  const { name, className, paired = false, names = {}, outer = {}, multipliers = false } = files;
+  const family = MIXTURES.get(className)!;
+  return {
+    name,
+    classNames: [className],
+    async read(model) {
+      const reads = [...READS, ...(multipliers ? Object.keys(FACTORS) : [])];
+      const config = await decoderConfig(model, { reads });
+      const { tensors, keys } = model;
+      const layers = layersOf(model);
+      const own = {
+        num_hidden_layers: layers,
+        attention_bias: tensors.has('blk.0.attn_q.bias'),
+        mlp_bias: tensors.has('blk.0.ffn_down.bias'),
+        use_qk_norm: tensors.has('blk.0.attn_q_norm.weight'),
+        ...(family.partialRotation && { partial_rotary_factor: 1 }),
+      };
+      const factors = Object.entries(multipliers ? FACTORS : {}).map(
+        ([key, factor]) => [factor, keys.real(`${name}.${key}`, 1)] as const,
+      );
+      const mixture = family.experts ? experts(model, family, layers) : {};
+      const ropes = { ...own, ...config, num_hidden_layers: layers };
+      return { className, config: { ...ropes, ...Object.fromEntries(factors), ...mixture } };
+    },
+    parts(tensor, config) {
+      const { heads, kvHeads, rows } = headsOf(config);
+      const [, layer] = /^blk\.(\d+)\./.exec(tensor.name) ?? [];
+      // Layers that predict further tokens stand behind the others.
+      if (layer !== undefined && Number(layer) >= (config['num_hidden_layers'] as number)) return [];
+      return decoderParts(tensor, {
+        paired: paired ? { heads, kvHeads } : null,
+        fused: family.fusedQkv ? null : rows,
+        names,
+        outer,
+        ...(family.experts && { experts: family.experts }),
+      });
+    },
+  };
+});
+
+/** Layers of the model without those that predict further tokens. */
+function layersOf({ keys, architecture }: GgufModel): number {
+  const all = keys.count(`${architecture}.block_count`);
+  return Math.max(1, all - keys.count(`${architecture}.nextn_predict_layers`, 0));
+}
+
+/** Layers without a router have one block for all tokens. */
+function experts({ keys, architecture, tensors }: GgufModel, { experts: family }: Family, layers: number) {
+  const own = (key: string): string => `${architecture}.${key}`;
+  const { scores = 'softmax', normed } = family!;
+  const gating = own('expert_gating_func');
+  if (keys.count(gating, SCORES[scores]) !== SCORES[scores])
+    throw keys.unsupported(gating, `choose a model that has ${SCORES[scores]}`);
+  const width = own('expert_feed_forward_length');
+  const sparse = (i: number): boolean => tensors.has(`blk.${i}.ffn_gate_inp.weight`);
+  const each = Array.from({ length: Math.min(layers, MOST_LAYERS) }, (_, i) => i);
+  const shared = tensors.get(`blk.${each.find(sparse)}.ffn_up_shexp.weight`)?.shape[0];
+  const config: Json = {
+    num_experts: keys.count(own('expert_count')),
+    num_experts_per_tok: keys.count(own('expert_used_count')),
+    norm_topk_prob: keys.flag(own('expert_weights_norm'), normed === true),
+    routed_scaling_factor: keys.real(own('expert_weights_scale'), 1),
+    n_group: keys.count(own('expert_group_count'), 1),
+    topk_group: keys.count(own('expert_group_used_count'), keys.count(own('expert_group_count'), 1)),
+    mlp_layer_types: each.map((i) => (sparse(i) ? 'sparse' : 'dense')),
+    ...(keys.get(width) !== undefined && { moe_intermediate_size: keys.count(width) }),
+    ...(shared !== undefined && { shared_expert_intermediate_size: shared }),
+  };
+  return config;
+}
