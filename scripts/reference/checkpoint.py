@@ -4,6 +4,7 @@ Weights are drawn at random by draws.py, norms away from one and biases away fro
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,19 +22,20 @@ DTYPES = {'float32': torch.float32, 'float16': torch.float16, 'bfloat16': torch.
 
 def draw(model, config, seed):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
-    hidden, draws = config['hidden_size'], Draws(seed)
+    hidden, draws = model.config.hidden_size, Draws(seed)
     # Where embeddings are multiplied, a head tied to them would repeat the last token.
     embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4}.get(model.config.model_type, 2)
     for name, weight in model.named_parameters():
         if name.endswith('A_log'):
             weight.data = draws(name, weight.shape, 1, -1.5)  # some heads forget within a few tokens, others keep dozens
         elif weight.dim() == 1:
-            weight.data = draws(name, weight.shape, 0.3, 1.0 if 'norm' in name and not name.endswith('bias') else 0.0)
-        elif 'embed' in name or 'lm_head' in name:
+            is_norm = re.search(r'norm|\bln_', name) and not name.endswith('bias')
+            weight.data = draws(name, weight.shape, 0.3, 1.0 if is_norm else 0.0)
+        elif re.search(r'embed|lm_head|\bw[tp]e\b', name):
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
             is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight'))
-            is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
+            is_query = re.search(r'[qk]_proj|query_key|c_attn|[Ww]qkv', name)
             gain = 1.6 if is_query else 3.0 if is_router else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
     return draws
@@ -46,7 +48,9 @@ def published_spelling(values):
     for key in ('transformers_version', *([] if is_gpt_oss else ['layer_types'])):
         values.pop(key, None)
     theta = parameters.pop('rope_theta')
-    scaling = parameters if is_gpt_oss else None
+    if 'partial_rotary_factor' in parameters:
+        values['partial_rotary_factor'] = parameters.pop('partial_rotary_factor')
+    scaling = None if parameters['rope_type'] == 'default' else parameters
     values |= {'rope_theta': theta, 'rope_scaling': scaling, 'torch_dtype': values.pop('dtype')}
     if 'num_local_experts' in values and not is_gpt_oss:
         values['num_experts'] = values.pop('num_local_experts')

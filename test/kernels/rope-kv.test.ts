@@ -13,7 +13,7 @@ import {
   type PageTable,
   type TextBatch,
 } from '../../src/kernels/batch.ts';
-import { paddedHead } from '../../src/kernels/resize-heads.ts';
+import { paddedHead, storedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
@@ -102,11 +102,12 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 24, pairs: 'adjacent' },
   { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
   { heads: 3, kvHeads: 1, dims: 16, gated: true },
-  { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'heads' },
+  { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'groups' },
+  { heads: 6, kvHeads: 2, dims: 8, order: 'groups' },
   { heads: 1, kvHeads: 1, dims: 2 },
   { heads: 3, kvHeads: 1, dims: 54 },
   { heads: 4, kvHeads: 2, dims: 16, rotated: 10 },
-  { heads: 2, kvHeads: 2, dims: 26, rotated: 6, order: 'heads' },
+  { heads: 2, kvHeads: 2, dims: 26, rotated: 6, order: 'groups' },
   { heads: 3, kvHeads: 1, dims: 22, rotated: 10, pairs: 'adjacent' },
 ];
 
@@ -130,11 +131,14 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
       const random = new Random(heads * 100 + dims);
       const perQuery = shape.gated ? 2 : 1;
       const width = (perQuery * heads + 2 * kvHeads) * dims;
-      const areNeighbours = shape.order === 'heads';
+      const areNeighbours = shape.order === 'groups';
+      const group = heads / kvHeads;
       /** Columns of a query, a key and a value, in heads. */
-      const query = (i: number) => (areNeighbours ? 3 * i : perQuery * i);
-      const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + i);
-      const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + kvHeads + i);
+      const query = (i: number) =>
+        areNeighbours ? Math.floor(i / group) * (group + 2) + (i % group) : perQuery * i;
+      const key = (i: number) => (areNeighbours ? i * (group + 2) + group : perQuery * heads + i);
+      const value = (i: number) =>
+        areNeighbours ? i * (group + 2) + group + 1 : perQuery * heads + kvHeads + i;
       const places = [64, 31, 32, 5, 95];
       const qkv = random.floats(places.length * width);
       const angles = places.map(() =>
@@ -266,10 +270,67 @@ it.each(['cpu', 'discrete'] as const)(
   },
 );
 
-it('queries beside their keys and values have as many of each', () => {
+it('queries beside their keys and values have no gates', () => {
   const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);
-  const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'heads' };
-  expect(() => ropeKv(qkv, null, shape, {} as KvPages, null)).toThrow('4 queries and 2 keys');
+  const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'groups', gated: true };
+  const pages = { format: 'f32' } as KvPages;
+  expect(() => ropeKv(qkv, null, shape, pages, null)).toThrow('no gates');
+});
+
+/** Slopes of ALiBi as the paper gives them: of six heads four have powers of 1/4, two odd powers of its root. */
+const SLOPES = [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8];
+
+it.each([
+  ['cpu', 'f32', 8],
+  ['cpu', 'f16', 6],
+  ['discrete', 'f16', 8],
+  ['discrete', 'f32', 16],
+] as const)(
+  '%s, pages in %s, heads of %i: slopes behind queries, positions behind keys',
+  async (profile, format, dims) => {
+    const on = disguise(device, { profile });
+    const shape: HeadShape = { heads: 6, kvHeads: 2, dims, scale: 1, alibi: { most: 8, scale: 0.5 } };
+    const stored = storedHead(shape);
+    const positions = [0, 3, 255, 256, 70_003];
+    const places = [64, 31, 32, 5, 95];
+    const bytes = (PAGES * 2 * PAGE_TOKENS * stored * 4) / (format === 'f16' ? 2 : 1);
+    const [keys, values] = [0, 1].map(() => upload(on, new Uint8Array(bytes)));
+    for (const region of [keys!, values!]) poison(on, region);
+    const x = new Random(dims).floats(places.length * 10 * dims);
+    const y = await compute({
+      device: on,
+      capacity: { rows: 8 },
+      sizes: { rows: places.length },
+      record: (_, input) => {
+        const table = tableOf(on, places);
+        const rows = upload(on, Uint32Array.from(positions.flatMap((position) => [0, position, 0, 0])));
+        const pages = { kind: 'kv', table, format, keys: keys!, values: values! } as const;
+        return ropeKv(input(['rows', 10 * dims], x), null, shape, pages, null, { rows });
+      },
+    });
+    const pages = await readPages(on, keys!, values!, format, { ...shape, dims: stored });
+    places.forEach((place, row) => {
+      SLOPES.forEach((slope, head) => {
+        const got = Array.from(y[row]!.slice(head * stored, (head + 1) * stored));
+        expect(got[0]).toBeCloseTo(x[row * 10 * dims + head * dims]!, 6);
+        expect(got[dims + 1]).toBeCloseTo(slope / 2, 7);
+        expect(got[dims]! / got[dims + 1]!).toBe(256);
+        expect(got.slice(dims + 2)).toEqual(Array<number>(stored - dims - 2).fill(0));
+      });
+      for (const head of [0, 1]) {
+        const [high, low] = [pages.key(place, head, dims)!, pages.key(place, head, dims + 1)!];
+        expect(256 * high + low).toBe(positions[row]);
+        for (let d = dims; d < stored; d++) expect(pages.value(place, head, d)).toBe(0);
+      }
+    });
+  },
+);
+
+it('positions are not coded, and stand behind heads without norms only', () => {
+  const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 32]);
+  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, alibi: { most: 8, scale: 1 } };
+  const rows = {} as Region;
+  expect(() => ropeKv(qkv, null, shape, { format: 'int8' } as KvPages, null, { rows })).toThrow('no codes');
 });
 
 it.each([

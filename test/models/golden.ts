@@ -62,6 +62,11 @@ export const GOLDENS = [
   'qwen3-5',
   'gemma4',
   'gemma4-e',
+  'exaone4',
+  'phi',
+  'seed-oss',
+  'apertus',
+  'stablelm',
 ];
 
 export function openGolden(name: string): Golden {

@@ -11,6 +11,7 @@ import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/arch
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
+import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
 import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
 import { GLM } from './glm/glm-architecture.ts';
@@ -19,12 +20,14 @@ import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
 import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
+import { PLAIN } from './plain/plain-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
   BERT,
   COHERE,
+  EXAONE4,
   GEMMA,
   GEMMA4,
   GLM,
@@ -33,6 +36,7 @@ const architectures: TextArchitecture[] = [
   LLAMA,
   NEOX,
   OLMO,
+  PLAIN,
   QWEN3_NEXT,
   STARCODER,
 ];

@@ -45,6 +45,8 @@ export interface KvState {
   window: number | null;
   /** Storage format; left out: f32 for a model stored and computed in f32, otherwise f16. */
   format?: KvFormat;
+  /** Keys hold numbers that codes would spoil, so that pages of codes are refused; left out: they do not. */
+  floats?: true;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
-import { paddedHead } from '../../../kernels/resize-heads.ts';
+import { storedHead } from '../../../kernels/resize-heads.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
 import type {
@@ -121,7 +121,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
   const { experts = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
-    (own.heads + 2 * own.kvHeads) * paddedHead(own.dims);
+    (own.heads + 2 * own.kvHeads) * storedHead(own);
   const decoder = {
     config,
     layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
@@ -164,6 +164,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
 function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: HeadShape): LayerState {
   if (slot !== undefined) return { kind: 'slot', values: slot };
   if (shares !== undefined) return { kind: 'shared', layer: shares };
-  const { kvHeads, dims } = own ?? heads;
-  return { kind: 'kv', kvHeads, dims: paddedHead(dims), window };
+  const shape = own ?? heads;
+  const state = { kind: 'kv', kvHeads: shape.kvHeads, dims: storedHead(shape), window } as const;
+  return shape.alibi ? { ...state, floats: true } : state;
 }

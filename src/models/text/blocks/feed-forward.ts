@@ -14,18 +14,19 @@ export type FeedForwardConfig = MlpConfig & { experts?: ExpertsConfig | null };
 /** residual + block(x); x and residual [rows, hidden] → [rows, hidden] */
 export type FeedForward = (x: Rows, residual: Tensor, batch: TextBatch) => Tensor;
 
-/** Feed-forward block of layer `i`, whose weights' names begin with `name`. */
+/** Feed-forward block of layer `i`, whose weights' names begin with `name`; `module`: the block of all tokens. */
 export function feedForward(
   config: FeedForwardConfig,
   weights: WeightTable,
   name: string,
   i: number,
+  module = 'mlp',
 ): FeedForward {
   const { hidden, experts: mixture } = config;
   if (mixture?.layers[i]) {
     const before = mixture.layers.slice(0, i).filter(Boolean).length;
     return experts(hidden, mixture, weights, name, before);
   }
-  const { gate, down } = gatedMlp(config, weights, `${name}.mlp`);
+  const { gate, down } = gatedMlp(config, weights, `${name}.${module}`);
   return (x, residual, batch) => linearAddSummed(gate(x), down, residual, batch.sums); // [rows, hidden]
 }

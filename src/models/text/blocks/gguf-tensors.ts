@@ -114,7 +114,7 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   // The converter stores a matrix of one row as a vector.
   const isGate = module === 'ffn_gate_inp_shexp' && shape.length === 1;
   const part = { name: `${prefix}.${own}.${kind}`, shape: isGate ? [1, ...shape] : shape };
-  if (module.endsWith('_norm')) return [{ ...part, ...norm(layout) }];
+  if (module.endsWith('_norm')) return [{ ...part, ...(kind === 'weight' && norm(layout)) }];
   const heads =
     module === 'attn_q' ? layout.paired?.heads : module === 'attn_k' ? layout.paired?.kvHeads : undefined;
   return [heads === undefined ? part : { ...part, pairedHeads: heads }];

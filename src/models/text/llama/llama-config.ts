@@ -5,21 +5,25 @@ import { unsupported } from '../../../files/error.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../../config-values.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
-import { readHeads, readWindowed, scaledContext } from '../blocks/decoder-config.ts';
+import { readHeads, readWindowed, scaledContext, withSharedKeys } from '../blocks/decoder-config.ts';
 import type { DecoderLayer } from '../blocks/decoder.ts';
 import { readExperts } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
-import { FAMILIES, type Family } from './llama-families.ts';
+import { FAMILIES } from './llama-families.ts';
+import type { Family } from './llama-family.ts';
+import type { LayerModules } from './llama.ts';
 import { readRope, ropeScaling } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
 
-export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
+export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig & { modules?: LayerModules };
 
 /** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
-export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
+export function readLlamaConfig(stated: Json, architecture: string, statedIn = CONFIG_JSON): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined) throw unsupported(`${architecture} is not a class that is built`);
+  const { keys = {}, heads: layout, ...named } = family.layout ?? {};
+  const [json, file] = withSharedKeys(stated, statedIn, keys);
   const config = readConfig(file, family.growth ? withGrowth(json) : json);
   refuseUnbuiltSettings(config, json, architecture);
   const hidden = config.count('hidden_size');
@@ -27,11 +31,12 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   const { partialRotation: partial, theta, ropeTypes: types } = family;
   // A norm over all heads of a row takes four columns at a time.
   const step = family.queryNorm === 'row' ? 4 : 2;
-  const { heads, multipliers } = scaled(config, readHeads(config, hidden, { ...family, step }), family);
+  const ownHeads = { ...readHeads(config, hidden, { ...family, step }), ...layout };
+  const { heads, multipliers } = scaled(config, ownHeads, count, family);
   const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
   if (family.growth) Object.assign(heads, readGrowth(config, rope));
-  const bias = family.bias === 'stated' && config.flag('attention_bias', false);
+  const { qkv, out } = readBiases(config, family);
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
@@ -43,14 +48,22 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
     ropes: [rope],
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', family.tied),
-    qkvBias: family.bias === 'qkv' || bias,
-    outBias: bias,
-    mlpBias: family.mlpBias && config.flag('mlp_bias', false),
-    fusedQkv: family.fused,
-    fusedGateUp: family.fused,
+    qkvBias: qkv,
+    outBias: out,
+    mlpBias: family.mlpBias !== null && config.flag(family.mlpBias, false),
+    fusedQkv: family.fused !== false,
+    fusedGateUp: family.fused === true,
+    ...named,
     queryNorm: family.queryNorm,
     experts: family.experts && readExperts(config, family.experts, count),
   };
+}
+
+function readBiases(config: ConfigReader, { bias }: Family): { qkv: boolean; out: boolean } {
+  if (typeof bias !== 'string')
+    return { qkv: config.flag(...bias.qkv), out: bias.out !== null && config.flag(...bias.out) };
+  const isStated = bias === 'stated' && config.flag('attention_bias', false);
+  return { qkv: bias === 'qkv' || isStated, out: isStated };
 }
 
 /** The rotation of Ministral 3 where nothing is stated. Source: transformers' Ministral3Config. */
@@ -83,9 +96,10 @@ function readGrowth(
  * Granite adds r · f(norm(x)) to x. Divided by r, the residual stream adds f alone; its norms then need eps / r², and nothing else
  * changes. So a model with multipliers is one with another embedding scale, eps, scale of scores and scale of logits.
  */
-function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Family) {
+function scaled(config: ConfigReader, heads: HeadShape, layers: number, { eps, multipliers }: Family) {
   const plain = config.real('rms_norm_eps', eps);
-  if (!multipliers) return { heads, multipliers: { eps: plain } };
+  if (multipliers === 'none') return { heads, multipliers: { eps: plain } };
+  if (multipliers === 'minicpm') return { heads, multipliers: miniCpm(config, layers, plain) };
   const residual = config.real('residual_multiplier', 1);
   return {
     heads: { ...heads, scale: config.real('attention_multiplier', 1) },
@@ -95,6 +109,17 @@ function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Fa
       embeddingScale: config.real('embedding_multiplier', 1) / residual,
       logitScale: 1 / config.real('logits_scaling', 1),
     },
+  };
+}
+
+/** MiniCPM divides scale_depth by √layers, and its logits by hidden_size / dim_model_base. */
+function miniCpm(config: ConfigReader, layers: number, eps: number) {
+  const residual = config.real('residual_multiplier', 1) / Math.sqrt(layers);
+  return {
+    eps: eps / residual ** 2,
+    scalesResidual: true,
+    embeddingScale: config.real('embedding_multiplier', 1) / residual,
+    logitScale: config.count('target_hidden_size', 1) / config.count('hidden_size'),
   };
 }
 

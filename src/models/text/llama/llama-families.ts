@@ -1,74 +1,9 @@
-// By what the classes that llama.ts computes differ. Values left out of a config.json are those of transformers' configuration classes.
+// The classes that llama.ts computes.
 
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
-import type { RopeType } from '../blocks/rope.ts';
+import { LLAMA, type Family } from './llama-family.ts';
+import { NAMED_FAMILIES } from './llama-named-families.ts';
 
-export interface Family {
-  /** model_type of config.json. */
-  modelType: string;
-  /** Published models. */
-  examples: string;
-  /** Key and value heads where nothing is stated; null: as many as heads. */
-  kvHeads: number | null;
-  /** Dimensions of a head where none are stated; null: hidden_size / num_attention_heads. */
-  dims: number | null;
-  eps: number;
-  context: number;
-  theta: number;
-  tied: boolean;
-  /** Which projections of attention have a bias; `stated`: all, if attention_bias says so. */
-  bias: 'none' | 'qkv' | 'stated';
-  /** Whether mlp_bias is read. */
-  mlpBias: boolean;
-  queryNorm: 'none' | 'heads' | 'row';
-  /**
-   * Which layers look back on sliding_window tokens: none, all of them, all or those that layer_types names, or those that layer_types or
-   * max_window_layers name. Where layer_types is missing, `alternate`: every other layer before max_window_layers, the first included;
-   * `unrotated`: those without positions.
-   */
-  windows: 'none' | 'all' | 'typed' | 'some' | 'alternate' | 'unrotated';
-  /** The window holds only if use_sliding_window says so. */
-  windowSwitch: boolean;
-  /** sliding_window where it is left out; null: there is none. */
-  window: number | null;
-  /** q, k and v are one tensor, and gate and up are. */
-  fused: boolean;
-  /** Rope types that the class has; null: all. */
-  ropeTypes: readonly RopeType[] | null;
-  /** partial_rotary_factor of a head's dimensions are rotated. */
-  partialRotation: boolean;
-  /** Some layers have no positions, as no_rope_layers or no_rope_layer_interval say. */
-  unrotated: boolean;
-  /** Granite's four multipliers are read. */
-  multipliers: boolean;
-  /** Queries grow with their position, by llama_4_scaling_beta of the rope parameters. */
-  growth: boolean;
-  experts: ExpertsFamily | null;
-}
-
-const LLAMA: Family = {
-  modelType: 'llama',
-  examples: 'Llama 2 and 3.x, TinyLlama, SmolLM2, DeepSeek-R1-Distill-Llama',
-  kvHeads: null,
-  dims: null,
-  eps: 1e-6,
-  context: 2048,
-  theta: 10000,
-  tied: false,
-  bias: 'stated',
-  mlpBias: true,
-  queryNorm: 'none',
-  windows: 'none',
-  windowSwitch: false,
-  window: 4096,
-  fused: false,
-  ropeTypes: null,
-  partialRotation: false,
-  unrotated: false,
-  multipliers: false,
-  growth: false,
-  experts: null,
-};
 const MISTRAL: Family = {
   ...LLAMA,
   modelType: 'mistral',
@@ -76,7 +11,7 @@ const MISTRAL: Family = {
   kvHeads: 8,
   context: 131072,
   bias: 'none',
-  mlpBias: false,
+  mlpBias: null,
   windows: 'typed',
 };
 const QWEN2: Family = {
@@ -86,7 +21,7 @@ const QWEN2: Family = {
   kvHeads: 32,
   context: 32768,
   bias: 'qkv',
-  mlpBias: false,
+  mlpBias: null,
   windows: 'some',
   windowSwitch: true,
 };
@@ -109,7 +44,7 @@ const QWEN_EXPERTS: ExpertsFamily = {
   shared: false,
 };
 
-export const FAMILIES: ReadonlyMap<string, Family> = new Map([
+export const FAMILIES: ReadonlyMap<string, Family> = new Map<string, Family>([
   ['LlamaForCausalLM', LLAMA],
   ['MistralForCausalLM', MISTRAL],
   [
@@ -137,7 +72,7 @@ export const FAMILIES: ReadonlyMap<string, Family> = new Map([
       eps: 1e-5,
       context: 4096,
       bias: 'none',
-      mlpBias: false,
+      mlpBias: null,
       windows: 'all',
       window: null,
       fused: true,
@@ -163,7 +98,7 @@ export const FAMILIES: ReadonlyMap<string, Family> = new Map([
   ],
   [
     'GraniteForCausalLM',
-    { ...LLAMA, modelType: 'granite', examples: 'Granite 3.x 2B and 8B', multipliers: true },
+    { ...LLAMA, modelType: 'granite', examples: 'Granite 3.x 2B and 8B', multipliers: 'granite' },
   ],
   [
     'MixtralForCausalLM',
@@ -221,9 +156,37 @@ export const FAMILIES: ReadonlyMap<string, Family> = new Map([
       examples: 'OLMoE',
       eps: 1e-5,
       context: 4096,
-      mlpBias: false,
+      mlpBias: null,
       queryNorm: 'row',
       experts: { ...QWEN_EXPERTS, ffn: 'intermediate_size', denseLayers: false },
     },
   ],
+  [
+    'SeedOssForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'seed_oss',
+      examples: 'Seed-OSS 36B',
+      kvHeads: 8,
+      dims: 128,
+      context: 524288,
+      bias: { qkv: ['attention_bias', true], out: ['attention_out_bias', false] },
+    },
+  ],
+  [
+    'HeliumForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'helium',
+      examples: 'Helium 1 2B',
+      kvHeads: 20,
+      dims: 128,
+      eps: 1e-8,
+      context: 4096,
+      theta: 100000,
+      bias: { qkv: ['attention_bias', false], out: null },
+      layout: { heads: { pairs: 'adjacent' } },
+    },
+  ],
+  ...NAMED_FAMILIES,
 ]);

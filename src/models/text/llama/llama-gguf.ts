@@ -16,7 +16,7 @@ interface LlamaFiles {
   /** Keys that change a computation and that the class reads. */
   reads?: readonly string[];
   /** Further keys of config.json. */
-  more?(model: GgufModel): Json;
+  more?(model: GgufModel, config: Json): Json;
 }
 
 const MULTIPLIERS: Readonly<Record<string, string>> = {
@@ -46,6 +46,25 @@ const FILES: readonly LlamaFiles[] = [
     more: (model) => ({ ...biases(model), ...experts(model, false) }),
   },
   { name: 'phi3', className: 'Phi3ForCausalLM' },
+  {
+    name: 'seed_oss',
+    className: 'SeedOssForCausalLM',
+    more: (model) => ({ ...biases(model), attention_out_bias: model.tensors.has('blk.0.attn_output.bias') }),
+  },
+  // The converter gives both classes the names and the order of Llama's tensors, the second with its pairs.
+  { name: 'exaone', className: 'LlamaForCausalLM', more: biases },
+  { name: 'internlm2', className: 'LlamaForCausalLM', paired: true, more: biases },
+  {
+    name: 'minicpm',
+    className: 'GraniteForCausalLM',
+    paired: true,
+    reads: Object.keys(MULTIPLIERS),
+    more: (model, config) => ({
+      ...llama(model),
+      ...multipliers(model),
+      attention_multiplier: 1 / Math.sqrt(config['head_dim'] as number),
+    }),
+  },
   { name: 'smollm3', className: 'SmolLM3ForCausalLM', paired: true, more: llama },
   {
     name: 'granite',
@@ -56,9 +75,12 @@ const FILES: readonly LlamaFiles[] = [
   },
 ];
 
-/** Classes that one architecture's files may hold, first that of files without windows and experts. */
+/** Classes that one architecture's files may hold, first that which computes files without windows and experts. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
-  llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM'],
+  llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM', 'InternLM3ForCausalLM'],
+  exaone: ['LlamaForCausalLM', 'ExaoneForCausalLM'],
+  internlm2: ['LlamaForCausalLM', 'InternLM2ForCausalLM'],
+  minicpm: ['GraniteForCausalLM', 'MiniCPMForCausalLM'],
   mistral3: ['MistralForCausalLM', 'Ministral3ForCausalLM'],
 };
 
@@ -72,7 +94,7 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       if (name === 'mistral3' && model.keys.real(`mistral3.${TEMPERATURE}`, 0) !== 0)
         return { className: 'Ministral3ForCausalLM', config: { ...config, ...growth(model, config) } };
       const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
-      return { className: own, config: { ...config, ...more?.(model), ...mixture } };
+      return { className: own, config: { ...config, ...more?.(model, config), ...mixture } };
     },
     parts(tensor, config) {
       const { heads, kvHeads, rows } = headsOf(config);

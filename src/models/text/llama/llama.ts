@@ -10,13 +10,28 @@ import { feedForward } from '../blocks/feed-forward.ts';
 import type { LlamaConfig } from './llama-config.ts';
 import { selfAttention } from '../blocks/self-attention.ts';
 
+/** Names of the modules in a layer. */
+export interface LayerModules {
+  attentionNorm: string;
+  attention: string;
+  mlpNorm: string;
+  mlp: string;
+}
+
+const MODULES: LayerModules = {
+  attentionNorm: 'input_layernorm',
+  attention: 'self_attn',
+  mlpNorm: 'post_attention_layernorm',
+  mlp: 'mlp',
+};
+
 export function llamaLayer(config: LlamaConfig, weights: WeightTable, name: string, i: number): Block {
-  const { hidden, eps } = config;
+  const { hidden, eps, modules = MODULES } = config;
   const { window } = config.layers[i]!;
-  const inputNorm = weights.vector(`${name}.input_layernorm.weight`, hidden);
-  const { attend, out } = selfAttention(config, weights, `${name}.self_attn`, { window });
-  const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
-  const mlp = feedForward(config, weights, name, i);
+  const inputNorm = weights.vector(`${name}.${modules.attentionNorm}.weight`, hidden);
+  const { attend, out } = selfAttention(config, weights, `${name}.${modules.attention}`, { window });
+  const postNorm = weights.vector(`${name}.${modules.mlpNorm}.weight`, hidden);
+  const mlp = feedForward(config, weights, name, i, modules.mlp);
 
   return (x, rope, batch, kv) => {
     const mixed = attend(normed(x, inputNorm, eps), rope, batch, kv); // [rows, heads · dims]

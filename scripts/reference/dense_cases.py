@@ -1,0 +1,46 @@
+"""The tiny checkpoints of dense decoders that differ from others in their norms, their activation, their positions or the names of their tensors."""
+
+from transformers import (
+    ApertusForCausalLM,
+    ArceeForCausalLM,
+    CohereForCausalLM,
+    Exaone4ForCausalLM,
+    HeliumForCausalLM,
+    NemotronForCausalLM,
+    OlmoForCausalLM,
+    PhiForCausalLM,
+    SeedOssForCausalLM,
+    StableLmForCausalLM,
+)
+
+from cases import Case, Checkpoint
+
+SIZES = dict(
+    vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+    max_position_embeddings=128, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+)  # fmt: skip
+LLAMA3 = {
+    'rope_type': 'llama3', 'rope_theta': 10000.0, 'factor': 8.0, 'low_freq_factor': 1.0, 'high_freq_factor': 4.0,
+    'original_max_position_embeddings': 32,
+}  # fmt: skip
+
+
+def tiny(name, model, seed, note, spelling='transformers 5', **config):
+    return Checkpoint(name, model, seed, {**SIZES, **config}, [Case('default', note=note)], spelling)
+
+
+DENSE = (
+    tiny('exaone4', Exaone4ForCausalLM, 101, 'norms follow each block; the full layer has no positions', 'published',
+         num_hidden_layers=3, head_dim=24, sliding_window=8, sliding_window_pattern=2, rope_parameters=LLAMA3),
+    tiny('phi', PhiForCausalLM, 102, 'blocks beside each other read one norm; the head has a bias', 'published', num_key_value_heads=4,
+         rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0, 'partial_rotary_factor': 0.5}),
+    tiny('seed-oss', SeedOssForCausalLM, 103, 'queries, keys and values have biases', head_dim=24, attention_dropout=0.0, residual_dropout=0.0),
+    tiny('apertus', ApertusForCausalLM, 104, 'no gate, xIELU', rope_parameters=LLAMA3),
+    tiny('stablelm', StableLmForCausalLM, 105, 'LayerNorms around a gated block; a quarter of a head is rotated', use_qkv_bias=True, head_dim=16),
+    tiny('stablelm-parallel', StableLmForCausalLM, 106, 'blocks beside each other', use_parallel_residual=True, num_key_value_heads=4),
+    tiny('arcee', ArceeForCausalLM, 107, 'no gate, squared ReLU'),
+    tiny('nemotron', NemotronForCausalLM, 108, 'LayerNorms whose weights lack 1; half of a head is rotated', head_dim=24),
+    tiny('olmo', OlmoForCausalLM, 109, 'LayerNorms without weights'),
+    tiny('helium', HeliumForCausalLM, 110, 'a rotation turns neighbours', head_dim=16, attention_bias=True),
+    tiny('cohere', CohereForCausalLM, 111, 'all layers are rotated and see all tokens', tie_word_embeddings=True, logit_scale=0.25),
+)  # fmt: skip
