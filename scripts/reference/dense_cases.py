@@ -3,17 +3,24 @@
 from transformers import (
     ApertusForCausalLM,
     ArceeForCausalLM,
+    BloomForCausalLM,
     CohereForCausalLM,
     Exaone4ForCausalLM,
+    FalconForCausalLM,
+    GPT2LMHeadModel,
+    GPTBigCodeForCausalLM,
+    GPTJForCausalLM,
     HeliumForCausalLM,
     NemotronForCausalLM,
     OlmoForCausalLM,
+    OPTForCausalLM,
     PhiForCausalLM,
     SeedOssForCausalLM,
     StableLmForCausalLM,
 )
 
 from cases import Case, Checkpoint
+from deci import DeciLMForCausalLM, block
 
 SIZES = dict(
     vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
@@ -23,6 +30,16 @@ LLAMA3 = {
     'rope_type': 'llama3', 'rope_theta': 10000.0, 'factor': 8.0, 'low_freq_factor': 1.0, 'high_freq_factor': 4.0,
     'original_max_position_embeddings': 32,
 }  # fmt: skip
+
+
+N = dict(n_embd=64, n_layer=2, n_head=4, n_inner=80, n_positions=128)
+FALCON = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ffn_hidden_size=80, max_position_embeddings=128)
+
+
+def old(name, model, seed, note, **config):
+    """A class with names of its own for its sizes."""
+    shared = dict(vocab_size=331, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    return Checkpoint(name, model, seed, {**shared, **config}, [Case('default', note=note)], 'transformers 5')
 
 
 def tiny(name, model, seed, note, spelling='transformers 5', **config):
@@ -43,4 +60,17 @@ DENSE = (
     tiny('olmo', OlmoForCausalLM, 109, 'LayerNorms without weights'),
     tiny('helium', HeliumForCausalLM, 110, 'a rotation turns neighbours', head_dim=16, attention_bias=True),
     tiny('cohere', CohereForCausalLM, 111, 'all layers are rotated and see all tokens', tie_word_embeddings=True, logit_scale=0.25),
+    old('gpt2', GPT2LMHeadModel, 112, 'matrices by columns, learned positions', **N),
+    old('gpt-bigcode', GPTBigCodeForCausalLM, 113, 'all queries share a key', **N),
+    old('gptj', GPTJForCausalLM, 114, 'blocks beside each other, half of a head is rotated by neighbours', **N, rotary_dim=8),
+    old('opt', OPTForCausalLM, 115, 'positions begin with the third row', hidden_size=64, ffn_dim=80, num_hidden_layers=2, num_attention_heads=4,
+        max_position_embeddings=128, pad_token_id=1, word_embed_proj_dim=64),
+    old('bloom', BloomForCausalLM, 116, 'ALiBi with six heads; embeddings are normed', hidden_size=96, n_layer=2, n_head=6),
+    old('falcon', FalconForCausalLM, 117, 'all queries share a key, and both blocks a norm', **FALCON),
+    old('falcon-40b', FalconForCausalLM, 118, 'keys stand beside their queries; each block has a norm', **FALCON, new_decoder_architecture=True,
+        num_kv_heads=2),
+    old('falcon-rw', FalconForCausalLM, 119, 'ALiBi; blocks one after the other, with biases', **FALCON, alibi=True, multi_query=False,
+        parallel_attn=False, bias=True),
+    tiny('deci', DeciLMForCausalLM, 120, 'layers differ in their heads and widths; one lacks attention, one the other block', num_hidden_layers=4,
+         block_configs=[block(4, 0.5), block(None, 2.625), block(2, 5.25), block(1, None)]),
 )  # fmt: skip

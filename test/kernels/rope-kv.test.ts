@@ -3,34 +3,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import type { Region } from '../../src/gpu/tensor.ts';
 import { attention } from '../../src/kernels/attention.ts';
-import {
-  PAGE_TOKENS,
-  type HeadShape,
-  type KvFormat,
-  type KvPages,
-  type PageTable,
-  type TextBatch,
-} from '../../src/kernels/batch.ts';
-import { paddedHead, storedHead } from '../../src/kernels/resize-heads.ts';
+import { PAGE_TOKENS, type HeadShape, type KvPages, type TextBatch } from '../../src/kernels/batch.ts';
+import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
+import { compute, poison, Random, upload } from './compute.ts';
+import { PAGES, readPages, tableOf } from './written-pages.ts';
 
 const EPS = 1e-6;
-const PAGES = 3;
 const TOLERANCE = { f32: 3e-6, f16: 2 ** -10 };
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
-
-/** Page table of a step whose rows are written to these places. */
-function tableOf(on: Device, places: readonly number[]): PageTable {
-  const region = upload(on, Uint32Array.from(places));
-  return { pages: region, places: region };
-}
 
 /** One head normed (with weights) and rotated. */
 function turned(
@@ -52,44 +38,6 @@ function turned(
     const partner = normed[other]! * Math.sin(angle);
     return value * Math.cos(angle) + (isFirst ? -partner : partner);
   });
-}
-
-interface Pages {
-  /** Returns undefined if nothing was written. */
-  key(place: number, head: number, d: number): number | undefined;
-  value(place: number, head: number, d: number): number | undefined;
-}
-
-/** Reads pages by the layouts that shaders/kv documents. */
-async function readPages(
-  on: Device,
-  keys: Region,
-  values: Region,
-  format: KvFormat,
-  { kvHeads, dims }: HeadShape,
-): Promise<Pages> {
-  const [k, v] = await Promise.all([keys, values].map(async (held) => new Uint32Array(await on.read(held))));
-  const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
-  const at = (words: Uint32Array, index: number, half: number): number | undefined => {
-    const word = words[index]!;
-    if (word === POISON) return undefined;
-    return format === 'f16'
-      ? f16Value((word >>> (16 * half)) & 0xffff)
-      : new Float32Array(Uint32Array.of(word).buffer)[0];
-  };
-  const start = (place: number, head: number) => (Math.floor(place / PAGE_TOKENS) * kvHeads + head) * perHead;
-  return {
-    key: (place, head, d) =>
-      format === 'f16'
-        ? at(k!, start(place, head) + (d >> 1) * PAGE_TOKENS + (place % PAGE_TOKENS), d & 1)
-        : at(k!, start(place, head) + d * PAGE_TOKENS + (place % PAGE_TOKENS), 0),
-    value: (place, head, d) => {
-      const token = place % PAGE_TOKENS;
-      if (format === 'f32') return at(v!, start(place, head) + token * dims + d, 0);
-      const quad = (token >> 1) * (dims / 4) + (d >> 2);
-      return at(v!, start(place, head) + 4 * quad + 2 * (token & 1) + ((d & 3) >> 1), d & 1);
-    },
-  };
 }
 
 const SHAPES: HeadShape[] = [
@@ -275,62 +223,6 @@ it('queries beside their keys and values have no gates', () => {
   const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'groups', gated: true };
   const pages = { format: 'f32' } as KvPages;
   expect(() => ropeKv(qkv, null, shape, pages, null)).toThrow('no gates');
-});
-
-/** Slopes of ALiBi as the paper gives them: of six heads four have powers of 1/4, two odd powers of its root. */
-const SLOPES = [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8];
-
-it.each([
-  ['cpu', 'f32', 8],
-  ['cpu', 'f16', 6],
-  ['discrete', 'f16', 8],
-  ['discrete', 'f32', 16],
-] as const)(
-  '%s, pages in %s, heads of %i: slopes behind queries, positions behind keys',
-  async (profile, format, dims) => {
-    const on = disguise(device, { profile });
-    const shape: HeadShape = { heads: 6, kvHeads: 2, dims, scale: 1, alibi: { most: 8, scale: 0.5 } };
-    const stored = storedHead(shape);
-    const positions = [0, 3, 255, 256, 70_003];
-    const places = [64, 31, 32, 5, 95];
-    const bytes = (PAGES * 2 * PAGE_TOKENS * stored * 4) / (format === 'f16' ? 2 : 1);
-    const [keys, values] = [0, 1].map(() => upload(on, new Uint8Array(bytes)));
-    for (const region of [keys!, values!]) poison(on, region);
-    const x = new Random(dims).floats(places.length * 10 * dims);
-    const y = await compute({
-      device: on,
-      capacity: { rows: 8 },
-      sizes: { rows: places.length },
-      record: (_, input) => {
-        const table = tableOf(on, places);
-        const rows = upload(on, Uint32Array.from(positions.flatMap((position) => [0, position, 0, 0])));
-        const pages = { kind: 'kv', table, format, keys: keys!, values: values! } as const;
-        return ropeKv(input(['rows', 10 * dims], x), null, shape, pages, null, { rows });
-      },
-    });
-    const pages = await readPages(on, keys!, values!, format, { ...shape, dims: stored });
-    places.forEach((place, row) => {
-      SLOPES.forEach((slope, head) => {
-        const got = Array.from(y[row]!.slice(head * stored, (head + 1) * stored));
-        expect(got[0]).toBeCloseTo(x[row * 10 * dims + head * dims]!, 6);
-        expect(got[dims + 1]).toBeCloseTo(slope / 2, 7);
-        expect(got[dims]! / got[dims + 1]!).toBe(256);
-        expect(got.slice(dims + 2)).toEqual(Array<number>(stored - dims - 2).fill(0));
-      });
-      for (const head of [0, 1]) {
-        const [high, low] = [pages.key(place, head, dims)!, pages.key(place, head, dims + 1)!];
-        expect(256 * high + low).toBe(positions[row]);
-        for (let d = dims; d < stored; d++) expect(pages.value(place, head, d)).toBe(0);
-      }
-    });
-  },
-);
-
-it('positions are not coded, and stand behind heads without norms only', () => {
-  const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 32]);
-  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, alibi: { most: 8, scale: 1 } };
-  const rows = {} as Region;
-  expect(() => ropeKv(qkv, null, shape, { format: 'int8' } as KvPages, null, { rows })).toThrow('no codes');
 });
 
 it.each([

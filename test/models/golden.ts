@@ -67,6 +67,12 @@ export const GOLDENS = [
   'seed-oss',
   'apertus',
   'stablelm',
+  'stablelm-parallel',
+  'arcee',
+  'nemotron',
+  'olmo',
+  'helium',
+  'cohere',
 ];
 
 export function openGolden(name: string): Golden {

@@ -7,6 +7,8 @@ import { ggufClasses, registerTextArchitecture, textClasses } from '../../../src
 
 /** Classes that generate and have no GGUF files, with the reason. */
 const WITHOUT_GGUF: Readonly<Record<string, string>> = {
+  GPTJForCausalLM: 'llama.cpp does not convert it',
+  OPTForCausalLM: 'llama.cpp does not convert it',
   HeliumForCausalLM: 'llama.cpp does not convert it',
 };
 

@@ -94,7 +94,12 @@ async function reserveMemory(
 ): Promise<void> {
   const layout =
     options.kept?.layout ??
-    pageLayout(config.layers, kvFormatOf(checkpoint, config, options), options, device.capabilities.bindingLimit);
+    pageLayout(
+      config.layers,
+      kvFormatOf(checkpoint, config, options),
+      options,
+      device.capabilities.bindingLimit,
+    );
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const draftBytes = options.draft?.bytes(device, checkpoint.tensors, config) ?? 0;
   const least = bytesIn(options.quantization) + draftBytes + RESERVE_BYTES;

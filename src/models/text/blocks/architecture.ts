@@ -33,6 +33,8 @@ export interface TextArchitecture {
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */
   fusedExperts?: ExpertOrder;
+  /** Matrices that checkpoints store as [k, rows], by class; left out: none. */
+  transposed?: Readonly<Record<string, RegExp>>;
 }
 
 /** Keys and values of a layer, in pages. */

@@ -53,6 +53,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */
   fusedExperts?: ExpertOrder;
+  /** Matrices that checkpoints store as [k, rows], by class; left out: none. */
+  transposed?: Readonly<Record<string, RegExp>>;
   read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
   /** The configuration of the part that each of `ranks` devices computes; left out: models of the family are not divided. Throws unsupported. */
@@ -71,6 +73,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
   headless = {},
   gguf = [],
   fusedExperts,
+  transposed,
   read,
   layer,
   divide,
@@ -97,6 +100,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
     ],
     gguf,
     ...(fusedExperts && { fusedExperts }),
+    ...(transposed && { transposed }),
     read: (json, className, file) => withDeep(declare(configOf(json, className, file), parts), json),
     ...(divide && {
       divide: (json: Json, className: string, file: ConfigFile, ranks: number) =>

@@ -23,7 +23,10 @@ export const OLMO_GGUF: readonly GgufClass[] = [
       const isWindowed = config['sliding_window'] !== null;
       return {
         className: isWindowed ? 'Olmo3ForCausalLM' : 'Olmo2ForCausalLM',
-        config: { ...config, ...(isWindowed && { ...layerTypes(model, PATTERN), ...rotations(model, config) }) },
+        config: {
+          ...config,
+          ...(isWindowed && { ...layerTypes(model, PATTERN), ...rotations(model, config) }),
+        },
       };
     },
     parts: (tensor, config) => decoderParts(tensor, { fused: headsOf(config).rows, names: NAMES }),
