@@ -68,6 +68,7 @@ class Checkpoint:
     zero_row: int | None = None  # an embedding row of zeros, as padding rows are
     shard: str = '5GB'
     experts: str = 'stored'  # or mxfp4: codes and exponents, as gpt-oss is published
+    attention: str = 'eager'  # or sdpa
 
 
 YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 32}

@@ -36,10 +36,10 @@ N = dict(n_embd=64, n_layer=2, n_head=4, n_inner=80, n_positions=128)
 FALCON = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ffn_hidden_size=80, max_position_embeddings=128)
 
 
-def old(name, model, seed, note, **config):
+def old(name, model, seed, note, attention='eager', **config):
     """A class with names of its own for its sizes."""
     shared = dict(vocab_size=331, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0)
-    return Checkpoint(name, model, seed, {**shared, **config}, [Case('default', note=note)], 'transformers 5')
+    return Checkpoint(name, model, seed, {**shared, **config}, [Case('default', note=note)], 'transformers 5', attention=attention)
 
 
 def tiny(name, model, seed, note, spelling='transformers 5', **config):
@@ -69,7 +69,8 @@ DENSE = (
     old('falcon', FalconForCausalLM, 117, 'all queries share a key, and both blocks a norm', **FALCON),
     old('falcon-40b', FalconForCausalLM, 118, 'keys stand beside their queries; each block has a norm', **FALCON, new_decoder_architecture=True,
         num_kv_heads=2),
-    old('falcon-rw', FalconForCausalLM, 119, 'ALiBi; blocks one after the other, with biases', **FALCON, alibi=True, multi_query=False,
+    # Eager attention of transformers 5.23 adds ALiBi twice.
+    old('falcon-rw', FalconForCausalLM, 119, 'ALiBi; blocks one after the other, with biases', 'sdpa', **FALCON, alibi=True, multi_query=False,
         parallel_attn=False, bias=True),
     tiny('deci', DeciLMForCausalLM, 120, 'layers differ in their heads and widths; one lacks attention, one the other block', num_hidden_layers=4,
          block_configs=[block(4, 0.5), block(None, 2.625), block(2, 5.25), block(1, None)]),

@@ -73,6 +73,15 @@ export const GOLDENS = [
   'olmo',
   'helium',
   'cohere',
+  'gpt2',
+  'bloom',
+  'deci',
+  'falcon',
+  'falcon-40b',
+  'falcon-rw',
+  'opt',
+  'gptj',
+  'gpt-bigcode',
 ];
 
 export function openGolden(name: string): Golden {

@@ -13,6 +13,8 @@ interface LlamaFiles {
   className: string;
   /** Query and key rows are stored in pairs. */
   paired?: boolean;
+  /** Modules of a layer that are named otherwise than in other files. */
+  names?: Readonly<Record<string, string>>;
   /** Keys that change a computation and that the class reads. */
   reads?: readonly string[];
   /** Further keys of config.json. */
@@ -49,6 +51,7 @@ const FILES: readonly LlamaFiles[] = [
   {
     name: 'seed_oss',
     className: 'SeedOssForCausalLM',
+    names: { post_attention_norm: 'post_attention_layernorm' },
     more: (model) => ({ ...biases(model), attention_out_bias: model.tensors.has('blk.0.attn_output.bias') }),
   },
   // The converter gives both classes the names and the order of Llama's tensors, the second with its pairs.
@@ -85,7 +88,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
-  ({ name, className, paired = false, reads = [], more }) => ({
+  ({ name, className, paired = false, names, reads = [], more }) => ({
     name,
     classNames: SHARED[name] ?? [className],
     async read(model) {
@@ -102,7 +105,7 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       return decoderParts(tensor, {
         paired: paired ? { heads, kvHeads } : null,
         fused: family.fused ? null : rows,
-        ...(family.fused && { names: FUSED }),
+        ...(family.fused ? { names: FUSED } : names && { names }),
         ...(config['num_local_experts'] !== undefined && { experts: MIXTRAL }),
       });
     },

@@ -90,6 +90,7 @@ export const PLAIN_GGUF: readonly GgufClass[] = FILES.map(
   }) => ({
     name,
     classNames: [className],
+    keys: { xielu: 'xielu.alpha_p, alpha_n, beta and eps' },
     async read(model) {
       const config = await decoderConfig(model, { reads, layerNorm });
       // Classes that rotate a part of a head by default rotate all of it where a file states nothing.
@@ -117,9 +118,9 @@ function biases({ tensors }: GgufModel): Json {
 }
 
 /** Parameters of xIELU, one of each for all layers, or a list. */
-function xielu({ keys, architecture }: GgufModel, layers: number): Json[] {
+function xielu({ keys }: GgufModel, layers: number): Json[] {
   const each = (name: string): number[] => {
-    const key = `${architecture}.xielu.${name}`;
+    const key = `xielu.${name}`;
     if (typeof keys.get(key) !== 'object') return Array<number>(layers).fill(keys.real(key));
     const values = Array.from(keys.numbers(key)!);
     if (values.length !== layers) throw keys.wrong(key, `a list of ${layers} numbers`);
