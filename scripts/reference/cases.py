@@ -44,6 +44,8 @@ from transformers import (
     Starcoder2ForCausalLM,
 )
 
+from layouts import Layout
+
 
 @dataclass
 class Case:
@@ -69,6 +71,7 @@ class Checkpoint:
     shard: str = '5GB'
     experts: str = 'stored'  # or mxfp4: codes and exponents, as gpt-oss is published
     attention: str = 'eager'  # or sdpa
+    layout: Layout | None = None  # of a class that transformers does not have
 
 
 YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 32}

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from case_model import build
 from cases import CHECKPOINTS
+from layouts import stored
 from mxfp4 import is_expert
 from recipe import Draws, keep
 
@@ -60,6 +61,9 @@ def published_spelling(values):
 
 
 def write_config(checkpoint, folder):
+    if checkpoint.layout:
+        (folder / 'config.json').write_text(json.dumps(checkpoint.layout.config, indent=2) + '\n')
+        return
     config = checkpoint.model.config_class(**checkpoint.config)
     config.architectures = [checkpoint.model.__name__]
     config.save_pretrained(folder)
@@ -103,6 +107,9 @@ def make(checkpoint):
         save_mxfp4(model, draws, dtype, folder)
     else:
         model.to(dtype).save_pretrained(folder, max_shard_size=checkpoint.shard)
+        if checkpoint.layout:
+            path = folder / 'model.safetensors'
+            save_file(stored(checkpoint.layout, load_file(path), checkpoint.config), path, {'format': 'pt'})
     for path in folder.glob('*.safetensors'):
         keep(path, draws)
     (folder / 'generation_config.json').unlink(missing_ok=True)

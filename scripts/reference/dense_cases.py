@@ -8,6 +8,8 @@ from transformers import (
     Exaone4ForCausalLM,
     FalconForCausalLM,
     GPT2LMHeadModel,
+    GraniteForCausalLM,
+    LlamaForCausalLM,
     GPTBigCodeForCausalLM,
     GPTJForCausalLM,
     HeliumForCausalLM,
@@ -21,6 +23,7 @@ from transformers import (
 
 from cases import Case, Checkpoint
 from deci import DeciLMForCausalLM, block
+from layouts import Layout
 
 SIZES = dict(
     vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
@@ -40,6 +43,31 @@ def old(name, model, seed, note, attention='eager', **config):
     """A class with names of its own for its sizes."""
     shared = dict(vocab_size=331, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0)
     return Checkpoint(name, model, seed, {**shared, **config}, [Case('default', note=note)], 'transformers 5', attention=attention)
+
+
+INTERNLM2 = {
+    'model.embed_tokens': 'model.tok_embeddings', 'lm_head': 'output', 'input_layernorm': 'attention_norm',
+    'post_attention_layernorm': 'ffn_norm', 'self_attn.o_proj': 'attention.wo', 'mlp.gate_proj': 'feed_forward.w1',
+    'mlp.up_proj': 'feed_forward.w3', 'mlp.down_proj': 'feed_forward.w2',
+}  # fmt: skip
+EXAONE = {
+    'model.layers.': 'transformer.h.', 'model.embed_tokens': 'transformer.wte', 'model.norm': 'transformer.ln_f', 'input_layernorm': 'ln_1',
+    'post_attention_layernorm': 'ln_2', 'self_attn.': 'attn.attention.', 'attention.o_proj': 'attention.out_proj',
+    'mlp.gate_proj': 'mlp.c_fc_0', 'mlp.up_proj': 'mlp.c_fc_1', 'mlp.down_proj': 'mlp.c_proj',
+}  # fmt: skip
+
+
+def named(name, model, seed, note, layout, own=(), other=(), **config):
+    """A class that transformers does not have. `own`: keys of its own; `other`: its names for the keys of `model`."""
+    plain = {**SIZES, 'rms_norm_eps': 1e-5, **config}
+    values = {**plain, **dict(own), 'architectures': [layout.class_name], 'torch_dtype': plain['dtype']}
+    for key, theirs in dict(other).items():
+        values[theirs] = values.pop(key)
+    layout.config = {key: value for key, value in values.items() if key not in ('dtype', *MULTIPLIERS)}
+    return Checkpoint(name, model, seed, plain, [Case('default', note=note)], layout=layout)
+
+
+MULTIPLIERS = ('embedding_multiplier', 'residual_multiplier', 'attention_multiplier', 'logits_scaling', 'attention_out_bias')
 
 
 def tiny(name, model, seed, note, spelling='transformers 5', **config):
@@ -74,4 +102,14 @@ DENSE = (
         parallel_attn=False, bias=True),
     tiny('deci', DeciLMForCausalLM, 120, 'layers differ in their heads and widths; one lacks attention, one the other block', num_hidden_layers=4,
          block_configs=[block(4, 0.5), block(None, 2.625), block(2, 5.25), block(1, None)]),
+    named('internlm2', LlamaForCausalLM, 121, 'keys stand beside their queries', Layout('InternLM2ForCausalLM', {}, INTERNLM2, 'attention.wqkv'),
+          {'model_type': 'internlm2', 'bias': False, 'rope_theta': 10000.0}),
+    named('internlm3', SeedOssForCausalLM, 122, 'queries, keys and values have biases', Layout('InternLM3ForCausalLM', {}),
+          {'model_type': 'internlm3', 'qkv_bias': True, 'bias': False, 'rope_theta': 10000.0}, head_dim=24, rms_norm_eps=1e-5),
+    named('exaone', LlamaForCausalLM, 123, 'names of its own', Layout('ExaoneForCausalLM', {}, EXAONE),
+          {'model_type': 'exaone', 'activation_function': 'silu', 'rope_theta': 10000.0},
+          {'num_hidden_layers': 'num_layers', 'rms_norm_eps': 'layer_norm_epsilon'}),
+    named('minicpm', GraniteForCausalLM, 124, 'three multipliers', Layout('MiniCPMForCausalLM', {}),
+          {'model_type': 'minicpm', 'scale_emb': 6.0, 'scale_depth': 1.4, 'dim_model_base': 16}, embedding_multiplier=6.0,
+          residual_multiplier=1.4 / 2**0.5, attention_multiplier=0.25, logits_scaling=4.0, tie_word_embeddings=True),
 )  # fmt: skip

@@ -82,6 +82,10 @@ export const GOLDENS = [
   'opt',
   'gptj',
   'gpt-bigcode',
+  'internlm2',
+  'internlm3',
+  'exaone',
+  'minicpm',
 ];
 
 export function openGolden(name: string): Golden {

@@ -224,10 +224,7 @@ function templates(value: unknown): ChatTemplates | null {
 }
 
 /** Matrices of these names as they are read, [rows, k], of tensors [k, rows]. */
-function withTransposed(
-  tensors: Map<string, TensorEntry>,
-  names: RegExp | null,
-): Map<string, TensorEntry> {
+function withTransposed(tensors: Map<string, TensorEntry>, names: RegExp | null): Map<string, TensorEntry> {
   if (names === null) return tensors;
   return new Map(
     [...tensors].map(([name, entry]) =>

@@ -1,7 +1,7 @@
 // What Falcon's config.json says beside the sizes: three arrangements of heads and norms.
 
 import type { ConfigReader } from '../../config-values.ts';
-import type { GptParts, GptSizes } from './gpt-families.ts';
+import type { GptParts, GptSizes } from './gpt-family.ts';
 
 /** Errors: bad_checkpoint; unsupported for settings that plain-layer.ts does not compute. */
 export function readFalcon(config: ConfigReader, { heads, dims }: GptSizes): GptParts {

@@ -7,7 +7,8 @@ import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../con
 import { readHeads, withSharedKeys } from '../blocks/decoder-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
-import { FAMILIES, type GptParts } from './gpt-families.ts';
+import { FAMILIES } from './gpt-families.ts';
+import type { GptParts } from './gpt-family.ts';
 
 const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   gelu: 'gelu',

@@ -1,47 +1,7 @@
-// The classes of gpt-config.ts and what they have otherwise than others: names of settings and modules, positions, and settings of a class
-// alone. Values left out of a config.json are those of transformers' configuration classes.
+// The classes of gpt-config.ts: names of settings and modules, positions, and settings of a class alone.
 
-import type { ConfigReader } from '../../config-values.ts';
 import { readFalcon } from './falcon-config.ts';
-import type { PlainConfig } from '../blocks/plain-layer.ts';
-
-/** Sizes that all classes state. */
-export interface GptSizes {
-  hidden: number;
-  /** Number of attention heads. */
-  heads: number;
-  dims: number;
-  context: number;
-}
-
-/** What a class reads by itself. */
-export type GptParts = Pick<
-  PlainConfig,
-  'modules' | 'names' | 'attentionNames' | 'qkvBias' | 'outBias' | 'mlpBias'
-> &
-  Partial<Pick<PlainConfig, 'positions' | 'embeddingNorm' | 'headBias' | 'ignored' | 'parallel'>> & {
-    kvHeads?: number;
-    /** Other than separate projections of queries, keys and values: one, in this order. */
-    order?: 'kinds' | 'groups';
-    /** Factor on the slopes of ALiBi; left out: it is not used. */
-    alibi?: number;
-    /** Rotated dimensions of a head, and what a rotation turns together; left out: heads are not rotated. */
-    rotation?: { share: number; pairs: 'half' | 'adjacent' };
-  };
-
-export interface GptFamily {
-  /** model_type of config.json. */
-  modelType: string;
-  examples: string;
-  /** Its keys by those that decoders share. */
-  keys: Readonly<Record<string, string>>;
-  context: number;
-  tied: boolean;
-  activation: string;
-  /** Values of keys that are computed; a missing key counts as the first. */
-  only: Readonly<Record<string, readonly unknown[]>>;
-  read(config: ConfigReader, sizes: GptSizes): GptParts;
-}
+import type { GptFamily } from './gpt-family.ts';
 
 const SHORT_KEYS = {
   hidden_size: 'n_embd',

@@ -10,8 +10,7 @@ import type { DecoderLayer } from '../blocks/decoder.ts';
 import { readExperts } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
 import { FAMILIES } from './llama-families.ts';
-import type { Family } from './llama-family.ts';
-import type { LayerModules } from './llama.ts';
+import type { LayerModules, LlamaFamily } from './llama-family.ts';
 import { readRope, ropeScaling } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
@@ -59,7 +58,7 @@ export function readLlamaConfig(stated: Json, architecture: string, statedIn = C
   };
 }
 
-function readBiases(config: ConfigReader, { bias }: Family): { qkv: boolean; out: boolean } {
+function readBiases(config: ConfigReader, { bias }: LlamaFamily): { qkv: boolean; out: boolean } {
   if (typeof bias !== 'string')
     return { qkv: config.flag(...bias.qkv), out: bias.out !== null && config.flag(...bias.out) };
   const isStated = bias === 'stated' && config.flag('attention_bias', false);
@@ -96,7 +95,7 @@ function readGrowth(
  * Granite adds r · f(norm(x)) to x. Divided by r, the residual stream adds f alone; its norms then need eps / r², and nothing else
  * changes. So a model with multipliers is one with another embedding scale, eps, scale of scores and scale of logits.
  */
-function scaled(config: ConfigReader, heads: HeadShape, layers: number, { eps, multipliers }: Family) {
+function scaled(config: ConfigReader, heads: HeadShape, layers: number, { eps, multipliers }: LlamaFamily) {
   const plain = config.real('rms_norm_eps', eps);
   if (multipliers === 'none') return { heads, multipliers: { eps: plain } };
   if (multipliers === 'minicpm') return { heads, multipliers: miniCpm(config, layers, plain) };
@@ -123,14 +122,14 @@ function miniCpm(config: ConfigReader, layers: number, eps: number) {
   };
 }
 
-function readLayers(config: ConfigReader, json: Json, family: Family, layers: number): DecoderLayer[] {
+function readLayers(config: ConfigReader, json: Json, family: LlamaFamily, layers: number): DecoderLayer[] {
   const rotates = readRotates(config, family, layers);
   const windows = readWindows(config, json, family, rotates);
   return windows.map((window, i) => ({ window, rope: rotates[i] ? 0 : null }));
 }
 
 /** no_rope_layers has 1 for layers that rotate and 0 for the others. */
-function readRotates(config: ConfigReader, { unrotated }: Family, layers: number): boolean[] {
+function readRotates(config: ConfigReader, { unrotated }: LlamaFamily, layers: number): boolean[] {
   if (!unrotated) return Array<boolean>(layers).fill(true);
   const every = config.count('no_rope_layer_interval', 4);
   const standard = Array.from({ length: layers }, (_, i) => Number((i + 1) % every !== 0));
@@ -159,7 +158,7 @@ function refuseUnbuiltSettings(config: ConfigReader, json: Json, architecture: s
 function readWindows(
   config: ConfigReader,
   json: Json,
-  family: Family,
+  family: LlamaFamily,
   rotates: boolean[],
 ): (number | null)[] {
   const windowed = readWindowed(config, rotates.length);

@@ -1,10 +1,10 @@
 // The classes that llama.ts computes.
 
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
-import { LLAMA, type Family } from './llama-family.ts';
+import { LLAMA, type LlamaFamily } from './llama-family.ts';
 import { NAMED_FAMILIES } from './llama-named-families.ts';
 
-const MISTRAL: Family = {
+const MISTRAL: LlamaFamily = {
   ...LLAMA,
   modelType: 'mistral',
   examples: 'Mistral 7B, Ministral',
@@ -14,7 +14,7 @@ const MISTRAL: Family = {
   mlpBias: null,
   windows: 'typed',
 };
-const QWEN2: Family = {
+const QWEN2: LlamaFamily = {
   ...LLAMA,
   modelType: 'qwen2',
   examples: 'Qwen2, Qwen2.5, DeepSeek-R1-Distill-Qwen',
@@ -25,7 +25,7 @@ const QWEN2: Family = {
   windows: 'some',
   windowSwitch: true,
 };
-const QWEN3: Family = {
+const QWEN3: LlamaFamily = {
   ...QWEN2,
   modelType: 'qwen3',
   examples: 'Qwen3 0.6B to 32B',
@@ -44,7 +44,7 @@ const QWEN_EXPERTS: ExpertsFamily = {
   shared: false,
 };
 
-export const FAMILIES: ReadonlyMap<string, Family> = new Map<string, Family>([
+export const FAMILIES: ReadonlyMap<string, LlamaFamily> = new Map<string, LlamaFamily>([
   ['LlamaForCausalLM', LLAMA],
   ['MistralForCausalLM', MISTRAL],
   [

@@ -7,9 +7,8 @@ import type { ExpertsFamily } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
 import type { RopeType } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
-import type { LayerModules } from './llama.ts';
 
-export interface Family {
+export interface LlamaFamily {
   /** model_type of config.json. */
   modelType: string;
   /** Published models. */
@@ -53,6 +52,14 @@ export interface Family {
   layout: FamilyLayout | null;
 }
 
+/** Names of the modules in a layer. */
+export interface LayerModules {
+  attentionNorm: string;
+  attention: string;
+  mlpNorm: string;
+  mlp: string;
+}
+
 /** Key and default of the biases of queries, keys and values, and of the output's; null: it has none. */
 interface Biases {
   qkv: readonly [key: string, fallback: boolean];
@@ -72,7 +79,7 @@ export interface FamilyLayout {
   heads?: Pick<HeadShape, 'pairs' | 'order'>;
 }
 
-export const LLAMA: Family = {
+export const LLAMA: LlamaFamily = {
   modelType: 'llama',
   examples: 'Llama 2 and 3.x, TinyLlama, SmolLM2, DeepSeek-R1-Distill-Llama',
   kvHeads: null,

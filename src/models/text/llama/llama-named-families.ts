@@ -1,8 +1,8 @@
 // Classes that llama.ts computes and that transformers does not have: configurations and tensors under names of their own.
 
-import { LLAMA, type Family } from './llama-family.ts';
+import { LLAMA, type LlamaFamily } from './llama-family.ts';
 
-export const NAMED_FAMILIES: readonly (readonly [string, Family])[] = [
+export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
   [
     'ExaoneForCausalLM',
     {

@@ -8,15 +8,8 @@ import type { WeightTable } from '../../weights.ts';
 import type { Block } from '../blocks/decoder.ts';
 import { feedForward } from '../blocks/feed-forward.ts';
 import type { LlamaConfig } from './llama-config.ts';
+import type { LayerModules } from './llama-family.ts';
 import { selfAttention } from '../blocks/self-attention.ts';
-
-/** Names of the modules in a layer. */
-export interface LayerModules {
-  attentionNorm: string;
-  attention: string;
-  mlpNorm: string;
-  mlp: string;
-}
 
 const MODULES: LayerModules = {
   attentionNorm: 'input_layernorm',

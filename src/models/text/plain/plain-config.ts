@@ -15,11 +15,11 @@ import {
 import { readHeads, scaledContext } from '../blocks/decoder-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
-import { FAMILIES, type Family, type Stated } from './plain-families.ts';
+import { FAMILIES, type PlainFamily, type Stated } from './plain-families.ts';
 
 /** Names of each activation, the first where a file names none. */
 const ACTIVATIONS: Readonly<
-  Record<Family['activation'], { names: readonly string[]; of: Activation | 'xielu' }>
+  Record<PlainFamily['activation'], { names: readonly string[]; of: Activation | 'xielu' }>
 > = {
   silu: { names: ['silu', 'swish'], of: 'silu' },
   gelu_new: { names: ['gelu_new', 'gelu_fast', 'gelu_pytorch_tanh'], of: 'gelu-tanh' },
@@ -90,7 +90,7 @@ function readXielu(config: ConfigReader): { xielu: readonly Xielu[] } | null {
 const MOST = 80;
 
 /** The rotation of the class where the file leaves it out. */
-function withRotation(config: ConfigReader, { rotated, rope, theta }: Family): ConfigReader {
+function withRotation(config: ConfigReader, { rotated, rope, theta }: PlainFamily): ConfigReader {
   const json = config.values;
   const isStated = json['rope_parameters'] != null || json['rope_scaling'] != null;
   return config.with({

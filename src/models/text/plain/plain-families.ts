@@ -8,7 +8,7 @@ import type { PlainConfig } from '../blocks/plain-layer.ts';
 /** A setting that all models of a class have, or the key that states it and what counts where it is left out. */
 export type Stated = boolean | readonly [key: string, fallback: boolean];
 
-export interface Family {
+export interface PlainFamily {
   /** model_type of config.json. */
   modelType: string;
   /** Published models. */
@@ -44,7 +44,7 @@ const UNGATED = { attention: 'self_attn', up: 'mlp.up_proj', down: 'mlp.down_pro
 const ATTENTION_BIAS = ['attention_bias', false] as const;
 const MLP_BIAS = ['mlp_bias', false] as const;
 
-const PHI: Family = {
+const PHI: PlainFamily = {
   modelType: 'phi',
   examples: 'Phi-1, Phi-1.5, Phi-2',
   norm: 'layer',
@@ -67,7 +67,7 @@ const PHI: Family = {
   only: { qk_layernorm: [false], tie_word_embeddings: [false] },
 };
 /** What most of the others have in common. */
-const BASE: Family = {
+const BASE: PlainFamily = {
   ...PHI,
   rotated: null,
   context: 4096,
@@ -82,7 +82,7 @@ const BASE: Family = {
   names: {},
   only: {},
 };
-const ARCEE: Family = {
+const ARCEE: PlainFamily = {
   ...BASE,
   modelType: 'arcee',
   examples: 'AFM-4.5B',
@@ -93,7 +93,7 @@ const ARCEE: Family = {
   modules: UNGATED,
 };
 
-export const FAMILIES: ReadonlyMap<string, Family> = new Map<string, Family>([
+export const FAMILIES: ReadonlyMap<string, PlainFamily> = new Map<string, PlainFamily>([
   ['PhiForCausalLM', PHI],
   [
     'StableLmForCausalLM',
