@@ -51,8 +51,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       put_turned(row, head, 0u, d, value(base, d, scale, is_query));
     }
   }
-  if (PADDED && lane == 0u) {
-    put(row, head, 0u, args.dims, vec2f(0.0));
+  for (var d = args.dims + 2u * lane; d < stored_dims(); d += 2u * LANES) {
+    put(row, head, 0u, d, behind(row, head, d));
   }
   workgroupBarrier();
 

@@ -50,8 +50,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     for (var d = 2u * lane; d < args.dims; d += 2u * LANES) {
       write_value(kv_head, token, d, stored_dims(), qkv[base + d / 2u] * norm);
     }
-    if (PADDED && lane == 0u) {
-      write_value(kv_head, token, args.dims, stored_dims(), vec2f(0.0));
+    for (var d = args.dims + 2u * lane; d < stored_dims(); d += 2u * LANES) {
+      write_value(kv_head, token, d, stored_dims(), vec2f(0.0));
     }
     return;
   }
@@ -60,8 +60,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var d = args.rotated + 2u * lane; d < args.dims; d += 2u * LANES) {
     put_turned(row, head, token, d, value(base, d, scale, is_query));
   }
-  if (PADDED && lane == 0u) {
-    put(row, head, token, args.dims, vec2f(0.0));
+  for (var d = args.dims + 2u * lane; d < stored_dims(); d += 2u * LANES) {
+    put(row, head, token, d, behind(row, head, d));
   }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
     for (var i = args.heads * stored_dims() / 2u + lane; i < args.q_pairs; i += LANES) {

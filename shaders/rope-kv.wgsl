@@ -36,8 +36,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     for (var d = 0u; d < args.dims; d += 2u) {
       write_value(kv_head, token, d, stored_dims(), qkv[base + d / 2u] * norm);
     }
-    if (PADDED) {
-      write_value(kv_head, token, args.dims, stored_dims(), vec2f(0.0));
+    for (var d = args.dims; d < stored_dims(); d += 2u) {
+      write_value(kv_head, token, d, stored_dims(), vec2f(0.0));
     }
     return;
   }
@@ -46,8 +46,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   for (var d = args.rotated; d < args.dims; d += 2u) {
     put_turned(row, head, token, d, value(base, d, scale, is_query));
   }
-  if (PADDED) {
-    put(row, head, token, args.dims, vec2f(0.0));
+  for (var d = args.dims; d < stored_dims(); d += 2u) {
+    put(row, head, token, d, behind(row, head, d));
   }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
     for (var i = args.heads * stored_dims() / 2u; i < args.q_pairs; i++) {

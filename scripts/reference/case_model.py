@@ -10,9 +10,9 @@ GREEDY = 32
 
 
 def case_config(checkpoint, case, folder):
-    values = json.loads((folder / 'config.json').read_text()) | case.config
-    config = checkpoint.model.config_class.from_dict(values)
-    config._attn_implementation = 'eager'
+    values = checkpoint.config if checkpoint.layout else json.loads((folder / 'config.json').read_text())
+    config = checkpoint.model.config_class.from_dict(values | case.config)
+    config._attn_implementation = checkpoint.attention
     config._experts_implementation = 'eager'
     return config
 

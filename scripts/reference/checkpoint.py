@@ -4,14 +4,16 @@ Weights are drawn at random by draws.py, norms away from one and biases away fro
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from case_model import build
 from cases import CHECKPOINTS
+from layouts import stored
 from mxfp4 import is_expert
 from recipe import Draws, keep
 
@@ -21,7 +23,7 @@ DTYPES = {'float32': torch.float32, 'float16': torch.float16, 'bfloat16': torch.
 
 def draw(model, config, seed):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
-    hidden, draws = config['hidden_size'], Draws(seed)
+    hidden, draws = model.config.hidden_size, Draws(seed)
     # Where embeddings are multiplied, a head tied to them would repeat the last token.
     embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4, 'granitemoe': 0.04, 'granitemoeshared': 0.04}.get(model.config.model_type, 2)
     for name, weight in model.named_parameters():
@@ -30,12 +32,13 @@ def draw(model, config, seed):
         elif name.endswith(CHOICE_BIASES):
             weight.data = draws(name, weight.shape, 0.1)
         elif weight.dim() == 1:
-            weight.data = draws(name, weight.shape, 0.3, 1.0 if 'norm' in name and not name.endswith('bias') else 0.0)
-        elif 'embed' in name or 'lm_head' in name:
+            is_norm = re.search(r'norm|\bln_', name) and not name.endswith('bias')
+            weight.data = draws(name, weight.shape, 0.3, 1.0 if is_norm else 0.0)
+        elif re.search(r'embed|lm_head|\bw[tp]e\b', name):
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
             is_router = name.endswith(('gate.weight', 'gate.wg.weight', 'router.weight'))
-            is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
+            is_query = re.search(r'[qk]_proj|query_key|c_attn|[Ww]qkv', name)
             gain = 1.6 if is_query else 3.0 if is_router else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
     for name, bias in model.named_buffers():
@@ -55,10 +58,12 @@ def published_spelling(values):
     for key in ('transformers_version', *([] if is_gpt_oss else ['layer_types'])):
         values.pop(key, None)
     theta = parameters.pop('rope_theta')
-    scaling = parameters if is_gpt_oss or 'alpha' in parameters else None
+    if 'partial_rotary_factor' in parameters:
+        values['partial_rotary_factor'] = parameters.pop('partial_rotary_factor')
+    scaling = None if parameters['rope_type'] == 'default' and 'alpha' not in parameters else parameters
     values |= {'rope_theta': theta, 'rope_scaling': scaling, 'torch_dtype': values.pop('dtype')}
     if values['model_type'] == 'minimax_m2':
-        values |= {'rotary_dim': int(parameters['partial_rotary_factor'] * values['head_dim'])}
+        values |= {'rotary_dim': int(values.pop('partial_rotary_factor') * values['head_dim'])}
     elif 'num_local_experts' in values and not is_gpt_oss:
         values['num_experts'] = values.pop('num_local_experts')
     if values.get('head_dim') == values['hidden_size'] // values['num_attention_heads']:
@@ -67,6 +72,9 @@ def published_spelling(values):
 
 
 def write_config(checkpoint, folder):
+    if checkpoint.layout:
+        (folder / 'config.json').write_text(json.dumps(checkpoint.layout.config, indent=2) + '\n')
+        return
     config = checkpoint.model.config_class(**checkpoint.config)
     config.architectures = [checkpoint.model.__name__]
     config.save_pretrained(folder)
@@ -110,6 +118,9 @@ def make(checkpoint):
         save_mxfp4(model, draws, dtype, folder)
     else:
         model.to(dtype).save_pretrained(folder, max_shard_size=checkpoint.shard)
+        if checkpoint.layout:
+            path = folder / 'model.safetensors'
+            save_file(stored(checkpoint.layout, load_file(path), checkpoint.config), path, {'format': 'pt'})
     for path in folder.glob('*.safetensors'):
         keep(path, draws)
     (folder / 'generation_config.json').unlink(missing_ok=True)

@@ -145,6 +145,31 @@ MODELS |= {
     'qwen3-5': {'model_type': 'qwen3_5_text', **SIZES, **LINEAR, 'tie_word_embeddings': True},
     'qwen3-5-moe': {'model_type': 'qwen3_5_moe_text', **SIZES, **LINEAR, **SHARED},
 }
+PHI = {**SIZES, 'num_key_value_heads': 4, 'pad_token_id': 0, 'bos_token_id': 0, 'eos_token_id': 0}
+GPT2 = {'vocab_size': 40, 'n_embd': 16, 'n_layer': 2, 'n_head': 4, 'n_positions': 64, 'bos_token_id': 0, 'eos_token_id': 0}
+MODELS |= {
+    'exaone4': {
+        'model_type': 'exaone4', **SIZES, 'num_hidden_layers': 4, 'sliding_window': 16, 'sliding_window_pattern': 4,
+        'rope_parameters': {**LLAMA3, 'rope_theta': 100.0},
+    },
+    # The converter knows one width of feed-forward blocks.
+    'phi': {'model_type': 'phi', **PHI, 'hidden_size': 32, 'intermediate_size': 128, 'partial_rotary_factor': 0.5},
+    'seed-oss': {'model_type': 'seed_oss', **SIZES, 'head_dim': 8},
+    'apertus': {'model_type': 'apertus', **SIZES, 'rope_parameters': {**LLAMA3, 'rope_theta': 100.0}},
+    'stablelm': {'model_type': 'stablelm', **SIZES, 'hidden_size': 32, 'use_qkv_bias': True, 'partial_rotary_factor': 0.25},
+    'arcee': {'model_type': 'arcee', **SIZES},
+    'nemotron': {'model_type': 'nemotron', **SIZES, 'hidden_size': 32, 'partial_rotary_factor': 0.5},
+    'olmo': {'model_type': 'olmo', **SIZES, 'pad_token_id': 0, 'eos_token_id': 0},
+    'cohere': {'model_type': 'cohere', **SIZES, 'logit_scale': 0.25, 'rope_theta': 5000.0, 'pad_token_id': 0},
+    'gpt2': {'model_type': 'gpt2', **GPT2, 'n_ctx': 64},
+    'starcoder': {'model_type': 'gpt_bigcode', **GPT2},
+    # Here, too, and of Falcon one context.
+    'bloom': {'model_type': 'bloom', 'vocab_size': 40, 'hidden_size': 24, 'n_layer': 2, 'n_head': 6, 'seq_length': 64},
+    'falcon': {
+        'model_type': 'falcon', 'vocab_size': 40, 'hidden_size': 16, 'num_hidden_layers': 2, 'num_attention_heads': 4, 'num_kv_heads': 2,
+        'new_decoder_architecture': True, 'max_position_embeddings': 2048,
+    },
+}
 MIXTURE = {**SIZES, 'head_dim': 8, 'moe_intermediate_size': 12, 'num_experts_per_tok': 2, 'pad_token_id': 0, 'rope_theta': 5000.0}
 SIGMOIDS = {'n_routed_experts': 4, 'n_shared_experts': 1, 'first_k_dense_replace': 1, 'routed_scaling_factor': 1.5, 'norm_topk_prob': True}
 MODELS |= {

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from case_model import GREEDY, build, frequencies, fused, lengths_in_force, margins
 from cases import CHECKPOINTS
 from checkpoint import ROOT
+from layouts import loaded
 from mxfp4 import widened
 from prompts import clear_prompt
 from quantise import by_rows, dequantised, is_quantised
@@ -34,7 +35,7 @@ RULES = {
 }
 
 
-def load(folder, format):
+def load(folder, format, checkpoint):
     state = {}
     for shard in sorted(folder.glob('*.safetensors')):
         state |= load_file(shard)
@@ -45,7 +46,7 @@ def load(folder, format):
             name: by_rows(name, state, t, dequantised, format) if is_quantised(name, t) and name not in codes else t
             for name, t in state.items()
         }
-    return fused(state)
+    return loaded(checkpoint.layout, state, checkpoint.config) if checkpoint.layout else fused(state)
 
 
 def generated(model, prompt):
@@ -86,7 +87,7 @@ def recorded_routes(model):
 
 @torch.no_grad()
 def run(checkpoint, case, folder):
-    state = load(folder, case.weights)
+    state = load(folder, case.weights, checkpoint)
     ids = torch.tensor(sequence(checkpoint, case, folder, state))
     prompt = ids[: case.prompt]
     positions = sorted({0, 7, case.prompt - 1, case.prompt + 12, ids.numel() - 1})
@@ -128,7 +129,7 @@ def run(checkpoint, case, folder):
 
 def distances(checkpoint, case, folder, logits, positions, ids):
     """How far other roundings of the same pass lie, relative to each row's largest magnitude: printed, not kept."""
-    state = load(folder, case.weights)
+    state = load(folder, case.weights, checkpoint)
 
     def distance(other):
         return ((other[0, positions] - logits).abs().amax(-1) / logits.abs().amax(-1)).max().item()
@@ -170,7 +171,7 @@ def make(checkpoint):
         'command': f'python scripts/reference/golden.py {checkpoint.name}',
         'checkpoint_command': f'python scripts/reference/checkpoint.py {checkpoint.name}',
         'made_with': {name: version(name) for name in ('torch', 'transformers')},
-        'architecture': checkpoint.model.__name__,
+        'architecture': checkpoint.layout.class_name if checkpoint.layout else checkpoint.model.__name__,
         'checkpoint': checkpoint.name,
         'stored_as': checkpoint.config['dtype'],
         'cases': cases,

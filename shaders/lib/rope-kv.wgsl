@@ -1,11 +1,15 @@
 // Arguments of rope-kv.wgsl, rope-kv-lanes.wgsl and rope-kv-codes.wgsl, and where a head's dimensions lie.
-const PADDED = false; // whether heads of q and of pages have two more dimensions than those of qkv, which are zeros
+#import "lib/behind.$BEHIND.wgsl"
+
+const WIDENED = 0u; // dimensions of heads of q and of pages behind those of qkv
 
 struct Args {
   heads: u32,
   kv_heads: u32,
   dims: u32,        // dimensions of a head; even
-  query_step: u32,  // heads of columns from one query to the next
+  query_step: u32,  // heads of columns from one query of a group to the next
+  group: u32,       // queries of a group
+  group_step: u32,  // heads of columns from one group to the next
   first_key: u32,   // heads of columns before the first key
   first_value: u32,
   kv_step: u32,     // heads of columns from one key to the next, and from one value to the next
@@ -18,6 +22,9 @@ struct Args {
   norm_values: u32,   // 1: values are normed, too
   growth: f32,        // beta of the growth of queries
   growth_length: u32, // tokens after which queries grow
+  slope_heads: u32,   // heads of the first series of slopes, a power of two
+  slope_step: f32,    // log2 of two neighbouring slopes of that series
+  slope_scale: f32,   // factor on all slopes
 }
 
 @group(0) @binding(0) var<storage, read> qkv: array<vec2f>;
@@ -28,7 +35,7 @@ struct Args {
 // Heads of columns before a head, which is a query, a key or a value.
 fn stored_at(head: u32) -> u32 {
   if (head < args.heads) {
-    return head * args.query_step;
+    return head / args.group * args.group_step + head % args.group * args.query_step;
   }
   let kv_head = head - args.heads;
   if (kv_head < args.kv_heads) {
@@ -39,7 +46,7 @@ fn stored_at(head: u32) -> u32 {
 
 // Dimensions of a head in q and in pages, a multiple of 4.
 fn stored_dims() -> u32 {
-  return args.dims + select(0u, 2u, PADDED);
+  return args.dims + WIDENED;
 }
 
 // Writes two rotated dimensions of a query or key head.

@@ -16,7 +16,7 @@ import {
 import { attendPhases, MOST_DIMS } from './attention-phases.ts';
 import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
-import { paddedHead, resizeHeads } from './resize-heads.ts';
+import { resizeHeads, storedHead } from './resize-heads.ts';
 
 /** Eight lanes with four tokens each cover a page; eight lanes with four dimensions each are one pass. */
 const LANES = 8;
@@ -48,9 +48,9 @@ export function attention(
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
-  assertHeads('attention', shape, (q.columns / paddedHead(dims)) * dims, heads);
+  assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
-  if (dims % 4 !== 0) return attendPadded(q, batch, shape, kv, { window, cap, sinks });
+  if (storedHead(shape) !== dims) return attendWidened(q, batch, shape, kv, { window, cap, sinks });
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
@@ -144,16 +144,16 @@ function tileWorkOf({ heads, dims }: HeadShape, window: number | null): (sizes: 
   };
 }
 
-/** Queries and pages have zeros behind each head, up to a multiple of 4; the result has none. */
-function attendPadded(
+/** Queries and pages have more dimensions behind each head, up to a multiple of 4; the result has none of them. */
+function attendWidened(
   q: Tensor,
   batch: TextBatch,
-  shape: HeadShape,
+  { alibi, ...shape }: HeadShape,
   kv: KvPages,
   rule: AttentionRule,
 ): Tensor {
   const { heads, dims } = shape;
-  const to = paddedHead(dims);
+  const to = storedHead(alibi ? { dims, alibi } : { dims });
   const y = attention(q, batch, { ...shape, dims: to }, kv, rule);
   return resizeHeads({ x: y, first: 0 }, { heads, from: to, to: dims });
 }

@@ -142,8 +142,8 @@ export interface HeadShape {
   rotated?: number;
   /** Dimensions that a rotation turns together: d and d + rotated / 2, or 2 · d and 2 · d + 1. Left out: half. */
   pairs?: 'half' | 'adjacent';
-  /** Order of a row's heads: all queries, then keys, then values, or each head's query, key and value. Left out: kinds. */
-  order?: 'kinds' | 'heads';
+  /** Order of a row's heads: all queries, then keys, then values, or each key's queries, the key and its value. Left out: kinds. */
+  order?: 'kinds' | 'groups';
   /**
    * Columns of keys and of values; `one`: keys before their norm and rotation are the values, too; `none`: the pages of another layer are
    * read. Left out: both.
@@ -153,6 +153,17 @@ export interface HeadShape {
   gated?: boolean;
   /** Growth of queries with their position; left out: none. */
   growth?: QueryGrowth;
+  /** Bias of the scores by the distance of a key; left out: none. */
+  alibi?: Alibi;
+}
+
+/**
+ * ALiBi: the score of a key `distance` tokens before the query is reduced by slope · distance. Slopes of the heads up to a power of two n are
+ * scale · 2^(-most · h / n), h from 1; those of further heads lie between them.
+ */
+export interface Alibi {
+  most: number;
+  scale: number;
 }
 
 /** Queries are multiplied by 1 + beta · ln(1 + ⌊position / length⌋). */

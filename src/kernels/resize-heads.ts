@@ -3,6 +3,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import type { HeadShape } from './batch.ts';
 import { cutPixels, view } from './pixels.ts';
 
 const WORKGROUP = 64;
@@ -10,6 +11,11 @@ const WORKGROUP = 64;
 /** Dimensions of a head as attention reads it. */
 export function paddedHead(dims: number): number {
   return Math.ceil(dims / 4) * 4;
+}
+
+/** Dimensions of a head in pages, where two for ALiBi may stand behind its own. */
+export function storedHead({ dims, alibi }: Pick<HeadShape, 'dims' | 'alibi'>): number {
+  return paddedHead(dims + (alibi ? 2 : 0));
 }
 
 export interface HeadWidths {

@@ -5,6 +5,7 @@ import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import {
   assertHeads,
+  type Alibi,
   type HeadNorms,
   type HeadShape,
   type KvFormat,
@@ -12,7 +13,7 @@ import {
   type TextBatch,
 } from './batch.ts';
 import { isCoded } from './kv-format.ts';
-import { paddedHead } from './resize-heads.ts';
+import { paddedHead, storedHead } from './resize-heads.ts';
 
 const WORKGROUP = 32;
 /** Lanes of a workgroup on GPUs, and least and most of them that share a head. */
@@ -23,7 +24,7 @@ const MOST_LANES = 32;
 /**
  * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
  * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale; heads of q and of the pages
- * are padded with zeros to a multiple of 4 dimensions. Where pages hold integer codes, queries and keys are multiplied by a Hadamard matrix. `rows` [rows]: the positions by which queries grow, for a shape with growth.
+ * are padded with zeros to a multiple of 4 dimensions. Where pages hold integer codes, queries and keys are multiplied by a Hadamard matrix. `rows` [rows]: the positions, for a shape with growth or ALiBi.
  */
 export function ropeKv(
   qkv: Tensor,
@@ -34,15 +35,17 @@ export function ropeKv(
   { rows }: Partial<Pick<TextBatch, 'rows'>> = {},
 ): Tensor {
   const tape = tapeOf(qkv);
-  const { heads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half', growth } = shape;
+  const { heads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half', growth, alibi } = shape;
   const places = placesOf(shape);
-  const width = paddedHead(dims);
+  const width = storedHead(shape);
   assertHeads('ropeKv', shape, qkv.columns, places.all);
   if (rotated % 2 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
-  if (growth && !rows) throw new Error('ropeKv: queries grow with positions, and there are no rows');
-  // A kernel has at most 8 storage buffers.
-  if (growth && norms) throw new Error('ropeKv: heads with norms do not grow with positions');
+  const isPlaced = growth !== undefined || alibi !== undefined;
+  if (isPlaced && !rows) throw new Error('ropeKv: heads depend on positions, and there are no rows');
+  // A kernel has at most 8 storage buffers, and digits of positions are no codes.
+  if (isPlaced && (norms || (growth && alibi) || (alibi && isCoded(kv.format))))
+    throw new Error('ropeKv: heads that depend on positions have no norms, and with ALiBi no codes');
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * width]);
   const all = heads + 2 * places.written;
   const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims);
@@ -55,13 +58,16 @@ export function ropeKv(
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
-      PADDED: width > dims,
+      WIDENED: width - dims,
+      BEHIND: alibi ? 'positions' : 'zeros',
     },
     args: {
       heads,
       kv_heads: places.written,
       dims,
       query_step: places.queryStep,
+      group: places.group,
+      group_step: places.groupStep,
       first_key: places.keys,
       first_value: places.values,
       kv_step: places.kvStep,
@@ -74,6 +80,7 @@ export function ropeKv(
       norm_values: norms?.values ? 1 : 0,
       growth: growth?.beta ?? 0,
       growth_length: growth?.length ?? 1,
+      ...slopesOf(heads, alibi),
     },
     bind: {
       qkv,
@@ -82,12 +89,17 @@ export function ropeKv(
       keys: kv.keys,
       values: kv.values,
       ...(rope ? { rope } : {}),
-      ...(growth ? { rows: rows! } : {}),
+      ...(isPlaced ? { rows: rows! } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
     groups: (sizes) => [Math.ceil(all / perWorkgroup), qkv.rows(sizes)],
   });
   return q;
+}
+
+function slopesOf(heads: number, { most, scale }: Alibi = { most: 0, scale: 0 }) {
+  const first = 2 ** Math.floor(Math.log2(heads));
+  return { slope_heads: first, slope_step: most / first, slope_scale: scale };
 }
 
 /** The kernel for pages of a format, and the heads of a workgroup. */
@@ -119,14 +131,18 @@ function lanesOf({ plain, device }: Tape, dims: number): number {
 
 /** Places of a row's heads among its columns, in heads. */
 function placesOf({ heads, kvHeads, order = 'kinds', kv = 'both', gated = false }: HeadShape) {
-  if (order === 'heads') {
-    if (gated || heads !== kvHeads || kv !== 'both')
-      throw new Error(`ropeKv: ${heads} queries and ${kvHeads} keys cannot be neighbours`);
-    return { queryStep: 3, keys: 1, values: 2, kvStep: 3, all: 3 * heads, written: heads };
+  if (order === 'groups') {
+    if (gated || kv !== 'both')
+      throw new Error('ropeKv: keys beside their queries need values of their own, and no gates');
+    const group = heads / kvHeads;
+    const step = group + 2;
+    const kvPlaces = { keys: group, values: group + 1, kvStep: step };
+    return { queryStep: 1, group, groupStep: step, ...kvPlaces, all: step * kvHeads, written: kvHeads };
   }
   const queryStep = gated ? 2 : 1;
+  const queries = { queryStep, group: heads, groupStep: 0 };
   const keys = queryStep * heads;
-  if (kv === 'none') return { queryStep, keys, values: keys, kvStep: 1, all: keys, written: 0 };
+  if (kv === 'none') return { ...queries, keys, values: keys, kvStep: 1, all: keys, written: 0 };
   const values = kv === 'one' ? keys : keys + kvHeads;
-  return { queryStep, keys, values, kvStep: 1, all: values + kvHeads, written: kvHeads };
+  return { ...queries, keys, values, kvStep: 1, all: values + kvHeads, written: kvHeads };
 }

@@ -137,8 +137,8 @@ export class WeightTable {
   }
 
   /** Declares the head [rows, k] of a language model whose configuration does not tie it to the embedding. */
-  head(name: string, rows: number, k: number): Matrix {
-    const request = { ...PLAIN, ...listed([{ name, rows }], false), k, role: 'linear' } as const;
+  head(name: string, rows: number, k: number, { bias = false }: Pick<MatrixOptions, 'bias'> = {}): Matrix {
+    const request = { ...PLAIN, ...listed([{ name, rows }], bias), k, role: 'linear' } as const;
     return this.#matrix({ ...request, split: 'columns', mayBeTied: true });
   }
 

@@ -4,32 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { attention } from '../../src/kernels/attention.ts';
-import {
-  PAGE_TOKENS,
-  type HeadShape,
-  type KvPages,
-  type PageTable,
-  type TextBatch,
-} from '../../src/kernels/batch.ts';
+import { PAGE_TOKENS, type HeadShape, type KvPages, type TextBatch } from '../../src/kernels/batch.ts';
 import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, poison, Random, upload } from './compute.ts';
-import { readPages } from './read-pages.ts';
+import { PAGES, readPages, tableOf } from './written-pages.ts';
 
 const EPS = 1e-6;
-const PAGES = 3;
 const TOLERANCE = { f32: 3e-6, f16: 2 ** -10 };
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
-
-/** Page table of a step whose rows are written to these places. */
-function tableOf(on: Device, places: readonly number[]): PageTable {
-  const region = upload(on, Uint32Array.from(places));
-  return { pages: region, places: region };
-}
 
 /** One head normed (with weights, which are applied behind the rotation if `isBehind`) and rotated. */
 function turned(
@@ -66,11 +53,12 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 24, pairs: 'adjacent' },
   { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
   { heads: 3, kvHeads: 1, dims: 16, gated: true },
-  { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'heads' },
+  { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'groups' },
+  { heads: 6, kvHeads: 2, dims: 8, order: 'groups' },
   { heads: 1, kvHeads: 1, dims: 2 },
   { heads: 3, kvHeads: 1, dims: 54 },
   { heads: 4, kvHeads: 2, dims: 16, rotated: 10 },
-  { heads: 2, kvHeads: 2, dims: 26, rotated: 6, order: 'heads' },
+  { heads: 2, kvHeads: 2, dims: 26, rotated: 6, order: 'groups' },
   { heads: 3, kvHeads: 1, dims: 22, rotated: 10, pairs: 'adjacent' },
 ];
 
@@ -100,11 +88,14 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
       const random = new Random(heads * 100 + dims);
       const perQuery = shape.gated ? 2 : 1;
       const width = (perQuery * heads + 2 * kvHeads) * dims;
-      const areNeighbours = shape.order === 'heads';
+      const areNeighbours = shape.order === 'groups';
+      const group = heads / kvHeads;
       /** Columns of a query, a key and a value, in heads. */
-      const query = (i: number) => (areNeighbours ? 3 * i : perQuery * i);
-      const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + i);
-      const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + kvHeads + i);
+      const query = (i: number) =>
+        areNeighbours ? Math.floor(i / group) * (group + 2) + (i % group) : perQuery * i;
+      const key = (i: number) => (areNeighbours ? i * (group + 2) + group : perQuery * heads + i);
+      const value = (i: number) =>
+        areNeighbours ? i * (group + 2) + group + 1 : perQuery * heads + kvHeads + i;
       const places = [64, 31, 32, 5, 95];
       const qkv = random.floats(places.length * width);
       const angles = places.map(() =>
@@ -236,10 +227,11 @@ it.each(['cpu', 'discrete'] as const)(
   },
 );
 
-it('queries beside their keys and values have as many of each', () => {
+it('queries beside their keys and values have no gates', () => {
   const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);
-  const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'heads' };
-  expect(() => ropeKv(qkv, null, shape, {} as KvPages, null)).toThrow('4 queries and 2 keys');
+  const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'groups', gated: true };
+  const pages = { format: 'f32' } as KvPages;
+  expect(() => ropeKv(qkv, null, shape, pages, null)).toThrow('no gates');
 });
 
 it.each([

@@ -1,7 +1,7 @@
 // The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
-import { fusedExperts, ggufClasses, textClasses } from '../../models/text/registry.ts';
+import { fusedExperts, ggufClasses, textClasses, transposedMatrices } from '../../models/text/registry.ts';
 import { GGUF_TOWERS, mediaClasses, mediaHalf } from '../../models/towers/media-families.ts';
 import { CODE_ONLY } from '../../models/text/wrappers.ts';
 
@@ -49,6 +49,7 @@ export const TEXT_CLASSES: KnownClasses = {
   gguf: ggufClasses,
   towers: () => GGUF_TOWERS,
   fusedExperts,
+  transposed: transposedMatrices,
   purpose: 'run',
   textHalf: mediaHalf,
   get codeOnly() {
@@ -73,6 +74,7 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   },
   gguf: ggufClasses,
   fusedExperts,
+  transposed: transposedMatrices,
   purpose: 'make embeddings',
   role: 'AutoModel',
 };

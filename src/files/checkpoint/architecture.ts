@@ -25,6 +25,8 @@ export interface KnownClasses {
   towers?: () => readonly GgufTower[];
   /** How the checkpoints of a class store experts in one tensor; null, or left out: they do not. */
   fusedExperts?: (architecture: string) => ExpertOrder | null;
+  /** Names of the matrices that checkpoints of a class store as [k, rows]; null, or left out: there are none. */
+  transposed?: (architecture: string) => RegExp | null;
   /** For messages: "those that run". */
   purpose: string;
   /** Classes within `textHalf` that only Python code of their repositories defines; that code is not looked at. */

@@ -23,6 +23,7 @@ import { readProcessors } from './processors.ts';
 import { besideTensors, textTensors } from './text-half.ts';
 import type { Quantized } from '../coded/quantized.ts';
 import { closeAll, isRecord, keepingOpen, readJson, readText, type Folder } from '../source.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { checkTokenizerFiles, readTokenizer } from './tokenizer-files.ts';
@@ -54,7 +55,8 @@ export async function openCheckpoint(
   const { tensors: stored, sources } = await openWeights(folder, names, quantized);
   const { tensors: own, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
   const order = known.fusedExperts?.(architecture) ?? null;
-  const tensors = order === null ? own : splitExperts(own, order);
+  const split = order === null ? own : splitExperts(own, order);
+  const tensors = withTransposed(split, known.transposed?.(architecture) ?? null);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
     path: folder.path,
@@ -222,4 +224,16 @@ function templates(value: unknown): ChatTemplates | null {
       : [],
   );
   return named.length === 0 ? null : Object.fromEntries(named);
+}
+
+/** Matrices of these names as they are read, [rows, k], of tensors [k, rows]. */
+function withTransposed(tensors: Map<string, TensorEntry>, names: RegExp | null): Map<string, TensorEntry> {
+  if (names === null) return tensors;
+  return new Map(
+    [...tensors].map(([name, entry]) =>
+      names.test(name) && entry.shape.length === 2
+        ? [name, { ...entry, shape: entry.shape.toReversed(), isTransposed: true }]
+        : [name, entry],
+    ),
+  );
 }

@@ -22,8 +22,8 @@ export interface GgufPart {
   firstRow?: number;
   /** Heads whose rows are stored in pairs of the two halves of a head; left out: rows are stored in their order. */
   pairedHeads?: number;
-  /** Heads whose queries, keys and values are neighbours on the page, and stored kind by kind; left out: rows are stored in their order. */
-  interleavedHeads?: number;
+  /** Heads whose keys and values stand beside their queries on the page, and that are stored kind by kind; left out: rows are stored in their order. */
+  groupedHeads?: { heads: number; kvHeads: number };
   /** Number that was added to every value before it was stored; left out: 0. */
   added?: number;
 }

@@ -8,7 +8,7 @@ import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';
 
 export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
-  const { name, shape, firstRow = 0, pairedHeads, interleavedHeads, added = 0 } = part;
+  const { name, shape, firstRow = 0, pairedHeads, groupedHeads, added = 0 } = part;
   // A vector may be a row of a matrix, as the bias of an expert is.
   const rows = shape.length === 1 && tensor.shape.length > 1 ? 1 : rowsOf(shape);
   const rowBytes = tensor.bytes / rowsOf(tensor.shape);
@@ -38,10 +38,10 @@ export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
       );
     return { ...entry, source: unpaired(entry, rowBytes, rows / pairedHeads) };
   }
-  if (interleavedHeads !== undefined) {
-    if (rows % (3 * interleavedHeads) !== 0)
-      throw broken(tensor, `has ${rows} rows, which ${interleavedHeads} heads cannot share`);
-    return { ...entry, source: interleaved(entry, rowBytes, interleavedHeads, rows) };
+  if (groupedHeads !== undefined) {
+    const all = groupedHeads.heads + 2 * groupedHeads.kvHeads;
+    if (rows % all !== 0) throw broken(tensor, `has ${rows} rows, which ${all} heads cannot share`);
+    return { ...entry, source: grouped(entry, (rows / all) * rowBytes, groupedHeads) };
   }
   if (added === 0) return entry;
   if (tensor.type !== 'F32') throw broken(tensor, `is stored as ${tensor.type}, and a norm needs F32`);
@@ -104,14 +104,19 @@ function unpaired(stored: Stored, rowBytes: number, headRows: number): ByteSourc
   });
 }
 
-/** Rows of each head's query, key and value. llama.cpp stores all queries, then all keys, then all values. */
-function interleaved(stored: Stored, rowBytes: number, heads: number, rows: number): ByteSource {
-  const partBytes = (rows / heads / 3) * rowBytes;
+/** Rows of each key's queries, of the key and of its value. llama.cpp stores all queries, then all keys, then all values. */
+function grouped(
+  stored: Stored,
+  partBytes: number,
+  { heads, kvHeads }: { heads: number; kvHeads: number },
+): ByteSource {
+  const group = heads / kvHeads;
   return rewritten(stored, async (at, target) => {
     for (let done = 0; done < target.length;) {
       const part = Math.floor((at + done) / partBytes);
       const within = (at + done) % partBytes;
-      const from = (part % 3) * heads + Math.floor(part / 3);
+      const [key, inGroup] = [Math.floor(part / (group + 2)), part % (group + 2)];
+      const from = inGroup < group ? key * group + inGroup : heads + (inGroup - group) * kvHeads + key;
       const count = Math.min(partBytes - within, target.length - done);
       const first = stored.offset + from * partBytes + within;
       await stored.source.readInto(first, target.subarray(done, done + count));

@@ -11,30 +11,38 @@ import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/arch
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
+import { DECI } from './deci/deci-architecture.ts';
+import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
 import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
 import { GLM } from './glm/glm-architecture.ts';
+import { GPT } from './gpt/gpt-architecture.ts';
 import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
 import { MIXTURE } from './mixtures/mixtures-architecture.ts';
 import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
+import { PLAIN } from './plain/plain-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
   BERT,
   COHERE,
+  DECI,
+  EXAONE4,
   GEMMA,
   GEMMA4,
   GLM,
+  GPT,
   GPT_OSS,
   LFM2,
   LLAMA,
   MIXTURE,
   NEOX,
   OLMO,
+  PLAIN,
   QWEN3_NEXT,
   STARCODER,
 ];
@@ -67,6 +75,12 @@ function assertDistinct(all: readonly TextArchitecture[]): void {
 export function fusedExperts(className: string): ExpertOrder | null {
   const found = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
   return found?.fusedExperts ?? null;
+}
+
+/** Names of the matrices that checkpoints of a class store as [k, rows]; null: there are none. */
+export function transposedMatrices(className: string): RegExp | null {
+  const found = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
+  return found?.transposed?.[className] ?? null;
 }
 
 /** Reads a configuration with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */

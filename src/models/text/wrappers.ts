@@ -100,8 +100,15 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
 /** Keys of the outer config.json that apply to the text model if its own config does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
-/** Classes that only Python code of their repositories defines. */
-export const CODE_ONLY: readonly string[] = ['InternVLChatModel'];
+/** Classes that only Python code of their repositories defines. Published ones name it with different files, none of which is looked at. */
+export const CODE_ONLY: readonly string[] = [
+  'DeciLMForCausalLM',
+  'ExaoneForCausalLM',
+  'InternLM2ForCausalLM',
+  'InternLM3ForCausalLM',
+  'InternVLChatModel',
+  'MiniCPMForCausalLM',
+];
 
 /** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */
 const TEXT_KEYS = ['text_config', 'llm_config'];

@@ -1,9 +1,11 @@
 // Loads a checkpoint's weights onto a device and makes the runner of a text model there.
 
 import { bytesText } from '../../../files/bytes-text.ts';
-import type { Prose } from '../../../files/message.ts';
+import { unsupported } from '../../../files/error.ts';
+import { option, say, type Prose } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
+import { isCoded } from '../../../kernels/kv-format.ts';
 import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import { formatOf } from '../../weights/plan.ts';
@@ -58,7 +60,7 @@ export async function openRunner(
     hidden,
     inputs: { deep = 0 },
   } = config;
-  const kvFormat = kvFormatOf(checkpoint, options);
+  const kvFormat = kvFormatOf(checkpoint, config, options);
   const pageBytes = usefulBytes(device, config, options, kvFormat);
   const onStreamed = (note: string): void => {
     streaming.push(note);
@@ -92,7 +94,12 @@ async function reserveMemory(
 ): Promise<void> {
   const layout =
     options.kept?.layout ??
-    pageLayout(config.layers, kvFormatOf(checkpoint, options), options, device.capabilities.bindingLimit);
+    pageLayout(
+      config.layers,
+      kvFormatOf(checkpoint, config, options),
+      options,
+      device.capabilities.bindingLimit,
+    );
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const draftBytes = options.draft?.bytes(device, checkpoint.tensors, config) ?? 0;
   const least = bytesIn(options.quantization) + draftBytes + RESERVE_BYTES;
@@ -156,7 +163,18 @@ async function packedSlot(
 }
 
 /** Format of keys and values of layers that declare none. */
-function kvFormatOf({ tensors }: RunnerCheckpoint, { kvFormat, quantization }: RunnerOptions): KvFormat {
+/** Throws unsupported for codes of keys that have to stay numbers. */
+function kvFormatOf(
+  { tensors }: RunnerCheckpoint,
+  { architecture, layers }: TextDeclaration,
+  { kvFormat, quantization }: RunnerOptions,
+): KvFormat {
+  const needsFloats = layers.some((layer) => layer.kind === 'kv' && layer.floats === true);
+  if (kvFormat && isCoded(kvFormat) && needsFloats)
+    throw unsupported(
+      say`${option('kvCacheDtype')} ${kvFormat} does not hold the positions beside the keys of ${architecture}: leave it out`,
+      'kvCacheDtype',
+    );
   const isF32 = quantization === 'none' && [...tensors.values()].every(({ dtype }) => dtype === 'F32');
   return kvFormat ?? (isF32 ? 'f32' : 'f16');
 }

@@ -35,6 +35,8 @@ export interface TextArchitecture {
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */
   fusedExperts?: ExpertOrder;
+  /** Matrices that checkpoints store as [k, rows], by class; left out: none. */
+  transposed?: Readonly<Record<string, RegExp>>;
 }
 
 /** Keys and values of a layer, in pages. */
@@ -47,6 +49,8 @@ export interface KvState {
   window: number | null;
   /** Storage format; left out: f32 for a model stored and computed in f32, otherwise f16. */
   format?: KvFormat;
+  /** Keys hold numbers that codes would spoil, so that pages of codes are refused; left out: they do not. */
+  floats?: true;
 }
 
 /**

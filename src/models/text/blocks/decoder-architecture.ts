@@ -3,7 +3,7 @@
 import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
-import { paddedHead } from '../../../kernels/resize-heads.ts';
+import { storedHead } from '../../../kernels/resize-heads.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
 import type {
@@ -54,6 +54,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */
   fusedExperts?: ExpertOrder;
+  /** Matrices that checkpoints store as [k, rows], by class; left out: none. */
+  transposed?: Readonly<Record<string, RegExp>>;
   read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
   /** The configuration of the part that each of `ranks` devices computes; left out: models of the family are not divided. Throws unsupported. */
@@ -72,6 +74,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
   headless = {},
   gguf = [],
   fusedExperts,
+  transposed,
   read,
   layer,
   divide,
@@ -99,6 +102,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
     ],
     gguf,
     ...(fusedExperts && { fusedExperts }),
+    ...(transposed && { transposed }),
     read: (json, className, file) => withDeep(declare(configOf(json, className, file), parts), json),
     ...(divide && {
       divide: (json: Json, className: string, file: ConfigFile, ranks: number) =>
@@ -123,7 +127,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
   const { experts = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
-    (own.heads + 2 * own.kvHeads) * paddedHead(own.dims);
+    (own.heads + 2 * own.kvHeads) * storedHead(own);
   const decoder = {
     config,
     layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
@@ -166,6 +170,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
 function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: HeadShape): LayerState {
   if (slot !== undefined) return { kind: 'slot', values: slot };
   if (shares !== undefined) return { kind: 'shared', layer: shares };
-  const { kvHeads, dims } = own ?? heads;
-  return { kind: 'kv', kvHeads, dims: paddedHead(dims), window };
+  const shape = own ?? heads;
+  const state = { kind: 'kv', kvHeads: shape.kvHeads, dims: storedHead(shape), window } as const;
+  return shape.alibi ? { ...state, floats: true } : state;
 }

@@ -1,10 +1,27 @@
 // Parts of config.json that decoders state alike: heads, types of layers, rope tables by type of layer.
 
 import type { HeadShape } from '../../../kernels/batch.ts';
-import { shown, type ConfigReader, type Json } from '../../config-values.ts';
+import { shown, type ConfigFile, type ConfigReader, type Json } from '../../config-values.ts';
 import type { DecoderLayer } from './decoder.ts';
 import { readRope, type RopeDefaults } from './rope-config.ts';
 import type { RopeConfig } from './rope.ts';
+
+/**
+ * Values of a family that has names of its own for keys that decoders share, under the shared names, and the file that knows its own names for
+ * messages. `names`: shared key → the family's.
+ */
+export function withSharedKeys(
+  json: Json,
+  file: ConfigFile,
+  names: Readonly<Record<string, string>>,
+): [Json, ConfigFile] {
+  const own = Object.entries(names).filter(([, name]) => Object.hasOwn(json, name));
+  const values = Object.fromEntries(own.map(([key, name]) => [key, json[name]]));
+  return [
+    { ...json, ...values },
+    { ...file, keys: { ...names, ...file.keys } },
+  ];
+}
 
 /** Number of heads, and their dimensions, where the file leaves them out. */
 export interface HeadDefaults {

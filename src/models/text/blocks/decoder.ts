@@ -5,7 +5,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import type { HeadShape, LayerStore, TextBatch } from '../../../kernels/batch.ts';
 import { addInputs } from '../../../kernels/add-inputs.ts';
 import { concat } from '../../../kernels/concat.ts';
-import { embed } from '../../../kernels/embed.ts';
+import { embed, type Places } from '../../../kernels/embed.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { rotations } from '../../../kernels/rotations.ts';
 import { scaleShift } from '../../../kernels/scale-shift.ts';
@@ -31,16 +31,30 @@ export interface DecoderConfig {
   ignored?: RegExp;
   /** Kind of the norms; left out: rms. */
   norm?: NormKind;
-  /** Added to the weights of all RMSNorms, also of those of queries and keys. */
+  /** Added to the weights of all norms, also of those of queries and keys. */
   normPlus?: 0 | 1;
   embeddingScale?: number;
   /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */
   scalesResidual?: boolean;
   /** Whether layers receive their tokens in another way than as embeddings in the residual stream. */
   tokensEnterLayers?: boolean;
+  /** Positions that are learned and added to the embeddings; left out: none. */
+  positions?: LearnedPositions;
+  /** Name of a norm of the embeddings; left out: none. */
+  embeddingNorm?: string;
+  /** Whether the head has a bias; such a head is not the embedding. */
+  headBias?: boolean;
   logitScale?: number;
   /** Logits become cap · tanh(logit / cap); null: they stay as they are. */
   logitCap?: number | null;
+}
+
+/** A table of positions. */
+interface LearnedPositions {
+  name: string;
+  rows: number;
+  /** Row of a text's first token. */
+  first: number;
 }
 
 /** Names of the modules outside of the layers. */
@@ -48,6 +62,8 @@ export interface DecoderNames {
   /** Beginning of the names of all but the head. */
   prefix: string;
   embedding: string;
+  /** Module of all layers. */
+  layers: string;
   finalNorm: string;
   head: string;
 }
@@ -55,17 +71,19 @@ export interface DecoderNames {
 const NAMES: DecoderNames = {
   prefix: 'model.',
   embedding: 'embed_tokens',
+  layers: 'layers',
   finalNorm: 'norm',
   head: 'lm_head',
 };
 
 /** Full names of the embedding and the head. */
 export function namesOf({ names }: Pick<DecoderConfig, 'names'>) {
-  const { prefix, embedding, finalNorm, head } = { ...NAMES, ...names };
+  const { prefix, embedding, layers, finalNorm, head } = { ...NAMES, ...names };
   return {
     prefix,
     /** A decoder saved without its head has no prefix. */
     embeddings: [`${prefix}${embedding}.weight`, `${embedding}.weight`],
+    layers,
     finalNorm,
     head: `${head}.weight`,
   } as const;
@@ -105,11 +123,11 @@ export interface Decoder {
 }
 
 export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
-  const { vocabulary, hidden, tied, logitScale = 1, logitCap = null } = decoder.config;
+  const { vocabulary, hidden, tied, headBias = false, logitScale = 1, logitCap = null } = decoder.config;
   const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
   const final = finalNorm(decoder, weights, name);
   const names = namesOf(decoder.config);
-  const head = tied ? embedding : weights.head(names.head, vocabulary, hidden);
+  const head = tied ? embedding : weights.head(names.head, vocabulary, hidden, { bias: headBias });
   if (tied) weights.ignore(exactly(names.head));
 
   const logitsOf = (normed: Tensor): Tensor => {
@@ -161,10 +179,10 @@ export function statesAfter(decoder: Decoder, weights: WeightTable, depths: read
   const { layers } = decoder.config;
   const deepest = depths.at(-1)!;
   const { name, run } = stack(decoder, weights, deepest);
-  layers.forEach((_, i) => {
-    if (i >= deepest) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
-  });
   const names = namesOf(decoder.config);
+  layers.forEach((_, i) => {
+    if (i >= deepest) weights.ignore(new RegExp(`^${name}${names.layers}\\.${i}\\.`));
+  });
   weights.ignore(exactly(names.head));
   const normed = deepest === layers.length ? finalNorm(decoder, weights, name) : null;
   if (normed === null)
@@ -188,14 +206,16 @@ function exactly(name: string): RegExp {
 /** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
 function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: number) {
   const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1, ignored } = config;
-  const { prefix, embeddings, head } = namesOf(config);
+  const { prefix, embeddings, head, layers: module } = namesOf(config);
   const name = weights.has(embeddings[1]) ? '' : prefix;
   const own = name === '' ? embeddings[1] : embeddings[0];
   // Tied head and embedding are stored once, under either name.
   const isHead = tied && !weights.has(own) && weights.has(head);
   const embedding = weights.embedding(isHead ? head : own, vocabulary, hidden);
+  const places = placesOf(config, weights, name);
+  const embeddingNorm = config.embeddingNorm && normOf(config, weights, `${name}${config.embeddingNorm}`);
   const enter = inputs(weights, name);
-  const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}layers.${i}`, i));
+  const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}${module}.${i}`, i));
   weights.ignore(/rotary_emb\.inv_freq$/);
   if (ignored) weights.ignore(ignored);
 
@@ -205,7 +225,8 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
     stores: readonly LayerStore[],
     after?: (x: Tensor, depth: number) => void,
   ): Tensor => {
-    let x = embed(tape, batch, embedding, { scale: embeddingScale }); //     [rows, hidden]
+    let x = embed(tape, batch, embedding, { scale: embeddingScale, places }); // [rows, hidden]
+    if (embeddingNorm) x = embeddingNorm.all(x);
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
     const entering = enter && enter(tape, batch, x); //                     [rows, columns]
     blocks.forEach((block, i) => {
@@ -221,7 +242,17 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
   return { embedding, name, run };
 }
 
+function placesOf({ positions, hidden }: DecoderConfig, weights: WeightTable, name: string): Places | null {
+  if (!positions) return null;
+  const { rows, first } = positions;
+  return { positions: weights.table(`${name}${positions.name}.weight`, rows, hidden), first };
+}
+
 function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Norm {
+  return normOf(config, weights, `${name}${namesOf(config).finalNorm}`);
+}
+
+function normOf(config: DecoderConfig, weights: WeightTable, name: string): Norm {
   const { hidden, eps, norm: kind = 'rms', normPlus: plus = 0 } = config;
-  return norm(weights, `${name}${namesOf(config).finalNorm}`, hidden, { kind, eps, plus });
+  return norm(weights, name, hidden, { kind, eps, plus });
 }

@@ -18,18 +18,19 @@ export type FeedForwardConfig = MlpConfig & {
 /** residual + block(x); x and residual [rows, hidden] → [rows, hidden] */
 export type FeedForward = (x: Rows, residual: Tensor, batch: TextBatch) => Tensor;
 
-/** Feed-forward block of layer `i`, whose weights' names begin with `name`. */
+/** Feed-forward block of layer `i`, whose weights' names begin with `name`; `module`: the block of all tokens. */
 export function feedForward(
   config: FeedForwardConfig,
   weights: WeightTable,
   name: string,
   i: number,
+  module = config.mlpModule ?? 'mlp',
 ): FeedForward {
-  const { hidden, experts: mixture, mlpModule = 'mlp' } = config;
+  const { hidden, experts: mixture } = config;
   if (mixture?.layers[i]) {
     const before = mixture.layers.slice(0, i).filter(Boolean).length;
     return experts(hidden, mixture, weights, name, before);
   }
-  const { gate, down } = gatedMlp(config, weights, `${name}.${mlpModule}`);
+  const { gate, down } = gatedMlp(config, weights, `${name}.${module}`);
   return (x, residual, batch) => linearAddSummed(gate(x), down, residual, batch.sums); // [rows, hidden]
 }

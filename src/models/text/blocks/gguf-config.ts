@@ -148,6 +148,17 @@ function perLayer({ keys, architecture }: GgufModel, name: string): number {
   return [...each][0]!;
 }
 
+/** layer_types by the key that lists the windowed layers; none where the file has no such key. */
+export function layerTypes({ keys }: GgufModel, key: string): Json {
+  const pattern = keys.get(key);
+  if (pattern === undefined) return {};
+  if (!Array.isArray(pattern) || !pattern.every((one) => typeof one === 'boolean'))
+    throw keys.wrong(key, 'a list of true and false');
+  return {
+    layer_types: pattern.map((isWindowed) => (isWindowed ? 'sliding_attention' : 'full_attention')),
+  };
+}
+
 /** Rows of a tensor; 0 where it is missing, which the check of the tensors then says. */
 export function rowsOf({ tensors, keys }: GgufModel, name: string): number {
   const tensor = tensors.get(name);

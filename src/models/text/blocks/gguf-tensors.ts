@@ -12,8 +12,9 @@ export interface DecoderLayout {
   fused?: { q: number; kv: number } | null;
   /** Number that was added to the weights of norms: 1 for models that compute with 1 + w; left out: 0. */
   normsAdded?: number;
-  /** Module that holds the layers; left out: `model.` */
+  /** Beginning of names, and the module of the layers; left out: `model.` and `layers` */
   prefix?: string;
+  layers?: string;
   /** Tensors outside of the layers that are not in the table. */
   outer?: Readonly<Record<string, string>>;
   /** Modules of a layer that are named otherwise than in the table. */
@@ -80,7 +81,7 @@ const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
 };
 /** Tensors that the configuration is read from. */
 const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
-const LAYER = /^blk\.(\d+)\.([a-z_]+(?:\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
+const LAYER = /^blk\.(\d+)\.([a-z_]+(?:_\d|\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
 
 /** Heads of a configuration, and their rows in a tensor of queries, keys and values. An adapter's model may leave some of the keys out. */
 export function headsOf(config: Readonly<Record<string, unknown>>): {
@@ -104,7 +105,7 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
     return [{ name: outer, shape, ...(name === 'output_norm.weight' && norm(layout)) }];
   const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
   if (layer === undefined || module === undefined) return null;
-  const prefix = `${layout.prefix ?? 'model.'}layers.${layer}`;
+  const prefix = `${layout.prefix ?? 'model.'}${layout.layers ?? 'layers'}.${layer}`;
   const { block, router = 'gate', projections, choiceBias } = layout.experts ?? EXPERT_NAMES;
   if (module === 'attn_qkv' && layout.fused)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
@@ -130,7 +131,7 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   // The converter stores a matrix of one row as a vector.
   const isGate = module === 'ffn_gate_inp_shexp' && shape.length === 1;
   const part = { name: `${prefix}.${own}.${kind}`, shape: isGate ? [1, ...shape] : shape };
-  if (module.endsWith('_norm')) return [{ ...part, ...norm(layout) }];
+  if (module.endsWith('_norm')) return [{ ...part, ...(kind === 'weight' && norm(layout)) }];
   const heads =
     module === 'attn_q' ? layout.paired?.heads : module === 'attn_k' ? layout.paired?.kvHeads : undefined;
   return [heads === undefined ? part : { ...part, pairedHeads: heads }];

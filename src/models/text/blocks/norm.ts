@@ -6,13 +6,13 @@ import { layernorm, layernormRows, type Affine } from '../../../kernels/layernor
 import { rmsnorm, rmsnormRows } from '../../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../../weights.ts';
 
-/** RMSNorm, LayerNorm with weight and bias, or LayerNorm with a weight only. */
-export type NormKind = 'rms' | 'layer' | 'layer-weight';
+/** RMSNorm, or LayerNorm with weight and bias, with a weight only, or with neither. */
+export type NormKind = 'rms' | 'layer' | 'layer-weight' | 'layer-plain';
 
 export interface NormConfig {
   kind: NormKind;
   eps: number;
-  /** Added to the weights of an RMSNorm. */
+  /** Added to the weights. */
   plus?: 0 | 1;
 }
 
@@ -26,6 +26,7 @@ export interface Norm {
 /** Declares the norm whose tensors are `name`.weight and `name`.bias, of `size` columns. */
 export function norm(weights: WeightTable, name: string, size: number, config: NormConfig): Norm {
   const { kind, eps, plus = 0 } = config;
+  if (kind === 'layer-plain') return layerNorm(null, eps);
   const weight = weights.vector(`${name}.weight`, size, { plus });
   if (kind === 'rms') {
     return {
@@ -33,7 +34,10 @@ export function norm(weights: WeightTable, name: string, size: number, config: N
       rows: (x, index, n, into) => rmsnormRows(x, weight, eps, index, n, into),
     };
   }
-  const affine: Affine = { weight, bias: kind === 'layer' ? weights.vector(`${name}.bias`, size) : null };
+  return layerNorm({ weight, bias: kind === 'layer' ? weights.vector(`${name}.bias`, size) : null }, eps);
+}
+
+function layerNorm(affine: Affine | null, eps: number): Norm {
   return {
     all: (x) => layernorm(x, affine, eps),
     rows: (x, index, n, into) => layernormRows(x, affine, eps, index, n, into),

@@ -1,13 +1,13 @@
-// Text architecture of Cohere 2.
+// Text architecture of Cohere and Cohere 2: attention and feed-forward read one LayerNorm and are added to the residual stream together.
 
-import { readCohereConfig } from './cohere-config.ts';
-import { COHERE_GGUF } from './cohere-gguf.ts';
-import { cohereLayer } from './cohere.ts';
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { plainLayer } from '../blocks/plain-layer.ts';
+import { COHERES, readCohereConfig } from './cohere-config.ts';
+import { COHERE_GGUF } from './cohere-gguf.ts';
 
 export const COHERE = decoderArchitecture({
-  classes: [['Cohere2ForCausalLM', { modelType: 'cohere2', examples: 'Command R7B, Command A' }]],
+  classes: Object.entries(COHERES),
   gguf: COHERE_GGUF,
   read: readCohereConfig,
-  layer: cohereLayer,
+  layer: plainLayer,
 });

@@ -12,21 +12,17 @@ import {
   type Json,
 } from '../../config-values.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
-import { readHeads, readWindowed, scaledContext } from '../blocks/decoder-config.ts';
+import { readHeads, readWindowed, scaledContext, withSharedKeys } from '../blocks/decoder-config.ts';
 import type { DecoderLayer } from '../blocks/decoder.ts';
 import { readExperts } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
-import { FAMILIES, type Family } from './llama-families.ts';
+import { FAMILIES } from './llama-families.ts';
+import type { LayerModules, LlamaFamily } from './llama-family.ts';
 import { readRope, ropeScaling } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
 
-export type LlamaConfig = DecoderModel &
-  AttentionConfig &
-  MlpConfig & {
-    /** Module of attention in a layer; left out: self_attn. */
-    attentionModule?: string;
-  };
+export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig & { modules?: LayerModules };
 
 /** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
 export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
@@ -39,24 +35,25 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
 export function readFamilyConfig(
   stated: Json,
   architecture: string,
-  family: Family,
-  file: ConfigFile,
+  family: LlamaFamily,
+  statedIn: ConfigFile,
 ): LlamaConfig {
-  const json = inPlainKeys(stated, family);
-  const named = { ...file, keys: { ...family.keys, ...file.keys } };
-  const config = readConfig(named, family.growth ? withGrowth(json) : json);
+  const { keys = {}, heads: layout, ...named } = family.layout ?? {};
+  const [shared, file] = withSharedKeys(stated, statedIn, keys);
+  const json = family.adapt?.(shared) ?? shared;
+  const config = readConfig(file, family.growth ? withGrowth(json) : json);
   refuseUnbuiltSettings(config, json, architecture, family);
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
   // A norm over all heads of a row takes four columns at a time.
   const step = family.queryNorm === 'row' ? 4 : 2;
-  const { heads, multipliers } = scaled(config, readHeads(config, hidden, { ...family, step }), family);
+  const ownHeads = { ...readHeads(config, hidden, { ...family, step }), ...layout };
+  const { heads, multipliers } = scaled(config, ownHeads, count, family);
   const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
-  if (family.pairs) heads.pairs = family.pairs;
   if (family.growth) Object.assign(heads, readGrowth(config, rope));
-  const bias = family.bias.startsWith('stated') && config.flag('attention_bias', false);
+  const { qkv, out } = readBiases(config, family);
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
@@ -68,30 +65,27 @@ export function readFamilyConfig(
     ropes: [rope],
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', family.tied),
-    qkvBias: family.bias === 'qkv' || bias,
-    outBias: family.bias === 'stated' && bias,
-    mlpBias: family.mlpBias && config.flag('mlp_bias', false),
-    fusedQkv: family.fused || (family.fusedQkv ?? false),
-    fusedGateUp: family.fused,
+    qkvBias: qkv,
+    outBias: out,
+    mlpBias: family.mlpBias !== null && config.flag(family.mlpBias, false),
+    fusedQkv: family.fused !== false,
+    fusedGateUp: family.fused === true,
+    ...named,
     queryNorm: readQueryNorm(config, family),
-    ...(family.names && { names: family.names }),
-    ...(family.attentionModule && { attentionModule: family.attentionModule }),
-    ...(family.attentionNames && { attentionNames: family.attentionNames }),
-    ...(family.normTurned && { normTurned: true }),
     experts: family.experts && readExperts(config, family.experts, count),
   };
 }
 
-function readQueryNorm(config: ConfigReader, { queryNorm }: Family): LlamaConfig['queryNorm'] {
+function readQueryNorm(config: ConfigReader, { queryNorm }: LlamaFamily): LlamaConfig['queryNorm'] {
   if (queryNorm !== 'stated') return queryNorm;
   return config.flag('use_qk_norm', false) ? 'heads' : 'none';
 }
 
-/** Values under the names that other classes have for them. */
-function inPlainKeys(json: Json, { keys = {}, adapt }: Family): Json {
-  const named = Object.entries(keys).filter(([, own]) => json[own] !== undefined);
-  const plain = { ...json, ...Object.fromEntries(named.map(([key, own]) => [key, json[own]])) };
-  return adapt ? adapt(plain) : plain;
+function readBiases(config: ConfigReader, { bias }: LlamaFamily): { qkv: boolean; out: boolean } {
+  if (typeof bias !== 'string')
+    return { qkv: config.flag(...bias.qkv), out: bias.out !== null && config.flag(...bias.out) };
+  const isStated = bias === 'stated' && config.flag('attention_bias', false);
+  return { qkv: bias === 'qkv' || isStated, out: isStated };
 }
 
 /** The rotation of Ministral 3 where nothing is stated. Source: transformers' Ministral3Config. */
@@ -124,9 +118,10 @@ function readGrowth(
  * Granite adds r · f(norm(x)) to x. Divided by r, the residual stream adds f alone; its norms then need eps / r², and nothing else
  * changes. So a model with multipliers is one with another embedding scale, eps, scale of scores and scale of logits.
  */
-function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Family) {
+function scaled(config: ConfigReader, heads: HeadShape, layers: number, { eps, multipliers }: LlamaFamily) {
   const plain = config.real('rms_norm_eps', eps);
-  if (!multipliers) return { heads, multipliers: { eps: plain } };
+  if (multipliers === 'none') return { heads, multipliers: { eps: plain } };
+  if (multipliers === 'minicpm') return { heads, multipliers: miniCpm(config, layers, plain) };
   const residual = config.real('residual_multiplier', 1);
   return {
     heads: { ...heads, scale: config.real('attention_multiplier', 1) },
@@ -139,14 +134,25 @@ function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Fa
   };
 }
 
-function readLayers(config: ConfigReader, json: Json, family: Family, layers: number): DecoderLayer[] {
+/** MiniCPM divides scale_depth by √layers, and its logits by hidden_size / dim_model_base. */
+function miniCpm(config: ConfigReader, layers: number, eps: number) {
+  const residual = config.real('residual_multiplier', 1) / Math.sqrt(layers);
+  return {
+    eps: eps / residual ** 2,
+    scalesResidual: true,
+    embeddingScale: config.real('embedding_multiplier', 1) / residual,
+    logitScale: config.count('target_hidden_size', 1) / config.count('hidden_size'),
+  };
+}
+
+function readLayers(config: ConfigReader, json: Json, family: LlamaFamily, layers: number): DecoderLayer[] {
   const rotates = readRotates(config, family, layers);
   const windows = readWindows(config, json, family, rotates);
   return windows.map((window, i) => ({ window, rope: rotates[i] ? 0 : null }));
 }
 
 /** no_rope_layers has 1 for layers that rotate and 0 for the others. */
-function readRotates(config: ConfigReader, { unrotated }: Family, layers: number): boolean[] {
+function readRotates(config: ConfigReader, { unrotated }: LlamaFamily, layers: number): boolean[] {
   if (!unrotated) return Array<boolean>(layers).fill(true);
   const every = config.count('no_rope_layer_interval', 4);
   const standard = Array.from({ length: layers }, (_, i) => Number((i + 1) % every !== 0));
@@ -161,7 +167,7 @@ function refuseUnbuiltSettings(
   config: ConfigReader,
   json: Json,
   architecture: string,
-  { bias, only = {} }: Family,
+  { bias, only = {} }: LlamaFamily,
 ): void {
   config.only(bias === 'qkv' ? { qkv_bias: [true], ...only } : only);
   const activation = json['hidden_act'] ?? 'silu';
@@ -179,7 +185,7 @@ function refuseUnbuiltSettings(
 function readWindows(
   config: ConfigReader,
   json: Json,
-  family: Family,
+  family: LlamaFamily,
   rotates: boolean[],
 ): (number | null)[] {
   const windowed = readWindowed(config, rotates.length);

@@ -13,10 +13,12 @@ interface LlamaFiles {
   className: string;
   /** Query and key rows are stored in pairs. */
   paired?: boolean;
+  /** Modules of a layer that are named otherwise than in other files. */
+  names?: Readonly<Record<string, string>>;
   /** Keys that change a computation and that the class reads. */
   reads?: readonly string[];
   /** Further keys of config.json. */
-  more?(model: GgufModel): Json;
+  more?(model: GgufModel, config: Json): Json;
 }
 
 const MULTIPLIERS: Readonly<Record<string, string>> = {
@@ -46,6 +48,26 @@ const FILES: readonly LlamaFiles[] = [
     more: (model) => ({ ...biases(model), ...experts(model, false) }),
   },
   { name: 'phi3', className: 'Phi3ForCausalLM' },
+  {
+    name: 'seed_oss',
+    className: 'SeedOssForCausalLM',
+    names: { post_attention_norm: 'post_attention_layernorm' },
+    more: (model) => ({ ...biases(model), attention_out_bias: model.tensors.has('blk.0.attn_output.bias') }),
+  },
+  // The converter gives both classes the names and the order of Llama's tensors, the second with its pairs.
+  { name: 'exaone', className: 'LlamaForCausalLM', more: biases },
+  { name: 'internlm2', className: 'LlamaForCausalLM', paired: true, more: biases },
+  {
+    name: 'minicpm',
+    className: 'GraniteForCausalLM',
+    paired: true,
+    reads: Object.keys(MULTIPLIERS),
+    more: (model, config) => ({
+      ...llama(model),
+      ...multipliers(model),
+      attention_multiplier: 1 / Math.sqrt(config['head_dim'] as number),
+    }),
+  },
   { name: 'smollm3', className: 'SmolLM3ForCausalLM', paired: true, more: llama },
   {
     name: 'granite',
@@ -56,14 +78,17 @@ const FILES: readonly LlamaFiles[] = [
   },
 ];
 
-/** Classes that one architecture's files may hold, first that of files without windows and experts. */
+/** Classes that one architecture's files may hold, first that which computes files without windows and experts. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
-  llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM'],
+  llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM', 'InternLM3ForCausalLM'],
+  exaone: ['LlamaForCausalLM', 'ExaoneForCausalLM'],
+  internlm2: ['LlamaForCausalLM', 'InternLM2ForCausalLM'],
+  minicpm: ['GraniteForCausalLM', 'MiniCPMForCausalLM'],
   mistral3: ['MistralForCausalLM', 'Ministral3ForCausalLM'],
 };
 
 export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
-  ({ name, className, paired = false, reads = [], more }) => ({
+  ({ name, className, paired = false, names, reads = [], more }) => ({
     name,
     classNames: SHARED[name] ?? [className],
     async read(model) {
@@ -72,7 +97,7 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       if (name === 'mistral3' && model.keys.real(`mistral3.${TEMPERATURE}`, 0) !== 0)
         return { className: 'Ministral3ForCausalLM', config: { ...config, ...growth(model, config) } };
       const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
-      return { className: own, config: { ...config, ...more?.(model), ...mixture } };
+      return { className: own, config: { ...config, ...more?.(model, config), ...mixture } };
     },
     parts(tensor, config) {
       const { heads, kvHeads, rows } = headsOf(config);
@@ -80,7 +105,7 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       return decoderParts(tensor, {
         paired: paired ? { heads, kvHeads } : null,
         fused: family.fused ? null : rows,
-        ...(family.fused && { names: FUSED }),
+        ...(family.fused ? { names: FUSED } : names && { names }),
         ...(config['num_local_experts'] !== undefined && { experts: MIXTRAL }),
       });
     },

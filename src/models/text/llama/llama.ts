@@ -8,15 +8,16 @@ import type { WeightTable } from '../../weights.ts';
 import type { Block } from '../blocks/decoder.ts';
 import { feedForward } from '../blocks/feed-forward.ts';
 import type { LlamaConfig } from './llama-config.ts';
+import { MODULES } from './llama-family.ts';
 import { selfAttention } from '../blocks/self-attention.ts';
 
 export function llamaLayer(config: LlamaConfig, weights: WeightTable, name: string, i: number): Block {
-  const { hidden, eps, attentionModule = 'self_attn' } = config;
+  const { hidden, eps, modules = MODULES } = config;
   const { window } = config.layers[i]!;
-  const inputNorm = weights.vector(`${name}.input_layernorm.weight`, hidden);
-  const { attend, out } = selfAttention(config, weights, `${name}.${attentionModule}`, { window });
-  const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
-  const mlp = feedForward(config, weights, name, i);
+  const inputNorm = weights.vector(`${name}.${modules.attentionNorm}.weight`, hidden);
+  const { attend, out } = selfAttention(config, weights, `${name}.${modules.attention}`, { window });
+  const postNorm = weights.vector(`${name}.${modules.mlpNorm}.weight`, hidden);
+  const mlp = feedForward(config, weights, name, i, modules.mlp);
 
   return (x, rope, batch, kv) => {
     const mixed = attend(normed(x, inputNorm, eps), rope, batch, kv); // [rows, heads · dims]

@@ -3,7 +3,8 @@
 // classes.
 
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
-import { LLAMA, QWEN_EXPERTS, type Family } from '../llama/llama-families.ts';
+import { QWEN_EXPERTS } from '../llama/llama-families.ts';
+import { LLAMA, MODULES, type LlamaFamily } from '../llama/llama-family.ts';
 import { inPlaceOf, one, sparseLayers, withPartialRotation, withStretchedBase } from './mixtures-keys.ts';
 
 /** Experts chosen by the sigmoids of their logits with a bias, as DeepSeek V3 has them, and experts that take all tokens. */
@@ -19,7 +20,7 @@ const BIASED_EXPERTS: ExpertsFamily = {
   shared: 'plain',
 };
 
-const ERNIE: Family = {
+const ERNIE: LlamaFamily = {
   ...LLAMA,
   modelType: 'ernie4_5',
   examples: 'ERNIE 4.5 0.3B',
@@ -30,16 +31,15 @@ const ERNIE: Family = {
   context: 131072,
   theta: 500000,
   tied: true,
-  pairs: 'adjacent',
-  keys: { attention_bias: 'use_bias', mlp_bias: 'use_bias' },
+  layout: { keys: { attention_bias: 'use_bias', mlp_bias: 'use_bias' }, heads: { pairs: 'adjacent' } },
 };
 
-const GRANITE_MOE: Family = {
+const GRANITE_MOE: LlamaFamily = {
   ...LLAMA,
   modelType: 'granitemoe',
   examples: 'Granite 3.x 1B-A400M and 3B-A800M, PowerMoE',
-  mlpBias: false,
-  multipliers: true,
+  mlpBias: null,
+  multipliers: 'granite',
   experts: {
     block: 'block_sparse_moe',
     router: 'router.layer',
@@ -52,30 +52,31 @@ const GRANITE_MOE: Family = {
   },
 };
 
-const BAILING: Family = {
+const BAILING: LlamaFamily = {
   ...LLAMA,
   modelType: 'bailing_moe',
   examples: 'Ling-lite, Ling-plus, Ring-lite',
   needsNoCode: true,
   bias: 'none',
-  mlpBias: false,
-  fused: false,
-  fusedQkv: true,
+  mlpBias: null,
+  fused: 'qkv',
   theta: 600000,
   context: 32768,
-  attentionModule: 'attention',
-  attentionNames: {
-    qkv: 'query_key_value',
-    out: 'dense',
-    qNorm: 'query_layernorm',
-    kNorm: 'key_layernorm',
+  layout: {
+    keys: {
+      n_shared_experts: 'num_shared_experts',
+      shared_expert_intermediate_size: 'moe_shared_expert_intermediate_size',
+    },
+    names: { embedding: 'word_embeddings' },
+    modules: { ...MODULES, attention: 'attention' },
+    attentionNames: {
+      qkv: 'query_key_value',
+      out: 'dense',
+      qNorm: 'query_layernorm',
+      kNorm: 'key_layernorm',
+    },
   },
-  names: { embedding: 'word_embeddings' },
   only: { use_bias: [false], use_qkv_bias: [false], norm_head: [false] },
-  keys: {
-    n_shared_experts: 'num_shared_experts',
-    shared_expert_intermediate_size: 'moe_shared_expert_intermediate_size',
-  },
   experts: {
     ...QWEN_EXPERTS,
     normed: 'stated',
@@ -84,23 +85,25 @@ const BAILING: Family = {
   },
 };
 
-const HUNYUAN: Family = {
+const HUNYUAN: LlamaFamily = {
   ...LLAMA,
   modelType: 'hunyuan_v1_dense',
   examples: 'Hunyuan 0.5B to 7B, Hunyuan-MT',
   needsNoCode: true,
   eps: 1e-5,
-  mlpBias: false,
+  mlpBias: null,
   queryNorm: 'heads',
-  normTurned: true,
-  attentionNames: { qNorm: 'query_layernorm', kNorm: 'key_layernorm' },
+  layout: {
+    keys: { 'rope_scaling.factor': 'alpha' },
+    attentionNames: { qNorm: 'query_layernorm', kNorm: 'key_layernorm' },
+    normTurned: true,
+  },
   ropeTypes: ['default', 'linear', 'dynamic', 'ntk'],
   only: { use_qk_norm: [true], use_cla: [false] },
-  keys: { 'rope_scaling.factor': 'alpha' },
   adapt: (json) => withStretchedBase({ ...json, head_dim: json['head_dim'] ?? json['attention_head_dim'] }),
 };
 
-export const MIXTURES: ReadonlyMap<string, Family> = new Map([
+export const MIXTURES: ReadonlyMap<string, LlamaFamily> = new Map([
   ['Ernie4_5ForCausalLM', ERNIE],
   [
     'Ernie4_5_MoeForCausalLM',
@@ -111,10 +114,13 @@ export const MIXTURES: ReadonlyMap<string, Family> = new Map([
       kvHeads: 4,
       dims: null,
       only: { use_bias: [false], moe_use_aux_free: [true], moe_gate: ['topk'] },
-      keys: {
-        n_routed_experts: 'moe_num_experts',
-        n_shared_experts: 'moe_num_shared_experts',
-        num_experts_per_tok: 'moe_k',
+      layout: {
+        ...ERNIE.layout,
+        keys: {
+          n_routed_experts: 'moe_num_experts',
+          n_shared_experts: 'moe_num_shared_experts',
+          num_experts_per_tok: 'moe_k',
+        },
       },
       adapt: sparseLayers,
       experts: {
@@ -135,7 +141,14 @@ export const MIXTURES: ReadonlyMap<string, Family> = new Map([
       examples: 'Hunyuan-A13B',
       needsNoCode: true,
       only: { ...HUNYUAN.only, norm_topk_prob: [true], moe_layer_num_skipped: [0] },
-      keys: { ...HUNYUAN.keys, num_experts_per_tok: 'moe_topk', n_shared_experts: 'num_shared_expert' },
+      layout: {
+        ...HUNYUAN.layout,
+        keys: {
+          ...HUNYUAN.layout!.keys,
+          num_experts_per_tok: 'moe_topk',
+          n_shared_experts: 'num_shared_expert',
+        },
+      },
       adapt: (json) =>
         HUNYUAN.adapt!({
           ...json,
@@ -163,8 +176,8 @@ export const MIXTURES: ReadonlyMap<string, Family> = new Map([
       kvHeads: 8,
       eps: 1e-5,
       context: 131072,
-      bias: 'stated-qkv',
-      mlpBias: false,
+      bias: { qkv: ['attention_bias', false], out: null },
+      mlpBias: null,
       queryNorm: 'stated',
       partialRotation: true,
       adapt: inPlaceOf({ partial_rotary_factor: 0.5, norm_topk_prob: true, first_k_dense_replace: 1 }),
@@ -179,7 +192,7 @@ export const MIXTURES: ReadonlyMap<string, Family> = new Map([
       examples: 'dots.llm1',
       needsNoCode: true,
       kvHeads: 32,
-      mlpBias: false,
+      mlpBias: null,
       queryNorm: 'heads',
       windows: 'some',
       adapt: inPlaceOf({ max_window_layers: 62 }),
@@ -198,7 +211,7 @@ export const MIXTURES: ReadonlyMap<string, Family> = new Map([
       context: 196608,
       theta: 5e6,
       bias: 'none',
-      mlpBias: false,
+      mlpBias: null,
       queryNorm: 'row',
       partialRotation: true,
       only: {
@@ -230,7 +243,7 @@ export const MIXTURES: ReadonlyMap<string, Family> = new Map([
       ...GRANITE_MOE,
       modelType: 'granitemoeshared',
       examples: 'Granite MoE with a shared expert',
-      keys: { shared_expert_intermediate_size: 'shared_intermediate_size' },
+      layout: { keys: { shared_expert_intermediate_size: 'shared_intermediate_size' } },
       adapt: (json) => ({
         ...json,
         shared_expert_intermediate_size: json['shared_expert_intermediate_size'] || null,

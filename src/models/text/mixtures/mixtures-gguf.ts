@@ -3,7 +3,7 @@
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig } from '../blocks/gguf-config.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
-import type { Family } from '../llama/llama-families.ts';
+import type { LlamaFamily } from '../llama/llama-family.ts';
 import { MIXTURES } from './mixtures-families.ts';
 
 type Json = Record<string, unknown>;
@@ -96,7 +96,7 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
       if (layer !== undefined && Number(layer) >= (config['num_hidden_layers'] as number)) return [];
       return decoderParts(tensor, {
         paired: paired ? { heads, kvHeads } : null,
-        fused: family.fusedQkv ? null : rows,
+        fused: family.fused === false ? rows : null,
         names,
         outer,
         ...(family.experts && { experts: family.experts }),
@@ -112,7 +112,7 @@ function layersOf({ keys, architecture }: GgufModel): number {
 }
 
 /** Layers without a router have one block for all tokens. */
-function experts({ keys, architecture, tensors }: GgufModel, { experts: family }: Family, layers: number) {
+function experts({ keys, architecture, tensors }: GgufModel, { experts: family }: LlamaFamily, layers: number) {
   const own = (key: string): string => `${architecture}.${key}`;
   const { scores = 'softmax', normed } = family!;
   const gating = own('expert_gating_func');

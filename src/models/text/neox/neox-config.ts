@@ -36,7 +36,7 @@ export function readNeoxConfig(json: Json, architecture: string, file = CONFIG_J
     vocabulary: config.count('vocab_size', 50432),
     hidden,
     ffn: config.count('intermediate_size', 24576),
-    heads: { ...heads, rotated: rope.dims, order: 'heads' },
+    heads: { ...heads, rotated: rope.dims, order: 'groups' },
     layers: Array.from({ length: config.count('num_hidden_layers', 44) }, () => ({ window: null, rope: 0 })),
     ropes: [rope],
     norm: 'layer',

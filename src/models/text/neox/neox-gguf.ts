@@ -47,7 +47,9 @@ export const NEOX_GGUF: readonly GgufClass[] = [
         outer: OUTER,
         names: NAMES,
       })?.map((part) =>
-        tensor.name.includes('.attn_qkv.') ? { ...part, interleavedHeads: heads as number } : part,
+        tensor.name.includes('.attn_qkv.')
+          ? { ...part, groupedHeads: { heads: heads as number, kvHeads: heads as number } }
+          : part,
       ) ?? null,
   },
 ];

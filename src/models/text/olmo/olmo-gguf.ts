@@ -1,7 +1,7 @@
 // GGUF files of OLMo 2 and OLMo 3, which are told apart by the window of the second.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
-import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderConfig, layerTypes } from '../blocks/gguf-config.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
 
 type Json = Record<string, unknown>;
@@ -23,7 +23,10 @@ export const OLMO_GGUF: readonly GgufClass[] = [
       const isWindowed = config['sliding_window'] !== null;
       return {
         className: isWindowed ? 'Olmo3ForCausalLM' : 'Olmo2ForCausalLM',
-        config: { ...config, ...(isWindowed && { ...layerTypes(model), ...rotations(model, config) }) },
+        config: {
+          ...config,
+          ...(isWindowed && { ...layerTypes(model, PATTERN), ...rotations(model, config) }),
+        },
       };
     },
     parts: (tensor, config) => decoderParts(tensor, { fused: headsOf(config).rows, names: NAMES }),
@@ -39,16 +42,5 @@ function rotations({ keys }: GgufModel, { rope_theta: theta, rope_scaling: scali
       full_attention: { rope_type: 'default', rope_theta: theta, ...(scaling as Json | undefined) },
       sliding_attention: { rope_type: 'default', rope_theta: own },
     },
-  };
-}
-
-/** The layers that are windowed, where the file lists them. */
-function layerTypes({ keys }: GgufModel): Json {
-  const pattern = keys.get(PATTERN);
-  if (pattern === undefined) return {};
-  if (!Array.isArray(pattern) || !pattern.every((one) => typeof one === 'boolean'))
-    throw keys.wrong(PATTERN, 'a list of true and false');
-  return {
-    layer_types: pattern.map((isWindowed) => (isWindowed ? 'sliding_attention' : 'full_attention')),
   };
 }

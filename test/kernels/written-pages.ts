@@ -1,9 +1,18 @@
-// Reads keys and values from pages, by the layouts that shaders/kv documents.
+// Pages that a kernel wrote keys and values into, read by the layouts that shaders/kv documents.
 
 import type { Device } from '../../src/gpu/device.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
-import { PAGE_TOKENS, type HeadShape, type KvFormat } from '../../src/kernels/batch.ts';
-import { f16Value, POISON } from './compute.ts';
+import { PAGE_TOKENS, type HeadShape, type KvFormat, type PageTable } from '../../src/kernels/batch.ts';
+import { f16Value, POISON, upload } from './compute.ts';
+
+/** Number of pages. */
+export const PAGES = 3;
+
+/** Page table of a step whose rows are written to these places. */
+export function tableOf(on: Device, places: readonly number[]): PageTable {
+  const region = upload(on, Uint32Array.from(places));
+  return { pages: region, places: region };
+}
 
 export interface Pages {
   /** Returns undefined if nothing was written. */
@@ -11,6 +20,7 @@ export interface Pages {
   value(place: number, head: number, d: number): number | undefined;
 }
 
+/** Reads pages by the layouts that shaders/kv documents. */
 export async function readPages(
   on: Device,
   keys: Region,

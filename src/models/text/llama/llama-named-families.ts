@@ -1,0 +1,84 @@
+// Classes that llama.ts computes and that transformers does not have: configurations and tensors under names of their own.
+
+import { LLAMA, type LlamaFamily } from './llama-family.ts';
+
+export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
+  [
+    'ExaoneForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'exaone',
+      examples: 'EXAONE 3.0 and 3.5, EXAONE Deep',
+      eps: 1e-5,
+      bias: 'none',
+      mlpBias: null,
+      layout: {
+        keys: {
+          num_hidden_layers: 'num_layers',
+          rms_norm_eps: 'layer_norm_epsilon',
+          hidden_act: 'activation_function',
+        },
+        names: { prefix: 'transformer.', embedding: 'wte', layers: 'h', finalNorm: 'ln_f' },
+        modules: { attentionNorm: 'ln_1', attention: 'attn.attention', mlpNorm: 'ln_2', mlp: 'mlp' },
+        attentionNames: { out: 'out_proj' },
+        mlpNames: { gate: 'c_fc_0', up: 'c_fc_1', down: 'c_proj' },
+      },
+    },
+  ],
+  [
+    'InternLM2ForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'internlm2',
+      examples: 'InternLM 2 and 2.5',
+      bias: { qkv: ['bias', true], out: ['bias', true] },
+      mlpBias: null,
+      fused: 'qkv',
+      ropeTypes: ['default', 'linear', 'dynamic'],
+      layout: {
+        names: { embedding: 'tok_embeddings', head: 'output' },
+        modules: {
+          attentionNorm: 'attention_norm',
+          attention: 'attention',
+          mlpNorm: 'ffn_norm',
+          mlp: 'feed_forward',
+        },
+        attentionNames: { qkv: 'wqkv', out: 'wo' },
+        mlpNames: { gate: 'w1', up: 'w3', down: 'w2' },
+        heads: { order: 'groups' },
+      },
+    },
+  ],
+  [
+    'InternLM3ForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'internlm3',
+      examples: 'InternLM 3 8B',
+      kvHeads: 2,
+      dims: 128,
+      eps: 1e-5,
+      context: 32768,
+      bias: { qkv: ['qkv_bias', false], out: ['bias', false] },
+      mlpBias: 'bias',
+    },
+  ],
+  [
+    'MiniCPMForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'minicpm',
+      examples: 'MiniCPM 1B and 2B, MiniCPM4 0.5B and 8B',
+      tied: true,
+      mlpBias: null,
+      multipliers: 'minicpm',
+      layout: {
+        keys: {
+          embedding_multiplier: 'scale_emb',
+          residual_multiplier: 'scale_depth',
+          target_hidden_size: 'dim_model_base',
+        },
+      },
+    },
+  ],
+];
