@@ -4,8 +4,8 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { dispatchQuads } from './row-strips.ts';
 
-/** Activation after a sum of products; `gelu` is exact, computed by erf. */
-export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh';
+/** Activation after a sum of products; `gelu` is exact, computed by erf; `relu2` is max(x, 0)². */
+export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'relu2' | 'tanh';
 
 /** f(x) element by element; x [rows, columns] → [rows, columns] */
 export function activation(x: Tensor, name: Activation): Tensor {
