@@ -1,6 +1,8 @@
 // The smallest and the largest value that each number of a foreign config may have, stated once. They are wider than everything
 // published, and keep what is computed from a number finite and its tables and loops small.
 
+import { HYBRID_COUNTS, HYBRID_REALS } from './config-bounds-hybrid.ts';
+
 /** Range of values, both ends included. */
 export type Bounds = readonly [least: number, most: number];
 
@@ -59,6 +61,7 @@ export const COUNTS = {
   linear_num_value_heads: HEADS,
   no_rope_layers: [0, 1],
   no_rope_layer_interval: LAYERS,
+  ...HYBRID_COUNTS,
   shared_expert_intermediate_size: WIDTH,
   num_experts: EXPERTS,
   num_local_experts: EXPERTS,
@@ -226,10 +229,7 @@ export const REALS = {
   rotary_emb_base: [2, 1e12],
   rotary_pct: [0, 1],
   partial_rotary_factor: [0, 1],
-  embedding_multiplier: [1e-6, 1e6],
-  residual_multiplier: [1e-6, 1e6],
-  attention_multiplier: [1e-6, 1e6],
-  logits_scaling: [1e-6, 1e6],
+  ...HYBRID_REALS,
   factor: [1e-3, 1e6],
   attention_factor: [1e-3, 1e3],
   beta_fast: ROTATIONS,

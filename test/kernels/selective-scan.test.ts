@@ -128,7 +128,7 @@ function reference(of: Problem, text: number): number[][] {
         for (let d = 0; d < stateDims; d++) {
           const at = d * dims + column;
           state[at] = fade * state[at]! + row[b + d]! * size * value;
-          out += row[c + d]! * state[at]!;
+          out += row[c + d]! * state[at];
         }
         return out;
       });
