@@ -1,8 +1,9 @@
-// Bounds of the numbers that configurations of hybrids of attention and Mamba-2 have, and of the multipliers of Granite and Falcon-H1.
+// Bounds of the numbers of hybrids of attention and Mamba-2.
 
-const MULTIPLIER = [1e-6, 1e6] as const;
-const HEADS = [1, 2 ** 10] as const;
-const DIMS = [1, 2 ** 10] as const;
+import { HEADS, SIZE, WIDTH, type Bounds } from './bounds.ts';
+
+const DIMS: Bounds = [1, 2 ** 10];
+const MULTIPLIER: Bounds = [1e-6, 1e6];
 
 export const HYBRID_COUNTS = {
   mamba_num_heads: HEADS,
@@ -16,19 +17,14 @@ export const HYBRID_COUNTS = {
   mamba_d_conv: [2, 2 ** 6],
   conv_kernel: [2, 2 ** 6],
   mamba_expand: [1, 2 ** 6],
-  mamba_d_ssm: [1, 2 ** 20],
+  mamba_d_ssm: WIDTH,
   attn_layer_indices: [0, 2 ** 10],
-  shared_intermediate_size: [1, 2 ** 20],
-  moe_shared_expert_intermediate_size: [1, 2 ** 20],
-  moe_latent_size: [1, 2 ** 16],
-  n_shared_experts: [0, 2 ** 6],
-} as const;
+  shared_intermediate_size: WIDTH,
+  moe_shared_expert_intermediate_size: WIDTH,
+  moe_latent_size: SIZE,
+} as const satisfies Readonly<Record<string, Bounds>>;
 
 export const HYBRID_REALS = {
-  embedding_multiplier: MULTIPLIER,
-  residual_multiplier: MULTIPLIER,
-  attention_multiplier: MULTIPLIER,
-  logits_scaling: MULTIPLIER,
   lm_head_multiplier: MULTIPLIER,
   key_multiplier: MULTIPLIER,
   attention_in_multiplier: MULTIPLIER,
@@ -38,4 +34,4 @@ export const HYBRID_REALS = {
   ssm_multipliers: MULTIPLIER,
   mlp_multipliers: MULTIPLIER,
   time_step_limit: [0, Infinity],
-} as const;
+} as const satisfies Readonly<Record<string, Bounds>>;
