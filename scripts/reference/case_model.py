@@ -1,6 +1,5 @@
 """The model of a checkpoint's case: transformers in f32 with eager attention and the rotary settings of the case."""
 
-import json
 import re
 
 import torch
@@ -10,7 +9,7 @@ GREEDY = 32
 
 
 def case_config(checkpoint, case, folder):
-    values = json.loads((folder / 'config.json').read_text()) | case.config
+    values = checkpoint.model.config_class._dict_from_json_file(folder / 'config.json') | case.config  # with its infinities
     config = checkpoint.model.config_class.from_dict(values)
     config._attn_implementation = 'eager'
     config._experts_implementation = 'eager'
@@ -51,13 +50,20 @@ class TabledRotary(torch.nn.Module):
 
 
 MIXTRAL = {'w1': 'gate_proj', 'w2': 'down_proj', 'w3': 'up_proj'}
+# Granite's names in files, and those of transformers' modules.
+GRANITE = {'input_linear.weight': 'experts.gate_up_proj', 'output_linear.weight': 'experts.down_proj', 'router.layer.weight': 'router.weight'}
 
 
 def fused(state):
     """Names as transformers has them, and experts as it holds them, all of a layer in one tensor; files have each in tensors of its own."""
     whole, experts = {}, {}
     for name, tensor in state.items():
+        block, _, part = name.partition('.block_sparse_moe.')
+        if part in GRANITE:
+            whole[f'{block}.block_sparse_moe.{GRANITE[part]}'] = tensor
+            continue
         name = re.sub(r'^embed_out\.', 'lm_head.', name.replace('.block_sparse_moe.', '.mlp.'))
+        name = re.sub(r'^backbone\.', 'model.', name)
         layer, _, rest = name.partition('.experts.')
         if not rest or not rest[0].isdigit():
             whole[name] = tensor
@@ -66,7 +72,10 @@ def fused(state):
         experts.setdefault(f'{layer}.experts', {}).setdefault(int(number), {})[MIXTRAL.get(kind, kind)] = tensor
     for name, held in experts.items():
         each = [held[number] for number in range(len(held))]
-        whole[f'{name}.gate_up_proj'] = torch.stack([torch.cat((e['gate_proj'], e['up_proj'])) for e in each])
+        if 'gate_proj' in each[0]:
+            whole[f'{name}.gate_up_proj'] = torch.stack([torch.cat((e['gate_proj'], e['up_proj'])) for e in each])
+        else:
+            whole[f'{name}.up_proj'] = torch.stack([e['up_proj'] for e in each])
         whole[f'{name}.down_proj'] = torch.stack([e['down_proj'] for e in each])
     return whole
 

@@ -23,7 +23,7 @@ def draw(model, config, seed):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
     hidden, draws = config['hidden_size'], Draws(seed)
     # Where embeddings are multiplied, a head tied to them would repeat the last token.
-    embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4}.get(model.config.model_type, 2)
+    embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4, 'granitemoehybrid': 0.04}.get(model.config.model_type, 2)
     for name, weight in model.named_parameters():
         if name.endswith('A_log'):
             weight.data = draws(name, weight.shape, 1, -1.5)  # some heads forget within a few tokens, others keep dozens
@@ -32,10 +32,13 @@ def draw(model, config, seed):
         elif 'embed' in name or 'lm_head' in name:
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
-            is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight'))
+            is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight', 'mixer.gate.weight', 'moe.router.weight'))
             is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
             gain = 1.6 if is_query else 3.0 if is_router else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
+    for name, buffer in model.named_buffers():
+        if name.endswith('e_score_correction_bias'):
+            buffer.data = draws(name, buffer.shape, 0.2)
     return draws
 
 

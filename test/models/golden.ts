@@ -62,6 +62,10 @@ export const GOLDENS = [
   'qwen3-5',
   'gemma4',
   'gemma4-e',
+  'granite-hybrid',
+  'bamba',
+  'nemotron-h',
+  'nemotron-h-latent',
 ];
 
 export function openGolden(name: string): Golden {

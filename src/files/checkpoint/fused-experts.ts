@@ -12,6 +12,9 @@ type StatedOrder = 'rows' | 'columns';
 type Header = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
 
 const FUSED = /^(.*\.experts)\.([a-z0-9]+(?:_[a-z0-9]+)*_proj)(_blocks|_scales|_bias)?$/;
+/** Granite's names of the two tensors. */
+const GRANITE = /^(.*\.block_sparse_moe)\.(input|output)_linear\.weight$/;
+const GRANITE_NAMES = { input: 'gate_up_proj', output: 'down_proj' } as const;
 const KINDS = { '': 'weight', _blocks: 'weight', _scales: 'weight_scale', _bias: 'bias' } as const;
 type Kind = keyof typeof KINDS;
 
@@ -37,9 +40,17 @@ export function splitExperts(
 
 /** Names for each of `count` experts, for the name of a fused tensor; other names stay. */
 export function splitName(name: string, count: number): string[] {
-  const [, experts, projection, kind = ''] = FUSED.exec(name) ?? [];
+  const [, experts, projection, kind = ''] = FUSED.exec(plainName(name)) ?? [];
   if (experts === undefined || count === 0) return [name];
   return Array.from({ length: count }, (_, i) => `${experts}.${i}.${projection}.${KINDS[kind as Kind]}`);
+}
+
+/** The name of a fused tensor as most classes have it; other names stay. */
+function plainName(name: string): string {
+  return name.replace(
+    GRANITE,
+    (_, block: string, side: 'input' | 'output') => `${block}.experts.${GRANITE_NAMES[side]}`,
+  );
 }
 
 /** null: the tensor is not one of all experts. */
@@ -48,7 +59,7 @@ function split(
   tensors: ReadonlyMap<string, Header>,
   order: StatedOrder,
 ): TensorEntry[] | null {
-  const [, , , suffix = ''] = FUSED.exec(entry.name) ?? ['', '', '', 'none'];
+  const [, , , suffix = ''] = FUSED.exec(plainName(entry.name)) ?? ['', '', '', 'none'];
   const kind = suffix as Kind;
   const isFused = kind in KINDS && entry.shape.length === RANKS[kind];
   const [count = 0, ...shape] = entry.shape;

@@ -8,6 +8,7 @@ import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
+import { BAMBA } from './bamba/bamba-architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
@@ -17,12 +18,14 @@ import { GLM } from './glm/glm-architecture.ts';
 import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
+import { NEMOTRON_H } from './nemotron-h/nemotron-h-architecture.ts';
 import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
+  BAMBA,
   BERT,
   COHERE,
   GEMMA,
@@ -31,6 +34,7 @@ const architectures: TextArchitecture[] = [
   GPT_OSS,
   LFM2,
   LLAMA,
+  NEMOTRON_H,
   NEOX,
   OLMO,
   QWEN3_NEXT,

@@ -13,7 +13,6 @@ import type { SelfAttention } from './self-attention.ts';
 
 export interface Mamba2Config {
   hidden: number;
-  eps: number;
   mamba: MambaShape;
 }
 
@@ -26,6 +25,7 @@ export interface MambaShape extends ScanHeads {
   outBias: boolean;
   /** Limits of the steps after softplus. */
   limits: readonly [least: number, most: number];
+  eps: number;
   /** The norm of the output, by groups of heads: behind its gates, before them, or none. */
   norm: 'gated' | 'before gates' | 'none';
   /** Factors on parts of what the input is projected to, and on the output; left out: 1. */
@@ -62,8 +62,8 @@ export function mambaState(shape: MambaShape): number {
 }
 
 export function mamba2(config: Mamba2Config, weights: WeightTable, name: string): SelfAttention {
-  const { hidden, eps, mamba } = config;
-  const { heads, taps, bias, outBias, groups, limits, factors = ONE } = mamba;
+  const { hidden, mamba } = config;
+  const { heads, taps, bias, outBias, groups, eps, limits, factors = ONE } = mamba;
   const { values, of, all } = columnsOf(mamba);
   const input = weights.matrix(`${name}.in_proj.weight`, mambaColumns(mamba), hidden, { bias });
   const kernel = weights.table(`${name}.conv1d.weight`, all, taps);

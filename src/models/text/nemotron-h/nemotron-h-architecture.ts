@@ -1,0 +1,20 @@
+// Text architecture of Nemotron-H, Nemotron Nano 2 and Nemotron 3.
+
+import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { readNemotronHConfig } from './nemotron-h-config.ts';
+import { nemotronHLayer } from './nemotron-h.ts';
+
+export const NEMOTRON_H = decoderArchitecture({
+  classes: [
+    [
+      'NemotronHForCausalLM',
+      {
+        modelType: 'nemotron_h',
+        examples: 'Nemotron-H, Nemotron Nano 2 9B and 12B, Nemotron 3 Nano and Super',
+      },
+    ],
+  ],
+  fusedExperts: 'rows',
+  read: readNemotronHConfig,
+  layer: nemotronHLayer,
+});
