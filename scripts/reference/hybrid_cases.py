@@ -44,18 +44,26 @@ FALCON_H1 = Checkpoint(
     model=FalconH1ForCausalLM,
     seed=63,
     config={
-        **SIZES, **MAMBA, 'mamba_d_ssm': 96, 'mamba_d_head': 12, 'mamba_rms_norm': True, 'mamba_norm_before_gate': False,
+        **SIZES, **MAMBA, 'mamba_d_ssm': 96, 'mamba_d_head': 12, 'mamba_rms_norm': False, 'mamba_norm_before_gate': False,
         'head_dim': 16, 'rms_norm_eps': 1e-5, 'embedding_multiplier': 1.5, 'lm_head_multiplier': 0.5, 'key_multiplier': 0.75,
         'attention_in_multiplier': 1.25, 'attention_out_multiplier': 0.6, 'ssm_in_multiplier': 0.8, 'ssm_out_multiplier': 1.3,
         'ssm_multipliers': [0.7, 1.1, 0.9, 1.2, 0.5], 'mlp_multipliers': [0.9, 0.7],
     },
     spelling='transformers 5',
-    cases=[
-        Case('default', note='attention and Mamba-2 side by side in each layer, and all multipliers', states=True),
-        Case('norm before gates', {'mamba_norm_before_gate': True}),
-        Case('no norm', {'mamba_rms_norm': False}),
-    ],
+    cases=[Case('default', note='attention and Mamba-2 side by side in each layer, and all multipliers', states=True)],
 )  # fmt: skip
+
+FALCON_H1_NORM = Checkpoint(
+    name='falcon-h1-norm',
+    model=FalconH1ForCausalLM,
+    seed=66,
+    config={**FALCON_H1.config, 'num_hidden_layers': 1, 'mamba_rms_norm': True},
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='groups of heads are normalized behind their gates'),
+        Case('norm before gates', {'mamba_norm_before_gate': True}),
+    ],
+)
 
 NEMOTRON_SIZES = {
     **{key: value for key, value in SIZES.items() if key != 'num_hidden_layers'},
@@ -82,4 +90,4 @@ NEMOTRON_H_LATENT = Checkpoint(
     cases=[Case('default', note='experts compute in fewer columns, and are chosen from the better of two groups')],
 )
 
-HYBRIDS = (GRANITE_HYBRID, BAMBA, FALCON_H1, NEMOTRON_H, NEMOTRON_H_LATENT)
+HYBRIDS = (GRANITE_HYBRID, BAMBA, FALCON_H1, FALCON_H1_NORM, NEMOTRON_H, NEMOTRON_H_LATENT)

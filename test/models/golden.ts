@@ -64,6 +64,8 @@ export const GOLDENS = [
   'gemma4-e',
   'granite-hybrid',
   'bamba',
+  'falcon-h1',
+  'falcon-h1-norm',
   'nemotron-h',
   'nemotron-h-latent',
 ];

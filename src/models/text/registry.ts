@@ -11,6 +11,7 @@ import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/arch
 import { BAMBA } from './bamba/bamba-architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
+import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
 import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
@@ -28,6 +29,7 @@ const architectures: TextArchitecture[] = [
   BAMBA,
   BERT,
   COHERE,
+  FALCON_H1,
   GEMMA,
   GEMMA4,
   GLM,

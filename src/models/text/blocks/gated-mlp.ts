@@ -2,7 +2,8 @@
 // its own way.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { linear, linearSwiglu, linearTanhGeglu } from '../../../kernels/matmul.ts';
+import type { GateFactors } from '../../../kernels/gated.ts';
+import { linear, linearScaledSwiglu, linearSwiglu, linearTanhGeglu } from '../../../kernels/matmul.ts';
 import type { Activation } from '../../../kernels/activation.ts';
 import type { Rows } from '../../../kernels/normed.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -15,6 +16,8 @@ export interface MlpConfig {
   mlpNames?: { gate: string; up: string; down: string; gateUp?: string };
   /** Gate and up are the halves of one tensor. */
   fusedGateUp?: boolean;
+  /** Factors on gates before silu, and on what the last projection reads; left out: none. */
+  mlpFactors?: GateFactors;
 }
 
 const NAMES = { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
@@ -22,7 +25,7 @@ const UNITS = { silu: linearSwiglu, 'gelu-tanh': linearTanhGeglu } as const;
 
 /** `gate`: activation(x · gateᵀ) · (x · upᵀ), x [rows, hidden] → [rows, ffn]; `down`: [hidden, ffn] */
 export function gatedMlp(
-  { hidden, ffn, mlpBias: bias = false, mlpNames = NAMES, fusedGateUp = false }: MlpConfig,
+  { hidden, ffn, mlpBias: bias = false, mlpNames = NAMES, fusedGateUp = false, mlpFactors }: MlpConfig,
   weights: WeightTable,
   name: string,
   activation: keyof typeof UNITS = 'silu',
@@ -33,7 +36,10 @@ export function gatedMlp(
     : weights.gateUp(`${name}.${gate}.weight`, `${name}.${up}.weight`, ffn, hidden, { bias });
   const last = weights.matrix(`${name}.${down}.weight`, hidden, ffn, { bias, split: 'rows' });
   const unit = UNITS[activation];
-  return { gate: (x: Rows): Tensor => unit(x, gateUp), down: last };
+  return {
+    gate: (x: Rows): Tensor => (mlpFactors ? linearScaledSwiglu(x, gateUp, mlpFactors) : unit(x, gateUp)),
+    down: last,
+  };
 }
 
 /** `up`: activation(x · upᵀ), x [rows, hidden] → [rows, ffn]; `down`: [hidden, ffn]; for blocks without a gate. */
