@@ -1,7 +1,7 @@
 // Greedy tokens of GGUF files are those that llama.cpp generates with the same files: one model for each way in which files differ from a
 // checkpoint (heads in pairs with factors of the rotation, stacked experts, norms with 1 added, queries that grow,
 // queries beside their keys and values, experts in MXFP4 with biases,
-// heads of two sizes). test/files/gguf/converted.test.ts compares
+// heads of two sizes, Mamba-2 blocks in three kinds of layers). test/files/gguf/converted.test.ts compares
 // tensors and configurations of all architectures.
 
 import { readFileSync } from 'node:fs';
@@ -27,6 +27,9 @@ const NAMES = [
   'qwen3-5-moe',
   'gemma4',
   'gemma4-e',
+  'granite-hybrid',
+  'falcon-h1',
+  'nemotron-h-moe',
 ];
 
 it.each(NAMES)('greedy tokens of the GGUF file %s', async (name) => {

@@ -2,6 +2,7 @@
 
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
 import { readNemotronHConfig } from './nemotron-h-config.ts';
+import { NEMOTRON_H_GGUF } from './nemotron-h-gguf.ts';
 import { nemotronHLayer } from './nemotron-h.ts';
 
 export const NEMOTRON_H = decoderArchitecture({
@@ -14,6 +15,7 @@ export const NEMOTRON_H = decoderArchitecture({
       },
     ],
   ],
+  gguf: NEMOTRON_H_GGUF,
   fusedExperts: 'rows',
   read: readNemotronHConfig,
   layer: nemotronHLayer,
