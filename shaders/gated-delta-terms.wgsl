@@ -6,6 +6,7 @@
 // beginning and E(j) since row j. All sums are those of a row's chunk, however the rows are divided into steps. A workgroup per row
 // and key head.
 #import "lib/batch.wgsl"
+#import "lib/softplus.wgsl"
 
 const CHUNK = 8u;
 const TERMS = 2u + CHUNK + CHUNK / 2u;
@@ -140,10 +141,4 @@ fn decay(chunk: Chunk, first: u32, head: u32) -> f32 {
 
 fn gate_at(row: u32, head: u32) -> u32 {
   return row * args.gate_stride + head / args.gate_run * 2u * args.gate_run + head % args.gate_run;
-}
-
-// log(1 + exp(x)); far below zero by the series of log(1 + t), because 1 + t loses t.
-fn softplus(x: f32) -> f32 {
-  let t = exp(-abs(x));
-  return max(x, 0.0) + select(log(1.0 + t), t * (1.0 - t * (0.5 - t / 3.0)), t < 0.01);
 }

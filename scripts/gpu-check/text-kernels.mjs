@@ -1,15 +1,23 @@
-// The small kernels of a step: norms, rotation with the write of keys and values, and sampling.
+// The small kernels of a step: norms, rotation with the write of keys and values, selective scans, and sampling.
 
 import { Tensor } from '../../dist/gpu/tensor.js';
 import { choiceWords } from '../../dist/engine/check/choice-words.js';
 import { rmsnorm } from '../../dist/kernels/rmsnorm.js';
 import { headBytes } from '../../dist/kernels/kv-format.js';
+import { gateNorm } from '../../dist/kernels/gate-norm.js';
 import { ropeKv } from '../../dist/kernels/rope-kv.js';
 import { sample } from '../../dist/kernels/sample.js';
+import { scanState, selectiveScan } from '../../dist/kernels/selective-scan.js';
 import { MODELS } from './products.mjs';
 
 const EPS = 1e-5;
 const ROWS = [1, 16, 512];
+/** Heads of Mamba-2. */
+const SCANS = {
+  'Nemotron 3 Nano': { heads: 64, dims: 64, groups: 8, stateDims: 128 },
+  'Falcon-H1': { heads: 32, dims: 128, groups: 2, stateDims: 256 },
+};
+const SMALL_SCANS = { tiny: { heads: 2, dims: 12, groups: 1, stateDims: 24 } };
 /** Formats of keys and values in pages. */
 const KV_FORMATS = ['f16', 'int8', 'int4'];
 const VOCABULARIES = [32000, 151936];
@@ -28,12 +36,41 @@ export async function measureTextKernels(launches) {
   const models = small ? { tiny: { hidden: 64, heads: 2, kvHeads: 1, dims: 32 } } : MODELS;
   for (const vocabulary of small ? [300] : VOCABULARIES)
     for (const rows of small ? [1] : SAMPLED_ROWS) await measureSampling(launches, vocabulary, rows);
+  for (const [model, shape] of Object.entries(small ? SMALL_SCANS : SCANS))
+    for (const rows of small ? [1] : ROWS) await measureScan(launches, model, shape, rows);
   for (const [model, shape] of Object.entries(models)) {
     for (const rows of small ? [1] : ROWS) {
       await measureNorm(launches, model, shape, rows);
       for (const format of KV_FORMATS) await measureRope(launches, model, shape, { rows, format });
     }
   }
+}
+
+async function measureScan(launches, model, shape, rows) {
+  const { heads, dims, groups, stateDims } = shape;
+  const [values, of] = [heads * dims, 2 * groups * stateDims];
+  const x = launches.tensor([rows, values + of]);
+  const gates = launches.tensor([rows, values + heads]);
+  const [rates, offsets, skips] = [heads, heads, heads].map((size) => launches.tensor([size]));
+  const weight = launches.tensor([values]);
+  const states = launches.region(4 * scanState(shape), null);
+  const slots = { store: { kind: 'slot', values: states }, first: 0, stride: scanState(shape) };
+  const sequences = launches.words(Uint32Array.of(0, rows, 1, 0));
+  await launches.row(
+    { name: `${model} scan and gated norm, rows: ${rows}`, kernel: 'selective-scan', model, rows },
+    {
+      capacity: { rows, sequences: 1 },
+      bytes: 4 * (rows * (4 * values + of) + 2 * scanState(shape)),
+      record: (tape) => {
+        const raw = gates.on(tape);
+        const steps = { raw, first: values, offsets, rates, skips, logarithms: true, limits: [0, Infinity] };
+        const y = selectiveScan(x.on(tape), steps, shape, { sequences }, slots);
+        return gateNorm(y, weight, { x: raw, first: 0 }, { groups, eps: EPS });
+      },
+    },
+  );
+  for (const tensor of [x, gates, rates, offsets, skips, weight]) launches.free(tensor);
+  for (const { buffer } of [states, sequences]) launches.device.free(buffer);
 }
 
 async function measureNorm(launches, model, { hidden }, rows) {

@@ -1,6 +1,5 @@
 """The model of a checkpoint's case: transformers in f32 with eager attention and the rotary settings of the case."""
 
-import json
 import re
 
 import torch
@@ -10,8 +9,9 @@ GREEDY = 32
 
 
 def case_config(checkpoint, case, folder):
-    values = checkpoint.config if checkpoint.layout else json.loads((folder / 'config.json').read_text())
-    config = checkpoint.model.config_class.from_dict(values | case.config)
+    own = checkpoint.model.config_class
+    values = checkpoint.config if checkpoint.layout else own._dict_from_json_file(folder / 'config.json')  # with its infinities
+    config = own.from_dict(values | case.config)
     config._attn_implementation = checkpoint.attention
     config._experts_implementation = 'eager'
     return config
@@ -65,6 +65,7 @@ def fused(state):
             continue
         name = re.sub(r'^embed_out\.', 'lm_head.', name.replace('.block_sparse_moe.', '.mlp.'))
         name = name.replace('.mlp.moe_statics.', '.mlp.gate.moe_statics.')
+        name = re.sub(r'^backbone\.', 'model.', name)
         layer, _, rest = name.partition('.experts.')
         if not rest or not rest[0].isdigit():
             whole[name] = tensor
@@ -73,7 +74,10 @@ def fused(state):
         experts.setdefault(f'{layer}.experts', {}).setdefault(int(number), {})[MIXTRAL.get(kind, kind)] = tensor
     for name, held in experts.items():
         each = [held[number] for number in range(len(held))]
-        whole[f'{name}.gate_up_proj'] = torch.stack([torch.cat((e['gate_proj'], e['up_proj'])) for e in each])
+        if 'gate_proj' in each[0]:
+            whole[f'{name}.gate_up_proj'] = torch.stack([torch.cat((e['gate_proj'], e['up_proj'])) for e in each])
+        else:
+            whole[f'{name}.up_proj'] = torch.stack([e['up_proj'] for e in each])
         whole[f'{name}.down_proj'] = torch.stack([e['down_proj'] for e in each])
     return whole
 

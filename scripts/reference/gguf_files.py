@@ -254,6 +254,31 @@ def save_ling(config, seed, folder):
 # Of the mixtures, so that others keep theirs.
 SEEDS = {name: 700 + i for i, name in enumerate(list(MODELS)[list(MODELS).index('ernie4-5'):])}
 SEEDS |= {'gemma3': 115}  # where llama.cpp's cache of keys and values in f16 would choose other tokens
+MAMBA = {'mamba_n_heads': 8, 'mamba_d_head': 8, 'mamba_d_state': 16, 'mamba_n_groups': 1, 'mamba_d_conv': 4, 'pad_token_id': 0}
+HYBRID = {**SIZES, **MAMBA, 'hidden_size': 32, 'num_hidden_layers': 3, 'mamba_chunk_size': 8}
+# llama.cpp's mixture of Nemotron-H has no feed-forward block without experts.
+NEMOTRON_H = {
+    'model_type': 'nemotron_h', **{key: value for key, value in SIZES.items() if key != 'num_hidden_layers'}, 'hidden_size': 32,
+    'head_dim': 16, 'mamba_num_heads': 8, 'mamba_head_dim': 8, 'n_groups': 2, 'ssm_state_size': 16, 'conv_kernel': 4, 'chunk_size': 8,
+}
+MODELS |= {
+    'granite-hybrid': {
+        'model_type': 'granitemoehybrid', **HYBRID, 'layer_types': ['mamba', 'attention', 'mamba'], 'shared_intermediate_size': 20,
+        'num_local_experts': 4, 'num_experts_per_tok': 2, 'embedding_multiplier': 12.0, 'logits_scaling': 8.0,
+        'attention_multiplier': 0.125, 'residual_multiplier': 0.25,
+    },
+    'falcon-h1': {
+        'model_type': 'falcon_h1', **HYBRID, 'num_hidden_layers': 2, 'mamba_d_ssm': 64, 'mamba_rms_norm': True, 'head_dim': 8,
+        'mamba_norm_before_gate': False, 'attention_in_multiplier': 1.25, 'attention_out_multiplier': 0.75, 'key_multiplier': 0.5,
+        'ssm_in_multiplier': 1.5, 'ssm_out_multiplier': 0.75, 'ssm_multipliers': [0.5, 1.0, 1.5, 2.0, 0.75],
+        'mlp_multipliers': [0.75, 1.5], 'embedding_multiplier': 1.5, 'lm_head_multiplier': 0.5,
+    },
+    'nemotron-h-moe': {
+        **NEMOTRON_H, 'layers_block_type': ['linear_attention', 'moe', 'full_attention', 'moe'], 'n_routed_experts': 4,
+        'num_experts_per_tok': 2, 'moe_intermediate_size': 12, 'moe_shared_expert_intermediate_size': 20, 'routed_scaling_factor': 1.5,
+    },
+}
+SEEDS |= {'granite-hybrid': 30, 'falcon-h1': 31, 'nemotron-h-moe': 32}
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -263,7 +288,7 @@ def draw(model, seed):
         weight.data = draws(name, weight.shape, 0.3, 1.0 if weight.dim() == 1 else 0.0)
     for name, bias in model.named_buffers():
         if name.endswith(('correction_bias', 'expert_bias')):
-            bias.copy_(draws(name, bias.shape, 0.1))
+            bias.data = draws(name, bias.shape, 0.2 if model.config.model_type == 'nemotron_h' else 0.1)
     for scalar in (buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
         scalar.fill_(0.75)
     return draws
@@ -378,8 +403,9 @@ def main():
         with tempfile.TemporaryDirectory() as kept:
             model.save_pretrained(kept)
             published = json.loads((Path(kept) / 'config.json').read_text())
-            # The converter reads this key as published files spell it.
-            published |= {key: stated[key] for key in ('rotary_pct',) if key in stated}
+            # The converter reads these keys as published files spell them.
+            spelled = ('rotary_pct', *(['layer_types'] if kind == 'granitemoehybrid' else []))
+            published |= {key: stated[key] for key in spelled if key in stated}
             (folder / 'config.json').write_text(json.dumps(published, indent=2) + '\n')
             (folder / 'model.safetensors').write_bytes((Path(kept) / 'model.safetensors').read_bytes())
         if kind == 'gpt_oss':

@@ -11,6 +11,10 @@ struct Args {
   first_run: u32,   // quads of each run
   second_run: u32,
   third_run: u32,
+  first_quad: u32,  // quads of a row of x before the columns
+  first_factor: f32, // factors on the columns of each run
+  second_factor: f32,
+  third_factor: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -22,7 +26,13 @@ fn input(row: u32, quad: u32) -> vec4f {
   if (4u * quad >= args.columns) {
     return vec4f(0.0);
   }
-  return x[row * args.x_quads + source(quad)];
+  return factor(quad) * x[row * args.x_quads + args.first_quad + source(quad)];
+}
+
+fn factor(quad: u32) -> f32 {
+  let second = args.groups * args.first_run;
+  let third = second + args.groups * args.second_run;
+  return select(select(args.third_factor, args.second_factor, quad < third), args.first_factor, quad < second);
 }
 
 fn source(quad: u32) -> u32 {

@@ -4,7 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { dispatchQuads } from './row-strips.ts';
 
-/** Activation after a sum of products; `gelu` is exact, computed by erf. */
+/** Activation after a sum of products; `gelu` is exact, computed by erf; `relu-squared` is max(x, 0)². */
 export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh' | 'relu' | 'relu-squared';
 
 /** f(x) element by element; x [rows, columns] → [rows, columns] */

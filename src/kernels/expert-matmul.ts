@@ -3,6 +3,7 @@
 
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
+import type { Activation } from './activation.ts';
 import type { ExpertPlan } from './expert-plan.ts';
 import type { WeightFormat } from './formats.ts';
 import { expertGemmKernel } from './gemm.ts';
@@ -39,6 +40,11 @@ export function expertClampedSwiglu(
   { alpha: ALPHA, limit: LIMIT }: Clamped,
 ): Tensor {
   return record(x, true, plan, gateUps, { params: { STORE: 'clamped-pair', ALPHA, LIMIT }, outputs: 2 });
+}
+
+/** activation(x · Wᵀ + bias); x [rows, k] → [tile rows, columns] */
+export function expertActivated(x: Tensor, plan: ExpertPlan, weights: Matrix, name: Activation): Tensor {
+  return record(x, true, plan, weights, { params: { STORE: 'set', ACTIVATION: name } });
 }
 
 /** y = x · Wᵀ + bias; x [tile rows, k] → [tile rows, columns] */

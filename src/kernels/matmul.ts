@@ -7,7 +7,7 @@ import { paddedColumns, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { isFasterAsPrompt } from './decode-products.ts';
 import { mostRows } from './dispatch-work.ts';
-import { gated } from './gated.ts';
+import { gated, gateParams, type GateFactors } from './gated.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { isDecode } from './matvec.ts';
@@ -26,6 +26,8 @@ export interface Store {
     STORE: 'set' | 'add' | 'add-activated' | 'gated-pair' | 'clamped-pair';
     ACTIVATION?: Activation | 'none';
     GATE_FIRST?: boolean;
+    GATE_FACTOR?: number;
+    PRODUCT_FACTOR?: number;
     ALPHA?: number;
     LIMIT?: number;
   };
@@ -92,6 +94,11 @@ export function linearSwiglu(x: Rows, gateUp: Matrix): Tensor {
   return gatedPair(x, gateUp, 'silu', true);
 }
 
+/** linearSwiglu with factors on gates, before silu, and on products. */
+export function linearScaledSwiglu(x: Rows, gateUp: Matrix, factors: GateFactors): Tensor {
+  return gatedPair(x, gateUp, 'silu', true, factors);
+}
+
 /** gelu(x · gateᵀ) · (x · upᵀ) with gelu by tanh, gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearTanhGeglu(x: Rows, gateUp: Matrix): Tensor {
   return gatedPair(x, gateUp, 'gelu-tanh', true);
@@ -102,11 +109,17 @@ export function linearGeglu(x: Tensor, valueGate: Matrix): Tensor {
   return gatedPair(x, valueGate, 'gelu', false);
 }
 
-function gatedPair(x: Rows, weight: Matrix, activation: Activation, gateFirst: boolean): Tensor {
-  if (hasFactors(x, weight)) return gated(linear(x, weight), activation, gateFirst);
+function gatedPair(
+  x: Rows,
+  weight: Matrix,
+  activation: Activation,
+  gateFirst: boolean,
+  factors: GateFactors | null = null,
+): Tensor {
+  if (hasFactors(x, weight)) return gated(linear(x, weight), activation, gateFirst, factors);
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns / 2]);
   record(x, weight, y, {
-    params: { STORE: 'gated-pair', ACTIVATION: activation, GATE_FIRST: gateFirst },
+    params: { STORE: 'gated-pair', ACTIVATION: activation, GATE_FIRST: gateFirst, ...gateParams(factors) },
     outputs: 2,
   });
   return y;

@@ -17,8 +17,14 @@ export interface ShortConvOptions {
    * Order of x's columns: so many groups, `stride` columns apart, of which each has a run of the first columns of the result, of the
    * second and of the third. Left out: x begins with the columns of the result in their order.
    */
-  grouped?: { groups: number; stride: number; runs: readonly [number, number, number] } | null;
+  grouped?: { groups: number; stride: number; runs: Three } | null;
+  /** The first column of x that is convolved; a multiple of 4. Left out: 0. */
+  first?: number;
+  /** Factors on the columns of each run; left out: 1. */
+  factors?: Three;
 }
+
+type Three = readonly [number, number, number];
 
 /** f32 values of one sequence's state. */
 export function shortConvState(taps: number, columns: number): number {
@@ -34,13 +40,25 @@ export function shortConv(
   weight: Tensor,
   batch: TextBatch,
   { values }: StateSlots,
-  { activation = 'none', bias = null, slotValues, grouped = null }: ShortConvOptions = {},
+  {
+    activation = 'none',
+    bias = null,
+    slotValues,
+    grouped = null,
+    first = 0,
+    factors = [1, 1, 1],
+  }: ShortConvOptions = {},
 ): Tensor {
   const tape = tapeOf(x);
   const columns = weight.shape[0] as number;
   const taps = weight.columns;
   const { groups, stride, runs } = grouped ?? { groups: 1, stride: 0, runs: [columns, 0, 0] };
-  if (taps < 2 || columns > x.columns || groups * runs.reduce((sum, run) => sum + run, 0) !== columns)
+  if (
+    taps < 2 ||
+    first % 4 !== 0 ||
+    first + columns > x.columns ||
+    groups * runs.reduce((sum, run) => sum + run, 0) !== columns
+  )
     throw new Error(`shortConv: weights of [${weight.shape.join(', ')}] for ${x.columns} columns`);
   const y = tape.tensor([...x.shape.slice(0, -1), columns]);
   const args = {
@@ -55,6 +73,10 @@ export function shortConv(
     first_run: Math.ceil(runs[0] / 4),
     second_run: runs[1] / 4,
     third_run: runs[2] / 4,
+    first_quad: first / 4,
+    first_factor: factors[0],
+    second_factor: factors[1],
+    third_factor: factors[2],
   };
   const across = Math.ceil(args.quads / WORKGROUP);
   const { rows, sequences } = batch;

@@ -15,6 +15,7 @@ import {
   WIDTH,
   type Bounds,
 } from './bounds.ts';
+import { HYBRID_COUNTS, HYBRID_REALS } from './hybrid-bounds.ts';
 import { TEXT_COUNTS } from './text-bounds.ts';
 
 export type { Bounds };
@@ -22,6 +23,7 @@ export type { Bounds };
 /** Integers. */
 export const COUNTS = {
   ...TEXT_COUNTS,
+  ...HYBRID_COUNTS,
   image_token_id: TOKEN_ID,
   // vision towers and their images
   depth: LAYERS,
@@ -160,6 +162,7 @@ export const COUNTS = {
 
 /** Numbers, whole or not. */
 export const REALS = {
+  ...HYBRID_REALS,
   rms_norm_eps: EPS,
   layer_norm_epsilon: EPS,
   layer_norm_eps: EPS,

@@ -172,10 +172,15 @@ export class WeightTable {
   }
 
   /** Declares each expert's matrix [rows, k]; a row of activations uses those of the experts that it is routed to. */
-  experts(names: readonly string[], rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
+  experts(
+    names: readonly string[],
+    rows: number,
+    k: number,
+    { bias = false, split = 'rows' }: MatrixOptions = {},
+  ): Matrix {
     const parts = names.map((name) => ({ name, rows }));
     const request = { ...PLAIN, ...listed(parts, bias), k, role: 'expert' } as const;
-    return this.#matrix({ ...request, experts: names.length, split: 'rows' });
+    return this.#matrix({ ...request, experts: names.length, split });
   }
 
   /** Declares each expert's two matrices [rows, k] for SwiGLU. */

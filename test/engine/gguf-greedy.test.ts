@@ -1,7 +1,8 @@
 // Greedy tokens of GGUF files are those that llama.cpp generates with the same files: one model for each way in which files differ from a
 // checkpoint (heads in pairs with factors of the rotation, stacked experts, norms with 1 added, queries that grow,
 // queries beside their keys and values, experts in MXFP4 with biases,
-// heads of two sizes, parameters of an activation, norms that lack 1 with biases, matrices by columns, keys beside their queries). test/files/gguf/converted.test.ts compares
+// heads of two sizes, parameters of an activation, norms that lack 1 with biases, matrices by columns, keys beside their queries, Mamba-2 blocks in
+// three kinds of layers). test/files/gguf/converted.test.ts compares
 // tensors and configurations of all architectures.
 
 import { readFileSync } from 'node:fs';
@@ -43,6 +44,9 @@ const NAMES = [
   'gpt2',
   'bloom',
   'falcon',
+  'granite-hybrid',
+  'falcon-h1',
+  'nemotron-h-moe',
 ];
 
 it.each(NAMES)('greedy tokens of the GGUF file %s', async (name) => {

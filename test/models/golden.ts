@@ -96,6 +96,12 @@ export const GOLDENS = [
   'internlm3',
   'exaone',
   'minicpm',
+  'granite-hybrid',
+  'bamba',
+  'falcon-h1',
+  'falcon-h1-norm',
+  'nemotron-h',
+  'nemotron-h-latent',
 ];
 
 export function openGolden(name: string): Golden {

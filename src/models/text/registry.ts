@@ -8,8 +8,10 @@ import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
+import { BAMBA } from './bamba/bamba-architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
+import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
 import { DECI } from './deci/deci-architecture.ts';
 import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
@@ -21,6 +23,7 @@ import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
 import { MIXTURE } from './mixtures/mixtures-architecture.ts';
+import { NEMOTRON_H } from './nemotron-h/nemotron-h-architecture.ts';
 import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
 import { PLAIN } from './plain/plain-architecture.ts';
@@ -28,10 +31,12 @@ import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
+  BAMBA,
   BERT,
   COHERE,
   DECI,
   EXAONE4,
+  FALCON_H1,
   GEMMA,
   GEMMA4,
   GLM,
@@ -40,6 +45,7 @@ const architectures: TextArchitecture[] = [
   LFM2,
   LLAMA,
   MIXTURE,
+  NEMOTRON_H,
   NEOX,
   OLMO,
   PLAIN,

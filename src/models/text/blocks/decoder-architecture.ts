@@ -6,13 +6,7 @@ import type { HeadShape } from '../../../kernels/batch.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
-import type {
-  DraftDeclaration,
-  LayerState,
-  TextArchitecture,
-  TextClass,
-  TextDeclaration,
-} from './architecture.ts';
+import type { DraftDeclaration, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import {
   languageModel,
   namesOf,
@@ -24,6 +18,7 @@ import {
   type LayerInputs,
 } from './decoder.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
+import { statesOf } from './kept-states.ts';
 
 /** A decoder's configuration, as its family reads it from config.json. */
 export interface DecoderModel extends DecoderConfig {
@@ -145,7 +140,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
       positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
       attention: 'causal',
     },
-    layers: layers.map((one) => stateOf(one, heads)),
+    layers: layers.flatMap((one) => statesOf(one, heads)),
     widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
     experts: experts && {
       layers: expertLayers(experts),
@@ -165,12 +160,4 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     states: (weights, depths) => statesAfter(decoder, weights, depths),
     ...(mtp && { mtp: mtp(config) }),
   };
-}
-
-function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: HeadShape): LayerState {
-  if (slot !== undefined) return { kind: 'slot', values: slot };
-  if (shares !== undefined) return { kind: 'shared', layer: shares };
-  const shape = own ?? heads;
-  const state = { kind: 'kv', kvHeads: shape.kvHeads, dims: storedHead(shape), window } as const;
-  return shape.alibi ? { ...state, floats: true } : state;
 }

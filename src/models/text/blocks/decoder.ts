@@ -13,6 +13,7 @@ import { scale } from '../../../kernels/scale.ts';
 import { softCap } from '../../../kernels/soft-cap.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { DraftTarget, LanguageModel, TakenStates, TextForward } from './architecture.ts';
+import { keptStates, type KeptState } from './kept-states.ts';
 import { norm, type Norm, type NormKind } from './norm.ts';
 import type { RopeConfig } from './rope.ts';
 
@@ -98,8 +99,10 @@ export interface DecoderLayer {
   heads?: HeadShape;
   /** Index of the earlier layer whose keys and values it reads; left out: it has its own. */
   shares?: number;
-  /** f32 values of the fixed state that the layer keeps instead of KV pages. */
+  /** f32 values of the layer's fixed state; left out: it has none. */
   slot?: number;
+  /** Whether the layer keeps KV pages; left out: unless it has a fixed state. */
+  pages?: boolean;
 }
 
 /** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it, `entering` as LayerInputs does. */
@@ -107,7 +110,7 @@ export type Block = (
   x: Tensor,
   rope: Tensor | null,
   batch: TextBatch,
-  store: LayerStore,
+  kept: KeptState,
   entering: Tensor | null,
 ) => Tensor;
 
@@ -229,9 +232,10 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
     if (embeddingNorm) x = embeddingNorm.all(x);
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
     const entering = enter && enter(tape, batch, x); //                     [rows, columns]
+    const kept = keptStates(layers, stores);
     blocks.forEach((block, i) => {
       const { rope } = layers[i]!;
-      x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!, entering);
+      x = block(x, rope === null ? null : turns[rope]!, batch, kept[i]!, entering);
       const deep = batch.deepInputs?.[i];
       if (deep) x = addInputs(x, batch, deep);
       after?.(x, i + 1);

@@ -1,5 +1,6 @@
 // The mixture of experts that a config.json describes.
 
+import type { Activation } from '../../../kernels/activation.ts';
 import type { Clamped } from '../../../kernels/expert-matmul.ts';
 import { MOST_EXPERTS } from '../../../kernels/expert-plan.ts';
 import { MOST_CHOSEN, MOST_GROUPS, type ExpertGroups } from '../../../kernels/route.ts';
@@ -9,7 +10,7 @@ import type { MlpConfig } from './gated-mlp.ts';
 /** How a class names and describes its experts. */
 export interface ExpertsFamily {
   /** Module of a layer that holds router and experts. */
-  block: 'mlp' | 'block_sparse_moe' | 'feed_forward';
+  block: 'mlp' | 'block_sparse_moe' | 'feed_forward' | 'mixer';
   /** Module of the router; left out: gate. */
   router?: string;
   /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
@@ -53,6 +54,10 @@ export interface ExpertsConfig {
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */
   clamped?: Clamped;
+  /** Experts have no gates, and this activation behind their first projection; left out: they have gates. */
+  ungated?: Activation;
+  /** Columns to which rows are projected before the experts, and from which what they make is projected back; left out: rows stay. */
+  latent?: number | null;
   count: number;
   /** Number of experts per token. */
   chosen: number;

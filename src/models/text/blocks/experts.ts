@@ -3,8 +3,13 @@
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
-import { expertClampedSwiglu, expertLinear, expertSwiglu } from '../../../kernels/expert-matmul.ts';
-import { planExperts } from '../../../kernels/expert-plan.ts';
+import {
+  expertActivated,
+  expertClampedSwiglu,
+  expertLinear,
+  expertSwiglu,
+} from '../../../kernels/expert-matmul.ts';
+import { planExperts, type ExpertPlan } from '../../../kernels/expert-plan.ts';
 import { withSlots } from '../../../kernels/expert-slots.ts';
 import { expertSum } from '../../../kernels/expert-sum.ts';
 import { gateRows } from '../../../kernels/gate-rows.ts';
@@ -12,8 +17,9 @@ import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import { rowsOf, type Rows } from '../../../kernels/normed.ts';
 import { route, type KeptRoutes } from '../../../kernels/route.ts';
+import { scaleShift } from '../../../kernels/scale-shift.ts';
 import { expertLayers, type ExpertsConfig, type SharedMlp } from './experts-config.ts';
-import { gatedMlp } from './gated-mlp.ts';
+import { gatedMlp, plainMlp } from './gated-mlp.ts';
 import type { WeightTable } from '../../weights.ts';
 
 /** `name`: the layer's; `layer` counts the layers that have experts. */
@@ -24,16 +30,18 @@ export function experts(
   name: string,
   layer: number,
 ) {
-  const { names, count, chosen, bias = false, clamped } = config;
+  const { names, count, chosen, bias = false } = config;
   const block = `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
   const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
   const choiceBias =
     names.choiceBias === undefined ? null : weights.vector(`${block}.${names.choiceBias}`, count);
-  const gateUps = expertGateUps(hidden, config, weights, each);
+  const latent = config.latent ? latentProjections(hidden, config.latent, weights, block) : null;
+  const columns = config.latent ?? hidden;
+  const ups = expertUps(columns, config, weights, each);
   const downs = weights.experts(
     each.map((expert) => `${expert}.${names.projections.down}.weight`),
-    hidden,
+    columns,
     config.ffn,
     { bias },
   );
@@ -45,13 +53,38 @@ export function experts(
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
     const routes = route(linear(x, router), config, kept, choiceBias); // [rows, chosen]
     const plan = planExperts(routes);
-    const outputs = withSlots(plan, [gateUps, downs], (tiles) => {
-      const h = clamped ? expertClampedSwiglu(x, tiles, gateUps, clamped) : expertSwiglu(x, tiles, gateUps); // [tile rows, ffn]
-      return expertLinear(h, tiles, downs); //                    [tile rows, hidden]
+    const own = latent ? linear(x, latent.enter) : x; //          [rows, columns]
+    const outputs = withSlots(plan, [ups.matrix, downs], (tiles) => {
+      const h = ups.unit(own, tiles); //                          [tile rows, ffn]
+      return expertLinear(h, tiles, downs); //                    [tile rows, columns]
     });
-    const y = expertSum(outputs, routes.shares, plan, residual); // [rows, hidden]
-    return shared ? shared(x, y) : y;
+    const sum = latent ? scaleShift(own, 0, 0) : residual;
+    const y = expertSum(outputs, routes.shares, plan, sum); //    [rows, columns]
+    const whole = latent ? linearAdd(y, latent.leave, residual) : y; // [rows, hidden]
+    return shared ? shared(x, whole) : whole;
   };
+}
+
+/** Projections to the columns that experts compute in, and back. */
+function latentProjections(hidden: number, latent: number, weights: WeightTable, block: string) {
+  return {
+    enter: weights.matrix(`${block}.fc1_latent_proj.weight`, latent, hidden),
+    leave: weights.matrix(`${block}.fc2_latent_proj.weight`, hidden, latent),
+  };
+}
+
+/** What an expert computes before its last projection; `unit`: x [rows, columns] → [tile rows, ffn] */
+function expertUps(columns: number, config: ExpertsConfig, weights: WeightTable, each: readonly string[]) {
+  const { names, ffn, clamped, ungated } = config;
+  if (ungated !== undefined) {
+    const ups = each.map((expert) => `${expert}.${names.projections.up}.weight`);
+    const matrix = weights.experts(ups, ffn, columns, { split: 'columns' });
+    return { matrix, unit: (x: Tensor, tiles: ExpertPlan) => expertActivated(x, tiles, matrix, ungated) };
+  }
+  const matrix = expertGateUps(columns, config, weights, each);
+  const unit = (x: Tensor, tiles: ExpertPlan): Tensor =>
+    clamped ? expertClampedSwiglu(x, tiles, matrix, clamped) : expertSwiglu(x, tiles, matrix);
+  return { matrix, unit };
 }
 
 function expertGateUps(
@@ -73,7 +106,7 @@ function expertGateUps(
 /** The expert that takes all tokens: residual + σ(gate) · mlp(x), or residual + mlp(x). */
 function sharedExpert(
   hidden: number,
-  { names, plainShared = false }: ExpertsConfig,
+  { names, plainShared = false, ungated }: ExpertsConfig,
   ffn: number,
   weights: WeightTable,
   name: string,
@@ -81,6 +114,10 @@ function sharedExpert(
   const { module = 'shared_experts', beside = false, ...mlp }: Partial<SharedMlp> = names.sharedMlp ?? {};
   const block = `${name}.${names.block}`;
   const own = plainShared ? `${beside ? name : block}.${module}` : `${block}.shared_expert`;
+  if (ungated !== undefined) {
+    const { up, down } = plainMlp({ hidden, ffn }, weights, own, ungated);
+    return (x: Tensor, residual: Tensor): Tensor => linearAdd(up(x), down, residual);
+  }
   // GGUF files hold the two halves by themselves.
   const isFused = mlp.fusedGateUp === true && weights.has(`${own}.${mlp.mlpNames?.gateUp}.weight`);
   const { gate, down } = gatedMlp({ hidden, ffn, ...mlp, fusedGateUp: isFused }, weights, own);

@@ -7,6 +7,7 @@ import { gatedRmsnorm } from '../../../kernels/gated-rmsnorm.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { shortConv, shortConvState } from '../../../kernels/short-conv.ts';
 import type { WeightTable } from '../../weights.ts';
+import { slotsOf } from './kept-states.ts';
 import type { SelfAttention } from './self-attention.ts';
 
 export interface DeltaNetConfig {
@@ -48,9 +49,8 @@ export function gatedDeltaNet(config: DeltaNetConfig, weights: WeightTable, name
   const first = shortConvState(taps, all);
 
   return {
-    attend(x, _, batch, store) {
-      if (store.kind !== 'slot')
-        throw new Error(`${name} keeps its state in a slot, and its layer has ${store.kind}`);
+    attend(x, _, batch, kept) {
+      const store = slotsOf(kept, name);
       const projected = linear(x, input); //                                     [rows, all + values]
       const qkv = shortConv(projected, kernel, batch, store, { activation: 'silu', slotValues, grouped }); // [rows, all]
       const raw = linear(x, gates); //                                           [rows, 2 · heads]

@@ -3,7 +3,7 @@
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { attention, type AttentionRule } from '../../../kernels/attention.ts';
-import type { HeadNorms, HeadShape, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { HeadNorms, HeadShape, TextBatch } from '../../../kernels/batch.ts';
 import { gateHeads } from '../../../kernels/gate-heads.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
@@ -12,6 +12,7 @@ import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
 import { ropeKv } from '../../../kernels/rope-kv.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { DecoderConfig } from './decoder.ts';
+import { pagesOf, type KeptState } from './kept-states.ts';
 
 export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 'normPlus'> {
   heads: HeadShape;
@@ -38,7 +39,7 @@ const NAMES = { qkv: 'qkv_proj', out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm'
 
 export interface SelfAttention {
   /** x [rows, attended] → [rows, heads · dims]; `rope` null: heads are not rotated. */
-  attend(x: Rows, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
+  attend(x: Rows, rope: Tensor | null, batch: TextBatch, kept: KeptState): Tensor;
   /** [hidden, heads · dims] */
   out: Matrix;
 }
@@ -66,9 +67,8 @@ export function selfAttention(
   });
 
   return {
-    attend(x, rope, batch, kv) {
-      if (kv.kind !== 'kv')
-        throw new Error(`${name} keeps keys and values in pages, and its layer has ${kv.kind}`);
+    attend(x, rope, batch, kept) {
+      const kv = pagesOf(kept, name);
       const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
       const q = ropeKv(y, rope, shape, kv, norms.ofHeads, batch); // [rows, heads · dims]
       const mixed = attention(q, batch, shape, kv, { ...rule, sinks }); // [rows, heads · dims]

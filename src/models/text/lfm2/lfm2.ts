@@ -1,7 +1,7 @@
 // The layer of LFM2: a gated short convolution or attention, then a gated feed-forward block or experts, with a norm before each.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
-import type { LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { TextBatch } from '../../../kernels/batch.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import { multiply } from '../../../kernels/multiply.ts';
 import { normed, type Rows } from '../../../kernels/normed.ts';
@@ -9,6 +9,7 @@ import { shortConv } from '../../../kernels/short-conv.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { Block } from '../blocks/decoder.ts';
 import { feedForward } from '../blocks/feed-forward.ts';
+import { slotsOf, type KeptState } from '../blocks/kept-states.ts';
 import type { Lfm2Config } from './lfm2-config.ts';
 import { selfAttention } from '../blocks/self-attention.ts';
 
@@ -40,9 +41,8 @@ function gatedConv({ hidden, taps, convBias }: Lfm2Config, weights: WeightTable,
   const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: convBias, split: 'rows' });
 
   return {
-    attend(x: Rows, _: Tensor | null, batch: TextBatch, store: LayerStore): Tensor {
-      if (store.kind !== 'slot')
-        throw new Error(`${name} keeps its state in a slot, and its layer has ${store.kind}`);
+    attend(x: Rows, _: Tensor | null, batch: TextBatch, kept: KeptState): Tensor {
+      const store = slotsOf(kept, name);
       const parts = linear(x, input); //                                                     [rows, 3 · hidden]
       const gated = multiply(parts, { x: parts, first: 2 * hidden }, hidden); //             [rows, hidden]
       const mixed = shortConv(gated, kernel, batch, store, { bias }); //                     [rows, hidden]

@@ -1,0 +1,54 @@
+// What a decoder's layers keep between steps: pages of keys and values, a fixed state, both, or nothing.
+
+import { storedHead } from '../../../kernels/resize-heads.ts';
+import type { HeadShape, KvPages, LayerStore, StateSlots } from '../../../kernels/batch.ts';
+import type { LayerState } from './architecture.ts';
+import type { DecoderLayer } from './decoder.ts';
+
+/** What a layer reads and writes. */
+export type KeptState = LayerStore | { kind: 'both'; pages: KvPages; slots: StateSlots } | { kind: 'none' };
+
+/** The states that a layer declares, in their order. */
+export function statesOf(layer: DecoderLayer, heads: HeadShape): LayerState[] {
+  const { window, slot, shares, heads: own = heads } = layer;
+  if (shares !== undefined) return [{ kind: 'shared', layer: shares }];
+  const plain = { kind: 'kv', kvHeads: own.kvHeads, dims: storedHead(own), window } as const;
+  const pages = own.alibi ? { ...plain, floats: true } : plain;
+  return [
+    ...(keepsPages(layer) ? [pages] : []),
+    ...(slot === undefined ? [] : [{ kind: 'slot', values: slot } as const]),
+  ];
+}
+
+/** What each layer keeps, of the stores of all declared states. */
+export function keptStates(layers: readonly DecoderLayer[], stores: readonly LayerStore[]): KeptState[] {
+  let next = 0;
+  return layers.map((layer) => {
+    const first = stores[next]!;
+    if (layer.slot === undefined && !keepsPages(layer)) return { kind: 'none' };
+    next++;
+    if (layer.slot === undefined || !keepsPages(layer)) return first;
+    const second = stores[next++];
+    if (first.kind !== 'kv' || second?.kind !== 'slot')
+      throw new Error(`a layer with pages and slots has ${first.kind} and ${second?.kind ?? 'nothing'}`);
+    return { kind: 'both', pages: first, slots: second };
+  });
+}
+
+const keepsPages = ({ pages, slot }: DecoderLayer): boolean => pages ?? slot === undefined;
+
+/** The pages of the module `name`. */
+export function pagesOf(kept: KeptState, name: string): KvPages {
+  const pages = kept.kind === 'both' ? kept.pages : kept;
+  if (pages.kind !== 'kv')
+    throw new Error(`${name} keeps keys and values in pages, and its layer has ${kept.kind}`);
+  return pages;
+}
+
+/** The slots of the module `name`. */
+export function slotsOf(kept: KeptState, name: string): StateSlots {
+  const slots = kept.kind === 'both' ? kept.slots : kept;
+  if (slots.kind !== 'slot')
+    throw new Error(`${name} keeps its state in a slot, and its layer has ${kept.kind}`);
+  return slots;
+}
