@@ -1,5 +1,4 @@
-// Table of tool call formats, with the names that other servers use. Sources: the chat
-// templates of the models, and their output.
+// Table of tool call formats. Sources: the chat templates of the models, and their output.
 
 import type { JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
 
@@ -19,18 +18,29 @@ const FUNCTION_TAGS: TaggedBody = {
   mayLackEnds: true,
 };
 
-const ARGUMENT_TAGS: TaggedBody = {
-  kind: 'tagged',
-  name: { begin: '', end: '' },
-  key: { begin: '<arg_key>', end: '</arg_key>' },
-  value: { begins: [{ text: '<arg_value>', reads: 'schema' }], end: '</arg_value>' },
+/** Tags around each key and each value. `mark`: prefix of the tags' names. */
+function argumentTags(mark: string): TaggedBody {
+  return {
+    kind: 'tagged',
+    name: { begin: '', end: '' },
+    key: { begin: `<${mark}arg_key>`, end: `</${mark}arg_key>` },
+    value: { begins: [{ text: `<${mark}arg_value>`, reads: 'schema' }], end: `</${mark}arg_value>` },
+  };
+}
+
+const ARGUMENT_TAGS = argumentTags('');
+const LONGCAT = {
+  call: { begin: '<longcat_tool_call>', end: '</longcat_tool_call>' },
+  lineBreaks: true,
 };
+const LONGCAT_TAGS = argumentTags('longcat_');
 
 /** Tags whose attributes name the function and the arguments. `mark`: prefix of the tags' names; `before`: text before the first tag. */
 function attributeTags(mark: string, begins: TaggedBody['value']['begins'], before = ''): TaggedBody {
+  const begin = `<${mark}invoke name="`;
   return {
     kind: 'tagged',
-    name: { begin: `${before}<${mark}invoke name="`, end: '">' },
+    name: { begin: `${before}${begin}`, ...(before !== '' && { otherBegin: begin }), end: '">' },
     key: { begin: `<${mark}parameter name="`, end: '"' },
     value: { begins, end: `</${mark}parameter>` },
     close: `</${mark}invoke>`,
@@ -51,6 +61,10 @@ const DEEPSEEK = {
 
 /** The tag precedes the list of all calls in older models, and each call in newer ones, which write no list. */
 const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
+/** Mistral's templates refuse ids of another length. */
+const MISTRAL_IDS = { idLength: 9 };
+const GIGACHAT_3 = { begin: 'function call<|role_sep|>\n', end: '' };
+const GIGACHAT_31 = { begin: '<|function_call|>', end: '' };
 const NAME_AND_MARK: NamedBody = {
   kind: 'named',
   separator: '[ARGS]',
@@ -81,6 +95,7 @@ const FORMATS: readonly ToolFormat[] = [
     section: { begin: '<|python_tag|>', end: '<|eom_id|>' },
     separators: [';', ','],
     bare: '{',
+    anywhere: true,
     bodies: [NAME_AND_PARAMETERS],
   },
   {
@@ -96,8 +111,20 @@ const FORMATS: readonly ToolFormat[] = [
     list: 'must',
     bodies: [{ kind: 'python' }, NAME_AND_ARGUMENTS],
   },
-  { name: 'mistral', section: MISTRAL, list: 'may', bodies: [NAME_AND_MARK, NAME_AND_ARGUMENTS] },
-  { name: 'mistral_json', section: MISTRAL, list: 'must', bodies: [NAME_AND_ARGUMENTS, NAME_AND_MARK] },
+  {
+    name: 'mistral',
+    section: MISTRAL,
+    list: 'may',
+    bodies: [NAME_AND_MARK, NAME_AND_ARGUMENTS],
+    ...MISTRAL_IDS,
+  },
+  {
+    name: 'mistral_json',
+    section: MISTRAL,
+    list: 'must',
+    bodies: [NAME_AND_ARGUMENTS, NAME_AND_MARK],
+    ...MISTRAL_IDS,
+  },
   {
     name: 'deepseek_v3',
     ...DEEPSEEK,
@@ -125,6 +152,9 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [{ ...ARGUMENT_TAGS, name: { begin: '', end: '<tool_sep>' } }],
     lineBreaks: true,
   },
+  // LongCat's first models were trained on JSON in its tags, later ones on keys and values.
+  { name: 'longcat', ...LONGCAT, bodies: [NAME_AND_ARGUMENTS, LONGCAT_TAGS] },
+  { name: 'longcat_tags', ...LONGCAT, bodies: [LONGCAT_TAGS, NAME_AND_ARGUMENTS] },
   {
     name: 'step3',
     section: { begin: '<｜tool_calls_begin｜>', end: '<｜tool_calls_end｜>' },
@@ -142,6 +172,19 @@ const FORMATS: readonly ToolFormat[] = [
     name: 'minimax_m2',
     section: { begin: '<minimax:tool_call>', end: '</minimax:tool_call>' },
     bodies: [attributeTags('', [TYPED])],
+    lineBreaks: true,
+  },
+  {
+    name: 'minimax_m1',
+    section: { begin: '<tool_calls>', end: '</tool_calls>' },
+    separators: ['\n'],
+    bodies: [NAME_AND_ARGUMENTS],
+    lineBreaks: true,
+  },
+  {
+    name: 'dots',
+    section: { begin: '<dots_function_call>', end: '</dots_function_call>' },
+    bodies: [attributeTags('', [TYPED]), NAME_AND_ARGUMENTS],
     lineBreaks: true,
   },
   {
@@ -166,16 +209,12 @@ const FORMATS: readonly ToolFormat[] = [
     otherSections: [{ begin: '<|action_start|> <|plugin|>', end: '<|action_end|>' }],
     bodies: [NAME_AND_PARAMETERS],
   },
-  {
-    name: 'gigachat3',
-    section: { begin: 'function call<|role_sep|>\n', end: '' },
-    bodies: [NAME_AND_ARGUMENTS],
-  },
-  { name: 'gigachat31', section: { begin: '<|function_call|>', end: '' }, bodies: [NAME_AND_ARGUMENTS] },
+  { name: 'gigachat3', section: GIGACHAT_3, otherSections: [GIGACHAT_31], bodies: [NAME_AND_ARGUMENTS] },
+  { name: 'gigachat31', section: GIGACHAT_31, otherSections: [GIGACHAT_3], bodies: [NAME_AND_ARGUMENTS] },
   {
     name: 'gemma4',
     call: { begin: '<|tool_call>', end: '<tool_call|>' },
-    bodies: [{ kind: 'braces', before: 'call:', quote: '<|"|>' }],
+    bodies: [{ kind: 'braces', before: 'call:', otherBefore: ':', quote: '<|"|>' }],
   },
   {
     name: 'functiongemma',
@@ -206,13 +245,18 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [NAME_AND_ARGUMENTS],
   },
   {
+    name: 'granite_20b_fc',
+    section: { begin: '<function_call> ', end: '' },
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  {
     name: 'nemotron',
     section: { begin: '<TOOLCALL>', end: '</TOOLCALL>' },
     list: 'must',
     bodies: [NAME_AND_ARGUMENTS],
   },
   {
-    name: 'apriel',
+    name: 'apriel', // and Hunyuan A13B, Jamba
     section: { begin: '<tool_calls>', end: '</tool_calls>' },
     list: 'must',
     bodies: [NAME_AND_ARGUMENTS],
@@ -239,32 +283,6 @@ const FORMATS: readonly ToolFormat[] = [
   },
   JSON_CALLS,
 ];
-
-/** Other names of the formats. */
-export const TOOL_ALIASES: Record<string, string> = {
-  qwen: 'hermes',
-  qwen25: 'hermes',
-  qwen3: 'hermes',
-  step3p5: 'qwen3_coder',
-  llama4_pythonic: 'pythonic',
-  deepseekv3: 'deepseek_v3',
-  deepseekv31: 'deepseek_v31',
-  deepseekv32: 'deepseek_v32',
-  deepseekv4: 'deepseek_v4',
-  glm: 'glm45',
-  poolside_v1: 'glm45',
-  trinity: 'hermes',
-  internlm: 'interns1',
-  'intern-s1': 'interns1',
-  granite4: 'hermes',
-  llama3_json: 'llama3',
-  llama4_json: 'llama3',
-  phi4_mini_json: 'functools',
-  qwen3_xml: 'qwen3_coder',
-  'minimax-m2': 'minimax_m2',
-  apertus2509: 'apertus',
-  cohere_command4: 'cohere',
-};
 
 export const TOOL_FORMATS: ReadonlyMap<string, ToolFormat> = new Map(
   FORMATS.map((format) => [format.name, format]),
