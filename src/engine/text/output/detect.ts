@@ -74,7 +74,7 @@ const REASONING: readonly FormatRule[] = [
   { format: 'ernie45', template: ['<think>', '<response>', '<tool_call>'] },
   { format: 'granite', template: ['<think>', '<response>'] },
   { format: 'granite3.2', template: ['Here is my thought process:'] },
-  { format: 'hunyuan_a13b', template: ['</think>', '<answer>'] },
+  { format: 'hunyuan_a13b', template: ['</think>', ['<answer>', '<|extra_0|>']] },
   { format: 'longcat', template: ['longcat_think>'] },
   { format: 'glm45', template: ['</think>', '<arg_key>'] },
   { format: 'kimi_k2', template: ['</think>', '<|tool_calls_section_begin|>'] },

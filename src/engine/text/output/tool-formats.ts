@@ -177,6 +177,7 @@ const FORMATS: readonly ToolFormat[] = [
   {
     name: 'minimax_m1',
     section: { begin: '<tool_calls>', end: '</tool_calls>' },
+    list: 'may',
     separators: ['\n'],
     bodies: [NAME_AND_ARGUMENTS],
     lineBreaks: true,
