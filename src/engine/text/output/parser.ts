@@ -98,8 +98,9 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
   const thinkMarkers = reasoning ? tagsOf(reasoning).map(({ begin }) => marker(begin)) : [];
   const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
+  const endMarkers = reasoning ? tagsOf(reasoning).map(({ end }) => marker(end)) : [];
   const bare = format?.anywhere && options.tools ? Array.from(format.bare ?? '', plainMarker) : [];
-  const special = firsts([...callMarkers, ...thinkMarkers, ...dropped, ...bare]);
+  const special = firsts([...callMarkers, ...thinkMarkers, ...endMarkers, ...dropped, ...bare]);
   const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
   // Without markers, each character may begin a call until there is content.
   const readText = (): void => {
@@ -117,6 +118,11 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
       const mayThink = reasoning !== null && (parts.blank || reasoning.repeats === true);
       if (mayThink && (yield* sees(reader, thinkMarkers))) {
         yield* readReasoning(state, reasoning, callMarkers, true);
+        continue;
+      }
+      // Some models close reasoning twice, or close what the prompt has closed.
+      if (parts.blank && (yield* match(reader, endMarkers))) {
+        parts.closeReasoning('');
         continue;
       }
       if (yield* match(reader, dropped)) continue;
