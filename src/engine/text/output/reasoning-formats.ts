@@ -35,6 +35,17 @@ const FORMATS: readonly ReasoningFormat[] = [
     answer: { begin: '<response>\n', end: '\n</response>' },
   },
   { name: 'hunyuan_a13b', ...THINK, gap: '\n', answer: { begin: '<answer>\n', end: '\n</answer>' } },
+  {
+    name: 'k2_horizon',
+    begin: '<ifm|think>',
+    end: '</ifm|think>',
+    // Lower efforts have tags of their own.
+    others: [
+      { begin: '<ifm|think_fast>', end: '</ifm|think_fast>' },
+      { begin: '<ifm|think_faster>', end: '</ifm|think_faster>' },
+    ],
+    callsEnd: true,
+  },
   { name: 'longcat', begin: '<longcat_think>', end: '</longcat_think>', gap: '\n' },
   {
     name: 'cohere',

@@ -1,59 +1,25 @@
 // Table of tool call formats. Sources: the chat templates of the models, and their output.
 
-import type { JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
+import type { JsonBody, NamedBody, ToolFormat } from './format.ts';
+import {
+  ARGUMENT_TAGS,
+  argumentTags,
+  attributeTags,
+  DSML,
+  FUNCTION_TAGS,
+  TYPED,
+  typedTags,
+} from './tag-bodies.ts';
 
 const NAME_AND_ARGUMENTS: JsonBody = { kind: 'json', name: 'name', arguments: ['arguments', 'parameters'] };
 const NAME_AND_PARAMETERS: JsonBody = { kind: 'json', name: 'name', arguments: ['parameters', 'arguments'] };
 
 const TOOL_CALL = { begin: '<tool_call>', end: '</tool_call>' };
 
-/** Tags whose names carry the function's and the arguments' names. */
-const FUNCTION_TAGS: TaggedBody = {
-  kind: 'tagged',
-  name: { begin: '<function=', end: '>' },
-  key: { begin: '<parameter=', end: '>' },
-  value: { begins: [{ text: '', reads: 'schema' }], end: '</parameter>' },
-  close: '</function>',
-  newlines: true,
-  mayLackEnds: true,
-};
-
-/** Tags around each key and each value. `mark`: prefix of the tags' names. */
-function argumentTags(mark: string): TaggedBody {
-  return {
-    kind: 'tagged',
-    name: { begin: '', end: '' },
-    key: { begin: `<${mark}arg_key>`, end: `</${mark}arg_key>` },
-    value: { begins: [{ text: `<${mark}arg_value>`, reads: 'schema' }], end: `</${mark}arg_value>` },
-  };
-}
-
-const ARGUMENT_TAGS = argumentTags('');
 const LONGCAT = {
   call: { begin: '<longcat_tool_call>', end: '</longcat_tool_call>' },
   lineBreaks: true,
 };
-const LONGCAT_TAGS = argumentTags('longcat_');
-
-/** Tags whose attributes name the function and the arguments. `mark`: prefix of the tags' names; `before`: text before the first tag. */
-function attributeTags(mark: string, begins: TaggedBody['value']['begins'], before = ''): TaggedBody {
-  const begin = `<${mark}invoke name="`;
-  return {
-    kind: 'tagged',
-    name: { begin: `${before}${begin}`, ...(before !== '' && { otherBegin: begin }), end: '">' },
-    key: { begin: `<${mark}parameter name="`, end: '"' },
-    value: { begins, end: `</${mark}parameter>` },
-    close: `</${mark}invoke>`,
-  };
-}
-
-const TYPED = { text: '>', reads: 'schema' } as const;
-const DSML = attributeTags('｜DSML｜', [
-  { text: ' string="true">', reads: 'text' },
-  { text: ' string="false">', reads: 'json' },
-  TYPED,
-]);
-
 const DEEPSEEK = {
   section: { begin: '<｜tool▁calls▁begin｜>', end: '<｜tool▁calls▁end｜>' },
   call: { begin: '<｜tool▁call▁begin｜>', end: '<｜tool▁call▁end｜>' },
@@ -153,8 +119,15 @@ const FORMATS: readonly ToolFormat[] = [
     lineBreaks: true,
   },
   // LongCat's first models were trained on JSON in its tags, later ones on keys and values.
-  { name: 'longcat', ...LONGCAT, bodies: [NAME_AND_ARGUMENTS, LONGCAT_TAGS] },
-  { name: 'longcat_tags', ...LONGCAT, bodies: [LONGCAT_TAGS, NAME_AND_ARGUMENTS] },
+  { name: 'longcat', ...LONGCAT, bodies: [NAME_AND_ARGUMENTS, argumentTags('longcat_')] },
+  { name: 'longcat_tags', ...LONGCAT, bodies: [argumentTags('longcat_'), NAME_AND_ARGUMENTS] },
+  {
+    name: 'k2_horizon',
+    section: { begin: '<ifm|tool_calls>', end: '</ifm|tool_calls>' },
+    call: { begin: '<ifm|tool_call>', end: '</ifm|tool_call>' },
+    separators: ['\n'],
+    bodies: [typedTags('ifm|'), NAME_AND_ARGUMENTS],
+  },
   {
     name: 'step3',
     section: { begin: '<｜tool_calls_begin｜>', end: '<｜tool_calls_end｜>' },

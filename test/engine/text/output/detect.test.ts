@@ -31,6 +31,7 @@ describe('a chat template', () => {
       'hunyuan',
       'longcat',
       'longcat_tags',
+      'k2_horizon',
       'step3',
       'minimax_m2',
       'minimax_m1',
@@ -54,6 +55,7 @@ describe('a chat template', () => {
     ['{{ "<function_calls>" + calls }}', 'olmo3'],
     ['<longcat_tool_call>{"name": f, "arguments": {}}', 'longcat'],
     ['<longcat_tool_call>f\n<longcat_arg_key>', 'longcat_tags'],
+    ['<ifm|tool_calls><ifm|tool_call>', 'k2_horizon'],
     ['<dots_function_call>\n<invoke name=', 'dots'],
     ['<tool_calls>[{"name": f}]</tool_calls>', 'apriel'],
     ['<tool_calls>\n{"name": f}\n</tool_calls>', 'minimax_m1'],
@@ -71,6 +73,7 @@ describe('a chat template', () => {
     ['<think>{{ r }}</think><response>{{ a }}</response><tool_call>', 'ernie45'],
     ['<think>{{ r }}</think><answer>{{ a }}</answer>', 'hunyuan_a13b'],
     ['{{ "<longcat_think>" }}', 'longcat'],
+    ['{{ "<ifm|think>" }}', 'k2_horizon'],
   ])('with %s tells the reasoning of %s', (template, reasoning) => {
     expect(detectFormats(template, () => false).reasoning).toBe(reasoning);
   });

@@ -25,6 +25,17 @@ export const NEWER_REPLIES: Reply[] = [
     ],
   },
   {
+    name: 'k2_horizon: typed and plain values, JSON, after fast thoughts',
+    tools: 'k2_horizon',
+    reasoning: 'k2_horizon',
+    text: '<ifm|think_fast>\nHm.</ifm|think_fast>\n<ifm|tool_calls><ifm|tool_call>get_weather<ifm|arg_key>note</ifm|arg_key><ifm|arg_type>string</ifm|arg_type><ifm|arg_value>null</ifm|arg_value><ifm|arg_key>days</ifm|arg_key><ifm|arg_value>2</ifm|arg_value></ifm|tool_call>\n<ifm|tool_call>{"name": "ping", "arguments": {}}</ifm|tool_call></ifm|tool_calls>',
+    told: [
+      { reasoning: 'Hm.' },
+      { name: 'get_weather', arguments: '{"note": "null", "days": 2}' },
+      { name: 'ping', arguments: '{}' },
+    ],
+  },
+  {
     name: 'minimax_m1: a line a call',
     tools: 'minimax',
     text: 'So:\n<tool_calls>\n{"name": "search", "arguments": {"query": "</tool_calls"}}\n{"name": "ping", "arguments": {}}\n</tool_calls>',
