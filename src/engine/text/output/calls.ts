@@ -50,6 +50,10 @@ function* readSection(options: CallsOptions): Parse<boolean> {
   const openings = sections.map(({ begin }) => marker(begin));
   const opening = yield* match(reader, openings);
   const section = sections.find(({ begin }) => begin === opening?.text);
+  // The end of a section without its beginning belongs to the calls before it.
+  const strayEnds = section
+    ? []
+    : sections.flatMap(({ end }) => (end !== '' && isCertain(end) ? [marker(end)] : []));
   if (section && isCertain(section.begin)) parts.beginName(reader, settled);
   for (;;) {
     yield* space(reader);
@@ -58,6 +62,7 @@ function* readSection(options: CallsOptions): Parse<boolean> {
       if (any) return true;
       break;
     }
+    if (any && (yield* match(reader, strayEnds))) return true;
     if (listed && (yield* character(reader, ']'))) {
       listed = false;
       if (any) settled = spaced = reader.at;

@@ -99,6 +99,12 @@ export const NEWER_REPLIES: Reply[] = [
     ],
   },
   {
+    name: 'deepseek_v4: the end of a section that has not begun',
+    tools: 'deepseek_v4',
+    text: '<｜DSML｜invoke name="ping">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>\nSo.',
+    told: [{ name: 'ping', arguments: '{}' }, { content: 'So.' }],
+  },
+  {
     name: 'gigachat3: the token of later models',
     tools: 'gigachat3',
     specials: ['<|function_call|>'],
