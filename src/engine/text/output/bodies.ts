@@ -1,38 +1,12 @@
 // Parsers of one tool call, one for each syntax of format.ts. Each emits the name as soon as the text is certain to be a
 // call, then the arguments as JSON text, piece by piece.
 
-import type { Tool } from '../calls/text-model.ts';
-import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
-import { copyArguments, copyJson, escapeJson, jsonString } from './json-text.ts';
+import { toolName, type CallContext } from './call-context.ts';
+import type { Body, BracesBody, JsonBody, NamedBody } from './format.ts';
+import { copyArguments, copyJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
-import type { PartCollector } from './part-collector.ts';
-import {
-  character,
-  match,
-  peek,
-  run,
-  sees,
-  space,
-  until,
-  type Marker,
-  type Parse,
-  type Reader,
-} from './reader.ts';
-import { isText, kindsOf, toJson, type Kinds } from './typed-value.ts';
-
-export interface CallContext {
-  reader: Reader;
-  marker: (text: string) => Marker;
-  tools: readonly Tool[];
-  /** Their names: no other name makes a call. */
-  names: readonly Marker[];
-  parts: PartCollector;
-  /** Markers that end a call which has no closing tag. */
-  ends: readonly Marker[];
-  /** Marker that begins each call; null without one. */
-  opener: Marker | null;
-  namesAreIds: boolean;
-}
+import { character, match, peek, run, space, type Parse } from './reader.ts';
+import { taggedCall } from './tagged-call.ts';
 
 /** Reads one call. Returns whether a call was emitted; if not, the consumed input is text. */
 export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<boolean> {
@@ -63,9 +37,9 @@ function* readBody(context: CallContext, body: Body): Parse<boolean> {
 
 const LONGEST_ID = 256;
 
-/** Reads the name of a tool, whatever characters it has; null: none of the tools' names is here. */
-function* toolName({ reader, names }: CallContext): Parse<string | null> {
-  return (yield* match(reader, names))?.text ?? null;
+/** Names of the members with which a call within text may begin. */
+export function beginningMembers(body: JsonBody): string[] {
+  return [body.name ?? '', 'type', ...body.arguments];
 }
 
 /** Reads {"name": …, "arguments": …} with its members in any order. Arguments before the name are emitted after it. */
@@ -79,11 +53,15 @@ function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
     if (opened) parts.arguments(text);
     else early += text;
   };
+  // Within text, an object with other members first is part of an answer.
+  let begins = parts.blank ? null : beginningMembers(body);
   for (;;) {
     yield* space(reader);
     if (yield* character(reader, ',')) continue;
     if (yield* character(reader, '}')) break;
     const key = yield* jsonString(reader);
+    if (context.anywhere && begins && !begins.includes(key ?? '')) return false;
+    begins = null;
     yield* space(reader);
     if (key === null || !(yield* character(reader, ':'))) return opened;
     yield* space(reader);
@@ -133,107 +111,6 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   return true;
 }
 
-function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
-  const { reader, marker, parts, ends } = context;
-  const { begin, end } = body.name;
-  const from = reader.at;
-  if (begin !== '' && !(yield* match(reader, [marker(begin)]))) return false;
-  if (begin !== '') parts.beginName(reader, from);
-  const name = yield* toolName(context);
-  if (name === null) return false;
-  const keys = [marker(body.key.begin)];
-  if (end === '') {
-    parts.beginArguments('tagged', name, reader);
-    yield* space(reader);
-    if (!(yield* sees(reader, [...keys, ...ends]))) return false;
-  } else {
-    yield* space(reader);
-    if (!(yield* match(reader, [marker(end)]))) return false;
-    parts.beginArguments('tagged', name, reader);
-  }
-  parts.openCall(name);
-  parts.arguments('{');
-  const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
-  const closing = body.close === undefined ? ends : [marker(body.close)];
-  for (let nth = 0; ; nth++) {
-    yield* space(reader);
-    if (!(yield* match(reader, keys))) break;
-    const key = yield* taggedKey(context, body);
-    if (key === null) return true;
-    parts.arguments(`${nth > 0 ? ', ' : ''}${JSON.stringify(key.trim())}: `);
-    if (!(yield* taggedValue(context, body, kindsOf(parameters, key.trim())))) return true;
-  }
-  // If the reply was cut off, its arguments are not completed.
-  if ((yield* peek(reader)) !== null) parts.arguments('}');
-  if (body.close !== undefined) yield* match(reader, closing);
-  else yield* sees(reader, ends); // the tag that ends the call ends its arguments, too
-  return true;
-}
-
-/** Reads a parameter's name; null: the reply ended within it. */
-function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: TaggedBody): Parse<string | null> {
-  let name = '';
-  if (!mayLackEnds) {
-    return (yield* until(reader, marker(key.end), (text) => void (name += text))) ? name : null;
-  }
-  name = yield* run(reader, /[^\r\n<>]/);
-  if ((yield* peek(reader)) === null) return null;
-  yield* match(reader, [marker(key.end)]);
-  return name;
-}
-
-/** Whether a value without end tag ends at the current position: before the next key, or at the end of the call. */
-function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: TaggedBody): Parse<boolean> {
-  if (yield* sees(reader, [marker(body.key.begin)])) return true;
-  const from = reader.at;
-  const closes = body.close === undefined ? [] : [marker(body.close)];
-  const ended = yield* match(reader, [...closes, ...ends]);
-  // An end tag that belongs to the value is followed by more of the value.
-  yield* space(reader);
-  const follow = [marker(body.name.begin), ...(opener ? [opener] : []), ...ends];
-  const certain = ended !== null && ((yield* peek(reader)) === null || (yield* sees(reader, follow)));
-  reader.at = from;
-  return certain;
-}
-
-const STRING: Kinds = new Set(['string'] as const);
-const ANY: Kinds = new Set();
-
-/** Reads the value after a key; false: the reply ended within it. */
-function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Parse<boolean> {
-  const { reader, marker, parts } = context;
-  const begins = body.value.begins.filter(({ text }) => text !== '');
-  if (begins.length > 0) yield* space(reader);
-  const opening = yield* match(
-    reader,
-    begins.map(({ text }) => marker(text.trimStart())),
-  );
-  const begun = begins.find(({ text }) => text.trimStart() === opening?.text);
-  const reads = begun?.reads ?? 'schema';
-  const wanted = reads === 'schema' ? kinds : reads === 'text' ? STRING : ANY;
-  if (body.newlines) yield* character(reader, '\n');
-  const end = marker(begun?.end ?? body.value.end);
-  /** A line break that is dropped if the end tag follows. */
-  let lineBreak = '';
-  const unlessLast = (text: string): string => {
-    const all = lineBreak + text;
-    lineBreak = body.newlines && all.endsWith('\n') ? '\n' : '';
-    return all.slice(0, all.length - lineBreak.length);
-  };
-  const unclosed = body.mayLackEnds ? () => endsUnclosed(context, body) : undefined;
-  if (!isText(wanted)) {
-    let text = '';
-    const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)), unclosed);
-    parts.arguments(toJson(whole ? text : text + lineBreak, wanted));
-    return whole;
-  }
-  parts.arguments('"');
-  const take = (text: string): void => parts.arguments(escapeJson(unlessLast(text)));
-  const whole = yield* until(reader, end, take, unclosed);
-  parts.arguments(whole ? '"' : escapeJson(lineBreak));
-  return whole;
-}
-
 /** Reads `name(key=value, …)`, which is certain to be a call after the first key or the closing bracket. */
 function* pythonCall(context: CallContext): Parse<boolean> {
   const { reader, parts } = context;
@@ -267,7 +144,8 @@ function* pythonCall(context: CallContext): Parse<boolean> {
 /** Reads `name{key:value, …}`, which is certain to be a call after the brace. */
 function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   const { reader, marker, parts } = context;
-  if (!(yield* match(reader, [marker(body.before)]))) return false;
+  const befores = body.otherBefore === undefined ? [body.before] : [body.before, body.otherBefore];
+  if (!(yield* match(reader, befores.map(marker)))) return false;
   const name = yield* toolName(context);
   if (name === null || (yield* peek(reader))?.text !== '{') return false;
   parts.beginArguments('braces', name, reader);

@@ -1,7 +1,8 @@
 // Reads the markers around a section of calls and around each call. Text that has the form of a call, but a name that the request's tools
 // do not have, is content.
 
-import { readCall, type CallContext } from './bodies.ts';
+import { readCall } from './bodies.ts';
+import type { CallContext } from './call-context.ts';
 import type { Tags, ToolFormat } from './format.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
@@ -41,12 +42,18 @@ function* readSection(options: CallsOptions): Parse<boolean> {
   const comma = { text: ',', symbols: [','] };
   /** Position up to which all input was emitted or dropped. */
   let settled = reader.at;
+  /** Position of the space after the last call. */
+  let spaced = reader.at;
   let any = false;
   let listed = false;
   const sections = sectionsOf(format);
   const openings = sections.map(({ begin }) => marker(begin));
   const opening = yield* match(reader, openings);
   const section = sections.find(({ begin }) => begin === opening?.text);
+  // The end of a section without its beginning belongs to the calls before it.
+  const strayEnds = section
+    ? []
+    : sections.flatMap(({ end }) => (end !== '' && isCertain(end) ? [marker(end)] : []));
   if (section && isCertain(section.begin)) parts.beginName(reader, settled);
   for (;;) {
     yield* space(reader);
@@ -55,9 +62,10 @@ function* readSection(options: CallsOptions): Parse<boolean> {
       if (any) return true;
       break;
     }
+    if (any && (yield* match(reader, strayEnds))) return true;
     if (listed && (yield* character(reader, ']'))) {
       listed = false;
-      if (any) settled = reader.at;
+      if (any) settled = spaced = reader.at;
       continue;
     }
     const between = listed ? [comma] : [...separators.map(marker), ...openings];
@@ -81,12 +89,12 @@ function* readSection(options: CallsOptions): Parse<boolean> {
     if (!(yield* readCall(options, bodies))) break;
     any = true;
     yield* closeCall(options);
-    settled = reader.at;
+    settled = spaced = reader.at;
     if (single) return true;
   }
   parts.content(
     reader.units
-      .slice(settled, reader.at)
+      .slice(any && parts.hasContent ? spaced : settled, reader.at)
       .map(({ text }) => text)
       .join(''),
   );
@@ -105,7 +113,7 @@ function* closeCall({ reader, marker, format, parts }: CallsOptions): Parse<void
 
 /** Whether a call without a marker may begin here. */
 export function* beginsBare({ format, parts, reader }: CallsOptions): Parse<boolean> {
-  if (!format.bare || !parts.blank) return false;
+  if (!format.bare || (!parts.blank && !format.anywhere)) return false;
   const next = yield* peek(reader);
   return next !== null && next.id < 0 && format.bare.includes(next.text);
 }

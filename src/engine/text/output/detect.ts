@@ -3,8 +3,9 @@
 
 import { badRequest } from '../../../files/error.ts';
 import type { OutputFormat, ReasoningFormat, ToolFormat } from './format.ts';
-import { HARMONY, REASONING_ALIASES, REASONING_FORMATS as REASONING_TABLE } from './reasoning-formats.ts';
-import { TOOL_ALIASES, TOOL_FORMATS } from './tool-formats.ts';
+import { REASONING_ALIASES, TOOL_ALIASES } from './aliases.ts';
+import { HARMONY, REASONING_FORMATS as REASONING_TABLE } from './reasoning-formats.ts';
+import { TOOL_FORMATS } from './tool-formats.ts';
 
 /** Tells a format by marks of the models that have it. */
 export interface FormatRule {
@@ -26,6 +27,10 @@ const TOOLS: readonly FormatRule[] = [
   { format: 'seed_oss', template: ['seed:tool_call'] },
   { format: 'minimax_m2', template: ['minimax:tool_call'] },
   { format: 'hunyuan', template: ['<tool_sep>', '<arg_key>'] },
+  { format: 'longcat_tags', template: ['<longcat_arg_key>'] },
+  { format: 'longcat', template: ['<longcat_tool_call>'] },
+  { format: 'dots', template: ['<dots_function_call>'] },
+  { format: 'k2_horizon', template: ['<ifm|tool_calls>'] },
   { format: 'step3', template: ['steptml:invoke'] },
   { format: 'glm47', template: ['{function-name}<arg_key>'] },
   { format: 'glm45', template: ['<arg_key>'] },
@@ -48,6 +53,8 @@ const TOOLS: readonly FormatRule[] = [
   { format: 'granite', template: ['<|tool_call|>'] },
   { format: 'nemotron', template: ['<TOOLCALL>'] },
   { format: 'apriel', template: ['<tool_calls>['] },
+  { format: 'minimax_m1', template: ['<tool_calls>', '</tool_calls>'] },
+  { format: 'granite_20b_fc', template: ['<function_call> '] },
   { format: 'functools', template: ['functools['] },
   { format: 'olmo3', template: ['<function_calls>'] },
   { format: 'hermes', template: ['<tool_call>'] },
@@ -65,8 +72,12 @@ const REASONING: readonly FormatRule[] = [
   { format: 'cohere_command4', template: ['<|START_THINKING|>', '<|START_TEXT|>'] },
   { format: 'cohere', template: ['<|START_THINKING|>'] },
   { format: 'apertus', template: ['inner_prefix'] },
+  { format: 'ernie45', template: ['<think>', '<response>', '<tool_call>'] },
   { format: 'granite', template: ['<think>', '<response>'] },
   { format: 'granite3.2', template: ['Here is my thought process:'] },
+  { format: 'hunyuan_a13b', template: ['</think>', ['<answer>', '<|extra_0|>']] },
+  { format: 'longcat', template: ['longcat_think>'] },
+  { format: 'k2_horizon', template: ['ifm|think'] },
   { format: 'glm45', template: ['</think>', '<arg_key>'] },
   { format: 'kimi_k2', template: ['</think>', '<|tool_calls_section_begin|>'] },
   { format: 'deepseek_r1', template: ['</think>', '<｜Assistant｜>'], without: ['thinking'] },
@@ -134,8 +145,13 @@ export function outputFormat(
     tools: formatNamed(tools, 'toolCallParser', tables.tools),
     reasoning: formatNamed(reasoning, 'reasoningParser', tables.reasoning),
   };
-  if (![tools, reasoning].includes(HARMONY.name)) return { ...chosen, channels: null };
+  if (!hasChannels(tools, tables.tools) && !hasChannels(reasoning, tables.reasoning))
+    return { ...chosen, channels: null };
   return { tools: null, reasoning: null, channels: HARMONY };
+}
+
+function hasChannels(name: string, { aliases }: FormatTable<unknown>): boolean {
+  return (aliases[name] ?? name) === HARMONY.name;
 }
 
 /** null: the name stands for no format, or for that of channels. */

@@ -28,7 +28,8 @@ export interface NamedBody {
 /** A call with tags around each argument; the tool's schema gives the argument's type. */
 export interface TaggedBody {
   kind: 'tagged';
-  name: { begin: string; end: string };
+  /** `otherBegin`: text that a model may write in place of `begin`. */
+  name: { begin: string; otherBegin?: string; end: string };
   key: { begin: string; end: string };
   /** Opening tags of a value. `reads`: the value is typed by the schema, is text, or is JSON. */
   value: {
@@ -53,6 +54,8 @@ export interface PythonBody {
 export interface BracesBody {
   kind: 'braces';
   before: string;
+  /** Text that a model may write in place of `before`. */
+  otherBefore?: string;
   quote: string;
 }
 
@@ -84,6 +87,10 @@ export interface ToolFormat {
   marked?: boolean;
   /** Syntaxes of a call. Grammars write the first; the parser selects by the first character. */
   bodies: readonly Body[];
+  /** Whether a bare call may also begin after other text; its first member must then be one that calls have. */
+  anywhere?: boolean;
+  /** Length of the ids that calls are given, in letters and digits; left out: the ids of OpenAI. */
+  idLength?: number;
   /** The name in the text is a call id: `functions.NAME:INDEX`. */
   namesAreIds?: boolean;
   /** Whether grammars write line breaks between markers, as in the model's training data. */

@@ -99,7 +99,11 @@ function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, t
   const ends = [quotes];
   take('"');
   for (;;) {
-    if (yield* match(reader, ends)) break;
+    if (yield* match(reader, ends)) {
+      if (!escapes || (yield* endsText(reader))) break;
+      take(escapeJson(quotes.text));
+      continue;
+    }
     const unit = yield* peek(reader);
     if (unit === null) return false;
     reader.at++;
@@ -108,6 +112,15 @@ function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, t
   }
   take('"');
   return true;
+}
+
+/** Whether a string ends before the current position: models forget to escape quotes within strings, and then other text follows. */
+function* endsText(reader: Reader): Parse<boolean> {
+  const from = reader.at;
+  yield* space(reader);
+  const next = yield* peek(reader);
+  reader.at = from;
+  return next === null || next.id >= 0 || /[,:)\]}=]/.test(next.text);
 }
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '0': '\0', '\n': '' };

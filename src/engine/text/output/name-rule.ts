@@ -92,12 +92,21 @@ function nameIn(body: Body, context: Context): Rule {
     case 'named':
       return sequence(mark(body.before ?? ''), nameWithId(context), SPACE, separatorRule(body, context));
     case 'tagged':
-      return sequence(mark(body.name.begin), name, SPACE, nameEnd(body, context));
+      return sequence(
+        eitherOf(body.name.begin, body.name.otherBegin, mark),
+        name,
+        SPACE,
+        nameEnd(body, context),
+      );
     case 'python':
       return sequence(name, text('('));
     case 'braces':
-      return sequence(mark(body.before), name, text('{'));
+      return sequence(eitherOf(body.before, body.otherBefore, mark), name, text('{'));
   }
+}
+
+function eitherOf(one: string, other: string | undefined, mark: Context['mark']): Rule {
+  return other === undefined ? mark(one) : choice(mark(one), mark(other));
 }
 
 function nameMember({ id, name }: JsonBody, { quotedName }: Context): Rule {

@@ -32,7 +32,7 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     ...options,
     separateReasoning: options.separateReasoning && format.reasoning?.joined !== true,
     withholdSpace: options.tools !== null,
-    callId: options.callId ?? callId,
+    callId: options.callId ?? (() => callId(format.tools?.idLength)),
   });
   const { marker } = options;
   const state: ParserState = { reader, parts, marker, options, reasoningFrom: null, reasoningTokens: 0 };
@@ -82,10 +82,14 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
   };
 }
 
-/** A random call id in the form of other OpenAI-compatible servers: `call_` and 24 hexadecimal digits. */
-function callId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return `call_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+const LETTERS_AND_DIGITS = Array.from('0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ');
+
+/** A random call id: `call_` and 24 hexadecimal digits, as of other OpenAI-compatible servers, or `length` letters and digits. */
+function callId(length?: number): string {
+  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(length ?? 12)));
+  if (length !== undefined)
+    return bytes.map((byte) => LETTERS_AND_DIGITS[byte % LETTERS_AND_DIGITS.length]).join('');
+  return `call_${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** Reads a reply in which tags mark reasoning and calls; text outside tags is content. */
@@ -94,7 +98,9 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
   const thinkMarkers = reasoning ? tagsOf(reasoning).map(({ begin }) => marker(begin)) : [];
   const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
-  const special = firsts([...callMarkers, ...thinkMarkers, ...dropped]);
+  const endMarkers = reasoning ? tagsOf(reasoning).map(({ end }) => marker(end)) : [];
+  const bare = format?.anywhere && options.tools ? Array.from(format.bare ?? '', plainMarker) : [];
+  const special = firsts([...callMarkers, ...thinkMarkers, ...endMarkers, ...dropped, ...bare]);
   const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
   // Without markers, each character may begin a call until there is content.
   const readText = (): void => {
@@ -112,6 +118,11 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
       const mayThink = reasoning !== null && (parts.blank || reasoning.repeats === true);
       if (mayThink && (yield* sees(reader, thinkMarkers))) {
         yield* readReasoning(state, reasoning, callMarkers, true);
+        continue;
+      }
+      // Some models close reasoning twice, or close what the prompt has closed.
+      if (parts.blank && (yield* match(reader, endMarkers))) {
+        parts.closeReasoning('');
         continue;
       }
       if (yield* match(reader, dropped)) continue;
@@ -149,6 +160,7 @@ function callsOptions(
     single: options.singleCall,
     names: tools.map(({ function: { name } }) => plainMarker(name)),
     namesAreIds: format.namesAreIds ?? false,
+    anywhere: format.anywhere ?? false,
     ends: ends.map(marker),
     opener: call ? marker(call.begin) : null,
   };

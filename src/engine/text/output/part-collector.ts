@@ -1,5 +1,5 @@
 // Collects the output of a reply's parser into the parts of one push. A token belongs to the first part that appears after it was
-// pushed. Line breaks and spaces that only separate a call or the reasoning are left out.
+// pushed. Line breaks and spaces that only separate a call or the reasoning are left out; around calls between content they stay.
 
 import type { Piece } from '../calls/piece.ts';
 import type { TokenLogprob } from '../calls/text-model.ts';
@@ -35,8 +35,12 @@ export class PartCollector {
   #inReasoning = false;
   /** Kind of the part to which text was added last. */
   #lastKind: OutputPart['kind'] = 'content';
-  /** Withheld space, which is dropped if a call follows. */
+  /** Withheld space, which is left out if a call follows. */
   #pendingSpace = '';
+  /** Space between content and calls after it, which is left out unless more content follows. */
+  #spaceBeforeCalls = '';
+  /** Whether nothing but space follows the last call. */
+  #isAfterCall = false;
   /** Whether line breaks are dropped until other text follows. */
   #atStart = false;
   /** Arguments of the last call. */
@@ -64,6 +68,11 @@ export class PartCollector {
   constructor(options: PartCollectorOptions) {
     this.#options = options;
     this.#streamsReasoning = options.streamReasoning && options.reasoningFills !== true;
+  }
+
+  /** Whether there is content other than space. */
+  get hasContent(): boolean {
+    return this.#hasContent;
   }
 
   /** Whether there is neither a call nor content other than space. */
@@ -106,7 +115,11 @@ export class PartCollector {
     this.#hasContent ||= text.trim() !== '';
     if (this.#hasContent && !this.#inReasoning) this.#releaseReasoning();
     const released = this.#withPendingSpace(text, this.#options.withholdSpace);
-    this.#add('content', this.#withBreak('content', released));
+    if (released === '') return;
+    const separated = this.#spaceBeforeCalls + released;
+    this.#spaceBeforeCalls = '';
+    this.#isAfterCall = false;
+    this.#add('content', this.#withBreak('content', separated));
   }
 
   /** Begins another message of a kind: an empty line separates its text from earlier text of that kind. */
@@ -114,6 +127,7 @@ export class PartCollector {
     if (!this.#written.has(kind)) return;
     this.#nextMessage = kind;
     this.#pendingSpace = '';
+    this.#spaceBeforeCalls = '';
   }
 
   openReasoning(tag: string): void {
@@ -148,6 +162,7 @@ export class PartCollector {
     this.#releaseReasoning();
     this.#lastKind = 'toolCall';
     if (this.#calls > 0 && isJsonObject(this.#arguments)) this.#wholeCalls++;
+    if (this.#hasContent) this.#spaceBeforeCalls ||= this.#pendingSpace;
     this.#pendingSpace = '';
     this.#arguments = '';
     this.#tool = name;
@@ -192,7 +207,8 @@ export class PartCollector {
   closeCall(): void {
     this.#isCallOpen = false;
     this.endArguments();
-    this.#atStart = true;
+    this.#atStart = !this.#hasContent;
+    this.#isAfterCall = true;
   }
 
   /** The parts since the last call of take(). */
@@ -211,7 +227,7 @@ export class PartCollector {
     const withheld = this.#pendingReasoning + this.#pendingSpace;
     if (this.#options.reasoningFills && this.blank) this.#add('content', withheld);
     else if (this.#inReasoning && this.#options.separateReasoning) this.#add('reasoning', withheld);
-    else this.#add('content', this.#pendingSpace);
+    else if (!this.#isAfterCall) this.#add('content', this.#pendingSpace);
     this.#pendingSpace = '';
     this.#pendingReasoning = '';
     if (this.#parts.length > 0 || this.#pendingTokens.ids.length === 0) return this.take();

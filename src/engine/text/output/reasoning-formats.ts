@@ -1,4 +1,4 @@
-// Table of reasoning formats, one for each way in which models mark their reasoning, with the names that other servers use.
+// Table of reasoning formats, one for each way in which models mark their reasoning.
 
 import type { ChannelFormat, ReasoningFormat } from './format.ts';
 
@@ -20,7 +20,33 @@ const FORMATS: readonly ReasoningFormat[] = [
   { name: 'kimi', begin: '◁think▷', end: '◁/think▷', always: true },
   { name: 'mistral', begin: '[THINK]', end: '[/THINK]' },
   { name: 'seed_oss', begin: '<seed:think>', end: '</seed:think>' },
-  { name: 'gemma4', begin: '<|channel>thought\n', end: '<channel|>', repeats: true },
+  {
+    name: 'gemma4',
+    begin: '<|channel>thought\n',
+    end: '<channel|>',
+    others: [{ begin: '<|channel>', end: '<channel|>' }], // the channel's name may be missing
+    repeats: true,
+  },
+  {
+    name: 'ernie45',
+    ...THINK,
+    always: true,
+    callsEnd: true,
+    answer: { begin: '<response>\n', end: '\n</response>' },
+  },
+  { name: 'hunyuan_a13b', ...THINK, gap: '\n', answer: { begin: '<answer>\n', end: '\n</answer>' } },
+  {
+    name: 'k2_horizon',
+    begin: '<ifm|think>',
+    end: '</ifm|think>',
+    // Lower efforts have tags of their own.
+    others: [
+      { begin: '<ifm|think_fast>', end: '</ifm|think_fast>' },
+      { begin: '<ifm|think_faster>', end: '</ifm|think_faster>' },
+    ],
+    callsEnd: true,
+  },
+  { name: 'longcat', begin: '<longcat_think>', end: '</longcat_think>', gap: '\n' },
   {
     name: 'cohere',
     begin: '<|START_THINKING|>',
@@ -43,24 +69,6 @@ const FORMATS: readonly ReasoningFormat[] = [
   { name: 'granite3.2', ...GRANITE_PHRASES, gap: '\n\n', others: [GRANITE_SHORT_PHRASES] },
   { name: 'apertus', begin: '<|inner_prefix|>', end: '<|inner_suffix|>', repeats: true },
 ];
-
-/** Other names of the formats. */
-export const REASONING_ALIASES: Record<string, string> = {
-  'deepseek-r1': 'deepseek_r1',
-  'deepseek-v3': 'think',
-  'deepseek-v4': 'think',
-  deepseek_v3: 'think',
-  'qwen3-thinking': 'qwen3_thinking',
-  interns1: 'qwen3',
-  step3: 'deepseek_r1',
-  step3p5: 'deepseek_r1',
-  mimo: 'think',
-  hunyuan: 'think',
-  minimax: 'qwen3_thinking',
-  poolside_v1: 'think',
-  olmo3: 'think',
-  apertus2509: 'apertus',
-};
 
 export const HARMONY: ChannelFormat = {
   name: 'gpt-oss',

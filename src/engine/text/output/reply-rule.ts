@@ -9,6 +9,7 @@ import type { TextConstraint } from '../calls/text-request.ts';
 import type { Tool } from '../calls/text-model.ts';
 import { several, type PlacedTool, type SchemaRules } from './argument-rules.ts';
 import { argumentsRule, bodyRule, lineBeforeEnd, markRules, type BodyContext } from './body-rules.ts';
+import { beginningMembers } from './bodies.ts';
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
 import type { ToolPlan } from './reply-plan.ts';
@@ -49,8 +50,9 @@ export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
   if (tools.mode === 'none' || (answering && tools.mode === 'auto' && answer !== null)) return answers;
   const calls = answering ? sequence(endOfAnswer(context), callsRule(context)) : callsRule(context);
   if (tools.mode === 'required') return calls;
-  // A call without a marker is possible only at the start of a reply.
-  const followed = answer === null && (answering || !format.channels) && format.tools?.bare === undefined;
+  // In most formats a call without a marker is possible only at the start of a reply.
+  const mayFollow = format.tools?.bare === undefined || format.tools.anywhere === true;
+  const followed = answer === null && (answering || !format.channels) && mayFollow;
   return choice(calls, followed ? sequence(answers, optional(calls)) : answers);
 }
 
@@ -75,7 +77,11 @@ function freeText(format: ToolFormat | null): Dfa {
   const free = textWithout(format ? callOpeners(format) : []);
   if (!format?.bare) return free;
   const bare = regexDfa(`\\s*[${format.bare.replace(/[[\]]/g, '\\$&')}][^]*`, { whole: true });
-  return intersect(free, complementOf(bare));
+  const answers = intersect(free, complementOf(bare));
+  if (!format.anywhere) return answers;
+  const members = format.bodies.flatMap((body) => (body.kind === 'json' ? beginningMembers(body) : []));
+  const within = regexDfa(`[^]*\\{\\s*"(${members.join('|')})"[^]*`, { whole: true });
+  return intersect(answers, complementOf(within));
 }
 
 function callsRule({ format, tools, given, schemas, mark }: Context): Rule {

@@ -1,49 +1,25 @@
-// Table of tool call formats, with the names that other servers use. Sources: the chat
-// templates of the models, and their output.
+// Table of tool call formats. Sources: the chat templates of the models, and their output.
 
-import type { JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
+import type { JsonBody, NamedBody, ToolFormat } from './format.ts';
+import {
+  ARGUMENT_TAGS,
+  argumentTags,
+  attributeTags,
+  DSML,
+  FUNCTION_TAGS,
+  TYPED,
+  typedTags,
+} from './tag-bodies.ts';
 
 const NAME_AND_ARGUMENTS: JsonBody = { kind: 'json', name: 'name', arguments: ['arguments', 'parameters'] };
 const NAME_AND_PARAMETERS: JsonBody = { kind: 'json', name: 'name', arguments: ['parameters', 'arguments'] };
 
 const TOOL_CALL = { begin: '<tool_call>', end: '</tool_call>' };
 
-/** Tags whose names carry the function's and the arguments' names. */
-const FUNCTION_TAGS: TaggedBody = {
-  kind: 'tagged',
-  name: { begin: '<function=', end: '>' },
-  key: { begin: '<parameter=', end: '>' },
-  value: { begins: [{ text: '', reads: 'schema' }], end: '</parameter>' },
-  close: '</function>',
-  newlines: true,
-  mayLackEnds: true,
+const LONGCAT = {
+  call: { begin: '<longcat_tool_call>', end: '</longcat_tool_call>' },
+  lineBreaks: true,
 };
-
-const ARGUMENT_TAGS: TaggedBody = {
-  kind: 'tagged',
-  name: { begin: '', end: '' },
-  key: { begin: '<arg_key>', end: '</arg_key>' },
-  value: { begins: [{ text: '<arg_value>', reads: 'schema' }], end: '</arg_value>' },
-};
-
-/** Tags whose attributes name the function and the arguments. `mark`: prefix of the tags' names; `before`: text before the first tag. */
-function attributeTags(mark: string, begins: TaggedBody['value']['begins'], before = ''): TaggedBody {
-  return {
-    kind: 'tagged',
-    name: { begin: `${before}<${mark}invoke name="`, end: '">' },
-    key: { begin: `<${mark}parameter name="`, end: '"' },
-    value: { begins, end: `</${mark}parameter>` },
-    close: `</${mark}invoke>`,
-  };
-}
-
-const TYPED = { text: '>', reads: 'schema' } as const;
-const DSML = attributeTags('｜DSML｜', [
-  { text: ' string="true">', reads: 'text' },
-  { text: ' string="false">', reads: 'json' },
-  TYPED,
-]);
-
 const DEEPSEEK = {
   section: { begin: '<｜tool▁calls▁begin｜>', end: '<｜tool▁calls▁end｜>' },
   call: { begin: '<｜tool▁call▁begin｜>', end: '<｜tool▁call▁end｜>' },
@@ -51,6 +27,10 @@ const DEEPSEEK = {
 
 /** The tag precedes the list of all calls in older models, and each call in newer ones, which write no list. */
 const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
+/** Mistral's templates refuse ids of another length. */
+const MISTRAL_IDS = { idLength: 9 };
+const GIGACHAT_3 = { begin: 'function call<|role_sep|>\n', end: '' };
+const GIGACHAT_31 = { begin: '<|function_call|>', end: '' };
 const NAME_AND_MARK: NamedBody = {
   kind: 'named',
   separator: '[ARGS]',
@@ -81,6 +61,7 @@ const FORMATS: readonly ToolFormat[] = [
     section: { begin: '<|python_tag|>', end: '<|eom_id|>' },
     separators: [';', ','],
     bare: '{',
+    anywhere: true,
     bodies: [NAME_AND_PARAMETERS],
   },
   {
@@ -96,8 +77,20 @@ const FORMATS: readonly ToolFormat[] = [
     list: 'must',
     bodies: [{ kind: 'python' }, NAME_AND_ARGUMENTS],
   },
-  { name: 'mistral', section: MISTRAL, list: 'may', bodies: [NAME_AND_MARK, NAME_AND_ARGUMENTS] },
-  { name: 'mistral_json', section: MISTRAL, list: 'must', bodies: [NAME_AND_ARGUMENTS, NAME_AND_MARK] },
+  {
+    name: 'mistral',
+    section: MISTRAL,
+    list: 'may',
+    bodies: [NAME_AND_MARK, NAME_AND_ARGUMENTS],
+    ...MISTRAL_IDS,
+  },
+  {
+    name: 'mistral_json',
+    section: MISTRAL,
+    list: 'must',
+    bodies: [NAME_AND_ARGUMENTS, NAME_AND_MARK],
+    ...MISTRAL_IDS,
+  },
   {
     name: 'deepseek_v3',
     ...DEEPSEEK,
@@ -125,6 +118,16 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [{ ...ARGUMENT_TAGS, name: { begin: '', end: '<tool_sep>' } }],
     lineBreaks: true,
   },
+  // LongCat's first models were trained on JSON in its tags, later ones on keys and values.
+  { name: 'longcat', ...LONGCAT, bodies: [NAME_AND_ARGUMENTS, argumentTags('longcat_')] },
+  { name: 'longcat_tags', ...LONGCAT, bodies: [argumentTags('longcat_'), NAME_AND_ARGUMENTS] },
+  {
+    name: 'k2_horizon',
+    section: { begin: '<ifm|tool_calls>', end: '</ifm|tool_calls>' },
+    call: { begin: '<ifm|tool_call>', end: '</ifm|tool_call>' },
+    separators: ['\n'],
+    bodies: [typedTags('ifm|'), NAME_AND_ARGUMENTS],
+  },
   {
     name: 'step3',
     section: { begin: '<｜tool_calls_begin｜>', end: '<｜tool_calls_end｜>' },
@@ -142,6 +145,20 @@ const FORMATS: readonly ToolFormat[] = [
     name: 'minimax_m2',
     section: { begin: '<minimax:tool_call>', end: '</minimax:tool_call>' },
     bodies: [attributeTags('', [TYPED])],
+    lineBreaks: true,
+  },
+  {
+    name: 'minimax_m1',
+    section: { begin: '<tool_calls>', end: '</tool_calls>' },
+    list: 'may',
+    separators: ['\n'],
+    bodies: [NAME_AND_ARGUMENTS],
+    lineBreaks: true,
+  },
+  {
+    name: 'dots',
+    section: { begin: '<dots_function_call>', end: '</dots_function_call>' },
+    bodies: [attributeTags('', [TYPED]), NAME_AND_ARGUMENTS],
     lineBreaks: true,
   },
   {
@@ -166,16 +183,12 @@ const FORMATS: readonly ToolFormat[] = [
     otherSections: [{ begin: '<|action_start|> <|plugin|>', end: '<|action_end|>' }],
     bodies: [NAME_AND_PARAMETERS],
   },
-  {
-    name: 'gigachat3',
-    section: { begin: 'function call<|role_sep|>\n', end: '' },
-    bodies: [NAME_AND_ARGUMENTS],
-  },
-  { name: 'gigachat31', section: { begin: '<|function_call|>', end: '' }, bodies: [NAME_AND_ARGUMENTS] },
+  { name: 'gigachat3', section: GIGACHAT_3, otherSections: [GIGACHAT_31], bodies: [NAME_AND_ARGUMENTS] },
+  { name: 'gigachat31', section: GIGACHAT_31, otherSections: [GIGACHAT_3], bodies: [NAME_AND_ARGUMENTS] },
   {
     name: 'gemma4',
     call: { begin: '<|tool_call>', end: '<tool_call|>' },
-    bodies: [{ kind: 'braces', before: 'call:', quote: '<|"|>' }],
+    bodies: [{ kind: 'braces', before: 'call:', otherBefore: ':', quote: '<|"|>' }],
   },
   {
     name: 'functiongemma',
@@ -206,13 +219,18 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [NAME_AND_ARGUMENTS],
   },
   {
+    name: 'granite_20b_fc',
+    section: { begin: '<function_call> ', end: '' },
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  {
     name: 'nemotron',
     section: { begin: '<TOOLCALL>', end: '</TOOLCALL>' },
     list: 'must',
     bodies: [NAME_AND_ARGUMENTS],
   },
   {
-    name: 'apriel',
+    name: 'apriel', // and Hunyuan A13B, Jamba
     section: { begin: '<tool_calls>', end: '</tool_calls>' },
     list: 'must',
     bodies: [NAME_AND_ARGUMENTS],
@@ -239,32 +257,6 @@ const FORMATS: readonly ToolFormat[] = [
   },
   JSON_CALLS,
 ];
-
-/** Other names of the formats. */
-export const TOOL_ALIASES: Record<string, string> = {
-  qwen: 'hermes',
-  qwen25: 'hermes',
-  qwen3: 'hermes',
-  step3p5: 'qwen3_coder',
-  llama4_pythonic: 'pythonic',
-  deepseekv3: 'deepseek_v3',
-  deepseekv31: 'deepseek_v31',
-  deepseekv32: 'deepseek_v32',
-  deepseekv4: 'deepseek_v4',
-  glm: 'glm45',
-  poolside_v1: 'glm45',
-  trinity: 'hermes',
-  internlm: 'interns1',
-  'intern-s1': 'interns1',
-  granite4: 'hermes',
-  llama3_json: 'llama3',
-  llama4_json: 'llama3',
-  phi4_mini_json: 'functools',
-  qwen3_xml: 'qwen3_coder',
-  'minimax-m2': 'minimax_m2',
-  apertus2509: 'apertus',
-  cohere_command4: 'cohere',
-};
 
 export const TOOL_FORMATS: ReadonlyMap<string, ToolFormat> = new Map(
   FORMATS.map((format) => [format.name, format]),

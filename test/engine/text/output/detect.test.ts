@@ -29,11 +29,17 @@ describe('a chat template', () => {
       'mimo',
       'pythonic',
       'hunyuan',
+      'longcat',
+      'longcat_tags',
+      'k2_horizon',
       'step3',
       'minimax_m2',
+      'minimax_m1',
+      'dots',
       'minicpm5',
       'interns1',
       'functiongemma',
+      'granite_20b_fc',
       'xlam',
       'olmo3',
       'json',
@@ -47,6 +53,13 @@ describe('a chat template', () => {
     ['<|action_start|><|plugin|>', 'interns1'],
     ['<start_function_call>call:{{ name }}', 'functiongemma'],
     ['{{ "<function_calls>" + calls }}', 'olmo3'],
+    ['<longcat_tool_call>{"name": f, "arguments": {}}', 'longcat'],
+    ['<longcat_tool_call>f\n<longcat_arg_key>', 'longcat_tags'],
+    ['<ifm|tool_calls><ifm|tool_call>', 'k2_horizon'],
+    ['<dots_function_call>\n<invoke name=', 'dots'],
+    ['<tool_calls>[{"name": f}]</tool_calls>', 'apriel'],
+    ['<tool_calls>\n{"name": f}\n</tool_calls>', 'minimax_m1'],
+    ["{{ '<function_call> ' + call }}", 'granite_20b_fc'],
   ])('with %s tells %s', (template, tools) => {
     expect(detectFormats(template, () => false).tools).toBe(tools);
   });
@@ -54,6 +67,15 @@ describe('a chat template', () => {
   it('of Granite 3.2 tells its sentences', () => {
     const template = "Write your thoughts after 'Here is my thought process:' … <|tool_call|>";
     expect(detectFormats(template, () => false)).toEqual({ tools: 'granite', reasoning: 'granite3.2' });
+  });
+
+  it.each([
+    ['<think>{{ r }}</think><response>{{ a }}</response><tool_call>', 'ernie45'],
+    ['<think>{{ r }}</think><answer>{{ a }}</answer>', 'hunyuan_a13b'],
+    ['{{ "<longcat_think>" }}', 'longcat'],
+    ['{{ "<ifm|think>" }}', 'k2_horizon'],
+  ])('with %s tells the reasoning of %s', (template, reasoning) => {
+    expect(detectFormats(template, () => false).reasoning).toBe(reasoning);
   });
 
   it('that is silent leaves it to the vocabulary', () => {
@@ -79,6 +101,11 @@ describe('a format chosen by name', () => {
     expect(named('olmo3', 'olmo3')).toEqual({ tools: 'olmo3', reasoning: 'think' });
     expect(named('internlm', 'granite')).toEqual({ tools: 'interns1', reasoning: 'granite' });
     expect(named('granite4', 'granite3.2')).toEqual({ tools: 'hermes', reasoning: 'granite3.2' });
+    expect(named('ernie45', 'ernie45')).toEqual({ tools: 'hermes', reasoning: 'ernie45' });
+    expect(named('hunyuan_a13b', 'hunyuan_a13b')).toEqual({ tools: 'apriel', reasoning: 'hunyuan_a13b' });
+    expect(named('hy_v3', 'nemotron_v3')).toEqual({ tools: 'hunyuan', reasoning: 'nemotron_3' });
+    expect(named('minimax', 'minimax_m2')).toEqual({ tools: 'minimax_m1', reasoning: 'qwen3_thinking' });
+    expect(named('openai', 'openai_gptoss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
     expect(named('gpt-oss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
   });
 

@@ -4,12 +4,9 @@ import type { OutputFormat } from '../../../../src/engine/text/output/format.ts'
 import type { OutputPart } from '../../../../src/engine/text/calls/output-parser.ts';
 import type { OutputParserOptions } from '../../../../src/engine/text/output/parser-state.ts';
 import { createOutputParser } from '../../../../src/engine/text/output/parser.ts';
-import {
-  HARMONY,
-  REASONING_ALIASES,
-  REASONING_FORMATS,
-} from '../../../../src/engine/text/output/reasoning-formats.ts';
-import { TOOL_ALIASES, TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
+import { REASONING_ALIASES, TOOL_ALIASES } from '../../../../src/engine/text/output/aliases.ts';
+import { HARMONY, REASONING_FORMATS } from '../../../../src/engine/text/output/reasoning-formats.ts';
+import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
 import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';

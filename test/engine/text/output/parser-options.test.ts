@@ -20,6 +20,14 @@ describe('reasoning in a reply', () => {
     expect(open).toEqual([{ content: 'a\n</think>\nSo' }]);
   });
 
+  it('is closed before it is closed again, or without having begun', () => {
+    expect(told(letters('<think>\na\n</think>\n</think>\n\nSo </think>'), format)).toEqual([
+      { reasoning: 'a' },
+      { content: 'So </think>' },
+    ]);
+    expect(told(letters('</think>\n\nSo'), format, { begins: 'closed' })).toEqual([{ content: 'So' }]);
+  });
+
   it('comes in one part if it is not streamed, when it or the reply is over', () => {
     const all = (text: string): string[] => {
       const parser = parserOf(format, { streamReasoning: false });

@@ -1,6 +1,7 @@
 // Replies as models of each format write them, and what they mean.
 
 import { MARKED_REPLIES, type Reply } from './marked-replies.ts';
+import { NEWER_REPLIES } from './newer-replies.ts';
 import { VARIANT_REPLIES } from './variant-replies.ts';
 
 const weather = '{"city": "Zürich 🌦", "where": {"lat": 47.4, "tags": ["a}", "]b", "\\"q\\" </tool_call>"]}}';
@@ -16,7 +17,7 @@ const JSON_AND_PYTHON: Reply[] = [
       { content: 'I look.' },
       { name: 'get_weather', arguments: weather },
       { name: 'search', arguments: '{"query": "x"}' },
-      { content: 'Done.' },
+      { content: '\n\nDone.' },
     ],
   },
   {
@@ -195,4 +196,4 @@ const JSON_AND_PYTHON: Reply[] = [
   },
 ];
 
-export const REPLIES: Reply[] = [...JSON_AND_PYTHON, ...MARKED_REPLIES, ...VARIANT_REPLIES];
+export const REPLIES: Reply[] = [...JSON_AND_PYTHON, ...MARKED_REPLIES, ...VARIANT_REPLIES, ...NEWER_REPLIES];

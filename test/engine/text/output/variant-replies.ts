@@ -88,7 +88,7 @@ export const VARIANT_REPLIES: Reply[] = [
     name: 'olmo3: breaks inside the tags, and an answer behind them',
     tools: 'olmo3',
     text: 'Let me see.\n<function_calls>\nping()\n</function_calls>\nDone.',
-    told: [{ content: 'Let me see.' }, { name: 'ping', arguments: '{}' }, { content: 'Done.' }],
+    told: [{ content: 'Let me see.' }, { name: 'ping', arguments: '{}' }, { content: '\n\nDone.' }],
   },
   {
     name: 'olmo3: cut in the arguments, behind a section that is none',
@@ -114,7 +114,11 @@ export const VARIANT_REPLIES: Reply[] = [
     name: 'xlam: in a block of code',
     tools: 'xlam',
     text: 'I look.\n```json\n[{"name": "search", "arguments": {"query": "```"}}]\n```\nDone.',
-    told: [{ content: 'I look.' }, { name: 'search', arguments: '{"query": "```"}' }, { content: 'Done.' }],
+    told: [
+      { content: 'I look.' },
+      { name: 'search', arguments: '{"query": "```"}' },
+      { content: '\n\nDone.' },
+    ],
   },
   {
     name: 'xlam: in the tags of others',

@@ -1,0 +1,109 @@
+// Parser of a tool call with tags around each argument. The arguments become JSON text, typed by the tool's schema.
+
+import { toolName, type CallContext } from './call-context.ts';
+import type { TaggedBody } from './format.ts';
+import { escapeJson } from './json-text.ts';
+import { character, match, peek, run, sees, space, until, type Parse } from './reader.ts';
+import { isText, kindsOf, toJson, type Kinds } from './typed-value.ts';
+
+/** Reads a call with tags around its arguments, which is certain to be one after the end of its name. */
+export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
+  const { reader, marker, parts, ends } = context;
+  const { begin, otherBegin = begin, end } = body.name;
+  const from = reader.at;
+  if (begin !== '' && !(yield* match(reader, [begin, otherBegin].map(marker)))) return false;
+  if (begin !== '') parts.beginName(reader, from);
+  const name = yield* toolName(context);
+  if (name === null) return false;
+  const keys = [marker(body.key.begin)];
+  if (end === '') {
+    parts.beginArguments('tagged', name, reader);
+    yield* space(reader);
+    if (!(yield* sees(reader, [...keys, ...ends]))) return false;
+  } else {
+    yield* space(reader);
+    if (!(yield* match(reader, [marker(end)]))) return false;
+    parts.beginArguments('tagged', name, reader);
+  }
+  parts.openCall(name);
+  parts.arguments('{');
+  const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
+  const closing = body.close === undefined ? ends : [marker(body.close)];
+  for (let nth = 0; ; nth++) {
+    yield* space(reader);
+    if (!(yield* match(reader, keys))) break;
+    const key = yield* taggedKey(context, body);
+    if (key === null) return true;
+    parts.arguments(`${nth > 0 ? ', ' : ''}${JSON.stringify(key.trim())}: `);
+    if (!(yield* taggedValue(context, body, kindsOf(parameters, key.trim())))) return true;
+  }
+  // If the reply was cut off, its arguments are not completed.
+  if ((yield* peek(reader)) !== null) parts.arguments('}');
+  if (body.close !== undefined) yield* match(reader, closing);
+  else yield* sees(reader, ends); // the tag that ends the call ends its arguments, too
+  return true;
+}
+
+/** Reads a parameter's name; null: the reply ended within it. */
+function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: TaggedBody): Parse<string | null> {
+  let name = '';
+  if (!mayLackEnds) {
+    return (yield* until(reader, marker(key.end), (text) => void (name += text))) ? name : null;
+  }
+  name = yield* run(reader, /[^\r\n<>]/);
+  if ((yield* peek(reader)) === null) return null;
+  yield* match(reader, [marker(key.end)]);
+  return name;
+}
+
+/** Whether a value without end tag ends at the current position: before the next key, or at the end of the call. */
+function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: TaggedBody): Parse<boolean> {
+  if (yield* sees(reader, [marker(body.key.begin)])) return true;
+  const from = reader.at;
+  const closes = body.close === undefined ? [] : [marker(body.close)];
+  const ended = yield* match(reader, [...closes, ...ends]);
+  // An end tag that belongs to the value is followed by more of the value.
+  yield* space(reader);
+  const follow = [marker(body.name.begin), ...(opener ? [opener] : []), ...ends];
+  const certain = ended !== null && ((yield* peek(reader)) === null || (yield* sees(reader, follow)));
+  reader.at = from;
+  return certain;
+}
+
+const STRING: Kinds = new Set(['string'] as const);
+const ANY: Kinds = new Set();
+
+/** Reads the value after a key; false: the reply ended within it. */
+function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Parse<boolean> {
+  const { reader, marker, parts } = context;
+  const begins = body.value.begins.filter(({ text }) => text !== '');
+  if (begins.length > 0) yield* space(reader);
+  const opening = yield* match(
+    reader,
+    begins.map(({ text }) => marker(text.trimStart())),
+  );
+  const begun = begins.find(({ text }) => text.trimStart() === opening?.text);
+  const reads = begun?.reads ?? 'schema';
+  const wanted = reads === 'schema' ? kinds : reads === 'text' ? STRING : ANY;
+  if (body.newlines) yield* character(reader, '\n');
+  const end = marker(begun?.end ?? body.value.end);
+  /** A line break that is dropped if the end tag follows. */
+  let lineBreak = '';
+  const unlessLast = (text: string): string => {
+    const all = lineBreak + text;
+    lineBreak = body.newlines && all.endsWith('\n') ? '\n' : '';
+    return all.slice(0, all.length - lineBreak.length);
+  };
+  const unclosed = body.mayLackEnds ? () => endsUnclosed(context, body) : undefined;
+  if (!isText(wanted)) {
+    let text = '';
+    const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)), unclosed);
+    parts.arguments(toJson(whole ? text : text + lineBreak, wanted));
+    return whole;
+  }
+  parts.arguments('"');
+  const take = (text: string): void => parts.arguments(escapeJson(unlessLast(text)));
+  const whole = yield* until(reader, end, take, unclosed);
+  parts.arguments(whole ? '"' : escapeJson(lineBreak));
+  return whole;
+}
