@@ -67,6 +67,7 @@ export const FOLDERS = {
   'engine/text/lora': 'LoRA of language models: folders, names, matrices beside the weights',
   'engine/text/calls': 'what is asked of a language model and what it answers',
   'engine/embedding': 'texts in, vectors out',
+  'engine/transcription': 'sounds in, texts out',
   'engine/image': 'opening and serving a pipeline of images',
   'engine/image/request': 'every value of an image decided and checked before anything is read',
   'engine/image/stages': 'stages of an image, its steps planned, noise, events, previews',
@@ -180,6 +181,7 @@ export const STOREYS = {
   ],
   engine: [
     'embedding',
+    'transcription',
     'image',
     'text',
     'plan',

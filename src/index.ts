@@ -38,10 +38,11 @@ export {
   openEmbeddingModel,
   openImageModel,
   openTextModel,
+  openTranscriptionModel,
   probeAdapter,
   tuneTextModel,
 } from './host/node/open.ts';
-export { extendEmbeddingModel, extendTextModel } from './chat/extend.ts';
+export { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from './chat/extend.ts';
 export { infillPrompt } from './chat/infill.ts';
 export { mcpTools } from './chat/mcp-tools.ts';
 export { tool } from './chat/tools.ts';

@@ -1,6 +1,8 @@
 // The smallest and the largest value that each number of a foreign config may have, stated once. They are wider than everything
 // published, and keep what is computed from a number finite and its tables and loops small.
 
+import { SOUND_COUNTS } from './sound-bounds.ts';
+
 /** Range of values, both ends included. */
 export type Bounds = readonly [least: number, most: number];
 
@@ -104,14 +106,7 @@ export const COUNTS = {
   height: [1, 2 ** 12],
   width: [1, 2 ** 12],
   num_frames: [1, 2 ** 12],
-  // encoders of sounds
-  num_mel_bins: [1, 2 ** 10],
-  feature_size: [1, 2 ** 10],
-  max_source_positions: [2, 2 ** 16],
-  chunk_length: [1, 2 ** 10],
-  encoder_layers: LAYERS,
-  encoder_attention_heads: HEADS,
-  encoder_ffn_dim: WIDTH,
+  ...SOUND_COUNTS,
   // components of pipelines
   in_channels: CHANNELS,
   out_channels: CHANNELS,

@@ -1,6 +1,7 @@
 // The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
+import { transcriberClasses } from '../../models/audio/transcribers.ts';
 import { fusedExperts, ggufClasses, textClasses } from '../../models/text/registry.ts';
 import { GGUF_TOWERS, mediaClasses, mediaHalf } from '../../models/towers/media-families.ts';
 import { CODE_ONLY } from '../../models/text/wrappers.ts';
@@ -72,4 +73,18 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   fusedExperts,
   purpose: 'make embeddings',
   role: 'AutoModel',
+};
+
+export const TRANSCRIPTION_CLASSES: KnownClasses = {
+  get names() {
+    return transcriberClasses().map(({ name }) => name);
+  },
+  get modelTypes() {
+    return new Map(transcriberClasses().map(({ name, modelType }) => [modelType, name]));
+  },
+  get otherwise() {
+    return [...generators(), ...mediaClasses()];
+  },
+  purpose: 'transcribe sounds',
+  role: 'AutoModelForSpeechSeq2Seq',
 };

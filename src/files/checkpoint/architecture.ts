@@ -30,7 +30,7 @@ export interface KnownClasses {
   /** Classes within `textHalf` that only Python code of their repositories defines; that code is not looked at. */
   codeOnly?: readonly string[];
   /** The entry of auto_map that transformers would use. */
-  role: 'AutoModelForCausalLM' | 'AutoModel';
+  role: 'AutoModelForCausalLM' | 'AutoModelForSpeechSeq2Seq' | 'AutoModel';
   /** Returns the text model within a class that wraps one; null if none is built in. */
   textHalf?: (
     config: Json,

@@ -1,0 +1,40 @@
+// Transcription models: sounds in, segments of text out.
+
+import { BoundedWaitQueue } from '../../engine/async/wait-queue.ts';
+import type {
+  TranscriptionModel,
+  TranscriptionModelOptions,
+} from '../../engine/transcription/transcription-model.ts';
+import { checkTranscriptionModelOptions } from '../../engine/transcription/transcription-rules.ts';
+import { bytesText } from '../../files/bytes-text.ts';
+import { countText } from '../../files/count-text.ts';
+import type { ModelKind } from './model-kind.ts';
+import { formatsText, parametersText } from './summary-words.ts';
+
+export const TRANSCRIPTION: ModelKind<TranscriptionModelOptions, TranscriptionModel> = {
+  name: 'transcription',
+  article: 'a',
+  noun: 'transcription model',
+  endpoint: 'POST /v1/audio/transcriptions',
+  opener: 'openTranscriptionModel',
+  module: import.meta.url,
+  calls: { metrics: { passive: true } },
+  check: checkTranscriptionModelOptions,
+  sleep: ({ info }) => ({
+    waitQueue: new BoundedWaitQueue(info.maxQueuedRequests + info.maxRunningRequests),
+    async rest(model) {
+      const metrics = await model.metrics();
+      return { answers: { metrics: async () => metrics }, restore: async () => {} };
+    },
+  }),
+  engine: async () => (await import('../../engine/transcription/open.ts')).openTranscription,
+  paper: async () =>
+    (await import('../../engine/transcription/plan-transcription.ts')).openTranscriptionOnPaper,
+  summary(info) {
+    const { architecture, languages, windowSeconds, memory, adapter } = info;
+    return [
+      `Model: ${architecture}, ${parametersText(info)}, weights ${formatsText(info)}, ${countText(languages.length, 'language')}, windows of ${windowSeconds} seconds`,
+      `Memory: ${bytesText(memory.weights + memory.kv)} of ${bytesText(memory.budget)}; on ${adapter.description || adapter.device}`,
+    ];
+  },
+};
