@@ -19,6 +19,7 @@ export const FOLDERS = {
     'models loaded, unloaded, fetched and deleted by clients; changes of their states as events',
   'server/catalog':
     'models that are opened on demand: their list, who waits, which are closed for the room of others',
+  'server/audio': 'sounds as text: transcriptions, translations',
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
@@ -170,6 +171,7 @@ export const STOREYS = {
     'tokens',
     'chat',
     'completions',
+    'audio',
     'videos',
     'images',
     'text',

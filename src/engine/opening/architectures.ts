@@ -24,6 +24,8 @@ export function modelTypeOf(
   return known ? { modelType: known } : {};
 }
 
+const transcribers = (): string[] => transcriberClasses().map(({ name }) => name);
+
 function generators(): string[] {
   return textClasses()
     .filter(({ serves }) => serves.includes('generate'))
@@ -47,6 +49,9 @@ export const TEXT_CLASSES: KnownClasses = {
   get embeddings() {
     return embeddersOnly();
   },
+  get transcribers() {
+    return transcribers();
+  },
   gguf: ggufClasses,
   towers: () => GGUF_TOWERS,
   fusedExperts,
@@ -69,6 +74,9 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   get otherwise() {
     return [...generators(), ...mediaClasses()];
   },
+  get transcribers() {
+    return transcribers();
+  },
   gguf: ggufClasses,
   fusedExperts,
   purpose: 'make embeddings',
@@ -77,7 +85,7 @@ export const EMBEDDING_CLASSES: KnownClasses = {
 
 export const TRANSCRIPTION_CLASSES: KnownClasses = {
   get names() {
-    return transcriberClasses().map(({ name }) => name);
+    return transcribers();
   },
   get modelTypes() {
     return new Map(transcriberClasses().map(({ name, modelType }) => [modelType, name]));

@@ -1,11 +1,7 @@
-// Names of languages: requests and replies have codes, or English names as OpenAI's interface.
+// The language that a request states.
 
 import { badRequest } from '../../files/error.ts';
-
-const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' });
-
-/** The English name of a language in small letters; `yue` is cantonese. */
-export const languageName = (code: string): string => (names.of(code) ?? code).toLowerCase();
+import { languageName } from '../../files/language-names.ts';
 
 /** The code among `known` that a request means by a code, with or without a region, or by a name. Throws bad_request. */
 export function languageCode(given: string, known: readonly string[]): string {

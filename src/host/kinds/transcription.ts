@@ -6,6 +6,7 @@ import type {
   TranscriptionModelOptions,
 } from '../../engine/transcription/transcription-model.ts';
 import { checkTranscriptionModelOptions } from '../../engine/transcription/transcription-rules.ts';
+import { TRANSCRIPTION_CLASSES } from '../../engine/opening/architectures.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';
 import type { ModelKind } from './model-kind.ts';
@@ -17,6 +18,7 @@ export const TRANSCRIPTION: ModelKind<TranscriptionModelOptions, TranscriptionMo
   noun: 'transcription model',
   endpoint: 'POST /v1/audio/transcriptions',
   opener: 'openTranscriptionModel',
+  classes: TRANSCRIPTION_CLASSES.names,
   module: import.meta.url,
   calls: { metrics: { passive: true } },
   check: checkTranscriptionModelOptions,
