@@ -61,9 +61,9 @@ function kindOf(path: string): AnyKind | null {
 function classOf(path: string): string {
   try {
     const { architectures } = JSON.parse(readFileSync(join(path, 'config.json'), 'utf8')) as {
-      architectures?: unknown[];
+      architectures?: string[];
     };
-    return String(architectures?.[0] ?? '');
+    return architectures?.[0] ?? '';
   } catch {
     return '';
   }

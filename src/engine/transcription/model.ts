@@ -1,6 +1,7 @@
 // The transcription model of one thread: it checks requests, decodes their sounds, and transcribes them window by window.
 
 import { DEFAULTS } from '../../options/limits.ts';
+import { EngineError } from '../../files/error.ts';
 import type { Sound } from '../../files/media/decoded.ts';
 import type { MediaDecoders } from '../../files/media/decoders.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
@@ -87,7 +88,8 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
         yield event;
       }
     } catch (error) {
-      throw this.#closing.signal.aborted ? closedError() : error;
+      if (this.#closing.signal.aborted) throw closedError();
+      throw leaving.signal.aborted ? new EngineError('cancelled', 'the request was cancelled') : error;
     } finally {
       this.#requests -= 1;
       stops.forEach((stop) => stop());

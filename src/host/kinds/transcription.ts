@@ -4,12 +4,14 @@ import { BoundedWaitQueue } from '../../engine/async/wait-queue.ts';
 import type {
   TranscriptionModel,
   TranscriptionModelOptions,
+  TranscriptionRequest,
 } from '../../engine/transcription/transcription-model.ts';
 import { checkTranscriptionModelOptions } from '../../engine/transcription/transcription-rules.ts';
 import { TRANSCRIPTION_CLASSES } from '../../engine/opening/architectures.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';
 import type { ModelKind } from './model-kind.ts';
+import { PlainRepeat } from './repeat.ts';
 import { formatsText, parametersText } from './summary-words.ts';
 
 export const TRANSCRIPTION: ModelKind<TranscriptionModelOptions, TranscriptionModel> = {
@@ -29,6 +31,9 @@ export const TRANSCRIPTION: ModelKind<TranscriptionModelOptions, TranscriptionMo
       return { answers: { metrics: async () => metrics }, restore: async () => {} };
     },
   }),
+  // A request that has to run again draws the same tokens.
+  repeat: (request: TranscriptionRequest) =>
+    new PlainRepeat({ seed: Math.floor(Math.random() * 2 ** 32), ...request }),
   engine: async () => (await import('../../engine/transcription/open.ts')).openTranscription,
   paper: async () =>
     (await import('../../engine/transcription/plan-transcription.ts')).openTranscriptionOnPaper,

@@ -3,7 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { TRANSCRIPTION } from '../../../src/host/kinds/transcription.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { openTranscriptionModel } from '../../../src/host/node/open.ts';
 import type {
   TranscriptionEvent,
@@ -37,9 +42,11 @@ const { cases } = JSON.parse(readFileSync(join(FOLDER, 'transcripts.json'), 'utf
 const LANGUAGES = ['en', 'de', 'fr', 'es'];
 const FIRST_LANGUAGE = 258;
 
+const OPTIONS = { model: FOLDER, inline: true, safe: true, memoryBudget: 2 ** 30 };
+
 let model: TranscriptionModel;
 beforeAll(async () => {
-  model = await openTranscriptionModel({ model: FOLDER, inline: true, memoryBudget: 1e9 });
+  model = await openTranscriptionModel(OPTIONS);
 });
 afterAll(() => model.close());
 
@@ -84,12 +91,71 @@ describe('transcription', () => {
   });
 
   it('writes beside other requests what it writes alone', async () => {
-    const chosen = cases.filter(({ name }) =>
-      ['times', 'long', 'prompted', 'plain', 'detected'].includes(name),
-    );
+    const chosen = cases.filter(({ name }) => ['times', 'long', 'plain', 'detected'].includes(name));
     const alone: TranscriptionSegment[][] = [];
     for (const one of chosen) alone.push(segmentsOf(await eventsOf(requestOf(one))));
     const together = await Promise.all(chosen.map((one) => eventsOf(requestOf(one))));
     expect(together.map(segmentsOf)).toEqual(alone);
+  });
+
+  it('goes on after the loss of the device', async () => {
+    const devices: Device[] = [];
+    const platform: Platform = {
+      ...nodePlatform,
+      async openDevice(options) {
+        const device = await nodePlatform.openDevice(options);
+        devices.push(device);
+        return device;
+      },
+    };
+    const lost = await openInline(TRANSCRIPTION, platform, OPTIONS);
+    onTestFinished(() => lost.close());
+    const one = cases.find(({ name }) => name === 'conditioned')!;
+    const segments: TranscriptionSegment[] = [];
+    for await (const event of lost.generate(requestOf(one))) {
+      if (event.type !== 'segment') continue;
+      segments.push(event.segment);
+      if (segments.length === 1) devices.at(-1)!.destroy();
+    }
+    expect(segments.map(({ tokens }) => tokens)).toEqual(one.segments.map(({ tokens }) => tokens));
+    expect((await lost.metrics()).deviceRestarts).toBe(1);
+  });
+
+  it('ends where its signal aborts, and where the request is wrong', async () => {
+    const abort = new AbortController();
+    const events = model.generate(requestOf(cases.find(({ name }) => name === 'long')!), {
+      signal: abort.signal,
+    });
+    await events.next();
+    abort.abort();
+    await expect(events.next()).rejects.toMatchObject({ code: 'cancelled' });
+    const audio = goldenSound(1, 1);
+    const refused: [object, string][] = [
+      [{ audio: {} }, 'audio'],
+      [{ audio: new Uint8Array(9) }, 'audio'],
+      [{ audio, language: 'xx' }, 'language'],
+      [{ audio, temperature: [] }, 'temperature'],
+      [{ audio, other: 1 }, 'other'],
+    ];
+    for (const [request, param] of refused)
+      await expect(eventsOf(request as TranscriptionRequest)).rejects.toMatchObject({
+        ...{ code: 'bad_request', param },
+      });
+  });
+
+  it('is of one result with transcribe(), in a thread of its own', async () => {
+    await using threaded = await openTranscriptionModel({ ...OPTIONS, inline: false });
+    const one = cases.find(({ name }) => name === 'times')!;
+    const { audio, ...options } = requestOf(one);
+    const made = await threaded.transcribe(audio, options);
+    expect(made.language).toBe('de');
+    expect(made.duration).toBe(1);
+    expect(made.segments.map(({ tokens }) => tokens)).toEqual(one.segments.map(({ tokens }) => tokens));
+    expect(made.text).toBe(
+      made.segments
+        .map(({ text }) => text)
+        .join('')
+        .trim(),
+    );
   });
 });
