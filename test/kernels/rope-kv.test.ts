@@ -3,20 +3,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import type { Region } from '../../src/gpu/tensor.ts';
 import { attention } from '../../src/kernels/attention.ts';
-import {
-  PAGE_TOKENS,
-  type HeadShape,
-  type KvFormat,
-  type KvPages,
-  type PageTable,
-  type TextBatch,
-} from '../../src/kernels/batch.ts';
+import { PAGE_TOKENS, type HeadShape, type KvPages, type TextBatch } from '../../src/kernels/batch.ts';
 import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
+import { compute, poison, Random, upload } from './compute.ts';
+import { readPages, tableOf } from './read-pages.ts';
 
 const EPS = 1e-6;
 const PAGES = 3;
@@ -25,12 +18,6 @@ const TOLERANCE = { f32: 3e-6, f16: 2 ** -10 };
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
-
-/** Page table of a step whose rows are written to these places. */
-function tableOf(on: Device, places: readonly number[]): PageTable {
-  const region = upload(on, Uint32Array.from(places));
-  return { pages: region, places: region };
-}
 
 /** One head normed (with weights) and rotated. */
 function turned(
@@ -54,44 +41,6 @@ function turned(
   });
 }
 
-interface Pages {
-  /** Returns undefined if nothing was written. */
-  key(place: number, head: number, d: number): number | undefined;
-  value(place: number, head: number, d: number): number | undefined;
-}
-
-/** Reads pages by the layouts that shaders/kv documents. */
-async function readPages(
-  on: Device,
-  keys: Region,
-  values: Region,
-  format: KvFormat,
-  { kvHeads, dims }: HeadShape,
-): Promise<Pages> {
-  const [k, v] = await Promise.all([keys, values].map(async (held) => new Uint32Array(await on.read(held))));
-  const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
-  const at = (words: Uint32Array, index: number, half: number): number | undefined => {
-    const word = words[index]!;
-    if (word === POISON) return undefined;
-    return format === 'f16'
-      ? f16Value((word >>> (16 * half)) & 0xffff)
-      : new Float32Array(Uint32Array.of(word).buffer)[0];
-  };
-  const start = (place: number, head: number) => (Math.floor(place / PAGE_TOKENS) * kvHeads + head) * perHead;
-  return {
-    key: (place, head, d) =>
-      format === 'f16'
-        ? at(k!, start(place, head) + (d >> 1) * PAGE_TOKENS + (place % PAGE_TOKENS), d & 1)
-        : at(k!, start(place, head) + d * PAGE_TOKENS + (place % PAGE_TOKENS), 0),
-    value: (place, head, d) => {
-      const token = place % PAGE_TOKENS;
-      if (format === 'f32') return at(v!, start(place, head) + token * dims + d, 0);
-      const quad = (token >> 1) * (dims / 4) + (d >> 2);
-      return at(v!, start(place, head) + 4 * quad + 2 * (token & 1) + ((d & 3) >> 1), d & 1);
-    },
-  };
-}
-
 const SHAPES: HeadShape[] = [
   { heads: 1, kvHeads: 1, dims: 4 },
   { heads: 3, kvHeads: 3, dims: 20 },
@@ -103,6 +52,7 @@ const SHAPES: HeadShape[] = [
   { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
   { heads: 3, kvHeads: 1, dims: 16, gated: true },
   { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'heads' },
+  { heads: 3, kvHeads: 3, dims: 8, order: 'values-first' },
   { heads: 1, kvHeads: 1, dims: 2 },
   { heads: 3, kvHeads: 1, dims: 54 },
   { heads: 4, kvHeads: 2, dims: 16, rotated: 10 },
@@ -133,8 +83,9 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
       const areNeighbours = shape.order === 'heads';
       /** Columns of a query, a key and a value, in heads. */
       const query = (i: number) => (areNeighbours ? 3 * i : perQuery * i);
-      const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + i);
-      const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + kvHeads + i);
+      const [keysAt, valuesAt] = shape.order === 'values-first' ? [kvHeads, 0] : [0, kvHeads];
+      const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + keysAt + i);
+      const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + valuesAt + i);
       const places = [64, 31, 32, 5, 95];
       const qkv = random.floats(places.length * width);
       const angles = places.map(() =>

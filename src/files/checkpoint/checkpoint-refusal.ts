@@ -70,6 +70,13 @@ function refuseForeignWeights(path: string, names: readonly string[]): void {
       gguf,
     );
   }
+  const ggml = names.find((name) => /^ggml-.*\.bin$/.test(name));
+  if (ggml !== undefined) {
+    throw unsupported(
+      `${path} holds its weights in the format of whisper.cpp (${ggml}), which is no GGUF and is not read: fetch the model in the layout of transformers, with config.json and model.safetensors`,
+      ggml,
+    );
+  }
   const pickle = names.find((name) => /\.(bin|pt|pth)$|\.bin\.index\.json$/.test(name));
   if (pickle === undefined) return;
   throw unsupported(

@@ -39,8 +39,10 @@ async function open() {
   return { runner, sound: transcriber.sound };
 }
 
-it('are those of transformers, however the tokens are divided', { timeout: 120_000 }, async () => {
-  const { forced } = JSON.parse(readFileSync(join(FOLDER, 'transcripts.json'), 'utf8')) as { forced: Forced };
+it('logits are those of transformers, however the tokens are divided', { timeout: 120_000 }, async () => {
+  const { forced } = JSON.parse(readFileSync(join(FOLDER, 'transcripts.json'), 'utf8')) as {
+    forced: Forced;
+  };
   const { ids, rows, logits } = forced;
   const { runner, sound } = await open();
   const { samples } = goldenSound(1, forced.seed);

@@ -122,6 +122,12 @@ describe('other kinds of folder', () => {
       'unsupported',
       /Python pickle \(pytorch_model\.bin\).*fetch a revision/,
     ],
+    [
+      'a model of whisper.cpp',
+      files('ggml-base.en.bin'),
+      'unsupported',
+      /whisper\.cpp \(ggml-base\.en\.bin\).*no GGUF/,
+    ],
     ['pickle shards', files('config.json', 'pytorch_model.bin.index.json'), 'unsupported', /Python pickle/],
     [
       'diffusers',
