@@ -40,7 +40,7 @@ export const TRANSCRIPTION: ModelKind<TranscriptionModelOptions, TranscriptionMo
   summary(info) {
     const { architecture, languages, windowSeconds, memory, adapter } = info;
     return [
-      `Model: ${architecture}, ${parametersText(info)}, weights ${formatsText(info)}, ${countText(languages.length, 'language')}, windows of ${windowSeconds} seconds`,
+      `Model: ${architecture}, ${parametersText(info)}, weights ${formatsText(info)}, ${countText(languages.length, 'language')}, windows of ${countText(windowSeconds, 'second')}`,
       `Memory: ${bytesText(memory.weights + memory.kv)} of ${bytesText(memory.budget)}; on ${adapter.description || adapter.device}`,
     ];
   },

@@ -52,7 +52,10 @@ describe('the rules of logits', () => {
     ...{ end: 90, noTimes: 99, firstTime: FIRST, lastInitialTime: 10 },
     ...{ suppressed: [3], suppressedAtFirst: [4] },
   } as unknown as SpeechTokens;
-  const allowed = (written: number[], logits = new Float32Array(FIRST + STEPS)): Set<number> => {
+  const allowed = (
+    written: number[],
+    logits: Float32Array = new Float32Array(FIRST + STEPS),
+  ): Set<number> => {
     maskLogits(logits, written, tokens, true);
     return new Set([...logits.keys()].filter((id) => logits[id]! > -Infinity));
   };
