@@ -19,6 +19,7 @@ export const FOLDERS = {
     'models loaded, unloaded, fetched and deleted by clients; changes of their states as events',
   'server/catalog':
     'models that are opened on demand: their list, who waits, which are closed for the room of others',
+  'server/audio': 'sounds as text: transcriptions, translations',
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
@@ -67,6 +68,7 @@ export const FOLDERS = {
   'engine/text/lora': 'LoRA of language models: folders, names, matrices beside the weights',
   'engine/text/calls': 'what is asked of a language model and what it answers',
   'engine/embedding': 'texts in, vectors out',
+  'engine/transcription': 'sounds in, texts out',
   'engine/image': 'opening and serving a pipeline of images',
   'engine/image/request': 'every value of an image decided and checked before anything is read',
   'engine/image/stages': 'stages of an image, its steps planned, noise, events, previews',
@@ -169,6 +171,7 @@ export const STOREYS = {
     'tokens',
     'chat',
     'completions',
+    'audio',
     'videos',
     'images',
     'text',
@@ -180,6 +183,7 @@ export const STOREYS = {
   ],
   engine: [
     'embedding',
+    'transcription',
     'image',
     'text',
     'plan',

@@ -2,11 +2,17 @@
 
 export { EngineError } from './files/error.ts';
 export type { ModelFiles, ReadableFile } from './files/page/model-source.ts';
-export { adapters, openEmbeddingModel, openImageModel, openTextModel } from './host/page/open.ts';
+export {
+  adapters,
+  openEmbeddingModel,
+  openImageModel,
+  openTextModel,
+  openTranscriptionModel,
+} from './host/page/open.ts';
 export type { InPage } from './host/page/given-files.ts';
 export type { LoraInPage } from './host/page/page-rules.ts';
 export { type HubAccess, listModels, removeModel } from './host/page/page-storage.ts';
-export { extendEmbeddingModel, extendTextModel } from './chat/extend.ts';
+export { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from './chat/extend.ts';
 export { mcpTools } from './chat/mcp-tools.ts';
 export { tool } from './chat/tools.ts';
 export { sameProportions } from './engine/image/request/size.ts';

@@ -38,10 +38,17 @@ export {
   openEmbeddingModel,
   openImageModel,
   openTextModel,
+  openTranscriptionModel,
   probeAdapter,
   tuneTextModel,
 } from './host/node/open.ts';
-export { extendEmbeddingModel, extendTextModel } from './chat/extend.ts';
+export { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from './chat/extend.ts';
+export {
+  formatTranscription,
+  TRANSCRIPTION_FORMATS,
+  type TranscriptionFormat,
+  verboseTranscription,
+} from './files/transcript-formats.ts';
 export { infillPrompt } from './chat/infill.ts';
 export { mcpTools } from './chat/mcp-tools.ts';
 export { tool } from './chat/tools.ts';

@@ -27,7 +27,14 @@ export type {
 } from './chat/complete.ts';
 export type { ContextPolicy, Summarise } from './chat/context-window.ts';
 export type { EmbedOptions, Ranked, RankOptions } from './chat/embed.ts';
-export type { Conversing, OpenedEmbeddingModel, OpenedTextModel, Ranking } from './chat/extend.ts';
+export type {
+  Conversing,
+  OpenedEmbeddingModel,
+  OpenedTextModel,
+  OpenedTranscriptionModel,
+  Ranking,
+  Transcribing,
+} from './chat/extend.ts';
 export type { InfillPrompt } from './chat/infill.ts';
 export type { JsonSchema, JsonValueOf } from './chat/json-schema-type.ts';
 export type { McpClient, McpOptions } from './chat/mcp-tools.ts';
@@ -37,6 +44,7 @@ export type { SavedChat } from './chat/saved-chat.ts';
 export type { Schema, StandardSchema, ValueOf } from './chat/schema.ts';
 export type { ConfirmCall, ToolCallOf, ToolOutcome } from './chat/tool-calls.ts';
 export type { ToolContext, ToolDefinition, ToolsOf } from './chat/tools.ts';
+export type { TranscribeOptions, Transcription } from './chat/transcribe.ts';
 export type { ErrorCode } from './files/error.ts';
 export type { Message, MessagePart, Names } from './files/message.ts';
 export type { CachedModel, CachedRevision, RemovedModel } from './files/hub/hub-cache.ts';
@@ -105,3 +113,12 @@ export type {
   UnenforcedKeyword,
   VideoPart,
 } from './engine/text/calls/text-model.ts';
+export type {
+  TranscriptionEvent,
+  TranscriptionMetrics,
+  TranscriptionModel,
+  TranscriptionModelInfo,
+  TranscriptionModelOptions,
+  TranscriptionRequest,
+  TranscriptionSegment,
+} from './engine/transcription/transcription-model.ts';

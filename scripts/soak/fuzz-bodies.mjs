@@ -73,6 +73,8 @@ const IMAGE = {
   output_format: 'png',
 };
 
+const SPEECH = { model: 'default', file: 'a', prompt: 'hi', temperature: 0.5, seed: 1, user: 'me' };
+
 const RESPONSES = [
   {
     model: 'default',
@@ -172,6 +174,12 @@ export const BODIES = {
     { ...IMAGE, response_format: 'url', diffusers_kwargs: { eta: 0.5 }, guidance_rescale: 0.5, seed: [1, 2] },
   ],
   '/v1/images/edits': [{ ...IMAGE, num_inference_steps: 2, strength: 0.5 }],
+  '/v1/audio/transcriptions': [
+    { ...SPEECH, response_format: 'verbose_json', timestamp_granularities: ['segment'], language: 'en' },
+    { ...SPEECH, stream: true, chunking_strategy: 'auto', include: [], known_speaker_names: [] },
+    { ...SPEECH, known_speaker_references: [] },
+  ],
+  '/v1/audio/translations': [{ ...SPEECH, response_format: 'srt' }],
   '/v1/videos': [{ ...IMAGE, num_frames: 5, fps: 8, output_format: 'webp', extra_body: { flow_shift: 3 } }],
   '/v1/files': [{ purpose: 'batch', expires_after: { anchor: 'created_at', seconds: 3600 } }],
   '/v1/batches': [

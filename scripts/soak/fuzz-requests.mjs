@@ -6,7 +6,7 @@ import { grammarValue, hasGrammar } from './fuzz-grammars.mjs';
 import { wireExchange } from './fuzz-wire.mjs';
 import { createRandom } from './client.mjs';
 
-const FORM_ROUTES = ['/v1/images/edits', '/v1/files'];
+const FORM_ROUTES = ['/v1/images/edits', '/v1/files', '/v1/audio/transcriptions', '/v1/audio/translations'];
 /** Streams that end with their readers. */
 const ENDLESS = /\/models\/sse$/;
 
@@ -111,7 +111,8 @@ function bodyRequest(path, body, random) {
       headers: { 'content-type': TYPES[0] },
       leavesAfter: leaving(random),
     };
-  const form = path === '/v1/files' ? fileForm(body, random) : formOf(body, random);
+  const hasFile = path === '/v1/files' || path.startsWith('/v1/audio/');
+  const form = hasFile ? fileForm(body, random) : formOf(body, random);
   return { about: { path, form: body }, method: 'POST', path, body: form, headers: {} };
 }
 

@@ -1,8 +1,10 @@
-// Adds members to opened models: conversations and completions to text models, vectors and ranks to embedding models. Every opener adds them,
-// whichever thread or process the model is in.
+// Adds members to opened models: conversations and completions to text models, vectors and ranks to embedding models, whole texts to transcription
+// models. Every opener adds them, whichever thread or process the model is in.
 
 import type { EmbeddingModel } from '../engine/embedding/embedding-model.ts';
 import type { TextModel } from '../engine/text/calls/text-model.ts';
+import type { TranscriptionModel } from '../engine/transcription/transcription-model.ts';
+import type { Sound } from '../files/media/decoded.ts';
 import { ChatSession } from './chat-session.ts';
 import type { ChatOptions } from './chat-types.ts';
 import {
@@ -13,6 +15,7 @@ import {
 } from './complete.ts';
 import { embedTexts, rankTexts, type EmbedOptions, type Ranked, type RankOptions } from './embed.ts';
 import type { Schema } from './schema.ts';
+import { transcribeSound, type TranscribeOptions, type Transcription } from './transcribe.ts';
 
 export interface Conversing {
   /** Begins a conversation. Throws bad_request, also for a model without a chat template. */
@@ -33,10 +36,17 @@ export interface Ranking {
   rank(query: string, texts: readonly string[], options?: RankOptions): Promise<Ranked[]>;
 }
 
+export interface Transcribing {
+  /** The text of a sound: a file's bytes, or samples. Errors: those of generate(). */
+  transcribe(audio: Uint8Array | Sound, options?: TranscribeOptions): Promise<Transcription>;
+}
+
 /** A text model as an opener returns it. */
 export type OpenedTextModel = TextModel & Conversing;
 /** An embedding model as an opener returns it. */
 export type OpenedEmbeddingModel = EmbeddingModel & Ranking;
+/** A transcription model as an opener returns it. */
+export type OpenedTranscriptionModel = TranscriptionModel & Transcribing;
 
 /** Adds chat() and complete() to a text model that came by another way than an opener: `window.svcEngine` in a window of Electron. */
 export function extendTextModel<M extends Omit<TextModel, 'asleep'>>(model: M): M & Conversing {
@@ -57,5 +67,13 @@ export function extendEmbeddingModel<M extends Omit<EmbeddingModel, 'asleep'>>(m
     embed: embed as Ranking['embed'],
     rank: (query, texts, options) => rankTexts(model, query, texts, options),
   };
+  return Object.assign(model, more);
+}
+
+/** Adds transcribe() to a transcription model. */
+export function extendTranscriptionModel<M extends Omit<TranscriptionModel, 'asleep'>>(
+  model: M,
+): M & Transcribing {
+  const more: Transcribing = { transcribe: (audio, options) => transcribeSound(model, audio, options) };
   return Object.assign(model, more);
 }

@@ -7,9 +7,14 @@ export const COMMANDS: Commands = {
     summary: 'Serve models over HTTP, for OpenAI-style clients.',
     elsewhere: ['server', 'start'],
     load: async () => {
-      const { openTextModel, openImageModel, openEmbeddingModel } = await import('../index.ts');
-      const openers = { text: openTextModel, image: openImageModel, embedding: openEmbeddingModel };
-      return (await import('./serve/serve.ts')).createServe(openers);
+      const { openTextModel, openImageModel, openEmbeddingModel, openTranscriptionModel } =
+        await import('../index.ts');
+      return (await import('./serve/serve.ts')).createServe({
+        text: openTextModel,
+        image: openImageModel,
+        embedding: openEmbeddingModel,
+        transcription: openTranscriptionModel,
+      });
     },
   },
   chat: {
@@ -22,6 +27,13 @@ export const COMMANDS: Commands = {
     summary: 'Draw images from prompts with a diffusion model.',
     load: async () =>
       (await import('./generate/generate.ts')).createGenerate((await import('../index.ts')).openImageModel),
+  },
+  transcribe: {
+    summary: 'Write what is said in a sound file.',
+    load: async () =>
+      (await import('./transcribe.ts')).createTranscribe(
+        (await import('../index.ts')).openTranscriptionModel,
+      ),
   },
   plan: {
     summary: 'Show what a model would take, before it is downloaded.',

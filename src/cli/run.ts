@@ -56,7 +56,7 @@ function generalHelp(commands: Commands): string {
   return [
     'Local AI on any GPU: language and diffusion models computed by WGSL shaders.',
     'Usage: svc <command> [options]      (installed in a folder: npx svc-engine <command>)',
-    `Commands\n${columns(rows, 8)}`,
+    `Commands\n${columns(rows, 10)}`,
     '`svc <command> --help` lists the options of a command.',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model not found, out of reach or refused, 4 out of memory, 130 interrupted.',
   ].join('\n\n');

@@ -19,6 +19,12 @@ export const embedsWith = (path: string): MessagePart =>
     `\`${SVC} serve --model-path ${path}\` answers /v1/embeddings with it`,
   );
 
+export const transcribesWith = (path: string): MessagePart =>
+  way(
+    '`openTranscriptionModel` opens it',
+    `\`${SVC} serve --model-path ${path}\` answers /v1/audio/transcriptions with it`,
+  );
+
 /** `has`: what the models of the classes do. */
 export const listsClasses = (has: string): MessagePart =>
   way(`\`SUPPORTED\` lists the classes that ${has}`, `\`${SVC} doctor\` lists the classes that ${has}`);

@@ -10,7 +10,7 @@ import { openGgufFiles } from '../files/gguf/open-files.ts';
 import { weightsFileOf } from '../files/checkpoint/weights-file.ts';
 import { readJson, type Folder } from '../files/source.ts';
 import { DRAWN } from '../options/jobs.ts';
-import { TEXT_CLASSES } from '../engine/opening/architectures.ts';
+import { TEXT_CLASSES, TRANSCRIPTION_CLASSES } from '../engine/opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from '../engine/plan/model-plan.ts';
 import type { BudgetedOptions, PlanPlace } from '../engine/plan/paper-model.ts';
 import { planOnPaper } from '../engine/plan/plan-on-paper.ts';
@@ -18,6 +18,7 @@ import { EMBEDDING } from './kinds/embedding.ts';
 import { IMAGE } from './kinds/image.ts';
 import type { AnyKind } from './kinds/model-kind.ts';
 import { TEXT } from './kinds/text.ts';
+import { TRANSCRIPTION } from './kinds/transcription.ts';
 
 /** Plans the model in a folder; the path is the folder's own, as `openFolder` takes it. */
 export async function planFolder(
@@ -35,6 +36,7 @@ export async function planFolder(
 export async function kindOf(folder: Folder): Promise<AnyKind> {
   const names = await folder.names();
   if (names.includes(IMAGE.file!) || (await isImageFile(folder, names))) return IMAGE;
+  if (await transcribes(folder, names)) return TRANSCRIPTION;
   return (await makesEmbeddings(folder, names)) ? EMBEDDING : TEXT;
 }
 
@@ -94,6 +96,13 @@ function refuseForImages(options: PlanOptions): void {
     const message = say`${subject(name)} is for models of images, which ${options.model} is not: leave it out`;
     throw badRequest(message, name);
   }
+}
+
+/** By a class that nothing else is opened with. */
+async function transcribes(folder: Folder, names: readonly string[]): Promise<boolean> {
+  if (!names.includes('config.json')) return false;
+  const architecture = architectureOf(await readJson(folder, 'config.json'), names, TRANSCRIPTION_CLASSES);
+  return TRANSCRIPTION_CLASSES.names.includes(architecture ?? '');
 }
 
 /** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */

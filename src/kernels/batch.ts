@@ -142,8 +142,11 @@ export interface HeadShape {
   rotated?: number;
   /** Dimensions that a rotation turns together: d and d + rotated / 2, or 2 · d and 2 · d + 1. Left out: half. */
   pairs?: 'half' | 'adjacent';
-  /** Order of a row's heads: all queries, then keys, then values, or each key's queries, the key and its value. Left out: kinds. */
-  order?: 'kinds' | 'groups';
+  /**
+   * Order of a row's heads: all queries, then keys, then values; queries, values, keys; or each key's queries, the key and its value. Left out:
+   * kinds.
+   */
+  order?: 'kinds' | 'values-first' | 'groups';
   /**
    * Columns of keys and of values; `one`: keys before their norm and rotation are the values, too; `none`: the pages of another layer are
    * read. Left out: both.

@@ -102,6 +102,45 @@ function slopesOf(heads: number, { most, scale }: Alibi = { most: 0, scale: 0 })
   return { slope_heads: first, slope_step: most / first, slope_scale: scale };
 }
 
+/** Writes keys and values without rotation to the pages of the rows, which have no queries; x [rows, 2 · kvHeads · dims]: keys, then values. */
+export function writeKv(
+  x: Tensor,
+  { kvHeads, dims }: Pick<HeadShape, 'kvHeads' | 'dims'>,
+  kv: KvPages,
+): void {
+  const tape = tapeOf(x);
+  if (x.columns !== 2 * kvHeads * dims)
+    throw new Error(`writeKv: ${x.columns} columns for keys and values of ${kvHeads} heads of ${dims}`);
+  const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims);
+  const none = tape.tensor([1, 4]);
+  tape.dispatch(shader, {
+    params: {
+      ...params,
+      ...{ HEAD: 'plain', GROWTH: 'none', ROPE: 'none', PAIRS: 'half' },
+      TURNED: dims % 4 === 0 ? 'fours' : 'twos',
+      WIDENED: paddedHead(dims) - dims,
+      BEHIND: 'zeros',
+    },
+    args: {
+      ...{
+        heads: 0,
+        kv_heads: kvHeads,
+        dims,
+        query_step: 1,
+        group: 1,
+        group_step: 0,
+        first_key: 0,
+        first_value: kvHeads,
+        kv_step: 1,
+      },
+      ...{ rotated: dims, qkv_pairs: x.stride / 2, q_pairs: 0, rope_quads: 0, scale: 1, eps: 0 },
+      ...{ norm_values: 0, growth: 0, growth_length: 1, ...slopesOf(1) },
+    },
+    bind: { qkv: x, places: kv.table.places, q: none, keys: kv.keys, values: kv.values },
+    groups: (sizes) => [Math.ceil((2 * kvHeads) / perWorkgroup), x.rows(sizes)],
+  });
+}
+
 /** The kernel for pages of a format, and the heads of a workgroup. */
 function kernelOf(
   tape: Tape,
@@ -131,6 +170,12 @@ function lanesOf({ plain, device }: Tape, dims: number): number {
 
 /** Places of a row's heads among its columns, in heads. */
 function placesOf({ heads, kvHeads, order = 'kinds', kv = 'both', gated = false }: HeadShape) {
+  if (order === 'values-first') {
+    if (gated || kv !== 'both') throw new Error('ropeKv: values before keys have neither gates nor shares');
+    const [group, values] = [heads, heads + kvHeads];
+    const kvPlaces = { keys: values, values: heads, kvStep: 1 };
+    return { queryStep: 1, group, groupStep: 0, ...kvPlaces, all: values + kvHeads, written: kvHeads };
+  }
   if (order === 'groups') {
     if (gated || kv !== 'both')
       throw new Error('ropeKv: keys beside their queries need values of their own, and no gates');

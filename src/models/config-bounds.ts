@@ -17,6 +17,7 @@ import {
 } from './bounds.ts';
 import { HYBRID_COUNTS, HYBRID_REALS } from './hybrid-bounds.ts';
 import { TEXT_COUNTS } from './text-bounds.ts';
+import { SOUND_COUNTS } from './sound-bounds.ts';
 
 export type { Bounds };
 
@@ -59,14 +60,7 @@ export const COUNTS = {
   height: [1, 2 ** 12],
   width: [1, 2 ** 12],
   num_frames: [1, 2 ** 12],
-  // encoders of sounds
-  num_mel_bins: [1, 2 ** 10],
-  feature_size: [1, 2 ** 10],
-  max_source_positions: [2, 2 ** 16],
-  chunk_length: [1, 2 ** 10],
-  encoder_layers: LAYERS,
-  encoder_attention_heads: HEADS,
-  encoder_ffn_dim: WIDTH,
+  ...SOUND_COUNTS,
   // components of pipelines
   in_channels: CHANNELS,
   out_channels: CHANNELS,

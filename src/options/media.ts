@@ -28,6 +28,7 @@ export const MEDIA_BOUNDS = rowsWith(
     maxMediaSeconds: {
       kind: { type: 'integer', min: 1 },
       help: 'Longest video or sound, in seconds.',
+      models: ['text', 'transcription'],
       default: DEFAULTS.mediaSeconds,
       flag: { group: 'Media', otherwise: String(DEFAULTS.mediaSeconds) },
     },
@@ -35,6 +36,7 @@ export const MEDIA_BOUNDS = rowsWith(
     mediaDecodeTimeout: {
       kind: { type: 'duration' },
       help: 'How long decoding one medium may take.',
+      models: ['text', 'transcription'],
       default: DEFAULTS.mediaDecodeTimeout,
       flag: { group: 'Media', otherwise: `${DEFAULTS.mediaDecodeTimeout / 1000}` },
     },

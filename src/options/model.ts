@@ -6,7 +6,7 @@ import { REPLICAS } from './ranks.ts';
 import { type ModelKind, rowsWith, type Settings } from './setting.ts';
 import { SPECULATION } from './speculation.ts';
 
-const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
+const ALL = ['text', 'embedding', 'image', 'transcription'] as const satisfies ModelKind[];
 const TOKENS = ['text', 'embedding'] as const satisfies ModelKind[];
 const TEXT = ['text'] as const satisfies ModelKind[];
 
@@ -164,7 +164,7 @@ export const SHARING = rowsWith(
       kind: { type: 'integer', min: 0 },
       help: 'Requests that may wait for a model; more get 429.',
       default: DEFAULTS.queuedRequests,
-      models: TOKENS,
+      models: [...TOKENS, 'transcription'],
       flag: { group: 'Batching' },
     },
     /** Default: the largest number that fits the memory budget. */

@@ -5,7 +5,7 @@
 export type Interface = 'chat' | 'completions' | 'responses' | 'anthropic' | 'ollama' | 'images';
 
 /** The kinds of models. */
-export type ModelKind = 'text' | 'embedding' | 'image';
+export type ModelKind = 'text' | 'embedding' | 'image' | 'transcription';
 
 export type Kind =
   /** `min` and `max` are inclusive, `above` is an exclusive lower bound. */

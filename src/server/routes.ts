@@ -3,6 +3,7 @@
 import { ADMIN_ROUTES } from './admin/admin.ts';
 import { PROBE_ROUTES } from './admin/readiness.ts';
 import { ANTHROPIC_ROUTES } from './anthropic/anthropic.ts';
+import { AUDIO_ROUTES } from './audio/audio.ts';
 import { BATCH_ROUTES } from './batches/batches.ts';
 import { FILE_ROUTES } from './files/files.ts';
 import { CHAT } from './chat/chat.ts';
@@ -28,6 +29,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...RESPONSE_ROUTES,
     ...ANTHROPIC_ROUTES,
     ...TOKEN_ROUTES,
+    ...AUDIO_ROUTES,
     ...IMAGE_ROUTES,
     ...VIDEO_ROUTES,
     ...FILE_ROUTES,

@@ -7,9 +7,16 @@ import { createChat } from '../../src/cli/chat/chat.ts';
 import { createGenerate } from '../../src/cli/generate/generate.ts';
 import { run } from '../../src/cli/run.ts';
 import { createServe, type OpenTextModel } from '../../src/cli/serve/serve.ts';
-import { EngineError, type ErrorCode, type TextModelInfo } from '../../src/index.ts';
+import { createTranscribe } from '../../src/cli/transcribe.ts';
+import {
+  EngineError,
+  type ErrorCode,
+  extendTranscriptionModel,
+  type TextModelInfo,
+} from '../../src/index.ts';
 import { createFakeEmbeddingModel } from '../server/fake-embedding-model.ts';
 import { createFakeModel } from '../server/fake-model.ts';
+import { createFakeTranscriptionModel } from '../server/fake-transcription-model.ts';
 import { createFakeImageModel } from './fake-image-model.ts';
 
 const mode = process.env['SVC_FAKE_OPEN'];
@@ -44,9 +51,15 @@ await run(process.argv.slice(2), {
           text: open,
           image: createFakeImageModel().open,
           embedding: async () => createFakeEmbeddingModel(),
+          transcription: async () => createFakeTranscriptionModel(),
         }),
       ),
   },
   chat: { summary: 'Talk.', load: () => Promise.resolve(createChat(open)) },
+  transcribe: {
+    summary: 'Write.',
+    load: () =>
+      Promise.resolve(createTranscribe(async () => extendTranscriptionModel(createFakeTranscriptionModel()))),
+  },
   generate: { summary: 'Draw.', load: () => Promise.resolve(createGenerate(createFakeImageModel().open)) },
 });

@@ -1,7 +1,7 @@
 // Whole processes: exit codes, what goes to which stream, signals. The engine is the fake model's.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -165,6 +165,21 @@ describe('svc chat', () => {
     await expect.poll(() => seen.out, PATIENCE).toContain('hang\n');
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
+  });
+});
+
+describe('svc transcribe', () => {
+  it('writes the text of a sound to standard output, or a file in the format of its name', async () => {
+    const sound = join(home, 'a.wav');
+    writeFileSync(sound, 'sound');
+    const args = ['transcribe', sound, '--model-path', '/m'];
+    const { code, out } = await run(FAKE, args, '');
+    expect([code, out]).toEqual([0, 'one two\n']);
+    const file = join(home, 'a.srt');
+    await run(FAKE, [...args, '--output', file, '--prompt', 'word'], '');
+    expect(readFileSync(file, 'utf8')).toBe('1\n00:00:00,000 --> 00:00:01,500\nword\n');
+    const wrong = await run(FAKE, [...args, '--output', join(home, 'a.doc')], '');
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('names no format')]);
   });
 });
 

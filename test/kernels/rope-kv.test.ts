@@ -55,6 +55,7 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 16, gated: true },
   { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'groups' },
   { heads: 6, kvHeads: 2, dims: 8, order: 'groups' },
+  { heads: 3, kvHeads: 3, dims: 8, order: 'values-first' },
   { heads: 1, kvHeads: 1, dims: 2 },
   { heads: 3, kvHeads: 1, dims: 54 },
   { heads: 4, kvHeads: 2, dims: 16, rotated: 10 },
@@ -91,11 +92,12 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
       const areNeighbours = shape.order === 'groups';
       const group = heads / kvHeads;
       /** Columns of a query, a key and a value, in heads. */
+      const [keysAt, valuesAt] = shape.order === 'values-first' ? [kvHeads, 0] : [0, kvHeads];
       const query = (i: number) =>
         areNeighbours ? Math.floor(i / group) * (group + 2) + (i % group) : perQuery * i;
-      const key = (i: number) => (areNeighbours ? i * (group + 2) + group : perQuery * heads + i);
+      const key = (i: number) => (areNeighbours ? i * (group + 2) + group : perQuery * heads + keysAt + i);
       const value = (i: number) =>
-        areNeighbours ? i * (group + 2) + group + 1 : perQuery * heads + kvHeads + i;
+        areNeighbours ? i * (group + 2) + group + 1 : perQuery * heads + valuesAt + i;
       const places = [64, 31, 32, 5, 95];
       const qkv = random.floats(places.length * width);
       const angles = places.map(() =>

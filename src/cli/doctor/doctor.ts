@@ -85,6 +85,7 @@ export function describeSupported(supported: Supported): string {
     ['text', supported.text],
     ['text and media', supported.media],
     ['embeddings', [...embedders, 'and the classes of text']],
+    ['transcription', supported.transcription],
     ['images', supported.images],
     ['tensors', supported.tensorTypes],
     ['of images', [...supported.imageTensorTypes, 'and the types of tensors']],

@@ -24,7 +24,7 @@ export type EngineOptions = Values<typeof ENGINE_OPTIONS> & Partial<Values<typeo
 export function toModelOptions<Options extends { model: string }>(
   { name }: Pick<ModelKind<Options, never>, 'name' | 'check'>,
   model: string,
-  given: EngineOptions,
+  given: Partial<EngineOptions>,
 ): Options {
   return {
     model,

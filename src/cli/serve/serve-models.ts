@@ -168,7 +168,10 @@ async function openModel(
 
 /** Returns the kind of model in a folder, derived from the error with which a language model was refused. */
 function refusedKind(error: unknown): AnyKind | undefined {
-  if (!(error instanceof EngineError) || error.code !== 'unsupported' || error.param === undefined)
-    return undefined;
-  return Object.values<AnyKind>(MODEL_KINDS).find(({ file }) => file === error.param);
+  if (!(error instanceof EngineError) || error.code !== 'unsupported') return undefined;
+  const { param } = error;
+  if (param === null) return undefined;
+  return Object.values<AnyKind>(MODEL_KINDS).find(
+    ({ file, classes }) => file === param || classes?.includes(param),
+  );
 }

@@ -1,6 +1,6 @@
 // The models that `svc serve` opens: folders or ids, served names and kinds.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { type AnyKind, MODEL_KINDS, shippedImageModelPath, shippedModelPath } from '../../index.ts';
 import { UsageError } from '../process/exit.ts';
@@ -51,8 +51,22 @@ function isLocal(path: string): boolean {
 
 /** The kind of a model by the files of its folder; null if they do not determine it. */
 function kindOf(path: string): AnyKind | null {
-  const shows = ({ file }: AnyKind): boolean => file !== undefined && existsSync(join(path, file));
+  const stated = classOf(path);
+  const shows = ({ file, classes = [] }: AnyKind): boolean =>
+    (file !== undefined && existsSync(join(path, file))) || classes.includes(stated);
   return Object.values<AnyKind>(MODEL_KINDS).find(shows) ?? null;
+}
+
+/** The class that config.json names; '' where there is none, or no such file that can be read. */
+function classOf(path: string): string {
+  try {
+    const { architectures } = JSON.parse(readFileSync(join(path, 'config.json'), 'utf8')) as {
+      architectures?: string[];
+    };
+    return architectures?.[0] ?? '';
+  } catch {
+    return '';
+  }
 }
 
 function shippedModels(): PlannedModel[] {

@@ -1,6 +1,7 @@
 // The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
+import { transcriberClasses } from '../../models/audio/transcribers.ts';
 import { fusedExperts, ggufClasses, textClasses, transposedMatrices } from '../../models/text/registry.ts';
 import { GGUF_TOWERS, mediaClasses, mediaHalf } from '../../models/towers/media-families.ts';
 import { CODE_ONLY } from '../../models/text/wrappers.ts';
@@ -22,6 +23,8 @@ export function modelTypeOf(
   const known = textClasses().find(({ name }) => name === className)?.modelType;
   return known ? { modelType: known } : {};
 }
+
+const transcribers = (): string[] => transcriberClasses().map(({ name }) => name);
 
 function generators(): string[] {
   return textClasses()
@@ -45,6 +48,9 @@ export const TEXT_CLASSES: KnownClasses = {
   },
   get embeddings() {
     return embeddersOnly();
+  },
+  get transcribers() {
+    return transcribers();
   },
   gguf: ggufClasses,
   towers: () => GGUF_TOWERS,
@@ -72,9 +78,26 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   get otherwise() {
     return [...generators(), ...mediaClasses()];
   },
+  get transcribers() {
+    return transcribers();
+  },
   gguf: ggufClasses,
   fusedExperts,
   transposed: transposedMatrices,
   purpose: 'make embeddings',
   role: 'AutoModel',
+};
+
+export const TRANSCRIPTION_CLASSES: KnownClasses = {
+  get names() {
+    return transcribers();
+  },
+  get modelTypes() {
+    return new Map(transcriberClasses().map(({ name, modelType }) => [modelType, name]));
+  },
+  get otherwise() {
+    return [...generators(), ...mediaClasses()];
+  },
+  purpose: 'transcribe sounds',
+  role: 'AutoModelForSpeechSeq2Seq',
 };

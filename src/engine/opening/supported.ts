@@ -5,7 +5,7 @@ import { WIDENED_TYPES } from '../../files/pipeline/float8-tensors.ts';
 import { CODED_FORMATS } from '../../kernels/coded-formats.ts';
 import { QUANTIZED_FORMATS, SOURCES } from '../../kernels/formats.ts';
 import { mediaClasses } from '../../models/towers/media-families.ts';
-import { EMBEDDING_CLASSES, TEXT_CLASSES } from './architectures.ts';
+import { EMBEDDING_CLASSES, TEXT_CLASSES, TRANSCRIPTION_CLASSES } from './architectures.ts';
 
 export interface Supported {
   /** Classes of language models, as config.json names them. */
@@ -14,6 +14,8 @@ export interface Supported {
   media: readonly string[];
   /** Classes that make embeddings. */
   embeddings: readonly string[];
+  /** Classes that transcribe sounds. */
+  transcription: readonly string[];
   /** Classes of diffusers' pipelines. */
   images: readonly string[];
   /** Types of stored tensors, by their names in safetensors and GGUF files. */
@@ -34,6 +36,7 @@ export const supportedWith = (images: readonly string[]): Supported => ({
   text: TEXT_CLASSES.names,
   media: mediaClasses(),
   embeddings: EMBEDDING_CLASSES.names,
+  transcription: TRANSCRIPTION_CLASSES.names,
   images,
   tensorTypes: Object.keys(SOURCES).filter(
     (name) => !(name.toLowerCase() in CODED_FORMATS) && !name.startsWith(FLAT),

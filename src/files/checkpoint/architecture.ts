@@ -6,7 +6,7 @@ import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
 import type { GgufTower } from '../gguf/tower.ts';
 import { say } from '../message.ts';
-import { listsClasses, talksWith } from '../openers.ts';
+import { listsClasses, talksWith, transcribesWith } from '../openers.ts';
 import { isRecord } from '../source.ts';
 import { MODULES } from './embedding-folder.ts';
 
@@ -19,6 +19,8 @@ export interface KnownClasses {
   embeddings?: readonly string[];
   /** Classes with which language models are opened that are not of this kind. */
   otherwise?: readonly string[];
+  /** Classes with which transcription models are opened. */
+  transcribers?: readonly string[];
   /** GGUF files that are read, by their general.architecture; left out: none. */
   gguf?: () => ReadonlyMap<string, GgufClass>;
   /** Towers in files beside those; left out: none is opened. */
@@ -32,7 +34,7 @@ export interface KnownClasses {
   /** Classes within `textHalf` that only Python code of their repositories defines; that code is not looked at. */
   codeOnly?: readonly string[];
   /** The entry of auto_map that transformers would use. */
-  role: 'AutoModelForCausalLM' | 'AutoModel';
+  role: 'AutoModelForCausalLM' | 'AutoModelForSpeechSeq2Seq' | 'AutoModel';
   /** Returns the text model within a class that wraps one; null if none is built in. */
   textHalf?: (
     config: Json,
@@ -78,9 +80,14 @@ export function refuseUnknownClass(
   path: string,
   config: Json,
   architecture: string | null,
-  { names, purpose, otherwise = [] }: KnownClasses,
+  { names, purpose, otherwise = [], transcribers = [] }: KnownClasses,
 ): void {
   if (architecture !== null && names.includes(architecture)) return;
+  if (architecture !== null && transcribers.includes(architecture))
+    throw unsupported(
+      say`${path} transcribes sounds (${architecture}) and does not ${purpose}: ${transcribesWith(path)}`,
+      architecture,
+    );
   if (architecture !== null && otherwise.includes(architecture))
     throw unsupported(
       say`${path} is a language model (${architecture}), which does not ${purpose}: ${talksWith(path)}`,

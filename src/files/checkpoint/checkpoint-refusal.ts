@@ -73,6 +73,13 @@ function refuseForeignWeights(path: string, names: readonly string[]): void {
       gguf,
     );
   }
+  const ggml = names.find((name) => /^ggml-.*\.bin$/.test(name));
+  if (ggml !== undefined) {
+    throw unsupported(
+      `${path} holds its weights in the format of whisper.cpp (${ggml}), which is no GGUF and is not read: fetch the model in the layout of transformers, with config.json and model.safetensors`,
+      ggml,
+    );
+  }
   const other = names.find((name) => isTorchName(name) && !LORA_FILE.test(name));
   if (other === undefined) return;
   throw unsupported(

@@ -4,11 +4,13 @@ import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TextModelOptions } from '../../engine/text/calls/text-model.ts';
-import { extendEmbeddingModel, extendTextModel } from '../../chat/extend.ts';
-import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts';
+import type { TranscriptionModelOptions } from '../../engine/transcription/transcription-model.ts';
+import { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from '../../chat/extend.ts';
+import type { OpenedEmbeddingModel, OpenedTextModel, OpenedTranscriptionModel } from '../../chat/extend.ts';
 import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
+import { TRANSCRIPTION } from '../kinds/transcription.ts';
 import type { OpenModel } from '../session/model.ts';
 import { anyOpener, type AnyModelOptions, type OpenedModel } from '../node/open-any.ts';
 import { listAdapters, openModel } from './open-main.ts';
@@ -43,11 +45,18 @@ export const openEmbeddingModel: OpenModel<
   OpenedEmbeddingModel
 > = async (...given) => extendEmbeddingModel(await openModel(EMBEDDING, ...given));
 
+/** Opens a transcription model from a folder or a hub id. Errors: those of openTextModel. */
+export const openTranscriptionModel: OpenModel<
+  Omit<TranscriptionModelOptions, 'inline'>,
+  OpenedTranscriptionModel
+> = async (...given) => extendTranscriptionModel(await openModel(TRANSCRIPTION, ...given));
+
 /** Opens a model by what its files say that it is, and tells the kind. Errors: those of openTextModel. */
 export const openAny: OpenModel<Omit<AnyModelOptions, 'inline'> | string, OpenedModel> = anyOpener({
   text: openTextModel,
   image: openImageModel,
   embedding: openEmbeddingModel,
+  transcription: openTranscriptionModel,
 });
 
 /** Lists the adapters that Chromium offers, best first. Throws no_adapter. */

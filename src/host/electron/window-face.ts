@@ -5,6 +5,10 @@ import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embeddi
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import type {
+  TranscriptionModel,
+  TranscriptionModelOptions,
+} from '../../engine/transcription/transcription-model.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { WireError } from '../../engine/platform/wire-error.ts';
 import type { Outcome, WindowCalls, WindowEvents, WindowModel } from './window-calls.ts';
@@ -23,6 +27,7 @@ export interface WindowEngine {
   readonly openTextModel: Open<TextModelOptions, TextModel>;
   readonly openImageModel: Open<ImageModelOptions, ImageModel>;
   readonly openEmbeddingModel: Open<EmbeddingModelOptions, EmbeddingModel>;
+  readonly openTranscriptionModel: Open<TranscriptionModelOptions, TranscriptionModel>;
   adapters(): Promise<AdapterSummary[]>;
 }
 

@@ -22,6 +22,8 @@ export interface KindFace<Options extends SessionOptions, M extends AnyModel> {
   readonly opener: string;
   /** A file by which a folder shows that its model is of this kind; left out: no file does. */
   readonly file?: string;
+  /** Classes of config.json that no other kind opens, by which a model shows that it is of this kind; left out: none does. */
+  readonly classes?: readonly string[];
   readonly calls: Calls<M>;
   /** Throws bad_request for options that are unknown or out of bounds. */
   check(options: Options): void;

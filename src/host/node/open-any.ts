@@ -1,14 +1,18 @@
 // Opens a model of whatever kind it is.
 
-import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts';
+import type { OpenedEmbeddingModel, OpenedTextModel, OpenedTranscriptionModel } from '../../chat/extend.ts';
 import type { EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import type { TranscriptionModelOptions } from '../../engine/transcription/transcription-model.ts';
 import { badRequest, unsupported } from '../../files/error.ts';
 import type { OpenModel } from '../session/model.ts';
 import { kindOfModel } from './locate-model.ts';
 
-type Shared = keyof TextModelOptions & keyof ImageModelOptions & keyof EmbeddingModelOptions;
+type Shared = keyof TextModelOptions &
+  keyof ImageModelOptions &
+  keyof EmbeddingModelOptions &
+  keyof TranscriptionModelOptions;
 
 /** The options that models of all kinds have. */
 export type AnyModelOptions = Pick<TextModelOptions, Shared>;
@@ -16,7 +20,8 @@ export type AnyModelOptions = Pick<TextModelOptions, Shared>;
 export type OpenedModel =
   | { readonly kind: 'text'; readonly model: OpenedTextModel }
   | { readonly kind: 'image'; readonly model: ImageModel }
-  | { readonly kind: 'embedding'; readonly model: OpenedEmbeddingModel };
+  | { readonly kind: 'embedding'; readonly model: OpenedEmbeddingModel }
+  | { readonly kind: 'transcription'; readonly model: OpenedTranscriptionModel };
 
 type Openers = {
   [Kind in OpenedModel['kind']]: OpenModel<AnyModelOptions, Extract<OpenedModel, { kind: Kind }>['model']>;
@@ -35,6 +40,8 @@ export function anyOpener(openers: Openers): OpenModel<AnyModelOptions | string,
     if (name === 'text') return { kind: name, model: await openers.text(options, onEvent, signal) };
     if (name === 'image') return { kind: name, model: await openers.image(options, onEvent, signal) };
     if (name === 'embedding') return { kind: name, model: await openers.embedding(options, onEvent, signal) };
+    if (name === 'transcription')
+      return { kind: name, model: await openers.transcription(options, onEvent, signal) };
     throw unsupported(
       `${options.model} is a model of the kind ${name}: open it with the opener of that kind`,
     );

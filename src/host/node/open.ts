@@ -10,14 +10,16 @@ import type { ProbeResult } from '../../engine/check/probe-result.ts';
 import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
-import { extendEmbeddingModel, extendTextModel } from '../../chat/extend.ts';
-import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts';
+import { TRANSCRIPTION } from '../kinds/transcription.ts';
+import { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from '../../chat/extend.ts';
+import type { OpenedEmbeddingModel, OpenedTextModel, OpenedTranscriptionModel } from '../../chat/extend.ts';
 import type { OpenModel } from '../session/model.ts';
 import { anyOpener, type AnyModelOptions, type OpenedModel } from './open-any.ts';
 import { openModel } from './open-model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
 import type { TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import type { TranscriptionModelOptions } from '../../engine/transcription/transcription-model.ts';
 import { adapterRule } from '../../engine/input/rules.ts';
 
 /**
@@ -39,6 +41,11 @@ export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...give
 export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, OpenedEmbeddingModel> = async (...given) =>
   extendEmbeddingModel(await openModel(EMBEDDING, ...given));
 
+/** Opens a transcription model from a folder or a hub id. Errors: those of openTextModel. */
+export const openTranscriptionModel: OpenModel<TranscriptionModelOptions, OpenedTranscriptionModel> = async (
+  ...given
+) => extendTranscriptionModel(await openModel(TRANSCRIPTION, ...given));
+
 /**
  * Opens a folder, a model that ships or a hub id by what its files say that it is, and tells the kind. Errors: those of openTextModel.
  */
@@ -46,6 +53,7 @@ export const openAny: OpenModel<AnyModelOptions | string, OpenedModel> = anyOpen
   text: openTextModel,
   image: openImageModel,
   embedding: openEmbeddingModel,
+  transcription: openTranscriptionModel,
 });
 
 /** Lists all GPU adapters that can be opened, best first. */

@@ -5,11 +5,13 @@ import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TextModelOptions } from '../../engine/text/calls/text-model.ts';
-import { extendEmbeddingModel, extendTextModel } from '../../chat/extend.ts';
-import type { OpenedEmbeddingModel, OpenedTextModel } from '../../chat/extend.ts';
+import type { TranscriptionModelOptions } from '../../engine/transcription/transcription-model.ts';
+import { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from '../../chat/extend.ts';
+import type { OpenedEmbeddingModel, OpenedTextModel, OpenedTranscriptionModel } from '../../chat/extend.ts';
 import { EMBEDDING } from '../kinds/embedding.ts';
 import { IMAGE } from '../kinds/image.ts';
 import { TEXT } from '../kinds/text.ts';
+import { TRANSCRIPTION } from '../kinds/transcription.ts';
 import type { OpenModel } from '../session/model.ts';
 import type { InPage } from './given-files.ts';
 import { openModel } from './open-model.ts';
@@ -29,6 +31,12 @@ export const openImageModel: OpenModel<InPage<ImageModelOptions>, ImageModel> = 
 export const openEmbeddingModel: OpenModel<InPage<EmbeddingModelOptions>, OpenedEmbeddingModel> = async (
   ...given
 ) => extendEmbeddingModel(await openModel(EMBEDDING, ...given));
+
+/** Opens a transcription model in a worker of this page. Errors: those of openTextModel. */
+export const openTranscriptionModel: OpenModel<
+  InPage<TranscriptionModelOptions>,
+  OpenedTranscriptionModel
+> = async (...given) => extendTranscriptionModel(await openModel(TRANSCRIPTION, ...given));
 
 /** Lists the adapters that the browser offers, best first. Throws no_adapter. */
 export function adapters(): Promise<AdapterSummary[]> {

@@ -13,7 +13,7 @@ export interface WhisperSettings {
   frames: number;
 }
 
-const ACTIVATIONS = { gelu: 'gelu', gelu_new: 'gelu-tanh', gelu_pytorch_tanh: 'gelu-tanh' } as const;
+export const ACTIVATIONS = { gelu: 'gelu', gelu_new: 'gelu-tanh', gelu_pytorch_tanh: 'gelu-tanh' } as const;
 const [RATE, HOP, WINDOW] = [16_000, 160, 400];
 /** Other values are not built. */
 const PROCESSED = {
@@ -26,7 +26,10 @@ const PROCESSED = {
   do_normalize: [false],
 };
 
-export function readWhisper({ config, processors }: MediaFiles): WhisperSettings {
+export function readWhisper({
+  config,
+  processors,
+}: Pick<MediaFiles, 'config' | 'processors'>): WhisperSettings {
   const encoder = readEncoder(config);
   const processor = processorPart(processors, 'feature_extractor', 'preprocessor_config.json');
   processor.only(PROCESSED);

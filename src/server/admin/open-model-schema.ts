@@ -100,6 +100,22 @@ export const EmbeddingMetrics = z.strictObject(
   counts('waiting', 'texts', 'promptTokens', 'steps', 'deviceRestarts'),
 ) satisfies z.ZodType<engine.EmbeddingMetrics>;
 
+export const TranscriptionModelInfo = z.strictObject({
+  kind: z.literal('transcription'),
+  ...common,
+  memory: z.strictObject(counts('budget', 'weights', 'kv', 'arena')).describe('Bytes.'),
+  architecture: z.string(),
+  weightFormats: z.array(z.string()),
+  languages: z.array(z.string()),
+  translates: z.boolean(),
+  windowSeconds: z.number(),
+  ...counts('maxRunningRequests', 'maxQueuedRequests'),
+}) satisfies z.ZodType<engine.TranscriptionModelInfo>;
+
+export const TranscriptionMetrics = z.strictObject(
+  counts('waiting', 'windows', 'generatedTokens', 'deviceRestarts'),
+) satisfies z.ZodType<engine.TranscriptionMetrics>;
+
 export const ImageModelInfo = z.strictObject({
   kind: z.literal('image'),
   ...common,

@@ -1,7 +1,13 @@
 // GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
-import { type EmbeddingModel, type ImageModel, MODEL_KINDS, type TextModel } from '../../index.ts';
+import {
+  type EmbeddingModel,
+  type ImageModel,
+  MODEL_KINDS,
+  type TextModel,
+  type TranscriptionModel,
+} from '../../index.ts';
 import { imageLoad } from '../images/image-drawing.ts';
 import { visibleSlots } from '../service/caller.ts';
 import { findModel } from '../service/models.ts';
@@ -81,7 +87,7 @@ async function slotInfo(service: Service, slot: Slot) {
     return { ...common, info, metrics: imageLoad(service, ready.model) };
   if (!('metrics' in ready.kind.calls)) return { ...common, info };
   // A model that ends while the page is built has no metrics.
-  const { model } = ready as unknown as Ready<EmbeddingModel | TextModel>;
+  const { model } = ready as unknown as Ready<EmbeddingModel | TextModel | TranscriptionModel>;
   const metrics = await model.metrics().catch(() => null);
   return { ...common, info, metrics };
 }
@@ -102,7 +108,7 @@ function modelInfo(service: Service, { url }: H3Event) {
     quantization: info.quantization,
     memory: info.memory,
     adapter: info.adapter.description || info.adapter.device,
-    ...(info.kind === 'image' ? { pipeline: info.pipeline } : textMembers(info)),
+    ...ownMembers(info),
   };
 }
 
@@ -117,6 +123,15 @@ function classesOf(info: object) {
     model_type: modelType ?? null,
     architectures: [architecture, pipeline].filter((name) => name !== undefined),
   };
+}
+
+type Info = (EmbeddingModel | ImageModel | TextModel | TranscriptionModel)['info'];
+
+function ownMembers(info: Info) {
+  if (info.kind === 'image') return { pipeline: info.pipeline };
+  if (info.kind !== 'transcription') return textMembers(info);
+  const { architecture, path, languages } = info;
+  return { architecture, tokenizer_path: path, languages };
 }
 
 function textMembers(info: { architecture: string; vocabSize: number; contextLength: number; path: string }) {

@@ -8,6 +8,8 @@ import {
   ImageModelInfo,
   TextMetrics,
   TextModelInfo,
+  TranscriptionMetrics,
+  TranscriptionModelInfo,
 } from './open-model-schema.ts';
 import { count, counts, seconds, typed } from '../http/reply-members.ts';
 
@@ -25,7 +27,10 @@ export const OpeningProgress = z
   .describe('How far the opening of a model has come.') satisfies z.ZodType<engine.OpenEvent>;
 
 const names = z.array(z.string());
-const kind = z.enum(['text', 'image', 'embedding']).nullable().describe('null: not known before it is open.');
+const kind = z
+  .enum(['text', 'image', 'embedding', 'transcription'])
+  .nullable()
+  .describe('null: not known before it is open.');
 const ready = {
   names,
   phase: z
@@ -45,6 +50,12 @@ const model = z.union([
     kind: z.literal('embedding'),
     info: EmbeddingModelInfo,
     metrics: EmbeddingMetrics.nullable(),
+  }),
+  z.strictObject({
+    ...ready,
+    kind: z.literal('transcription'),
+    info: TranscriptionModelInfo,
+    metrics: TranscriptionMetrics.nullable(),
   }),
   z.strictObject({
     ...ready,

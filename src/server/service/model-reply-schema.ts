@@ -25,7 +25,7 @@ const entry = {
   root: z.string().describe("The model's first name, or a LoRA's folder."),
   parent: z.string().nullable().describe('Of an adapter: its model.'),
   status: ModelStatus,
-  kind: z.enum(['text', 'embedding', 'image']).nullable().describe('null: not known yet.'),
+  kind: z.enum(['text', 'embedding', 'image', 'transcription']).nullable().describe('null: not known yet.'),
   pinned: z.boolean().describe('It is not closed to make room for others.'),
   size: count.nullable().describe('Bytes on disk, where that is known.'),
   memory: count
@@ -78,11 +78,17 @@ const embeddingEntry = z.strictObject({
   pooling: z.enum(['cls', 'mean', 'last']),
 });
 
+const transcriptionEntry = z.strictObject({
+  ...entry,
+  ...languageModel,
+  languages: z.array(z.string()).describe('Codes of the languages that it can be told.'),
+});
+
 const paperEntry = z
   .strictObject({ ...entry, architecture: z.string().optional(), max_model_len: count.optional() })
   .describe('Of a model that is not open.');
 
-export const Model = z.union([textEntry, imageEntry, embeddingEntry, paperEntry]);
+export const Model = z.union([textEntry, imageEntry, embeddingEntry, transcriptionEntry, paperEntry]);
 
 export const Models = z.strictObject({ object: z.literal('list'), data: z.array(Model) });
 
@@ -106,6 +112,15 @@ export const ModelInfo = z.union([
     architecture: z.string(),
     tokenizer_path: z.string(),
     ...counts('vocab_size', 'max_model_len'),
+  }),
+  z.strictObject({
+    ...origin,
+    kind: z.literal('transcription'),
+    is_generation: z.literal(false),
+    memory: z.strictObject(counts('budget', 'weights', 'kv', 'arena')).describe('Bytes.'),
+    architecture: z.string(),
+    tokenizer_path: z.string(),
+    languages: z.array(z.string()),
   }),
   z.strictObject({
     ...origin,

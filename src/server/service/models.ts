@@ -1,20 +1,10 @@
 // Finds the served model that a request names, and lists the models for /v1/models.
 
-import {
-  type AnyKind,
-  type EmbeddingModel,
-  type ImageModel,
-  MODEL_KINDS,
-  type ModelKind,
-  type ModelOf,
-  type TextModel,
-} from '../../index.ts';
-import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
-import { withoutMissing } from '../body/fields.ts';
-import { underFieldNames } from '../body/setting-fields.ts';
+import { type AnyKind, MODEL_KINDS, type ModelKind, type ModelOf, type TextModel } from '../../index.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
 import { mayUse, requireUse, visibleSlots } from './caller.ts';
+import { ownEntry } from './model-entries.ts';
 import { commonEntry, downloadEntries, lorasOf, paperEntry } from './model-status.ts';
 import type { RouteTable } from './route.ts';
 import {
@@ -220,49 +210,6 @@ async function modelEntry(service: Service, { url }: H3Event) {
 
 function entryOf(slot: Slot, ready: Ready, id: string, created: number) {
   return { ...commonEntry(slot, id, created), ...ownEntry(ready) };
-}
-
-function ownEntry(ready: Ready) {
-  if (isOf<TextModel>(MODEL_KINDS.text, ready)) return textEntry(ready.model);
-  if (isOf<ImageModel>(MODEL_KINDS.image, ready)) return imageEntry(ready.model);
-  return isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready) ? embeddingEntry(ready.model) : {};
-}
-
-function embeddingEntry({ info }: EmbeddingModel) {
-  const { contextLength, dimensions, pooling } = info;
-  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling };
-}
-
-/** The class and the weights of a language model. */
-function weightsEntry({ architecture, weightFormats }: TextModel['info'] | EmbeddingModel['info']) {
-  return { architecture, weight_formats: weightFormats };
-}
-
-function textEntry({ info }: TextModel) {
-  const { contextLength, sampling, samplingSource } = info;
-  const values = mapSampling((name) => ({ value: sampling[name], source: samplingSource[name] }));
-  return {
-    ...weightsEntry(info),
-    max_model_len: contextLength,
-    modalities: ['text', ...info.media],
-    sampling_defaults: underFieldNames(values, MODEL_SAMPLING, 'chat'),
-  };
-}
-
-function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {
-  return {
-    pipeline,
-    size_multiple: sizeMultiple,
-    schedulers,
-    image_defaults: {
-      ...withoutMissing({ num_frames: defaults.frames, fps: defaults.fps }),
-      width: defaults.width,
-      height: defaults.height,
-      num_inference_steps: defaults.steps,
-      guidance_scale: defaults.guidance,
-      negative_prompt: defaults.negativePrompt,
-    },
-  };
 }
 
 /** The name of a model in the address /v1/models/…. */

@@ -22,6 +22,7 @@ export interface RouteEntry {
   group:
     | 'Text'
     | 'Embeddings'
+    | 'Audio'
     | 'Images'
     | 'Videos'
     | 'Batches'

@@ -7,7 +7,7 @@ import { callJson } from './call.ts';
 export interface ListedModel {
   id: string;
   parent: string | null;
-  kind?: 'text' | 'embedding' | 'image' | null;
+  kind?: 'text' | 'embedding' | 'image' | 'transcription' | null;
   status?: ModelStatus;
   pinned?: boolean;
   /** Bytes on disk. */

@@ -15,7 +15,7 @@ export interface ServerInfo {
 
 export interface ServedModel {
   names: string[];
-  kind: 'text' | 'embedding' | 'image' | null;
+  kind: 'text' | 'embedding' | 'image' | 'transcription' | null;
   phase: string;
   /** Why it failed. */
   reason?: string;

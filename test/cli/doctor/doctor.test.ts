@@ -132,6 +132,7 @@ describe('the list of models that open', () => {
       'text',
       'text and media',
       'embeddings',
+      'transcription',
       'images',
       'tensors',
       'of images',

@@ -129,6 +129,12 @@ describe('other kinds of folder', () => {
       /weights in consolidated\.00\.pth, and of torch's files those in transformers' layout are read/,
     ],
     [
+      'a model of whisper.cpp',
+      files('ggml-base.en.bin'),
+      'unsupported',
+      /whisper\.cpp \(ggml-base\.en\.bin\).*no GGUF/,
+    ],
+    [
       'diffusers',
       files('model_index.json'),
       'unsupported',

@@ -1,7 +1,7 @@
 // Decodes a medium, and prepares it as its model takes it.
 
 import { badRequest, EngineError } from '../../../files/error.ts';
-import { option, say, subject } from '../../../files/message.ts';
+import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import { coloursOf } from '../../../files/media/given.ts';
 import type { Pixels } from '../../../files/image/pixels.ts';
@@ -15,10 +15,8 @@ import type {
   VideoSource,
   Preparation,
 } from '../../../models/media.ts';
-import { DEFAULTS } from '../../../options/limits.ts';
-import { cancelled, onAbort } from '../../async/abort-listeners.ts';
-import { withResolvers } from '../../async/resolvers.ts';
 import type { MediumPart } from '../calls/text-request.ts';
+import { decodeWithin, workInTurns } from './decode-turns.ts';
 
 /** Name of a medium in errors, until it is known which request they are for (see `named`). */
 const UNNAMED = 'medium';
@@ -48,7 +46,9 @@ export class MediumReader {
     return decodeWithin(UNNAMED, this.#bounds, abandoned, async (signal) => {
       const work = await this.#decode(part, limits, signal);
       signal.throwIfAborted();
-      return prepareInTurns(work, plan, signal);
+      return workInTurns(work, signal, (rows) => {
+        if (typeof rows === 'number') plan(rows);
+      });
     });
   }
 
@@ -98,60 +98,4 @@ export function named(cause: unknown, name: string, param: string | null): unkno
   if (cause.param === UNNAMED) return cause.underName(name);
   if (cause.code !== 'bad_request') return cause;
   return badRequest(say`${subject(name)}: ${cause}`, param ?? name, cause);
-}
-
-/**
- * Runs `decode`, whose signal aborts with `abandoned` and after the time that a medium may take. The result rejects then, even if a codec
- * goes on with its piece. `name` is the parameter that holds the medium. Throws bad_request, cancelled, and what `decode` throws.
- */
-async function decodeWithin<T>(
-  name: string,
-  { mediaDecodeTimeout: most = DEFAULTS.mediaDecodeTimeout }: Pick<MediaBounds, 'mediaDecodeTimeout'>,
-  abandoned: AbortSignal,
-  decode: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const abort = new AbortController();
-  const { promise: ended, reject } = withResolvers<never>();
-  const end = (reason: EngineError): void => {
-    abort.abort(reason);
-    reject(reason);
-  };
-  const timer = setTimeout(() => end(late(name, most)), most);
-  const stopListening = onAbort(abandoned, () => end(cancelled()));
-  try {
-    return await Promise.race([decode(abort.signal), ended]);
-  } finally {
-    clearTimeout(timer);
-    stopListening();
-  }
-}
-
-function late(name: string, most: number): EngineError {
-  const message = say`${subject(name)} was not decoded within ${most / 1000} seconds (${option('mediaDecodeTimeout')}); give a smaller one, or raise the limit`;
-  return badRequest(message, name);
-}
-
-/** Milliseconds after which other work runs. */
-const TURN = 5;
-
-/**
- * Does the work of a processor piece by piece, so that steps of other requests are recorded in between, and a request that leaves ends it.
- * `plan` is called with the number of rows before they are computed. Throws what it throws, and the signal's
- * reason.
- */
-async function prepareInTurns(
-  work: Preparation,
-  plan: (rows: number) => void,
-  signal: AbortSignal,
-): Promise<PreparedMedium> {
-  let began = performance.now();
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    if (typeof value === 'number') plan(value);
-    if (performance.now() - began < TURN) continue;
-    await new Promise((resolve) => setTimeout(resolve));
-    signal.throwIfAborted();
-    began = performance.now();
-  }
 }

@@ -201,7 +201,7 @@ export class BatchWriter {
         TILE_WORDS * sizes.tiles++,
       );
       sizes.tileRows = Math.max(sizes.tileRows, count);
-      seen = Math.max(seen, isInside ? next.end : 0);
+      seen = Math.max(seen, isInside ? next.end : 0, isInside ? (next.last ?? 0) + 1 : 0);
       token += count;
     }
     return seen;

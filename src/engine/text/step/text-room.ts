@@ -29,7 +29,11 @@ export class TextRoom {
   readonly sizes: RoomSizes;
   readonly #device: Device;
 
-  constructor(device: Device, declaration: TextDeclaration, sizes: RoomSizes) {
+  constructor(
+    device: Device,
+    declaration: Pick<TextDeclaration, 'ropes' | 'inputs' | 'layers'>,
+    sizes: RoomSizes,
+  ) {
     const { rows, texts, pages, format, inputs } = sizes;
     this.#device = device;
     this.sizes = sizes;

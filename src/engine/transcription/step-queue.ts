@@ -1,0 +1,119 @@
+// Computes the windows of several requests together: each has a slot of the runner, and a step has the rows of all that wait for one.
+
+import { cancelled, onAbort } from '../async/abort-listeners.ts';
+import { withResolvers } from '../async/resolvers.ts';
+import type { OnDevice } from '../opening/served.ts';
+import type { ChosenQuantization } from '../weights/quantization.ts';
+import { phaseOf, type TranscriptionRunner, type WrittenPart } from './runner.ts';
+import type { WriteTokens } from './window.ts';
+
+/** The parts of a transcription model on a device. */
+export interface LoadedTranscriber extends OnDevice {
+  runner: TranscriptionRunner;
+  steps: StepQueue;
+  quantization: ChosenQuantization;
+}
+
+interface Waiting {
+  part: WrittenPart;
+  resolve(logits: Float32Array[]): void;
+  reject(error: unknown): void;
+}
+
+export class StepQueue {
+  readonly #runner: TranscriptionRunner;
+  #waiting: Waiting[] = [];
+  #isRunning = false;
+  readonly #free: number[];
+  /** Windows that wait for a slot, in order. */
+  readonly #entering: ((slot: number) => void)[] = [];
+
+  constructor(runner: TranscriptionRunner) {
+    this.#runner = runner;
+    this.#free = Array.from({ length: runner.facts.maxRunningRequests }, (_, slot) => slot);
+  }
+
+  /** Encodes a window into a slot of its own and calls `use`, whose tokens it computes. Throws cancelled, and what the device throws. */
+  async withWindow<T>(
+    features: Float32Array<ArrayBuffer>,
+    use: (write: WriteTokens) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const slot = await this.#enter(signal);
+    try {
+      this.#runner.hear(slot, features);
+      return await use(async (ids, { first, prompt, wanted }) => {
+        if (signal.aborted) throw cancelled();
+        return this.#write({ slot, ids, first, prompt, wanted });
+      });
+    } finally {
+      const next = this.#entering.shift();
+      if (next) next(slot);
+      else this.#free.push(slot);
+    }
+  }
+
+  async #enter(signal: AbortSignal): Promise<number> {
+    if (signal.aborted) throw cancelled();
+    const free = this.#free.shift();
+    if (free !== undefined) return free;
+    const { promise, resolve, reject } = withResolvers<number>();
+    this.#entering.push(resolve);
+    const stopListening = onAbort(signal, () => {
+      const at = this.#entering.indexOf(resolve);
+      if (at < 0) return;
+      this.#entering.splice(at, 1);
+      reject(cancelled());
+    });
+    return promise.finally(stopListening);
+  }
+
+  /** Long prompts are computed in several steps. */
+  async #write({ ids, first, wanted, ...part }: WrittenPart): Promise<Float32Array[]> {
+    const { mostRows } = this.#runner;
+    const logits: Float32Array[] = [];
+    for (let from = first; from < ids.length; from += mostRows) {
+      const end = Math.min(ids.length, from + mostRows);
+      const own = wanted.filter((position) => position >= from && position < end);
+      logits.push(...(await this.#step({ ...part, ids: ids.slice(0, end), first: from, wanted: own })));
+    }
+    return logits;
+  }
+
+  #step(part: WrittenPart): Promise<Float32Array[]> {
+    const { promise, resolve, reject } = withResolvers<Float32Array[]>();
+    this.#waiting.push({ part, resolve, reject });
+    if (!this.#isRunning) void this.#run();
+    return promise;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    // The requests whose logits came together ask for the next ones before a step begins.
+    while (await Promise.resolve(this.#waiting.length > 0)) {
+      const together = this.#take();
+      try {
+        const logits = await this.#runner.step(together.map(({ part }) => part));
+        let at = 0;
+        for (const { part, resolve } of together) resolve(logits.slice(at, (at += part.wanted.length)));
+      } catch (error) {
+        for (const { reject } of together) reject(error);
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  /** Parts of one phase, as many as a step has rows for. */
+  #take(): Waiting[] {
+    const phase = phaseOf(this.#waiting[0]!.part);
+    let left = this.#runner.mostRows;
+    const taken = this.#waiting.filter(({ part }, i) => {
+      const rows = part.ids.length - part.first;
+      if (phaseOf(part) !== phase || (i > 0 && phase === 'prompt' && rows > left)) return false;
+      left -= rows;
+      return true;
+    });
+    this.#waiting = this.#waiting.filter((one) => !taken.includes(one));
+    return taken;
+  }
+}

@@ -1,0 +1,126 @@
+// Transcribes a sound window by window: each begins where the model has written the times of a pause, so that no word is cut. source:
+// openai-whisper's sequential algorithm
+
+import type { Transcriber } from '../../models/audio/transcriber.ts';
+import { logprobOf, mostLikely } from './logit-rules.ts';
+import { divideTokens } from './segments.ts';
+import type { TranscriptionEvent, TranscriptionSegment } from './transcription-model.ts';
+import { writeWindow, type WindowRules, type WriteTokens, type WrittenWindow } from './window.ts';
+
+export interface Spoken {
+  /** [frames, mels] of the whole sound, and the frames that have sound. */
+  features: Float32Array;
+  frames: number;
+}
+
+export interface TranscribeRules extends WindowRules {
+  /** null: the model finds out. */
+  language: string | null;
+  task: 'transcribe' | 'translate';
+  /** Tokens of a text that could stand before. */
+  prompt: readonly number[];
+  conditionOnPreviousText: boolean;
+}
+
+/** Computes a window: calls `use` while a slot has its keys and values, again if the device was lost meanwhile. */
+export type WithWindow = <T>(
+  features: Float32Array<ArrayBuffer>,
+  use: (write: WriteTokens) => Promise<T>,
+) => Promise<T>;
+
+/** Temperature above which the next window does not follow from what was written. */
+const MOST_CONDITIONING = 0.5;
+
+export async function* transcribe(
+  { features, frames }: Spoken,
+  sound: Transcriber['sound'],
+  rules: TranscribeRules,
+  withWindow: WithWindow,
+): AsyncGenerator<TranscriptionEvent, void, void> {
+  const { tokens } = rules;
+  const { rate, hop, mels } = sound.mel;
+  const framesOfStep = sound.frames / sound.rows;
+  const secondsOf = (frame: number): number => (frame * hop) / rate;
+  let before = [...rules.prompt];
+  let language = rules.language;
+  let [count, generated] = [0, 0];
+  if (language !== null || tokens.languages.size === 0)
+    yield { type: 'language', language: language ?? 'en', probability: null };
+  for (let seek = 0; seek < frames;) {
+    const heard = Math.min(sound.frames, frames - seek);
+    const window = new Float32Array(sound.frames * mels);
+    window.set(features.subarray(seek * mels, (seek + heard) * mels));
+    const known = language;
+    const { found, written } = await withWindow(window, async (write) => {
+      const found = known === null && tokens.languages.size > 0 ? await detect(write, rules) : null;
+      const { ids, start } = promptOf(before, found?.language ?? known, rules);
+      return { found, written: await writeWindow(write, ids, start, rules) };
+    });
+    if (found) yield { type: 'language', ...found };
+    if (found) ({ language } = found);
+    generated += written.tokens.length;
+    if (written.isSilent) {
+      seek += heard;
+      continue;
+    }
+    const steps = Math.floor(heard / framesOfStep);
+    const { segments, next } = divided(written, steps, rules);
+    for (const { tokens: own, start, end } of segments) {
+      const text = rules.textOf(own);
+      // A segment without a length or without words is none.
+      if (start === end || text.trim() === '') continue;
+      const timed = {
+        start: secondsOf(seek + start * framesOfStep),
+        end: secondsOf(seek + end * framesOfStep),
+      };
+      yield {
+        type: 'segment',
+        segment: { id: count++, ...timed, text, tokens: own, ...figures(written, secondsOf(seek)) },
+      };
+    }
+    before.push(...segments.flatMap(({ tokens: own }) => own));
+    if (!rules.conditionOnPreviousText || written.temperature > MOST_CONDITIONING) before = [];
+    seek += next === null ? heard : next * framesOfStep;
+  }
+  yield { type: 'done', tokens: generated };
+}
+
+function divided({ tokens: written }: WrittenWindow, steps: number, { tokens, hasTimes }: TranscribeRules) {
+  if (hasTimes) return divideTokens(written, tokens.firstTime, steps);
+  return { segments: [{ tokens: written, start: 0, end: steps }], next: null };
+}
+
+type Figures = Omit<TranscriptionSegment, 'id' | 'start' | 'end' | 'text' | 'tokens'>;
+
+const figures = (
+  { temperature, averageLogprob, compressionRatio, noSpeechProbability }: WrittenWindow,
+  seek: number,
+): Figures => ({ seek, temperature, averageLogprob, compressionRatio, noSpeechProbability });
+
+/** The language whose token is the most likely behind the one that begins. */
+async function detect(
+  write: WriteTokens,
+  { tokens: { start, languages } }: TranscribeRules,
+): Promise<{ language: string; probability: number }> {
+  const [logits] = await write([start], { first: 0, prompt: 1, wanted: [0] });
+  const codes = [...languages.keys()];
+  const ofLanguages = Float32Array.from(languages.values(), (id) => logits![id]!);
+  const best = mostLikely(ofLanguages);
+  return { language: codes[best]!, probability: Math.exp(logprobOf(ofLanguages, best)) };
+}
+
+/** What stands before a window's text, and the position of the token that begins it. */
+function promptOf(
+  before: readonly number[],
+  language: string | null,
+  { tokens, task, hasTimes, context }: TranscribeRules,
+): { ids: number[]; start: number } {
+  const kept = before.slice(-(Math.floor(context / 2) - 1));
+  const ids = kept.length === 0 ? [] : [tokens.previous, ...kept];
+  const start = ids.length;
+  ids.push(tokens.start);
+  if (tokens.languages.size > 0 && language !== null)
+    ids.push(tokens.languages.get(language)!, tokens.tasks[task]);
+  if (!hasTimes) ids.push(tokens.noTimes);
+  return { ids, start };
+}

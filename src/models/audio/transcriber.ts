@@ -1,0 +1,42 @@
+// The interface between the engine and models that transcribe sounds: an encoder, whose rows the decoder's layers attend to, and a decoder of tokens.
+
+import type { Tape } from '../../gpu/tape.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
+import type { WeightTable } from '../weights.ts';
+import type { MelConfig } from './mel-spectrum.ts';
+
+export interface Transcriber {
+  /** The class, as /v1/models and model info show it. */
+  architecture: string;
+  vocabulary: number;
+  hidden: number;
+  /** Layers of the decoder, each with keys and values of its own tokens and of the sound. */
+  layers: number;
+  heads: HeadShape;
+  /** Number of tokens that the decoder was trained for. */
+  context: number;
+  sound: {
+    mel: MelConfig;
+    /** Frames of a window. */
+    frames: number;
+    /** Rows that the encoder makes of a window. */
+    rows: number;
+  };
+  /** Columns of the widest intermediate of a row, except the logits. */
+  widest: number;
+  page(weights: WeightTable): TranscriberPage;
+}
+
+/** Rows of a step, and where each layer keeps its keys and values. */
+export interface Attended {
+  batch: TextBatch;
+  stores: readonly LayerStore[];
+}
+
+export interface TranscriberPage {
+  /** Writes the keys and values of a window's rows for each layer of the decoder; features [1, frames, mels] → the encoder's rows, [1, rows, hidden] */
+  hear(features: Tensor, stores: readonly LayerStore[]): Tensor;
+  /** Logits of the wanted rows, [sampled, vocabulary]. `own`: the tokens; `heard`: the same rows, each of which sees its window's. */
+  write(tape: Tape, own: Attended, heard: Attended): Tensor;
+}

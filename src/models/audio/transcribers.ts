@@ -1,0 +1,26 @@
+// The classes of models that transcribe sounds. A new one is one line here.
+
+import type { MediaFiles } from '../media.ts';
+import type { Transcriber } from './transcriber.ts';
+import { readWhisperTranscriber, WHISPER_CLASS } from './whisper-transcriber.ts';
+
+interface TranscriberClass {
+  name: string;
+  /** The `model_type` that means this class in a config.json without `architectures`. */
+  modelType: string;
+  read(files: Pick<MediaFiles, 'config' | 'processors'>): Transcriber;
+}
+
+const classes: readonly TranscriberClass[] = [
+  { name: WHISPER_CLASS, modelType: 'whisper', read: readWhisperTranscriber },
+];
+
+export const transcriberClasses = (): readonly Omit<TranscriberClass, 'read'>[] => classes;
+
+/** Reads a model's configuration. Errors: bad_checkpoint, unsupported. */
+export function readTranscriber(
+  files: Pick<MediaFiles, 'config' | 'processors'>,
+  className: string,
+): Transcriber {
+  return classes.find(({ name }) => name === className)!.read(files);
+}

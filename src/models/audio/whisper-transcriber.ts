@@ -1,0 +1,23 @@
+// Whisper as the engine transcribes with it.
+
+import type { MediaFiles } from '../media.ts';
+import type { Transcriber } from './transcriber.ts';
+import { readWhisper } from './whisper-config.ts';
+import { readWhisperDecoder } from './whisper-decoder-config.ts';
+import { whisperTranscriber } from './whisper-decoder.ts';
+
+export const WHISPER_CLASS = 'WhisperForConditionalGeneration';
+
+/** Errors: bad_checkpoint, unsupported. */
+export function readWhisperTranscriber(files: Pick<MediaFiles, 'config' | 'processors'>): Transcriber {
+  const settings = readWhisper({ ...files, config: { audio_config: files.config } });
+  const config = readWhisperDecoder(files, settings);
+  const { vocabulary, hidden, layers, heads, context, ffn } = config;
+  return {
+    architecture: WHISPER_CLASS,
+    ...{ vocabulary, hidden, layers, heads, context },
+    sound: { mel: settings.mel, frames: settings.frames, rows: settings.encoder.positions },
+    widest: Math.max(ffn, 3 * hidden),
+    page: (weights) => whisperTranscriber(config, weights),
+  };
+}

@@ -1,0 +1,15 @@
+// Bounds of the numbers in configurations of models that take sounds; see config-bounds.ts.
+
+export const SOUND_COUNTS = {
+  num_mel_bins: [1, 2 ** 10],
+  feature_size: [1, 2 ** 10],
+  max_source_positions: [2, 2 ** 16],
+  max_target_positions: [8, 2 ** 16],
+  chunk_length: [1, 2 ** 10],
+  encoder_layers: [1, 2 ** 10],
+  encoder_attention_heads: [1, 2 ** 10],
+  encoder_ffn_dim: [1, 2 ** 20],
+  decoder_layers: [1, 2 ** 10],
+  decoder_attention_heads: [1, 2 ** 10],
+  decoder_ffn_dim: [1, 2 ** 20],
+} as const satisfies Readonly<Record<string, readonly [least: number, most: number]>>;

@@ -1,0 +1,133 @@
+// POST /v1/audio/transcriptions and /v1/audio/translations: a sound in a form, and its text as the reply.
+
+import type { H3Event } from 'h3';
+import {
+  EngineError,
+  formatTranscription,
+  MODEL_KINDS,
+  type Transcription,
+  type TranscriptionEvent,
+  type TranscriptionModel,
+  type TranscriptionRequest,
+  verboseTranscription,
+} from '../../index.ts';
+import { bodyChecker } from '../body/body.ts';
+import { readForm } from '../body/form-body.ts';
+import { abortWithClient, listIgnored, whileRunning } from '../service/model-call.ts';
+import type { RouteTable } from '../service/route.ts';
+import { requireRunning, type Service } from '../service/service.ts';
+import { useModel } from '../service/use-model.ts';
+import {
+  checkTranscription,
+  TRANSCRIPTION_FIELDS,
+  type TranscriptionBody,
+  TRANSLATION_FIELDS,
+} from './audio-schema.ts';
+import { streamTranscription } from './audio-stream.ts';
+import { usageOf } from './audio-usage.ts';
+
+type Task = 'transcribe' | 'translate';
+
+const COMMON = {
+  group: 'Audio',
+  schemas: [() => import('./audio-reply-schema.ts')],
+  gives: 'text/*',
+  reply: 'TranscriptionReply',
+} as const;
+const required = ['file', 'model'] as const;
+
+export const AUDIO_ROUTES: RouteTable = {
+  '/v1/audio/transcriptions': {
+    POST: {
+      handle: (service, event) => answer(service, event, 'transcribe'),
+      summary: 'The text of a sound, of any length; with times as subtitles or segments, and as a stream.',
+      ...COMMON,
+      form: TRANSCRIPTION_FIELDS,
+      required,
+      event: 'TranscriptionStreamEvent',
+    },
+  },
+  '/v1/audio/translations': {
+    POST: {
+      handle: (service, event) => answer(service, event, 'translate'),
+      summary: 'The text of a sound in English, whatever is spoken.',
+      ...COMMON,
+      form: TRANSLATION_FIELDS,
+      required,
+    },
+  },
+};
+
+const check = {
+  transcribe: bodyChecker({ fields: TRANSCRIPTION_FIELDS, required, checkTogether: checkTranscription }),
+  translate: bodyChecker({ fields: TRANSLATION_FIELDS, required }),
+};
+
+async function answer(service: Service, event: H3Event, task: Task): Promise<unknown> {
+  requireRunning(service);
+  const fields = task === 'transcribe' ? TRANSCRIPTION_FIELDS : TRANSLATION_FIELDS;
+  const checked = check[task](await readForm(event.req, fields), service.options.strict);
+  const { ignored } = checked;
+  const body: TranscriptionBody = checked.body;
+  const isStream = body.stream === true;
+  const { model } = await useModel({ service, event }, MODEL_KINDS.transcription, body.model, { isStream });
+  listIgnored(event, ignored);
+  const abort = abortWithClient(event);
+  const request = { ...requestOf(body, task), audio: new Uint8Array(await body.file.arrayBuffer()) };
+  const events = whileRunning(service, abort, underFieldNames(model, request, abort.signal));
+  if (isStream) return streamTranscription(service, event, events, abort);
+  return replyOf(event, await whole(events), body, task);
+}
+
+/** Whisper's own programs raise the temperature in steps of 0.2. */
+function requestOf(body: TranscriptionBody, task: Task): Omit<TranscriptionRequest, 'audio'> {
+  const { language, prompt, temperature = 0, seed } = body;
+  const temperatures: number[] = [];
+  for (let tenths = Math.round(temperature * 10); tenths <= 10; tenths += 2) temperatures.push(tenths / 10);
+  return {
+    task,
+    temperature: [temperature, ...temperatures.slice(1)],
+    ...(language !== undefined && { language }),
+    ...(prompt !== undefined && { prompt }),
+    ...(seed !== undefined && { seed }),
+  };
+}
+
+async function* underFieldNames(
+  model: TranscriptionModel,
+  request: TranscriptionRequest,
+  signal: AbortSignal,
+): AsyncGenerator<TranscriptionEvent, void, void> {
+  try {
+    yield* model.generate(request, { signal });
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    // The engine's `task` is the route itself.
+    const names: Readonly<Record<string, string>> = { audio: 'file', task: 'model' };
+    throw error.withPaths((path) => names[path] ?? path);
+  }
+}
+
+async function whole(events: AsyncIterable<TranscriptionEvent>): Promise<Transcription> {
+  const segments: Transcription['segments'] = [];
+  let [language, duration] = ['', 0];
+  for await (const event of events) {
+    if (event.type === 'accepted') duration = event.seconds;
+    if (event.type === 'language') ({ language } = event);
+    if (event.type === 'segment') segments.push(event.segment);
+  }
+  const text = segments
+    .map((segment) => segment.text)
+    .join('')
+    .trim();
+  return { text, language, duration, segments };
+}
+
+function replyOf(event: H3Event, made: Transcription, body: TranscriptionBody, task: Task): unknown {
+  const { response_format: format = 'json' } = body;
+  const usage = usageOf(made.duration);
+  if (format === 'json') return { text: made.text, usage };
+  if (format === 'verbose_json') return { ...verboseTranscription(made, task), usage };
+  event.res.headers.set('content-type', `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`);
+  return formatTranscription(made, format === 'text' ? 'txt' : format);
+}

@@ -1,0 +1,104 @@
+// POST /v1/audio/transcriptions and /v1/audio/translations on a fake model: fields, forms of the reply, streams, errors.
+
+import OpenAI, { toFile } from 'openai';
+import { describe, expect, it } from 'vitest';
+import { MODEL_KINDS } from '../../../src/index.ts';
+import { createFakeTranscriptionModel } from '../fake-transcription-model.ts';
+import { start } from '../harness.ts';
+
+const NAME = 'org/speech';
+
+async function startSpeech() {
+  const harness = await start({}, { names: ['org/chat'] });
+  const speech = createFakeTranscriptionModel();
+  harness.server.addModel({ names: [NAME], kind: MODEL_KINDS.transcription }).ready(speech);
+  const post = async (fields: Record<string, string>, task = 'transcriptions') => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ model: NAME, ...fields })) form.append(name, value);
+    if (fields['file'] === undefined) form.set('file', new File(['sound'], 'a.wav'));
+    const response = await fetch(`${harness.url}/v1/audio/${task}`, { method: 'POST', body: form });
+    return {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      text: await response.text(),
+    };
+  };
+  return { ...harness, speech, post };
+}
+
+describe('a transcription', () => {
+  it('is read by the openai client, with the fields of the request', async () => {
+    const { url, speech } = await startSpeech();
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const file = await toFile(Buffer.from('sound'), 'a.wav');
+    const made = await client.audio.transcriptions.create({
+      ...{ file, model: NAME, language: 'German', prompt: 'words here', temperature: 0.6 },
+    });
+    expect(made).toEqual({ text: 'words here', usage: { type: 'duration', seconds: 62 } });
+    expect(speech.requests).toEqual([
+      {
+        audio: new Uint8Array(Buffer.from('sound')),
+        ...{ task: 'transcribe', language: 'German', prompt: 'words here', temperature: [0.6, 0.8, 1] },
+      },
+    ]);
+    await client.audio.translations.create({ file, model: NAME });
+    expect(speech.requests[1]).toMatchObject({ task: 'translate', temperature: [0, 0.2, 0.4, 0.6, 0.8, 1] });
+  });
+
+  it.each([
+    ['text', 'text/plain', 'one two\n'],
+    ['srt', 'text/plain', '1\n00:00:00,000 --> 00:00:01,500\none\n\n2\n00:01:00,000 --> 00:01:01,500\ntwo\n'],
+    [
+      'vtt',
+      'text/vtt',
+      'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\none\n\n00:01:00.000 --> 00:01:01.500\ntwo\n',
+    ],
+  ])('comes as %s', async (format, type, text) => {
+    const { post } = await startSpeech();
+    const reply = await post({ response_format: format });
+    expect(reply).toEqual({ status: 200, type: `${type}; charset=utf-8`, text });
+  });
+
+  it('comes with segments', async () => {
+    const { post } = await startSpeech();
+    const { text } = await post({ response_format: 'verbose_json', 'timestamp_granularities[]': 'segment' });
+    expect(JSON.parse(text)).toMatchObject({
+      ...{ task: 'transcribe', language: 'german', duration: 61.5, text: 'one two' },
+      segments: [
+        { id: 0, seek: 0, start: 0, end: 1.5, text: ' one', tokens: [0], avg_logprob: -0.5 },
+        { id: 1, seek: 3000, start: 60, end: 61.5, text: ' two', no_speech_prob: 0.25 },
+      ],
+    });
+  });
+
+  it('comes as a stream', async () => {
+    const { url } = await startSpeech();
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const file = await toFile(Buffer.from('sound'), 'a.wav');
+    const stream = await client.audio.transcriptions.create({ file, model: NAME, stream: true });
+    const events: unknown[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events).toEqual([
+      { type: 'transcript.text.delta', delta: 'one' },
+      { type: 'transcript.text.delta', delta: ' two' },
+      { type: 'transcript.text.done', text: 'one two', usage: { type: 'duration', seconds: 62 } },
+    ]);
+  });
+
+  it.each([
+    [{ model: '' }, 400, 'model'],
+    [{ file: 'no file' }, 400, 'file'],
+    [{ response_format: 'xml' }, 400, 'response_format'],
+    [{ temperature: '2' }, 400, 'temperature'],
+    [{ 'timestamp_granularities[]': 'word' }, 400, 'timestamp_granularities'],
+    [{ stream: 'true', response_format: 'srt' }, 400, 'response_format'],
+    [{ 'known_speaker_names[]': 'me' }, 400, 'known_speaker_names'],
+    [{ prompt: 'refuse bad_request' }, 400, 'file'],
+    [{ model: 'org/chat' }, 400, 'model'],
+  ])('is refused for %j', async (fields, status, param) => {
+    const { post } = await startSpeech();
+    const reply = await post(fields);
+    const { error } = JSON.parse(reply.text) as { error: { param: string } };
+    expect([reply.status, error.param]).toEqual([status, param]);
+  });
+});
