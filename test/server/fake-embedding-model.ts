@@ -37,9 +37,12 @@ export function createFakeEmbeddingModel(name = 'fake-embedding'): FakeEmbedding
       await Promise.resolve();
       model.requests.push(request);
       const { inputs, dimensions = DIMENSIONS } = request;
-      const texts = inputs.map((input) => (typeof input === 'string' ? [...Buffer.from(input)] : input));
+      const texts = inputs.map((input) => {
+        if (Array.isArray(input)) return input;
+        return [...Buffer.from(typeof input === 'string' ? input : input.text + input.pair)];
+      });
       for (const [at, input] of inputs.entries()) {
-        const [command, argument] = String(input).split(' ');
+        const [command, argument] = (typeof input === 'string' ? input : '').split(' ');
         if (command !== 'refuse') continue;
         const param = `inputs.${at}`;
         throw new EngineError(argument as ErrorCode, `${param} refused with ${argument}`, { param });

@@ -7,6 +7,7 @@ import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
+import type { TextOutputs } from '../../models/text/blocks/outputs.ts';
 import { readText } from '../../models/text/registry.ts';
 import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
@@ -108,8 +109,9 @@ function describe(
     ...runner.facts,
     quantization,
     vocabSize: declaration.vocabulary,
-    pooling: layout.pooling,
-    normalized: layout.normalize,
+    pooling: declaration.outputs?.pooling ?? layout.pooling,
+    normalized: declaration.outputs === undefined && layout.normalize,
+    ...(declaration.outputs && { classifier: classifierOf(declaration.outputs) }),
     maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
     memory: {
       budget: device.memoryBudget,
@@ -121,6 +123,11 @@ function describe(
   };
 }
 
+/** What a model's info says of its head. */
+function classifierOf({ per, labels, activation }: TextOutputs): EmbeddingModelInfo['classifier'] {
+  return { per, labels, activation };
+}
+
 /** Runs each kernel once, because kernels are compiled at their first use and a request should not wait for that. */
 async function warmUp(
   runner: EmbeddingRunner,
@@ -129,7 +136,10 @@ async function warmUp(
   for (const [done, { tokens, texts }] of WARM_UP_BATCHES.entries()) {
     onProgress(done, WARM_UP_BATCHES.length);
     const ids = Array<number>(Math.min(tokens, runner.facts.contextLength)).fill(0);
-    await runner.run(Array<number[]>(texts).fill(ids), () => true);
+    await runner.run(
+      Array.from({ length: texts }, () => ({ ids })),
+      () => true,
+    );
   }
   onProgress(WARM_UP_BATCHES.length, WARM_UP_BATCHES.length);
 }
