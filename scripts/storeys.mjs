@@ -20,6 +20,7 @@ export const FOLDERS = {
   'server/catalog':
     'models that are opened on demand: their list, who waits, which are closed for the room of others',
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
+  'server/scores': 'what models say of texts: rerank, score, classify, pooling',
   'server/chat': 'chat completions, and what other interfaces convert to them',
   'server/completions': 'completions',
   'server/images': 'images: generations, edits, where they are stored',
@@ -166,6 +167,7 @@ export const STOREYS = {
     'batches',
     'files',
     'manage',
+    'scores',
     'tokens',
     'chat',
     'completions',

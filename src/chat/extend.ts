@@ -40,8 +40,12 @@ export interface Ranking {
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Texts by their scores for a query, best first: those of a cross-encoder, or the cosine of a text's vector with that of the query. */
   rank(query: string, texts: readonly string[], options?: RankOptions): Promise<Ranked[]>;
-  /** The scores by which rank() orders texts, in the order of the texts. */
-  score(query: string, texts: readonly string[], options?: ScoreOptions): Promise<number[]>;
+  /** The scores by which rank() orders texts, in the order of the texts; for one query, or for one of each text. */
+  score(
+    query: string | readonly string[],
+    texts: readonly string[],
+    options?: ScoreOptions,
+  ): Promise<number[]>;
   /** The label of a text, or the labels of several in their order. Errors: those of generate(); unsupported for a model without labels of texts. */
   classify(text: string, options?: ScoreOptions): Promise<Classified>;
   classify(texts: readonly string[], options?: ScoreOptions): Promise<Classified[]>;
@@ -62,7 +66,9 @@ export function extendTextModel<M extends Omit<TextModel, 'asleep'>>(model: M): 
 }
 
 /** Adds embed(), rank(), score() and classify() to an embedding model. */
-export function extendEmbeddingModel<M extends Omit<EmbeddingModel, 'asleep'>>(model: M): M & Ranking {
+export function extendEmbeddingModel<M extends Pick<EmbeddingModel, 'info' | 'generate'>>(
+  model: M,
+): M & Ranking {
   const embed = async (texts: string | readonly string[], options?: EmbedOptions): Promise<unknown> => {
     const vectors = await embedTexts(model, typeof texts === 'string' ? [texts] : texts, options);
     return typeof texts === 'string' ? vectors[0] : vectors;

@@ -1,6 +1,7 @@
 // What models that classify say of texts: scores of documents for a query, and labels. A model that makes vectors scores by their cosine.
 
-import { badRequest, internalError, unsupported } from '../files/error.ts';
+import { countText } from '../files/count-text.ts';
+import { badRequest, unsupported } from '../files/error.ts';
 import type { EmbeddingModel, EmbeddingRequest } from '../engine/embedding/embedding-model.ts';
 
 /** What is called of a model. */
@@ -55,20 +56,29 @@ export async function valuesOf(
   return values;
 }
 
-/** The score of each text for a query, in their order. Errors: those of generate(); unsupported for a model that has several labels. */
+/**
+ * The score of each text for the query, or for the query of the same index, in their order. Errors: those of generate(); unsupported for a model that has
+ * several labels.
+ */
 export async function scoreTexts(
   model: ScoringModel,
-  query: string,
+  query: string | readonly string[],
   texts: readonly string[],
   options: ScoreOptions = {},
 ): Promise<number[]> {
+  const queries = [query].flat();
+  if (queries.length !== 1 && queries.length !== texts.length)
+    throw badRequest(
+      `there are ${queries.length} queries for ${countText(texts.length, 'text')}: give one, or one for each text`,
+      'query',
+    );
+  const queryAt = (at: number): number => (queries.length === 1 ? 0 : at);
   if (scoresPairs(model)) {
-    const pairs = texts.map((pair) => ({ text: query, pair }));
+    const pairs = texts.map((pair, at) => ({ text: queries[queryAt(at)]!, pair }));
     return (await valuesOf(model, pairs, options)).map(([score]) => score!);
   }
-  const [asked, ...others] = await valuesOf(model, [query, ...texts], options);
-  if (asked === undefined) throw internalError('the model has no vector of the query');
-  return others.map((vector) => cosine(asked, vector));
+  const vectors = await valuesOf(model, [...queries, ...texts], options);
+  return texts.map((_, at) => cosine(vectors[queryAt(at)]!, vectors[queries.length + at]!));
 }
 
 /** Texts by their scores for a query, best first. */

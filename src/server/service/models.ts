@@ -229,8 +229,9 @@ function ownEntry(ready: Ready) {
 }
 
 function embeddingEntry({ info }: EmbeddingModel) {
-  const { contextLength, dimensions, pooling } = info;
-  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling };
+  const { contextLength, dimensions, pooling, classifier } = info;
+  const labels = classifier && { labels: classifier.labels };
+  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling, ...labels };
 }
 
 /** The class and the weights of a language model. */
