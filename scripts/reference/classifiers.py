@@ -70,12 +70,23 @@ def roberta_spans():
     return transformers.RobertaForQuestionAnswering(config), tokenizer, specials
 
 
+def decoder(kind, labels, **more):
+    tokenizer, specials = byte_level('<|endoftext|>')
+    config = getattr(transformers, f'{kind}Config')(
+        vocab_size=tokenizer.get_vocab_size(), intermediate_size=112, max_position_embeddings=512, pad_token_id=3,
+        id2label=labelled(labels), **SMALL, **more,
+    )  # fmt: skip
+    return getattr(transformers, f'{kind}ForSequenceClassification')(config), tokenizer, specials
+
+
 CASES = {
     'cross-encoder': cross_encoder,
     'xlm-roberta': xlm_roberta,
     'distilbert': distilbert,
     'bert-tokens': bert_tokens,
     'roberta-spans': roberta_spans,
+    'qwen3': lambda: decoder('Qwen3', 1, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
+    'neox': lambda: decoder('GPTNeoX', 3),
 }
 
 

@@ -62,6 +62,8 @@ const HEADS = [
   ['distilbert', 'DistilBertForSequenceClassification', 'text', 3, 'sigmoid'],
   ['bert-tokens', 'BertForTokenClassification', 'token', 5, 'softmax'],
   ['roberta-spans', 'RobertaForQuestionAnswering', 'token', 2, 'none'],
+  ['qwen3', 'Qwen3ForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['neox', 'GPTNeoXForSequenceClassification', 'text', 3, 'softmax'],
 ] as const;
 
 describe.each(HEADS)('the classifier %s', (name, architecture, per, count, activation) => {

@@ -151,7 +151,7 @@ it('use_activation false gives the values of the head', async () => {
   expect(body.data![0]!.score).toBe(2);
 });
 
-describe('what these routes refuse', () => {
+describe('a request to judge texts', () => {
   it.each([
     ['/v1/rerank', { query: 'q' }, 'missing_required_parameter', 'documents'],
     ['/v1/rerank', { documents: ['a'] }, 'missing_required_parameter', 'query'],
@@ -178,7 +178,7 @@ describe('what these routes refuse', () => {
     ['/v1/classify', { model: 'vectors', input: 'a' }, 'unsupported', 'model'],
     ['/pooling', { model: 'vectors', input: 'a', task: 'classify' }, 'unsupported', 'model'],
     ['/v1/embeddings', { model: 'cross', input: 'a' }, 'unsupported', 'model'],
-  ])('%s %j', async (path, fields, code, param) => {
+  ])('is refused: %s %j', async (path, fields, code, param) => {
     const { post } = await startScores();
     const { status, body } = await post(path, { model: 'cross', ...fields });
     expect([status, body.error?.code, body.error?.param]).toEqual([400, code, param]);

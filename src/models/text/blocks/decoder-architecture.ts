@@ -23,6 +23,7 @@ import {
   type DecoderLayer,
   type LayerInputs,
 } from './decoder.ts';
+import { headClasses, withHead, type DecoderHeads } from './decoder-heads.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 
 /** A decoder's configuration, as its family reads it from config.json. */
@@ -49,6 +50,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   classes: Iterable<readonly [name: string, names: ClassNames]>;
   /** Decoders saved without their head → the class of the whole model, and published ones. */
   headless?: Readonly<Record<string, { whole: string; examples?: string }>>;
+  /** Classes with a head for classification in place of the language model's. */
+  heads?: DecoderHeads;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */
@@ -69,6 +72,7 @@ type FamilyParts<Config extends DecoderModel> = Pick<DecoderFamily<Config>, 'lay
 export function decoderArchitecture<Config extends DecoderModel>({
   classes,
   headless = {},
+  heads = {},
   gguf = [],
   fusedExperts,
   read,
@@ -79,7 +83,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
 }: DecoderFamily<Config>): TextArchitecture {
   const parts: FamilyParts<Config> = { layer, ...(inputs && { inputs }), ...(mtp && { mtp }) };
   const configOf = (json: Json, className: string, file: ConfigFile): Config =>
-    read(json, headless[className]?.whole ?? className, file);
+    read(json, headless[className]?.whole ?? heads[className]?.whole ?? className, file);
   return {
     classes: [
       ...Object.entries(headless).map(([name, { examples = '' }]): TextClass => ({
@@ -94,10 +98,15 @@ export function decoderArchitecture<Config extends DecoderModel>({
         examples,
         serves: ['generate', 'embed'],
       })),
+      ...headClasses(heads),
     ],
     gguf,
     ...(fusedExperts && { fusedExperts }),
-    read: (json, className, file) => withDeep(declare(configOf(json, className, file), parts), json),
+    read(json, className, file) {
+      const declared = withDeep(declare(configOf(json, className, file), parts), json);
+      const head = heads[className];
+      return head ? withHead(declared, className, head, json, file) : declared;
+    },
     ...(divide && {
       divide: (json: Json, className: string, file: ConfigFile, ranks: number) =>
         declare(divide(configOf(json, className, file), ranks), parts),
