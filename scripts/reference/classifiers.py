@@ -79,12 +79,23 @@ def decoder(kind, labels, **more):
     return getattr(transformers, f'{kind}ForSequenceClassification')(config), tokenizer, specials
 
 
+def modernbert():
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config = transformers.ModernBertConfig(
+        vocab_size=tokenizer.get_vocab_size(), intermediate_size=96, max_position_embeddings=256, pad_token_id=1,
+        local_attention=12, layer_types=['full_attention', 'sliding_attention'], classifier_pooling='mean',
+        classifier_bias=True, norm_bias=True, attention_bias=True, mlp_bias=True, id2label=labelled(1), **SMALL,
+    )  # fmt: skip
+    return transformers.ModernBertForSequenceClassification(config), tokenizer, specials
+
+
 CASES = {
     'cross-encoder': cross_encoder,
     'xlm-roberta': xlm_roberta,
     'distilbert': distilbert,
     'bert-tokens': bert_tokens,
     'roberta-spans': roberta_spans,
+    'modernbert': modernbert,
     'qwen3': lambda: decoder('Qwen3', 1, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
     'neox': lambda: decoder('GPTNeoX', 3),
 }

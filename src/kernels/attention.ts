@@ -28,6 +28,8 @@ const LARGE_HEAD = 256;
 export interface AttentionRule {
   /** Number of tokens that a row sees, including itself; null: all earlier ones. */
   window: number | null;
+  /** Whether the window reaches as far behind a row as before it; each row is in a span up to its text's end. */
+  bothSides?: boolean;
   /** Scores become cap · tanh(score / cap); null: no cap. */
   cap?: number | null;
   /** [heads]: an additional score per head that takes a share of the weights and has no value. */
@@ -44,19 +46,22 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, cap = null, sinks = null }: AttentionRule,
+  { window, bothSides = false, cap = null, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
   assertHeads('attention', shape, (q.columns / paddedHead(dims)) * dims, heads);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
-  if (dims % 4 !== 0) return attendPadded(q, batch, shape, kv, { window, cap, sinks });
+  if (dims % 4 !== 0) return attendPadded(q, batch, shape, kv, { window, bothSides, cap, sinks });
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const bind = { ...merged, q, pages: kv.table.pages, keys: kv.keys, values: kv.values };
-  const variants = { SPANS: spans, SINKS: sinks ? 'each' : 'none' };
+  const BOTH_SIDES = bothSides && window !== null;
+  if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
+  const seen = { SPANS: spans, BOTH_SIDES };
+  const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
   const scores = { KV: kv.format, CAP: cap === null ? 'none' : 'tanh' };
   const args = {
     heads,
@@ -79,8 +84,8 @@ export function attention(
   if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
     const { KV, CAP } = scores;
     const each = {
-      ...{ pages: { KV }, scores: { SPANS: spans, CAP } },
-      sinks: { SPANS: spans, SINKS: variants.SINKS },
+      ...{ pages: { KV }, scores: { ...seen, CAP } },
+      sinks: variants,
     };
     attendPhases(tape, {
       isDecode: isDecode(q),

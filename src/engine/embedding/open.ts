@@ -2,6 +2,7 @@
 
 import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { openDenseModules } from '../../files/checkpoint/dense-modules.ts';
 import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
@@ -15,6 +16,7 @@ import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { Opening, ReadModel } from '../opening/served.ts';
+import { withDense } from './vector-modules.ts';
 import { withPlace } from '../opening/replicas.ts';
 import { modelName } from '../opening/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
@@ -62,12 +64,16 @@ async function openFiles(
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
   defer(() => checkpoint.close());
-  const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
-  const isWhole = declaration.inputs.attention === 'whole';
+  const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
+  const isWhole = stated.inputs.attention === 'whole';
   const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
+  const dense = await openDenseModules(folder, layout.dense);
+  defer(dense.close);
+  const declaration = withDense(stated, layout.dense);
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, declaration.vocabulary);
-  return { checkpoint, declaration, layout, tokenizer };
+  const tensors = new Map([...checkpoint.tensors, ...dense.tensors]);
+  return { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer };
 }
 
 async function load(

@@ -93,11 +93,12 @@ export async function openEmbeddingRunner(
   const facts = {
     parameters: weights.parameters,
     weightFormats: weights.formats,
-    dimensions: outputs?.labels.length ?? declaration.hidden,
+    dimensions: outputs?.labels.length ?? declaration.vectors ?? declaration.hidden,
     contextLength: Math.min(wanted, pages * PAGE_TOKENS),
   };
   const isTyped = (declaration.inputs.types ?? 0) > 1;
-  const batches = { pooling, isWhole, isTyped, outputs, capacities };
+  const isPooled = outputs !== undefined || declaration.vectors !== undefined;
+  const batches = { pooling, isWhole, isTyped, isPooled, outputs, capacities };
   return new EmbeddingRunner(device, room, weights.page, batches, facts);
 }
 
@@ -123,6 +124,8 @@ interface BatchOptions {
   isWhole: boolean;
   /** What the page gives in place of states; left out: states. */
   outputs: TextOutputs | undefined;
+  /** Whether the page pools states itself. */
+  isPooled: boolean;
   /** Whether tokens have types. */
   isTyped: boolean;
   /** Row counts for which steps are recorded, ascending; several texts are batched up to the last but one. */
@@ -239,7 +242,7 @@ export class EmbeddingRunner {
     if (found) return found;
     const { buffers, stores } = this.#room;
     const recording = this.#room.record(capacity, false, (tape) =>
-      this.#options.outputs
+      this.#options.isPooled
         ? this.#forward(tape, buffers.batch, stores.all)
         : meanRows(this.#forward(tape, buffers.batch, stores.all), buffers.batch.pooled),
     );

@@ -17,6 +17,7 @@ import { GLM } from './glm/glm-architecture.ts';
 import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
+import { MODERNBERT } from './modernbert/modernbert-architecture.ts';
 import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
@@ -31,6 +32,7 @@ const architectures: TextArchitecture[] = [
   GPT_OSS,
   LFM2,
   LLAMA,
+  MODERNBERT,
   NEOX,
   OLMO,
   QWEN3_NEXT,

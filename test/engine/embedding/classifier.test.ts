@@ -62,6 +62,7 @@ const HEADS = [
   ['distilbert', 'DistilBertForSequenceClassification', 'text', 3, 'sigmoid'],
   ['bert-tokens', 'BertForTokenClassification', 'token', 5, 'softmax'],
   ['roberta-spans', 'RobertaForQuestionAnswering', 'token', 2, 'none'],
+  ['modernbert', 'ModernBertForSequenceClassification', 'text', 1, 'sigmoid'],
   ['qwen3', 'Qwen3ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['neox', 'GPTNeoXForSequenceClassification', 'text', 3, 'softmax'],
 ] as const;

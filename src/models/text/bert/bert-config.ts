@@ -1,13 +1,7 @@
 // Converts config.json of the BERT, RoBERTa and DistilBERT families to the configuration of bert.ts. Only this file knows their key names.
 
-import {
-  CONFIG_JSON,
-  checkHeads,
-  readConfig,
-  type ConfigFile,
-  type ConfigReader,
-  type Json,
-} from '../../config-values.ts';
+import { CONFIG_JSON, checkHeads, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { readRenamed } from '../blocks/renamed-config.ts';
 import { headOf, readOutputs, type TextOutputs } from '../blocks/outputs.ts';
 
 /** By what the families differ. */
@@ -68,7 +62,7 @@ const ACTIVATIONS = {
   relu: 'relu',
 } as const;
 
-/** DistilBERT's names of settings, by BERT's. */
+/** DistilBERT's names of settings, by BERT's. Its positions are learned in all checkpoints, whatever sinusoidal_pos_embds says. */
 const DISTILBERT_KEYS = {
   hidden_size: 'dim',
   intermediate_size: 'hidden_dim',
@@ -81,7 +75,8 @@ export type BertConfig = ReturnType<typeof readBertConfig>;
 
 export function readBertConfig(json: Json, architecture: string, given = CONFIG_JSON) {
   const { layout } = BERT_FAMILIES.find(({ className }) => isOf(architecture, className))!;
-  const config = layout === 'distilbert' ? distilbertConfig(given, json) : readConfig(given, json);
+  const config =
+    layout === 'distilbert' ? readRenamed(given, json, DISTILBERT_KEYS) : readConfig(given, json);
   config.only({ position_embedding_type: ['absolute'], is_decoder: [false] });
   const hidden = config.count('hidden_size', 768);
   const positions = config.count('max_position_embeddings', 512);
@@ -124,9 +119,3 @@ function outputsOf(config: ConfigReader, architecture: string): TextOutputs | nu
 /** BertModel, BertForSequenceClassification. */
 const isOf = (architecture: string, className: string): boolean =>
   architecture.startsWith(className) && /^(Model|For)/.test(architecture.slice(className.length));
-
-/** Its settings under BERT's names; positions are learned in all checkpoints, whatever sinusoidal_pos_embds says. */
-function distilbertConfig({ name }: ConfigFile, json: Json): ConfigReader {
-  const named = Object.entries(DISTILBERT_KEYS).map(([key, own]) => [key, json[own]]);
-  return readConfig({ name, keys: DISTILBERT_KEYS }, { ...json, ...Object.fromEntries(named) });
-}

@@ -100,6 +100,8 @@ export interface TextDeclaration {
   states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
   /** What a head gives in place of states; left out: the class has none. */
   outputs?: TextOutputs;
+  /** Columns of the vectors of texts that `embed` gives in place of states, [sampled, vectors]; left out: it gives states. */
+  vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
   mtp?: DraftDeclaration;
 }

@@ -4,7 +4,7 @@ import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { paddedHead } from '../../../kernels/resize-heads.ts';
-import type { ConfigFile, Json } from '../../config-values.ts';
+import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
 import type {
   DraftDeclaration,
@@ -33,6 +33,8 @@ export interface DecoderModel extends DecoderConfig {
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
   ffn: number;
+  /** Whether each token sees its whole text, so that nothing can be generated; left out: only itself and those before it. */
+  bidirectional?: boolean;
   heads: HeadShape;
   /** Columns of an intermediate that is wider than those of attention and feed-forward. */
   widest?: number;
@@ -103,7 +105,14 @@ export function decoderArchitecture<Config extends DecoderModel>({
     gguf,
     ...(fusedExperts && { fusedExperts }),
     read(json, className, file) {
-      const declared = withDeep(declare(configOf(json, className, file), parts), json);
+      const config = configOf(json, className, file);
+      if (config.bidirectional && !headless[className] && !heads[className])
+        throw readConfig(file, json).error(
+          'unsupported',
+          'use_bidirectional_attention',
+          `true is not built for ${className}, which generates texts; choose an embedding model of the class without a head`,
+        );
+      const declared = withDeep(declare(config, parts), json);
       const head = heads[className];
       return head ? withHead(declared, className, head, json, file) : declared;
     },
@@ -146,7 +155,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     inputs: {
       embeddings: !config.scalesResidual && !config.tokensEnterLayers,
       positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
-      attention: 'causal',
+      attention: config.bidirectional ? 'whole' : 'causal',
     },
     layers: layers.map((one) => stateOf(one, heads)),
     widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
@@ -163,7 +172,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
           untied: declare({ ...config, tied: false }, parts),
         }
       : null,
-    generate: (weights) => languageModel(decoder, weights),
+    generate: config.bidirectional ? null : (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
     states: (weights, depths) => statesAfter(decoder, weights, depths),
     ...(mtp && { mtp: mtp(config) }),
