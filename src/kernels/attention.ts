@@ -100,9 +100,24 @@ export function attention(
     });
     return y;
   }
+  attendChunks(tape, strips, shape, {
+    ...{ window: spans ? null : window, variants, scores },
+    ...{ args, bind, merged },
+  });
+  return y;
+}
+
+/** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */
+function attendChunks(
+  tape: Tape,
+  strips: readonly TileStrip[],
+  { heads, kvHeads, dims }: HeadShape,
+  { window, variants, scores, args, bind, merged }: Chunked,
+): void {
   const { params, queries } = workgroupShape(tape, heads / kvHeads, dims);
-  const { chunk, chunksAt, areApart } = chunking(tape, spans ? null : window);
-  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
+  const { chunk, chunksAt, areApart } = chunking(tape, window);
+  const rows = tape.capacity['rows'] ?? 0;
+  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]) : null;
   for (const { first, count } of strips) {
     tape.dispatch('attention.wgsl', {
       params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
@@ -115,14 +130,22 @@ export function attention(
       ],
     });
   }
-  if (!parts) return y;
+  if (!parts) return;
   tape.dispatch('attention-merge.wgsl', {
     params: { CHUNK: chunk, ...variants },
     args,
     bind: { ...merged, parts },
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
-  return y;
+}
+
+/** What attention's kernels are given beside the tape and its tiles. */
+interface Chunked extends Required<Pick<Dispatch, 'args' | 'bind'>> {
+  window: number | null;
+  variants: Params;
+  scores: Params;
+  /** Operands of merging. */
+  merged: Required<Dispatch>['bind'];
 }
 
 /** A workgroup is one query of one head. */

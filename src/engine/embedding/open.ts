@@ -4,6 +4,7 @@ import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { openDenseModules } from '../../files/checkpoint/dense-modules.ts';
 import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import { openPairTemplate } from '../../files/template/pair-template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -23,6 +24,8 @@ import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
 import { LocalEmbeddingModel } from './model.ts';
+import { templateEncoder } from './pair-encoder.ts';
+import type { TextEncoder } from './request-tokens.ts';
 import {
   openEmbeddingRunner,
   WARM_UP_BATCHES,
@@ -36,6 +39,8 @@ interface EmbeddingFiles {
   declaration: TextDeclaration;
   layout: EmbeddingLayout;
   tokenizer: Tokenizer;
+  /** What makes tokens of texts and pairs. */
+  encoder: TextEncoder;
 }
 
 /** Reads an embedding model's files. See ReadFiles. */
@@ -48,8 +53,10 @@ export async function openEmbedding(
   return {
     openDevice: () => platform.openDevice(withPlace(options)),
     load: (device, _, onLoad) => load(device, files, options, onLoad),
-    serve: async (device) =>
-      new LocalEmbeddingModel(describe(files, options, device.parts), files.tokenizer, device),
+    async serve(device) {
+      const info = describe(files, options, device.parts);
+      return new LocalEmbeddingModel(info, files.tokenizer, device, files.encoder);
+    },
   };
 }
 
@@ -73,7 +80,12 @@ async function openFiles(
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, declaration.vocabulary);
   const tensors = new Map([...checkpoint.tensors, ...dense.tensors]);
-  return { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer };
+  const template =
+    declaration.outputs?.per === 'text'
+      ? openPairTemplate(checkpoint.chatTemplate, tokenizer.specials)
+      : null;
+  const encoder = template === null ? tokenizer : templateEncoder(tokenizer, template);
+  return { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer, encoder };
 }
 
 async function load(

@@ -1,6 +1,7 @@
 // Models with heads against transformers: labels of texts and tokens, scores of pairs, and what the library makes of them.
 
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -145,6 +146,28 @@ describe('a cross-encoder in the library', () => {
     const plan = await planModel({ model: join(GOLDEN, 'cross-encoder') });
     expect(plan).toMatchObject({ kind: 'embedding', architecture: 'BertForSequenceClassification' });
   });
+});
+
+it('a pair is written by the template of roles that a checkpoint has, and its document is cut', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-judge-'));
+  cpSync(join(GOLDEN, 'qwen3'), folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'chat_template.jinja'),
+    `Judge: {{ messages | selectattr("role", "eq", "query") | map(attribute="content") | first }} by
+{% for message in messages if message.role == 'document' %}{{ message.content }}{% endfor %}, yes?`,
+  );
+  const options = { model: folder, safe: true, memoryBudget: 2 ** 29, inline: true };
+  await using model = await openEmbeddingModel(options);
+  const asPair = { text: 'a cat', pair: 'the kitten rests, and rests' };
+  const idsOf = (document: string): Promise<number[]> =>
+    model.tokenize(`Judge: a cat by\n${document}, yes?`, { addSpecialTokens: false });
+  const whole = await idsOf(asPair.pair);
+  const [found, wanted] = await valuesOf(model, { inputs: [asPair, whole] });
+  expect(found).toEqual(wanted);
+  const cut = await idsOf('the kitten rests, and');
+  const [ofCut] = await valuesOf(model, { inputs: [asPair], truncate: cut.length });
+  expect(ofCut).toEqual((await valuesOf(model, { inputs: [cut] }))[0]);
+  rmSync(folder, { recursive: true });
 });
 
 it('a classifier names the best label of texts, which may be cut', async () => {
