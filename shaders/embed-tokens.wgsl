@@ -36,7 +36,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let quad = step * (STEP / 4u) + h;
     let w = unpack(pack, block_data, quad % 8u);
     if (quad < args.y_quads) {
-      y[row * args.y_quads + quad] = vec4f(w[0][column], w[1][column], w[2][column], w[3][column]) + place(at, quad);
+      y[row * args.y_quads + quad] = vec4f(w[0][column], w[1][column], w[2][column], w[3][column]) + place(at, 0u, quad);
     }
   }
 }

@@ -26,11 +26,12 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let row = id.y;
   let source = rows[row].source;
   let at = rows[row].position;
+  let kind = rows[row].frequencies; // of models with token types, which rotate nothing
   if (is_input(source)) {
     for (var h = 0u; h < STEP / 4u; h++) {
       let quad = step * (STEP / 4u) + h;
       if (args.first_group == 0u && quad < args.y_quads) {
-        y[row * args.y_quads + quad] = input_quad(source, quad) + place(at, quad);
+        y[row * args.y_quads + quad] = input_quad(source, quad) + place(at, kind, quad);
       }
     }
     return;
@@ -49,7 +50,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let quad = step * (STEP / 4u) + h;
     let w = unpack(pack, block_data, quad % 8u);
     if (quad < args.y_quads) {
-      y[row * args.y_quads + quad] = args.scale * vec4f(w[0][column], w[1][column], w[2][column], w[3][column]) + place(at, quad);
+      y[row * args.y_quads + quad] = args.scale * vec4f(w[0][column], w[1][column], w[2][column], w[3][column]) + place(at, kind, quad);
     }
   }
 }

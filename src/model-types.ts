@@ -26,7 +26,8 @@ export type {
   CompletionStream,
 } from './chat/complete.ts';
 export type { ContextPolicy, Summarise } from './chat/context-window.ts';
-export type { EmbedOptions, Ranked, RankOptions } from './chat/embed.ts';
+export type { EmbedOptions } from './chat/embed.ts';
+export type { Classified, Ranked, RankOptions, ScoreOptions } from './chat/score.ts';
 export type {
   Conversing,
   OpenedEmbeddingModel,
@@ -62,6 +63,7 @@ export type {
   EmbeddingModelInfo,
   EmbeddingModelOptions,
   EmbeddingRequest,
+  TextPair,
 } from './engine/embedding/embedding-model.ts';
 export type {
   Backend,

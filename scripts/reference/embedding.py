@@ -13,7 +13,11 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoModel, BertConfig, BertModel, Qwen3Config, Qwen3Model, XLMRobertaConfig, XLMRobertaModel
+from safetensors.torch import save_file
+from transformers import (
+    AutoModel, BertConfig, BertModel, Gemma3TextConfig, Gemma3TextModel, ModernBertConfig, ModernBertModel, Qwen3Config,
+    Qwen3Model, XLMRobertaConfig, XLMRobertaModel,
+)  # fmt: skip
 from recipe import Draws, keep
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'embedding'
@@ -91,6 +95,26 @@ def roberta():
     return XLMRobertaModel(config), tokenizer, specials, 'mean_tokens', torch.float16
 
 
+def gemma3():
+    """EmbeddingGemma: windows to both sides, and two Dense modules."""
+    tokenizer, specials = byte_level('<eos>')
+    config = Gemma3TextConfig(
+        vocab_size=tokenizer.get_vocab_size(), intermediate_size=112, num_key_value_heads=1, head_dim=16,
+        query_pre_attn_scalar=16, max_position_embeddings=256, sliding_window=16, use_bidirectional_attention=True,
+        layer_types=['sliding_attention', 'full_attention'], **SMALL,
+    )  # fmt: skip
+    return Gemma3TextModel(config), tokenizer, specials, 'mean_tokens', torch.float32
+
+
+def modernbert():
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config = ModernBertConfig(
+        vocab_size=tokenizer.get_vocab_size(), intermediate_size=96, max_position_embeddings=256, pad_token_id=1,
+        global_attn_every_n_layers=2, local_attention=16, **SMALL | {'num_hidden_layers': 3},
+    )  # fmt: skip
+    return ModernBertModel(config), tokenizer, specials, 'cls_token', torch.float32
+
+
 def qwen3():
     tokenizer, specials = byte_level('<|endoftext|>')
     config = Qwen3Config(
@@ -100,7 +124,13 @@ def qwen3():
     return Qwen3Model(config), tokenizer, specials, 'lasttoken', torch.bfloat16
 
 
-CASES = {'bert': bert, 'bert-cls': bert_cls, 'roberta': roberta, 'qwen3': qwen3, 'bert-26': bert_26}
+CASES = {
+    'bert': bert, 'bert-cls': bert_cls, 'roberta': roberta, 'qwen3': qwen3, 'bert-26': bert_26, 'gemma3': gemma3,
+    'modernbert': modernbert,
+}  # fmt: skip
+#: Sizes, bias and function of the Dense modules of a case.
+DENSE = {'gemma3': [(64, 96, True, 'Tanh'), (96, 48, False, 'Identity')]}
+FUNCTIONS = {'Tanh': torch.nn.Tanh(), 'Identity': torch.nn.Identity()}
 POOL = {
     'mean_tokens': lambda states: states.mean(0),
     'cls_token': lambda states: states[0],
@@ -112,6 +142,24 @@ def write(folder, name, value):
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
+
+
+def dense_modules(folder, name, seed):
+    """Writes the Dense modules of a case, and returns what they compute."""
+    steps = []
+    for at, (columns, rows, bias, function) in enumerate(DENSE.get(name, ())):
+        module, path = torch.nn.Linear(columns, rows, bias), folder / f'{2 + at}_Dense'
+        draws = draw(module, 50 * (at + 1) + seed)
+        path.mkdir()
+        save_file({f'linear.{part}': value for part, value in module.state_dict().items()}, path / 'model.safetensors')
+        keep(path / 'model.safetensors', draws)
+        kind = 'linear' if function == 'Identity' else 'activation'
+        write(path, 'config.json', {
+            'in_features': columns, 'out_features': rows, 'bias': bias,
+            'activation_function': f'torch.nn.modules.{kind}.{function}',
+        })  # fmt: skip
+        steps += [module, FUNCTIONS[function]]
+    return torch.nn.Sequential(*steps)
 
 
 @torch.no_grad()
@@ -128,8 +176,10 @@ def make(name, seed):
         write(folder, 'config.json', config | {'architectures': ['Qwen3ForCausalLM']})
     tokenizer.save(str(folder / 'tokenizer.json'))
     write(folder, 'tokenizer_config.json', specials)
-    modules = ['', '1_Pooling', '2_Normalize']
-    types = ['Transformer', 'Pooling', 'Normalize']
+    dense = dense_modules(folder, name, seed)
+    count = len(DENSE.get(name, ()))
+    modules = ['', '1_Pooling', *(f'{2 + at}_Dense' for at in range(count)), f'{2 + count}_Normalize']
+    types = ['Transformer', 'Pooling', *['Dense'] * count, 'Normalize']
     write(folder, 'modules.json', [
         {'idx': i, 'name': str(i), 'path': path, 'type': f'sentence_transformers.models.{kind}'}
         for i, (path, kind) in enumerate(zip(modules, types, strict=True))
@@ -142,7 +192,7 @@ def make(name, seed):
     for text in TEXTS:
         ids = tokenizer.encode(text).ids
         pooled = POOL[pooling](reference(torch.tensor([ids])).last_hidden_state[0])
-        embedding = torch.nn.functional.normalize(pooled, dim=0)
+        embedding = torch.nn.functional.normalize(dense(pooled), dim=0)
         cases.append({'text': text, 'ids': ids, 'embedding': [round(value, 7) for value in embedding.tolist()]})
     packages = {package: version(package) for package in ('torch', 'transformers', 'tokenizers')}
     write(folder, 'embeddings.json', {

@@ -161,6 +161,20 @@ export const BODIES = {
     { model: 'default', input: ['a'], dimensions: 4 },
     { model: 'default', input: [[1, 2, 3]], encoding_format: 'base64' },
   ],
+  '/v1/rerank': [
+    { model: 'default', query: 'a', documents: ['b', { text: 'c' }], top_n: 1, return_documents: false },
+    { query: 'a', texts: ['b'], return_text: true, raw_scores: true, truncate: true },
+  ],
+  '/rerank': [{ query: 'a', documents: ['b'], truncate_prompt_tokens: 8 }],
+  '/v2/rerank': [{ model: 'default', query: 'a', documents: ['b'] }],
+  '/v1/score': [
+    { model: 'default', text_1: 'a', text_2: ['b', 'c'], use_activation: false },
+    { queries: ['a', 'b'], documents: ['c', 'd'] },
+  ],
+  '/score': [{ text_1: 'a', text_2: 'b' }],
+  '/v1/classify': [{ model: 'default', input: ['a', 'b'], truncate_prompt_tokens: -1 }],
+  '/classify': [{ input: [[1, 2], [3]] }],
+  '/pooling': [{ model: 'default', input: 'a', task: 'embed', dimensions: 4, encoding_format: 'base64' }],
   '/tokenize': [
     { prompt: 'a b', model: 'default', add_special_tokens: true },
     { messages: user('hi'), tools: TOOLS },

@@ -16,11 +16,16 @@ struct Args {
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
 const SPANS = false; // whether rows of a tile may see other tokens than up to themselves
+const BOTH_SIDES = false; // whether a window reaches as far behind a query as before it
 
 // The number of tokens, from the first one on, that the query at `position` sees if its window is large enough.
 fn seen_by(tile: Tile, position: u32) -> u32 {
   if (SPANS) {
-    return select(tile.last, position, tile.last == 0u) + 1u; // 0 for a tile that sees nothing
+    let last = select(tile.last, position, tile.last == 0u);
+    if (BOTH_SIDES) {
+      return min(last, position + args.window - 1u) + 1u;
+    }
+    return last + 1u; // 0 for a tile that sees nothing
   }
   return position + 1u;
 }

@@ -7,7 +7,7 @@ const FROM_INPUT = 0x40000000u;
 struct Row {
   source: u32,
   position: u32,    // position in time; rows of an image also have a height and a width
-  frequencies: u32, // index of the row's set of rotary frequencies
+  frequencies: u32, // index of the row's set of rotary frequencies, or its token type
   sequence: u32,    // index of the row's entry in the table of sequences
 }
 

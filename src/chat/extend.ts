@@ -1,4 +1,4 @@
-// Adds members to opened models: conversations and completions to text models, vectors and ranks to embedding models, whole texts to transcription
+// Adds members to opened models: conversations and completions to text models, vectors, ranks and labels to embedding models, whole texts to transcription
 // models. Every opener adds them, whichever thread or process the model is in.
 
 import type { EmbeddingModel } from '../engine/embedding/embedding-model.ts';
@@ -13,8 +13,17 @@ import {
   type CompletionPrompt,
   type CompletionStream,
 } from './complete.ts';
-import { embedTexts, rankTexts, type EmbedOptions, type Ranked, type RankOptions } from './embed.ts';
+import { embedTexts, type EmbedOptions } from './embed.ts';
 import type { Schema } from './schema.ts';
+import {
+  classifyTexts,
+  rankTexts,
+  scoreTexts,
+  type Classified,
+  type Ranked,
+  type RankOptions,
+  type ScoreOptions,
+} from './score.ts';
 import { transcribeSound, type TranscribeOptions, type Transcription } from './transcribe.ts';
 
 export interface Conversing {
@@ -32,8 +41,17 @@ export interface Ranking {
   /** The vector of a text, or the vectors of several in their order. Errors: those of generate(). */
   embed(text: string, options?: EmbedOptions): Promise<Float32Array>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
-  /** Texts by the cosine of their vectors with that of a query, best first. */
+  /** Texts by their scores for a query, best first: those of a cross-encoder, or the cosine of a text's vector with that of the query. */
   rank(query: string, texts: readonly string[], options?: RankOptions): Promise<Ranked[]>;
+  /** The scores by which rank() orders texts, in the order of the texts; for one query, or for one of each text. */
+  score(
+    query: string | readonly string[],
+    texts: readonly string[],
+    options?: ScoreOptions,
+  ): Promise<number[]>;
+  /** The label of a text, or the labels of several in their order. Errors: those of generate(); unsupported for a model without labels of texts. */
+  classify(text: string, options?: ScoreOptions): Promise<Classified>;
+  classify(texts: readonly string[], options?: ScoreOptions): Promise<Classified[]>;
 }
 
 export interface Transcribing {
@@ -57,15 +75,23 @@ export function extendTextModel<M extends Omit<TextModel, 'asleep'>>(model: M): 
   return Object.assign(model, more);
 }
 
-/** Adds embed() and rank() to an embedding model. */
-export function extendEmbeddingModel<M extends Omit<EmbeddingModel, 'asleep'>>(model: M): M & Ranking {
+/** Adds embed(), rank(), score() and classify() to an embedding model. */
+export function extendEmbeddingModel<M extends Pick<EmbeddingModel, 'info' | 'generate'>>(
+  model: M,
+): M & Ranking {
   const embed = async (texts: string | readonly string[], options?: EmbedOptions): Promise<unknown> => {
     const vectors = await embedTexts(model, typeof texts === 'string' ? [texts] : texts, options);
     return typeof texts === 'string' ? vectors[0] : vectors;
   };
+  const classify = async (texts: string | readonly string[], options?: ScoreOptions): Promise<unknown> => {
+    const labels = await classifyTexts(model, typeof texts === 'string' ? [texts] : texts, options);
+    return typeof texts === 'string' ? labels[0] : labels;
+  };
   const more: Ranking = {
     embed: embed as Ranking['embed'],
     rank: (query, texts, options) => rankTexts(model, query, texts, options),
+    score: (query, texts, options) => scoreTexts(model, query, texts, options),
+    classify: classify as Ranking['classify'],
   };
   return Object.assign(model, more);
 }

@@ -28,6 +28,8 @@ const LARGE_HEAD = 256;
 export interface AttentionRule {
   /** Number of tokens that a row sees, including itself; null: all earlier ones. */
   window: number | null;
+  /** Whether the window reaches as far behind a row as before it; each row is in a span up to its text's end. */
+  bothSides?: boolean;
   /** Scores become cap · tanh(score / cap); null: no cap. */
   cap?: number | null;
   /** [heads]: an additional score per head that takes a share of the weights and has no value. */
@@ -44,19 +46,23 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, cap = null, sinks = null }: AttentionRule,
+  { window, bothSides = false, cap = null, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
   assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
-  if (storedHead(shape) !== dims) return attendWidened(q, batch, shape, kv, { window, cap, sinks });
+  if (storedHead(shape) !== dims)
+    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, sinks });
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const bind = { ...merged, q, pages: kv.table.pages, keys: kv.keys, values: kv.values };
-  const variants = { SPANS: spans, SINKS: sinks ? 'each' : 'none' };
+  const BOTH_SIDES = bothSides && window !== null;
+  if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
+  const seen = { SPANS: spans, BOTH_SIDES };
+  const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
   const scores = { KV: kv.format, CAP: cap === null ? 'none' : 'tanh' };
   const args = {
     heads,
@@ -79,8 +85,8 @@ export function attention(
   if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
     const { KV, CAP } = scores;
     const each = {
-      ...{ pages: { KV }, scores: { SPANS: spans, CAP } },
-      sinks: { SPANS: spans, SINKS: variants.SINKS },
+      ...{ pages: { KV }, scores: { ...seen, CAP } },
+      sinks: variants,
     };
     attendPhases(tape, {
       isDecode: isDecode(q),
@@ -95,9 +101,24 @@ export function attention(
     });
     return y;
   }
+  attendChunks(tape, strips, shape, {
+    ...{ window: spans ? null : window, variants, scores },
+    ...{ args, bind, merged },
+  });
+  return y;
+}
+
+/** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */
+function attendChunks(
+  tape: Tape,
+  strips: readonly TileStrip[],
+  { heads, kvHeads, dims }: HeadShape,
+  { window, variants, scores, args, bind, merged }: Chunked,
+): void {
   const { params, queries } = workgroupShape(tape, heads / kvHeads, dims);
-  const { chunk, chunksAt, areApart } = chunking(tape, spans ? null : window);
-  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
+  const { chunk, chunksAt, areApart } = chunking(tape, window);
+  const rows = tape.capacity['rows'] ?? 0;
+  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]) : null;
   for (const { first, count } of strips) {
     tape.dispatch('attention.wgsl', {
       params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
@@ -110,14 +131,22 @@ export function attention(
       ],
     });
   }
-  if (!parts) return y;
+  if (!parts) return;
   tape.dispatch('attention-merge.wgsl', {
     params: { CHUNK: chunk, ...variants },
     args,
     bind: { ...merged, parts },
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
-  return y;
+}
+
+/** What attention's kernels are given beside the tape and its tiles. */
+interface Chunked extends Required<Pick<Dispatch, 'args' | 'bind'>> {
+  window: number | null;
+  variants: Params;
+  scores: Params;
+  /** Operands of merging. */
+  merged: Required<Dispatch>['bind'];
 }
 
 /** A workgroup is one query of one head. */

@@ -13,7 +13,7 @@ export interface RankSums extends PartSums {
 export interface TextBatch {
   /** Sums over the devices that divide the matrices; left out: this one has all of them. */
   sums?: RankSums | undefined;
-  /** Row[rows]: source, position, set of rotary frequencies, sequence. */
+  /** Row[rows]: source, position, set of rotary frequencies or token type, sequence. */
   rows: Region;
   /** (height, width)[rows] of models whose rows have positions of three parts. */
   planes?: Region;

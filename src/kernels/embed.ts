@@ -13,7 +13,7 @@ export interface Places {
   positions: Tensor;
   /** Row of `positions` for a text's first token. */
   first?: number;
-  /** [types, k]: the first row is added to every token. */
+  /** [types, k]: the row of a token's type is added, which the batch has in the place of rotary frequencies. */
   types?: Tensor;
 }
 

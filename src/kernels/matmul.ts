@@ -104,6 +104,11 @@ export function linearTanhGeglu(x: Rows, gateUp: Matrix): Tensor {
   return gatedPair(x, gateUp, 'gelu-tanh', true);
 }
 
+/** gelu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
+export function linearGatedGelu(x: Rows, gateUp: Matrix): Tensor {
+  return gatedPair(x, gateUp, 'gelu', true);
+}
+
 /** (x · valueᵀ) · gelu(x · gateᵀ), value and gate interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearGeglu(x: Tensor, valueGate: Matrix): Tensor {
   return gatedPair(x, valueGate, 'gelu', false);

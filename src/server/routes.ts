@@ -15,6 +15,7 @@ import { OLLAMA_ROUTES } from './ollama/ollama-routes.ts';
 import { RESPONSE_ROUTES } from './responses/responses.ts';
 import { VIDEO_ROUTES } from './videos/videos.ts';
 import { MANAGE_ROUTES } from './manage/manage.ts';
+import { SCORE_ROUTES } from './scores/score-routes.ts';
 import { MODEL_ROUTES } from './service/models.ts';
 import type { Method, Route, RouteTable } from './service/route.ts';
 import { STREAM_ROUTES } from './service/streams.ts';
@@ -30,6 +31,7 @@ export function routesWith(added: RouteTable): RouteTable {
     ...ANTHROPIC_ROUTES,
     ...TOKEN_ROUTES,
     ...AUDIO_ROUTES,
+    ...SCORE_ROUTES,
     ...IMAGE_ROUTES,
     ...VIDEO_ROUTES,
     ...FILE_ROUTES,

@@ -44,6 +44,7 @@ export interface Span {
 export interface Problem {
   shape: HeadShape;
   window: number | null;
+  bothSides: boolean;
   kv: KvPages;
   /** [row][head · dims] */
   q: Float32Array;
@@ -100,7 +101,10 @@ export function problem(
     keys: storeKeys(on, format, stored, keys.map(padded), tables),
     values: storeValues(on, format, stored, values.map(padded), tables),
   };
-  return { shape, window, kv, q, keys, values, tables, rows, spans, cap: null, sinks: null };
+  return {
+    ...{ shape, window, bothSides: false, kv, q, keys, values, tables },
+    ...{ rows, spans, cap: null, sinks: null },
+  };
 }
 
 /** A number that pages of codes can hold for a head of a token, chosen by a value within ±1. */
@@ -187,7 +191,8 @@ export function reference(of: Problem, row: number): number[] {
   const { heads, kvHeads, dims } = of.shape;
   const { sequence, position } = of.rows[row]!;
   const first = of.window === null ? 0 : Math.max(0, position - of.window + 1);
-  const last = lastSeen(of, sequence, position) ?? position;
+  const end = lastSeen(of, sequence, position) ?? position;
+  const last = of.bothSides ? Math.min(end, position + of.window! - 1) : end;
   return Array.from({ length: heads }, (_, head) => {
     const kvHead = Math.floor(head / (heads / kvHeads));
     const weights: number[] = [];

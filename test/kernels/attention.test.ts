@@ -194,6 +194,17 @@ describe('spans whose tokens see each other', () => {
     }
   });
 
+  it.each([1, 3, 8])('in a window of %i tokens to both sides', async (window) => {
+    for (const on of [device, plain]) {
+      const of = problem(on, { heads: 4, kvHeads: 2, dims: 24 }, 'f32', window, SEQUENCES, SPANS);
+      of.bothSides = true;
+      const all = await run(on, of, CAPACITY);
+      expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+      const alone = await run(on, of, { rows: 1, tiles: 1, tileRows: 1 }, [10]);
+      expect(differingRows(alone, [all[10]!])).toEqual([]);
+    }
+  });
+
   it('rows that see earlier tokens only, or none', async () => {
     for (const on of [device, plain]) {
       const blind: Span[] = [
@@ -208,9 +219,14 @@ describe('spans whose tokens see each other', () => {
     }
   });
 
-  it.each([null, 40])('in chunks, window %s', async (window) => {
+  it.each([
+    [null, false],
+    [40, false],
+    [5, true],
+  ])('in chunks, window %s, to both sides: %s', async (window, bothSides) => {
     const shape = { heads: 4, kvHeads: 2, dims: 64 };
     const of = problem(hardware, shape, 'f16', window, LONG_SEQUENCES, LONG_SPANS);
+    of.bothSides = bothSides;
     const all = await run(hardware, of, { ...CAPACITY, contextPages: 24 });
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     for (const chosen of [[1, 2, 3, 4, 5, 6, 7, 8], [14, 15, 16, 17], [34]]) {

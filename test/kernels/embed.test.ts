@@ -94,15 +94,15 @@ it.each([
     return row;
   });
   const [learned, types] = [random.floats(9 * k), random.floats(2 * k)];
-  // Source and position of each row.
+  // Source, position and token type of each row.
   const entries = [
-    [400, 0],
-    [FROM_INPUT + 2, 1],
-    [FROM_INPUT, 2],
-    [FROM_SLOT + 1, 6],
-    [FROM_INPUT + 1, 6],
+    [400, 0, 0],
+    [FROM_INPUT + 2, 1, 0],
+    [FROM_INPUT, 2, 1],
+    [FROM_SLOT + 1, 6, 1],
+    [FROM_INPUT + 1, 6, 0],
   ] as const;
-  const rows = Uint32Array.from(entries.flatMap(([source, position]) => [source, position, 0, 0]));
+  const rows = Uint32Array.from(entries.flatMap(([source, position, type]) => [source, position, type, 0]));
   const batch = batchOf(narrow, {
     rows: upload(narrow, rows),
     sampled: upload(narrow, Uint32Array.from(SAMPLED)),
@@ -127,7 +127,7 @@ it.each([
   y.forEach((row, i) =>
     row.forEach((value, d) => {
       const learnt = learned[(2 + entries[i]![1]) * k + d]!;
-      const place = typed ? Math.fround(learnt + types[d]!) : learnt;
+      const place = typed ? Math.fround(learnt + types[entries[i]![2] * k + d]!) : learnt;
       expect(value).toBe(Math.fround(wanted[i]![d]! + place));
     }),
   );

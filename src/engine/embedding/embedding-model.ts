@@ -1,6 +1,8 @@
-// The interface of an embedding model: texts in, vectors out. All of it is plain data that can be sent to another thread.
+// The interface of an embedding model: texts in, vectors out, or the scores of a model that classifies. All of it is plain data that can be sent
+// to another thread.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
+import type { TextOutputs } from '../../models/text/blocks/outputs.ts';
 import type { Quantization } from '../opening/open-event.ts';
 import type { MODEL_SETTINGS } from '../../options/model.ts';
 import type { ForModels, SettingValues } from '../../options/setting.ts';
@@ -10,17 +12,27 @@ export interface EmbeddingModelOptions extends SettingValues<ForModels<typeof MO
   model: string;
 }
 
+/** Two texts that a model reads together: a query and a document that is judged by it. */
+export interface TextPair {
+  text: string;
+  pair: string;
+}
+
 export interface EmbeddingRequest {
-  /** Up to 2048 texts, or lists of token ids, which get no special tokens. */
-  inputs: (string | number[])[];
+  /** Up to 2048 texts, pairs of them, or lists of token ids, which get no special tokens. */
+  inputs: (string | number[] | TextPair)[];
   /** Returns only the first `dimensions` values, scaled to length one again. Left out: all. */
   dimensions?: number;
+  /** Cuts each text to so many tokens, of a pair the longer one first; -1: to as many as the model takes. Left out: a longer text is refused. */
+  truncate?: number;
+  /** Whether values of a model that classifies become scores by its `activation`. Default: true. */
+  activation?: boolean;
 }
 
 export type EmbeddingEvent =
   /** Every input is tokenized; `tokens`: number of tokens of each input. */
   | { type: 'accepted'; tokens: number[] }
-  /** The vector of one input; vectors come in any order. */
+  /** The vector of one input, or its scores, one for each label; those of tokens follow each other. Inputs come in any order. */
   | { type: 'embedding'; index: number; values: Float32Array };
 
 export interface EmbeddingModelInfo {
@@ -36,12 +48,14 @@ export interface EmbeddingModelInfo {
   /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */
   weightFormats: readonly string[];
   vocabSize: number;
-  /** Number of values of a vector. */
+  /** Number of values of a vector, or of labels. */
   dimensions: number;
   /** The hidden states from which a vector is computed. */
   pooling: 'cls' | 'mean' | 'last';
   /** Whether vectors have length one. */
   normalized: boolean;
+  /** What a model that classifies gives in place of vectors; left out: it makes vectors. */
+  classifier?: Pick<TextOutputs, 'per' | 'labels' | 'activation'>;
   /** Limit on the tokens of one text. */
   contextLength: number;
   maxQueuedRequests: number;

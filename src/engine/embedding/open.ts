@@ -2,11 +2,14 @@
 
 import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { openDenseModules } from '../../files/checkpoint/dense-modules.ts';
 import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import { openPairTemplate } from '../../files/template/pair-template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
+import type { TextOutputs } from '../../models/text/blocks/outputs.ts';
 import { readText } from '../../models/text/registry.ts';
 import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
@@ -14,12 +17,15 @@ import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { Opening, ReadModel } from '../opening/served.ts';
+import { withDense } from './vector-modules.ts';
 import { withPlace } from '../opening/replicas.ts';
 import { modelName } from '../opening/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
 import { LocalEmbeddingModel } from './model.ts';
+import { templateEncoder } from './pair-encoder.ts';
+import type { TextEncoder } from './request-tokens.ts';
 import {
   openEmbeddingRunner,
   WARM_UP_BATCHES,
@@ -33,6 +39,8 @@ interface EmbeddingFiles {
   declaration: TextDeclaration;
   layout: EmbeddingLayout;
   tokenizer: Tokenizer;
+  /** What makes tokens of texts and pairs. */
+  encoder: TextEncoder;
 }
 
 /** Reads an embedding model's files. See ReadFiles. */
@@ -45,8 +53,10 @@ export async function openEmbedding(
   return {
     openDevice: () => platform.openDevice(withPlace(options)),
     load: (device, _, onLoad) => load(device, files, options, onLoad),
-    serve: async (device) =>
-      new LocalEmbeddingModel(describe(files, options, device.parts), files.tokenizer, device),
+    async serve(device) {
+      const info = describe(files, options, device.parts);
+      return new LocalEmbeddingModel(info, files.tokenizer, device, files.encoder);
+    },
   };
 }
 
@@ -61,12 +71,21 @@ async function openFiles(
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
   defer(() => checkpoint.close());
-  const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
-  const isWhole = declaration.inputs.attention === 'whole';
+  const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
+  const isWhole = stated.inputs.attention === 'whole';
   const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
+  const dense = await openDenseModules(folder, layout.dense);
+  defer(dense.close);
+  const declaration = withDense(stated, layout.dense);
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, declaration.vocabulary);
-  return { checkpoint, declaration, layout, tokenizer };
+  const tensors = new Map([...checkpoint.tensors, ...dense.tensors]);
+  const template =
+    declaration.outputs?.per === 'text'
+      ? openPairTemplate(checkpoint.chatTemplate, tokenizer.specials)
+      : null;
+  const encoder = template === null ? tokenizer : templateEncoder(tokenizer, template);
+  return { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer, encoder };
 }
 
 async function load(
@@ -108,8 +127,9 @@ function describe(
     ...runner.facts,
     quantization,
     vocabSize: declaration.vocabulary,
-    pooling: layout.pooling,
-    normalized: layout.normalize,
+    pooling: declaration.outputs?.pooling ?? layout.pooling,
+    normalized: declaration.outputs === undefined && layout.normalize,
+    ...(declaration.outputs && { classifier: classifierOf(declaration.outputs) }),
     maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
     memory: {
       budget: device.memoryBudget,
@@ -121,6 +141,11 @@ function describe(
   };
 }
 
+/** What a model's info says of its head. */
+function classifierOf({ per, labels, activation }: TextOutputs): EmbeddingModelInfo['classifier'] {
+  return { per, labels, activation };
+}
+
 /** Runs each kernel once, because kernels are compiled at their first use and a request should not wait for that. */
 async function warmUp(
   runner: EmbeddingRunner,
@@ -129,7 +154,10 @@ async function warmUp(
   for (const [done, { tokens, texts }] of WARM_UP_BATCHES.entries()) {
     onProgress(done, WARM_UP_BATCHES.length);
     const ids = Array<number>(Math.min(tokens, runner.facts.contextLength)).fill(0);
-    await runner.run(Array<number[]>(texts).fill(ids), () => true);
+    await runner.run(
+      Array.from({ length: texts }, () => ({ ids })),
+      () => true,
+    );
   }
   onProgress(WARM_UP_BATCHES.length, WARM_UP_BATCHES.length);
 }

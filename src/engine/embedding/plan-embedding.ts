@@ -2,22 +2,26 @@
 // batches that opening the model runs.
 
 import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import { denseName } from '../../files/checkpoint/dense-modules.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { EMBEDDING_CLASSES } from '../opening/architectures.ts';
 import type { OpenOnPaper, PaperOpening, PaperSettings } from '../plan/paper-model.ts';
-import { readPlannedCheckpoint, type PlannedCheckpoint } from '../plan/planned-checkpoint.ts';
+import { NOWHERE, readPlannedCheckpoint, type PlannedCheckpoint } from '../plan/planned-checkpoint.ts';
 import { plannedPage, weightsOf } from '../plan/planned-weights.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
+import { withDense } from './vector-modules.ts';
 import { openEmbeddingRunner, WARM_UP_BATCHES } from './runner.ts';
 
 export const openEmbeddingOnPaper: OpenOnPaper = async (path, options, place, note) => {
   const folder = await place.openFolder(path);
   const pageOf = ({ embed }: PlannedCheckpoint['declaration']) => embed!;
-  const checkpoint = await readPlannedCheckpoint(folder, EMBEDDING_CLASSES, place, pageOf, note);
-  const { declaration, tensors, configSource } = checkpoint;
-  const isWhole = declaration.inputs.attention === 'whole';
+  const read = await readPlannedCheckpoint(folder, EMBEDDING_CLASSES, place, pageOf, note);
+  const isWhole = read.declaration.inputs.attention === 'whole';
   const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
+  const checkpoint = withModules(read, layout);
+  const { declaration, tensors, configSource } = checkpoint;
   const weights = weightsOf([plannedPage('', tensors, pageOf(declaration), configSource)]);
   const device = place.openDevice(options.memoryBudget);
   const bytesIn = weightBytesIn(device, tensors, pageOf(declaration));
@@ -40,6 +44,20 @@ export const openEmbeddingOnPaper: OpenOnPaper = async (path, options, place, no
     },
   };
 };
+
+/** The checkpoint with its Dense modules, whose tensors are those that their configurations state. */
+function withModules(checkpoint: PlannedCheckpoint, { dense }: EmbeddingLayout): PlannedCheckpoint {
+  const headers = dense.flatMap((one): [name: string, shape: number[]][] => [
+    [`${denseName(one)}.weight`, [one.rows, one.columns]],
+    ...(one.bias ? [[`${denseName(one)}.bias`, [one.rows]] satisfies [string, number[]]] : []),
+  ]);
+  const stated = headers.map(([name, shape]): [string, TensorEntry] => {
+    const bytes = 4 * shape.reduce((product, extent) => product * extent, 1);
+    return [name, { name, shape, dtype: 'F32', bytes, source: NOWHERE, offset: 0 }];
+  });
+  const tensors = new Map([...checkpoint.tensors, ...stated]);
+  return { ...checkpoint, tensors, declaration: withDense(checkpoint.declaration, dense) };
+}
 
 async function openBatches(
   device: Device,

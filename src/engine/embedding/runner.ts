@@ -1,4 +1,4 @@
-// Computes the vectors of texts: whole texts side by side in one flat batch, whose states are pooled. A text longer than a batch is
+// Computes the vectors of texts, or what a head gives: whole texts side by side in one flat batch, whose states are pooled. A text longer than a batch is
 // computed in several parts, with its keys and values in pages. All state in this file ends with the device; requests outlive it.
 
 import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
@@ -8,7 +8,9 @@ import type { Tape } from '../../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
 import { meanRows } from '../../kernels/mean-rows.ts';
+import { joinFloats } from '../../models/join-floats.ts';
 import type { TextDeclaration, TextForward } from '../../models/text/blocks/architecture.ts';
+import type { TextOutputs } from '../../models/text/blocks/outputs.ts';
 import type { OnDevice } from '../opening/served.ts';
 import { fittingPages, usefulPages } from '../text/kv/kv-pages.ts';
 import { stateBytes } from '../text/kv/layer-stores.ts';
@@ -21,6 +23,7 @@ import type { ChosenQuantization } from '../weights/quantization.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { EmbeddingModelInfo } from './embedding-model.ts';
+import type { InputTokens } from './request-tokens.ts';
 
 export interface EmbeddingRunnerOptions {
   pooling: Pooling;
@@ -58,7 +61,9 @@ export async function openEmbeddingRunner(
   declaration: TextDeclaration,
   options: EmbeddingRunnerOptions,
 ): Promise<EmbeddingRunner> {
-  const { quantization, pooling, onProgress, onNote } = options;
+  const { quantization, onProgress, onNote } = options;
+  const { outputs } = declaration;
+  const pooling = outputs?.pooling ?? options.pooling;
   const isWhole = declaration.inputs.attention === 'whole';
   if (!isWhole && pooling !== 'last') {
     throw unsupported(
@@ -88,10 +93,13 @@ export async function openEmbeddingRunner(
   const facts = {
     parameters: weights.parameters,
     weightFormats: weights.formats,
-    dimensions: declaration.hidden,
+    dimensions: outputs?.labels.length ?? declaration.vectors ?? declaration.hidden,
     contextLength: Math.min(wanted, pages * PAGE_TOKENS),
   };
-  return new EmbeddingRunner(device, room, weights.page, { pooling, isWhole, capacities }, facts);
+  const isTyped = (declaration.inputs.types ?? 0) > 1;
+  const isPooled = outputs !== undefined || declaration.vectors !== undefined;
+  const batches = { pooling, isWhole, isTyped, isPooled, outputs, capacities };
+  return new EmbeddingRunner(device, room, weights.page, batches, facts);
 }
 
 async function pagesOf(
@@ -114,13 +122,18 @@ interface BatchOptions {
   pooling: Pooling;
   /** Whether attention is bidirectional, so that each row sees its whole text. */
   isWhole: boolean;
+  /** What the page gives in place of states; left out: states. */
+  outputs: TextOutputs | undefined;
+  /** Whether the page pools states itself. */
+  isPooled: boolean;
+  /** Whether tokens have types. */
+  isTyped: boolean;
   /** Row counts for which steps are recorded, ascending; several texts are batched up to the last but one. */
   capacities: readonly number[];
 }
 
 /** Tokens `from` to `to` of a text whose pages begin with `firstPage`. */
-interface TextPart {
-  ids: readonly number[];
+interface TextPart extends InputTokens {
   from: number;
   to: number;
   firstPage: number;
@@ -168,16 +181,17 @@ export class EmbeddingRunner {
   }
 
   /** Computes the vectors of texts, in order. Throws `cancelled` early once `wanted` returns false. */
-  async run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]> {
-    const [first] = texts;
-    if (this.#options.isWhole || texts.length > 1 || first!.length <= this.#rows)
+  async run(texts: readonly InputTokens[], wanted: () => boolean): Promise<Float32Array[]> {
+    const { ids } = texts[0]!;
+    if (this.#options.isWhole || texts.length > 1 || ids.length <= this.#rows)
       return this.#step(partsOf(texts));
-    for (let from = 0; ; from += this.#rows) {
+    const parts: Float32Array[] = [];
+    for (let from = 0; from < ids.length; from += this.#rows) {
       if (!wanted()) throw new EngineError('cancelled', 'the request was cancelled');
-      const to = Math.min(from + this.#rows, first!.length);
-      const vectors = await this.#step([{ ids: first!, from, to, firstPage: 0 }]);
-      if (to === first!.length) return vectors;
+      const to = Math.min(from + this.#rows, ids.length);
+      parts.push(...(await this.#step([{ ids, from, to, firstPage: 0 }])));
     }
+    return [this.#options.outputs?.per === 'token' ? joinFloats(parts) : parts.at(-1)!];
   }
 
   /** Records the step for a batch of `tokens` tokens; without this call its first run records it. */
@@ -190,20 +204,28 @@ export class EmbeddingRunner {
     const { tape, states } = await this.#recordingFor(sizes.rows);
     tape.run(sizes, { submitEvery: 1 });
     const region = tape.region(states);
-    const bytes = Math.min(region.size, 4 * parts.length * states.stride);
+    const isPerToken = this.#options.outputs?.per === 'token';
+    const rows = isPerToken ? sizes.rows : parts.length;
+    const bytes = Math.min(region.size, 4 * rows * states.stride);
     const floats = new Float32Array(await this.device.read({ ...region, size: bytes }));
     const error = this.device.takeError();
     if (error !== null) throw error;
-    return parts.map((_, i) => floats.slice(i * states.stride, i * states.stride + states.columns));
+    let row = 0;
+    return parts.map(({ from, to }) => {
+      const first = row;
+      row += isPerToken ? to - from : 1;
+      return rowsOf(floats, states, first, row);
+    });
   }
 
   #write(parts: readonly TextPart[]): { rows: number } & Record<string, number> {
     const { writer } = this.#room;
     writer.begin();
-    parts.forEach(({ ids, from, to, firstPage }, slot) => {
+    parts.forEach(({ ids, types, from, to, firstPage }, slot) => {
       const row = writer.rows;
       writer.add({
         ...{ first: from, rows: to - from, ids, slot, lengthAt: () => ids.length },
+        ...(this.#options.isTyped && { types }),
         tables: [Array.from({ length: pagesFor(to) }, (_, page) => firstPage + page)],
         ...(this.#options.isWhole && { spans: [{ first: 0, end: ids.length }] }),
       });
@@ -220,7 +242,9 @@ export class EmbeddingRunner {
     if (found) return found;
     const { buffers, stores } = this.#room;
     const recording = this.#room.record(capacity, false, (tape) =>
-      meanRows(this.#forward(tape, buffers.batch, stores.all), buffers.batch.pooled),
+      this.#options.isPooled
+        ? this.#forward(tape, buffers.batch, stores.all)
+        : meanRows(this.#forward(tape, buffers.batch, stores.all), buffers.batch.pooled),
     );
     this.#recordings.set(capacity, recording);
     await this.device.reserve(this.device.memoryUsed + this.device.arena.growth());
@@ -228,13 +252,20 @@ export class EmbeddingRunner {
   }
 }
 
-function partsOf(texts: readonly (readonly number[])[]): TextPart[] {
+function partsOf(texts: readonly InputTokens[]): TextPart[] {
   let firstPage = 0;
-  return texts.map((ids) => {
-    const part = { ids, from: 0, to: ids.length, firstPage };
-    firstPage += pagesFor(ids.length);
+  return texts.map((text) => {
+    const { length } = text.ids;
+    const part = { ...text, from: 0, to: length, firstPage };
+    firstPage += pagesFor(length);
     return part;
   });
+}
+
+/** Rows `first` to `end` - 1 without their padding, one after the other. */
+function rowsOf(floats: Float32Array, { stride, columns }: Tensor, first: number, end: number): Float32Array {
+  const rows = Array.from({ length: end - first }, (_, i) => (first + i) * stride);
+  return joinFloats(rows.map((at) => floats.subarray(at, at + columns)));
 }
 
 /** Returns the first row and the number of rows whose mean is the text's vector. */

@@ -2,11 +2,11 @@
 
 import type { ServedDevice } from '../opening/served.ts';
 import type { EmbeddingMetrics } from './embedding-model.ts';
+import type { InputTokens } from './request-tokens.ts';
 import type { LoadedEmbedding } from './runner.ts';
 
 /** A text in the queue. */
-export interface QueuedText {
-  ids: readonly number[];
+export interface QueuedText extends InputTokens {
   give(vector: Float32Array): void;
   fail(error: Error): void;
   /** Returns true while the text's request still waits for it. */
@@ -89,12 +89,11 @@ export class TextQueue {
   /** Computes the vectors, again on a new device if the device is lost. */
   async #compute(batch: readonly QueuedText[]): Promise<Float32Array[]> {
     const session = this.#session;
-    const texts = batch.map(({ ids }) => ids);
     const wanted = (): boolean => !session.isClosed && batch.some((text) => text.wanted());
     for (let losses = 1; ; losses++) {
       const { runner } = await session.ready();
       try {
-        return await runner.run(texts, wanted);
+        return await runner.run(batch, wanted);
       } catch (cause) {
         if ((await session.loss()) === null || session.isClosed || losses === MOST_LOSSES) throw cause;
       }

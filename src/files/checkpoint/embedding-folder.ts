@@ -1,6 +1,7 @@
 // Settings of sentence-transformers beside a checkpoint: the pooling, whether vectors are normalized, and
 // how long a text may be.
 
+import { readDenseModule, type DenseModule } from './dense-modules.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readJson, readJsonValue, type Folder } from '../source.ts';
 
@@ -9,6 +10,8 @@ export type Pooling = 'cls' | 'mean' | 'last';
 export interface EmbeddingLayout {
   pooling: Pooling;
   normalize: boolean;
+  /** Matrices that vectors pass through after pooling. */
+  dense: readonly DenseModule[];
   /** Limit on the tokens of one text; null: the model's context. */
   mostTokens: number | null;
 }
@@ -27,12 +30,12 @@ const MODES: Readonly<Record<string, Pooling>> = {
 /** `otherwise`: the pooling of a checkpoint that states none. */
 export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): Promise<EmbeddingLayout> {
   const names = await folder.names();
-  if (!names.includes(MODULES)) return { pooling: otherwise, normalize: true, mostTokens: null };
+  if (!names.includes(MODULES)) return { pooling: otherwise, normalize: true, dense: [], mostTokens: null };
   const modules = await readModules(folder);
-  const foreign = modules.find(({ kind }) => !['Transformer', 'Pooling', 'Normalize'].includes(kind));
+  const foreign = modules.find(({ kind }, at) => !isBuilt(kind, modules.slice(0, at)));
   if (foreign) {
     throw unsupported(
-      `${folder.path} ends in a ${foreign.kind} module (${MODULES}), which is not built: choose a model whose modules are Transformer, Pooling and Normalize`,
+      `${folder.path} ends in a ${foreign.kind} module (${MODULES}), which is not built: choose a model whose modules are Transformer, Pooling, Dense and Normalize`,
       MODULES,
     );
   }
@@ -40,8 +43,17 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
   return {
     pooling: pooling ? await readPooling(folder, `${pooling.path}/config.json`) : otherwise,
     normalize: modules.some(({ kind }) => kind === 'Normalize'),
+    dense: await Promise.all(
+      modules.filter(({ kind }) => kind === 'Dense').map(({ path }) => readDenseModule(folder, path)),
+    ),
     mostTokens: names.includes(SETTINGS) ? await readMostTokens(folder) : null,
   };
+}
+
+/** Vectors pass through Dense modules after pooling, and before they are normalized. */
+function isBuilt(kind: string, before: readonly { kind: string }[]): boolean {
+  if (kind !== 'Dense') return ['Transformer', 'Pooling', 'Normalize'].includes(kind);
+  return before.some((one) => one.kind === 'Pooling') && !before.some((one) => one.kind === 'Normalize');
 }
 
 const SETTINGS = 'sentence_bert_config.json';

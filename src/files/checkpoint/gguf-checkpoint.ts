@@ -214,5 +214,5 @@ function layoutOf(keys: GgufKeys, architecture: string): EmbeddingLayout | null 
   const pooling = POOLINGS[keys.count(key)];
   if (pooling === undefined)
     throw keys.unsupported(key, 'choose a model that has 1 (mean), 2 (cls) or 3 (last)');
-  return pooling === null ? null : { pooling, normalize: true, mostTokens: null };
+  return pooling === null ? null : { pooling, normalize: true, dense: [], mostTokens: null };
 }

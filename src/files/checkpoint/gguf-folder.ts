@@ -48,7 +48,8 @@ export async function openGguf(
       configSource: { name, metadata },
       shards: own.map((source) => source.name),
       tokenizer: async () => (tokenizer ??= readOwn()),
-      layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
+      layout: async (otherwise) =>
+        layout ?? { pooling: otherwise, normalize: true, dense: [], mostTokens: null },
       close: () => closeAll(sources),
     };
   });

@@ -3,6 +3,7 @@
 
 import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
 import { createEncoder, type TextEncoding } from './encode/encoder.ts';
+import type { TypedIds } from './encode/post-processor.ts';
 import { UnknownKind } from './encode/unknown-kind.ts';
 import { libraryDecoder } from './encode/library.ts';
 import { badCheckpoint, badRequest, EngineError, reasonOf } from '../error.ts';
@@ -24,7 +25,10 @@ export interface Tokenizer extends TokenPieces {
   /** Highest id of the tokens that were not added after training; -1 where there are none. */
   highestId: number;
   /** `addSpecialTokens`: what the tokenizer puts around a plain prompt (BOS …). A rendered chat template has them already. */
-  encode(text: string, options?: { addSpecialTokens?: boolean }): number[];
+  /** `most`: the tokens that are kept, of the text's beginning; left out: all. */
+  encode(text: string, options?: { addSpecialTokens?: boolean; most?: number }): number[];
+  /** Two texts as the tokenizer joins them, with the type of each token. `most`: the tokens that are kept; the longer text is cut first. */
+  encodePair(first: string, second: string, most?: number): TypedIds;
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
   /** The bytes an id stands for in a text, special tokens included; none for an id without a token. */
   tokenBytes(id: number, first?: boolean): Uint8Array;
@@ -102,9 +106,13 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
     tokenBytes,
     tokenToId,
     tokenText: (id) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(tokenBytes(id)),
-    encode(text, { addSpecialTokens = true } = {}) {
+    encode(text, { addSpecialTokens = true, most = Infinity } = {}) {
       assertLengths(text, 'text');
-      return encoding.encode(text, addSpecialTokens);
+      return encoding.encode(text, addSpecialTokens, most);
+    },
+    encodePair(first, second, most = Infinity) {
+      for (const text of [first, second]) assertLengths(text, 'text');
+      return encoding.encodePair(first, second, most);
     },
     decode(ids, { skipSpecialTokens = true } = {}) {
       if (ids.length === 0) return '';

@@ -24,6 +24,7 @@ import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
 import { MIXTURE } from './mixtures/mixtures-architecture.ts';
 import { NEMOTRON_H } from './nemotron-h/nemotron-h-architecture.ts';
+import { MODERNBERT } from './modernbert/modernbert-architecture.ts';
 import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
 import { PLAIN } from './plain/plain-architecture.ts';
@@ -46,6 +47,7 @@ const architectures: TextArchitecture[] = [
   LLAMA,
   MIXTURE,
   NEMOTRON_H,
+  MODERNBERT,
   NEOX,
   OLMO,
   PLAIN,

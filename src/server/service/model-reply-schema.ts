@@ -76,6 +76,7 @@ const embeddingEntry = z.strictObject({
   ...languageModel,
   ...counts('max_model_len', 'dimensions'),
   pooling: z.enum(['cls', 'mean', 'last']),
+  labels: z.array(z.string()).optional().describe('Of a model that classifies.'),
 });
 
 const transcriptionEntry = z.strictObject({

@@ -8,6 +8,7 @@ import { abortWithClient, whileRunning } from '../service/model-call.ts';
 import { bodyRoute } from '../service/route.ts';
 import { useModel } from '../service/use-model.ts';
 import type { Service } from '../service/service.ts';
+import { refuseTask } from './task.ts';
 import { EMBEDDING_FIELDS } from './token-schema.ts';
 
 export const EMBEDDINGS = bodyRoute(
@@ -42,6 +43,7 @@ export async function embed(
   request: EmbeddingRequest,
   sent: TokenInputs,
 ): Promise<{ vectors: Float32Array[]; tokens: number }> {
+  if (model.info.classifier) refuseTask(model.info, 'embed');
   const abort = abortWithClient(event);
   const vectors: Float32Array[] = [];
   let tokens = 0;
@@ -68,7 +70,7 @@ function underInputName(error: unknown, input: TokenInputs): unknown {
 }
 
 /** Base64 of little-endian 32-bit floats, as OpenAI sends it. */
-function base64(values: Float32Array): string {
+export function base64(values: Float32Array): string {
   const bytes = Buffer.alloc(4 * values.length);
   values.forEach((value, i) => bytes.writeFloatLE(value, 4 * i));
   return bytes.toString('base64');

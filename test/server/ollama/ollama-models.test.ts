@@ -135,8 +135,8 @@ describe('embeddings in the Ollama interface', () => {
     const { ask, embedder } = await startOllama(HELLO);
     const input = ['x'.repeat(600), 'y'.repeat(510)];
     await ask('embed', { model: 'vectors', input });
-    const [cut, whole] = embedder.requests[0]!.inputs;
-    expect([cut!.length, cut![0], cut![511], whole]).toEqual([512, 1, 2, input[1]]);
+    const [cut, whole] = embedder.requests[0]!.inputs as [number[], string];
+    expect([cut.length, cut[0], cut[511], whole]).toEqual([512, 1, 2, input[1]]);
     await ask('embed', { model: 'vectors', input, truncate: false });
     expect(embedder.requests[1]!.inputs).toEqual(input);
   });

@@ -35,6 +35,8 @@ export interface BatchPart {
   rows: number;
   /** The known tokens of the sequence; a row beyond them and the draft takes the token last sampled in the slot. */
   ids: ArrayLike<number>;
+  /** Types of the tokens, of models without rotary positions; left out: all are of the first type. */
+  types?: ArrayLike<number> | undefined;
   /** Tokens that are assumed to follow the known ones; left out: none. */
   draft?: readonly number[] | undefined;
   /** Slot that holds the sequence's sampled tokens and fixed states. */
@@ -230,7 +232,7 @@ export class BatchWriter {
   #writeRows(part: BatchPart): void {
     const { words } = this;
     const [sizes, rope, model] = [this.#sizes, this.#rope, this.#model];
-    const { first, rows, ids, draft, slot, lengthAt, inputs, place } = part;
+    const { first, rows, ids, types, draft, slot, lengthAt, inputs, place } = part;
     const hasPlanes = model.inputs.positions === 3;
     const hasRope = model.ropes.length > 0;
     for (let token = first; token < first + rows; token++) {
@@ -239,7 +241,7 @@ export class BatchWriter {
       words.rows[at] =
         (inputs && inputOf(inputs, token)) ?? ids[token] ?? draft?.[token - ids.length] ?? FROM_SLOT + slot;
       words.rows[at + 1] = token;
-      words.rows[at + 2] = hasRope ? rope.of(lengthAt(token)) : 0;
+      words.rows[at + 2] = hasRope ? rope.of(lengthAt(token)) : (types?.[token] ?? 0);
       words.rows[at + 3] = sizes.sequences;
       if (hasPlanes) {
         const [time, height, width] = place?.(token) ?? [token, token, token];

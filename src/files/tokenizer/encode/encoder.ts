@@ -4,14 +4,17 @@
 import { createAddedSplitter, type SplitToken } from './added-splitter.ts';
 import { createModel } from './model.ts';
 import { createNormalizer } from './normalizer.ts';
-import { createPostProcessor } from './post-processor.ts';
+import { createPostProcessor, type TypedIds } from './post-processor.ts';
 import { createPreTokenizer } from './pre-tokenizer.ts';
 import type { TokenModel } from './vocabulary.ts';
 import type { AddedToken } from './special-tokens.ts';
+import { finishPair, finishText } from './truncation.ts';
 
 export interface TextEncoding {
   model: TokenModel;
-  encode(text: string, addSpecialTokens: boolean): number[];
+  /** `most`: the tokens that are kept. */
+  encode(text: string, addSpecialTokens: boolean, most: number): number[];
+  encodePair(first: string, second: string, most: number): TypedIds;
   tokenToId(token: string): number | null;
 }
 
@@ -54,23 +57,25 @@ export function createEncoder(json: Record<string, unknown>, added: readonly Add
       .filter(isNormalized)
       .map((token) => ({ ...splitToken(token), content: normalize?.(token.content) ?? token.content })),
   );
+  const idsOf = (given: string): number[] => {
+    const ids: number[] = [];
+    // A lone surrogate is not a character.
+    const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
+    splitGiven(text).forEach((part, nth) => {
+      if (typeof part === 'number') return void ids.push(part);
+      splitNormalized(normalize === null ? part : normalize(part)).forEach((inner, place) => {
+        if (typeof inner === 'number') return void ids.push(inner);
+        const pieces = cut === null ? [inner] : cut(inner, nth === 0 && place === 0);
+        for (const piece of pieces) encodePiece(piece, ids);
+      });
+    });
+    return ids;
+  };
   return {
     model,
     tokenToId,
-    encode(given, addSpecialTokens) {
-      const ids: number[] = [];
-      // A lone surrogate is not a character.
-      const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
-      splitGiven(text).forEach((part, nth) => {
-        if (typeof part === 'number') return void ids.push(part);
-        splitNormalized(normalize === null ? part : normalize(part)).forEach((inner, place) => {
-          if (typeof inner === 'number') return void ids.push(inner);
-          const pieces = cut === null ? [inner] : cut(inner, nth === 0 && place === 0);
-          for (const piece of pieces) encodePiece(piece, ids);
-        });
-      });
-      return addSpecialTokens && finish !== null ? finish(ids) : ids;
-    },
+    encode: (text, addSpecialTokens, most) => finishText(idsOf(text), addSpecialTokens ? finish : null, most),
+    encodePair: (first, second, most) => finishPair(idsOf(first), idsOf(second), finish, most),
   };
 }
 

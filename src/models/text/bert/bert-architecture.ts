@@ -1,44 +1,42 @@
-// Text architecture of BERT and RoBERTa: encoders, which serve embeddings only.
+// Text architecture of BERT, RoBERTa and DistilBERT: encoders, which serve embeddings, classification and ranking.
 
 import { paddedHead } from '../../../kernels/resize-heads.ts';
-import type { TextArchitecture, TextDeclaration } from '../blocks/architecture.ts';
-import { BERT_MODEL_TYPES, readBertConfig, type BertConfig } from './bert-config.ts';
+import type { TextArchitecture, TextClass, TextDeclaration } from '../blocks/architecture.ts';
+import { BERT_FAMILIES, readBertConfig, type BertConfig } from './bert-config.ts';
 import { BERT_GGUF } from './bert-gguf.ts';
+import { bertHead } from './bert-heads.ts';
 import { bert } from './bert.ts';
 
-const EXAMPLES: Readonly<Record<string, string>> = {
-  BertModel: 'BGE, E5, MiniLM, GTE',
-  RobertaModel: 'all-roberta, all-distilroberta',
-  XLMRobertaModel: 'multilingual-E5, BGE-M3',
-};
+const serves = ['embed'] as const;
 
 export const BERT: TextArchitecture = {
-  classes: [...BERT_MODEL_TYPES].map(([modelType, name]) => ({
-    name,
-    modelType,
-    examples: EXAMPLES[name]!,
-    serves: ['embed'],
-  })),
+  classes: BERT_FAMILIES.flatMap(({ className, modelType, examples, judges }): TextClass[] => [
+    { name: `${className}Model`, modelType, examples, serves },
+    { name: `${className}ForSequenceClassification`, modelType: null, examples: judges, serves },
+    { name: `${className}ForTokenClassification`, modelType: null, serves },
+    { name: `${className}ForQuestionAnswering`, modelType: null, serves },
+  ]),
   read: (json, className, file) => declare(readBertConfig(json, className, file)),
   gguf: BERT_GGUF,
 };
 
 function declare(config: BertConfig): TextDeclaration {
-  const { architecture, vocabulary, hidden, heads, ffn, context } = config;
+  const { architecture, vocabulary, hidden, heads, ffn, context, outputs, types } = config;
   return {
     architecture,
     vocabulary,
     hidden,
     context,
     ropes: [],
-    inputs: { embeddings: true, positions: 1, attention: 'whole' },
+    inputs: { embeddings: true, positions: 1, attention: 'whole', types },
     // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
     layers: [{ kind: 'kv', kvHeads: heads, dims: paddedHead(hidden / heads), window: null, format: 'f32' }],
     widest: Math.max(ffn, 3 * heads * paddedHead(hidden / heads)),
     experts: null,
     tied: null,
     generate: null,
-    embed: (weights) => bert(config, weights),
+    embed: (weights) => (outputs ? bertHead(config, outputs, weights) : bert(config, weights)),
     states: null,
+    ...(outputs && { outputs }),
   };
 }

@@ -9,6 +9,7 @@ import type { KvFormat, LayerStore, TextBatch } from '../../../kernels/batch.ts'
 import type { Matrix } from '../../../kernels/matrix.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
+import type { TextOutputs } from './outputs.ts';
 import type { RopeConfig } from './rope.ts';
 
 /** A class that a config.json may name. */
@@ -93,13 +94,20 @@ export interface TextDeclaration {
   tied: TiedHead | null;
   /** Model page for generation; null: the model cannot generate text. */
   generate: ((weights: WeightTable) => LanguageModel) | null;
-  /** Model page for embeddings: normalized states of all rows, [rows, hidden], from which texts are pooled; null: not available. */
+  /**
+   * Model page for embeddings: normalized states of all rows, [rows, hidden], from which texts are pooled; with `outputs` their values, [sampled, labels] or
+   * [rows, labels]. null: not available.
+   */
   embed: ((weights: WeightTable) => TextForward) | null;
   /**
    * States of all rows after each of these numbers of layers, ascending, side by side, [rows, hidden · depths], for image models that use
    * them as text conditions. Those after the last layer are normalized.
    */
   states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
+  /** What a head gives in place of states; left out: the class has none. */
+  outputs?: TextOutputs;
+  /** Columns of the vectors of texts that `embed` gives in place of states, [sampled, vectors]; left out: it gives states. */
+  vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
   mtp?: DraftDeclaration;
 }
@@ -110,6 +118,8 @@ export interface TextInputs {
   deep?: number;
   /** Whether rows may be embeddings that another model computed, instead of tokens. */
   embeddings: boolean;
+  /** Types of tokens: of texts in a pair; left out: the model reads none. */
+  types?: number;
   /** Parts of a row's position: 1, or 3 for time, height and width. */
   positions: 1 | 3;
   /**

@@ -4,7 +4,7 @@ import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
-import type { ConfigFile, Json } from '../../config-values.ts';
+import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { DraftDeclaration, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type DecoderLayer,
   type LayerInputs,
 } from './decoder.ts';
+import { headClasses, withHead, type DecoderHeads } from './decoder-heads.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 import { statesOf } from './kept-states.ts';
 
@@ -27,6 +28,8 @@ export interface DecoderModel extends DecoderConfig {
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
   ffn: number;
+  /** Whether each token sees its whole text, so that nothing can be generated; left out: only itself and those before it. */
+  bidirectional?: boolean;
   heads: HeadShape;
   /** Columns of an intermediate that is wider than those of attention and feed-forward. */
   widest?: number;
@@ -45,6 +48,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   classes: Iterable<readonly [name: string, names: ClassNames]>;
   /** Decoders saved without their head → the class of the whole model, and published ones. */
   headless?: Readonly<Record<string, { whole: string; examples?: string }>>;
+  /** Classes with a head for classification in place of the language model's. */
+  heads?: DecoderHeads;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
   /** How a layer's experts are stored in one tensor; left out: they are not. */
@@ -67,6 +72,7 @@ type FamilyParts<Config extends DecoderModel> = Pick<DecoderFamily<Config>, 'lay
 export function decoderArchitecture<Config extends DecoderModel>({
   classes,
   headless = {},
+  heads = {},
   gguf = [],
   fusedExperts,
   transposed,
@@ -78,7 +84,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
 }: DecoderFamily<Config>): TextArchitecture {
   const parts: FamilyParts<Config> = { layer, ...(inputs && { inputs }), ...(mtp && { mtp }) };
   const configOf = (json: Json, className: string, file: ConfigFile): Config =>
-    read(json, headless[className]?.whole ?? className, file);
+    read(json, headless[className]?.whole ?? heads[className]?.whole ?? className, file);
   return {
     classes: [
       ...Object.entries(headless).map(([name, { examples = '' }]): TextClass => ({
@@ -94,11 +100,23 @@ export function decoderArchitecture<Config extends DecoderModel>({
         ...(needsNoCode && { needsNoCode }),
         serves: ['generate', 'embed'],
       })),
+      ...headClasses(heads),
     ],
     gguf,
     ...(fusedExperts && { fusedExperts }),
     ...(transposed && { transposed }),
-    read: (json, className, file) => withDeep(declare(configOf(json, className, file), parts), json),
+    read(json, className, file) {
+      const config = configOf(json, className, file);
+      if (config.bidirectional && !headless[className] && !heads[className])
+        throw readConfig(file, json).error(
+          'unsupported',
+          'use_bidirectional_attention',
+          `true is not built for ${className}, which generates texts; choose an embedding model of the class without a head`,
+        );
+      const declared = withDeep(declare(config, parts), json);
+      const head = heads[className];
+      return head ? withHead(declared, className, head, json, file) : declared;
+    },
     ...(divide && {
       divide: (json: Json, className: string, file: ConfigFile, ranks: number) =>
         declare(divide(configOf(json, className, file), ranks), parts),
@@ -138,7 +156,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     inputs: {
       embeddings: !config.scalesResidual && !config.tokensEnterLayers,
       positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
-      attention: 'causal',
+      attention: config.bidirectional ? 'whole' : 'causal',
     },
     layers: layers.flatMap((one) => statesOf(one, heads)),
     widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
@@ -155,7 +173,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
           untied: declare({ ...config, tied: false }, parts),
         }
       : null,
-    generate: (weights) => languageModel(decoder, weights),
+    generate: config.bidirectional ? null : (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
     states: (weights, depths) => statesAfter(decoder, weights, depths),
     ...(mtp && { mtp: mtp(config) }),

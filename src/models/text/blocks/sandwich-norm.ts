@@ -29,9 +29,10 @@ export interface SandwichNorms {
 export function sandwichLayer(config: SandwichConfig, weights: WeightTable, name: string, i: number): Block {
   const { hidden, eps, normNames, normPlus: plus = 0, scoreCap: cap } = config;
   const { window } = config.layers[i]!;
+  const { bidirectional: bothSides = false } = config;
   const norm = (place: number) => weights.vector(`${name}.${normNames[place]}.weight`, hidden, { plus });
   const beforeAttention = norm(0);
-  const { attend, out } = selfAttention(config, weights, `${name}.self_attn`, { window, cap });
+  const { attend, out } = selfAttention(config, weights, `${name}.self_attn`, { window, bothSides, cap });
   const behindAttention = norm(1);
   const beforeMlp = norm(2);
   const { gate, down } = gatedMlp(config, weights, `${name}.mlp`, config.activation);

@@ -1,6 +1,7 @@
 // Text architecture of Gemma 2 and Gemma 3.
 
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { scoreHeads } from '../blocks/decoder-heads.ts';
 import { GEMMAS, readGemmaConfig } from './gemma-config.ts';
 import { GEMMA_GGUF } from './gemma-gguf.ts';
 import { sandwichLayer } from '../blocks/sandwich-norm.ts';
@@ -11,6 +12,10 @@ export const GEMMA = decoderArchitecture({
     Gemma2Model: { whole: 'Gemma2ForCausalLM' },
     Gemma3TextModel: { whole: 'Gemma3ForCausalLM' },
   },
+  heads: scoreHeads({
+    Gemma2: { whole: 'Gemma2ForCausalLM', examples: 'Skywork-Reward Gemma' },
+    Gemma3Text: { whole: 'Gemma3ForCausalLM' },
+  }),
   gguf: GEMMA_GGUF,
   read: readGemmaConfig,
   layer: sandwichLayer,

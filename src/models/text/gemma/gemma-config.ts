@@ -59,7 +59,10 @@ export const GEMMAS: Readonly<Record<string, Family>> = {
 export function readGemmaConfig(json: Json, architecture: string, file = CONFIG_JSON): SandwichConfig {
   const family = GEMMAS[architecture]!;
   const config = readConfig(file, json);
-  config.only({ hidden_activation: ['gelu_pytorch_tanh'], use_bidirectional_attention: [false] });
+  config.only({ hidden_activation: ['gelu_pytorch_tanh'] });
+  const bidirectional = family.localRope && config.flag('use_bidirectional_attention', false);
+  if (!bidirectional) config.only({ use_bidirectional_attention: [false] });
+  const window = config.count('sliding_window', 4096);
   const hidden = config.count('hidden_size', 2304);
   const heads = {
     ...readHeads(config, hidden, { heads: 8, kvHeads: 4, dims: 256 }),
@@ -69,6 +72,7 @@ export function readGemmaConfig(json: Json, architecture: string, file = CONFIG_
   const bias = config.flag('attention_bias', false);
   return {
     architecture,
+    bidirectional,
     vocabulary: config.count('vocab_size', family.vocabulary),
     hidden,
     ffn: config.count('intermediate_size', 9216),
@@ -78,7 +82,8 @@ export function readGemmaConfig(json: Json, architecture: string, file = CONFIG_
         'sliding_window_pattern',
         config.count('_sliding_window_pattern', family.pattern),
       ),
-      window: config.count('sliding_window', 4096),
+      // Of an encoder half of the window lies to each side of a token.
+      window: bidirectional ? Math.floor(window / 2) + 1 : window,
       localRope: family.localRope,
     }),
     eps: config.real('rms_norm_eps', 1e-6),

@@ -9,6 +9,17 @@ export const NEOX = decoderArchitecture({
   classes: [
     ['GPTNeoXForCausalLM', { modelType: 'gpt_neox', examples: 'Pythia 14M to 12B, GPT-NeoX 20B, Dolly 2' }],
   ],
+  heads: {
+    GPTNeoXForSequenceClassification: { whole: 'GPTNeoXForCausalLM', module: 'score', bias: false },
+    GPTNeoXForTokenClassification: { whole: 'GPTNeoXForCausalLM', module: 'classifier', bias: true },
+    GPTNeoXRewardModel: {
+      whole: 'GPTNeoXForCausalLM',
+      examples: "OpenAssistant's reward models",
+      module: 'out_proj',
+      bias: true,
+      reward: 'reward',
+    },
+  },
   gguf: NEOX_GGUF,
   read: readNeoxConfig,
   layer: plainLayer,

@@ -1,0 +1,46 @@
+// Templates by which a model that judges documents reads a pair: a conversation of the roles `query` and `document`, as sentence-transformers
+// and vLLM have it.
+
+import { badCheckpoint, EngineError, reasonOf } from '../error.ts';
+import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
+import { JinjaTemplate } from './jinja/jinja.ts';
+import type { ChatTemplates } from './template.ts';
+
+/** Writes a query and a document as the model reads them. */
+export type PairTemplate = (query: string, document: string) => string;
+
+/** null: the checkpoint has no such template, and its tokenizer joins pairs. Throws bad_checkpoint for a broken one. */
+export function openPairTemplate(
+  templates: ChatTemplates | null,
+  specials: SpecialTokens,
+): PairTemplate | null {
+  const source = templates?.['default'];
+  if (source === undefined || !['query', 'document'].every((role) => readsRole(source, role))) return null;
+  const template = openTemplate(source);
+  return (query, document) => {
+    const messages = [
+      { role: 'query', content: query },
+      { role: 'document', content: document },
+    ];
+    return orBroken(() => template.render({ ...specials, messages, add_generation_prompt: true }));
+  };
+}
+
+const openTemplate = (source: string): JinjaTemplate =>
+  orBroken(() => new JinjaTemplate(source, 'chat_template'));
+
+function orBroken<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (cause) {
+    if (cause instanceof EngineError) throw cause;
+    throw badCheckpoint(
+      `chat_template: no pair can be written by it (${reasonOf(cause)}): fetch the published file again`,
+      'chat_template',
+      cause,
+    );
+  }
+}
+
+const readsRole = (source: string, role: string): boolean =>
+  source.includes(`'${role}'`) || source.includes(`"${role}"`);

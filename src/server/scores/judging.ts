@@ -1,0 +1,109 @@
+// What the routes that judge texts share: the model with the request's signal and its count of tokens, and names of fields in errors.
+
+import { randomUUID } from 'node:crypto';
+import type { H3Event } from 'h3';
+import { countText } from '../../files/count-text.ts';
+import {
+  type EmbeddingModel,
+  type EmbeddingRequest,
+  EngineError,
+  extendEmbeddingModel,
+  MODEL_KINDS,
+} from '../../index.ts';
+import { isOneInput, type TokenInputs } from '../body/bounded.ts';
+import { refuseField } from '../http/errors.ts';
+import { abortWithClient, whileRunning } from '../service/model-call.ts';
+import type { Service } from '../service/service.ts';
+import { useModel } from '../service/use-model.ts';
+
+/** The fields that all of them have. */
+export interface JudgingBody {
+  model?: string | undefined;
+  truncate_prompt_tokens?: number | undefined;
+  use_activation?: boolean | undefined;
+  activation?: boolean | undefined;
+}
+
+/** The model of a request. */
+export interface Judge {
+  info: EmbeddingModel['info'];
+  /** Its calls, whose texts are counted, and which end when the client leaves. */
+  model: ReturnType<typeof judged>;
+  options: { truncate?: number; activation?: boolean };
+  usage(): { prompt_tokens: number; total_tokens: number };
+}
+
+export async function judgeOf(
+  asking: { service: Service; event: H3Event },
+  body: JudgingBody,
+): Promise<Judge> {
+  const { model } = await useModel(asking, MODEL_KINDS.embedding, body.model ?? 'default');
+  const { truncate_prompt_tokens: truncate, use_activation: uses, activation = uses } = body;
+  if (truncate === 0) refuseField('truncate_prompt_tokens', 'is 0; send at least 1, or -1 for all');
+  const most = model.info.contextLength;
+  const count = { tokens: 0, texts: 0 };
+  const { call } = asking.event.context;
+  if (call) call.detail = () => `${countText(count.texts, 'text')}, ${countText(count.tokens, 'token')}`;
+  return {
+    info: model.info,
+    model: judged(asking, model, count),
+    options: {
+      ...(truncate !== undefined && { truncate: Math.min(truncate, most) }),
+      ...(activation === false && { activation }),
+    },
+    usage: () => ({ prompt_tokens: count.tokens, total_tokens: count.tokens }),
+  };
+}
+
+function judged(
+  { service, event }: { service: Service; event: H3Event },
+  model: EmbeddingModel,
+  count: { tokens: number; texts: number },
+) {
+  const generate: EmbeddingModel['generate'] = async function* (request) {
+    const abort = abortWithClient(event);
+    const generated = model.generate(request, { signal: abort.signal });
+    for await (const made of whileRunning(service, abort, generated)) {
+      if (made.type === 'accepted') {
+        count.texts += made.tokens.length;
+        count.tokens += made.tokens.reduce((sum, each) => sum + each, 0);
+      }
+      yield made;
+    }
+  };
+  return extendEmbeddingModel({ info: model.info, generate });
+}
+
+/** Runs a call, whose errors get the names of the request's own fields for the engine's `inputs.0`. */
+export async function underNames<T>(nameOf: (input: number) => string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const at = error instanceof EngineError && /^inputs\.(\d+)/.exec(error.param ?? '')?.[1];
+    if (!at || !(error instanceof EngineError)) throw error;
+    throw error.withPaths((path) => (path === error.param ? nameOf(Number(at)) : null));
+  }
+}
+
+/** What the model gives for each input, in their order. `sent`: the client's input, for errors. */
+export async function valuesOf(
+  { model, options }: Judge,
+  request: EmbeddingRequest,
+  sent: TokenInputs,
+): Promise<Float32Array[]> {
+  const values: Float32Array[] = [];
+  const nameOf = (at: number): string => (isOneInput(sent) ? 'input' : `input.${at}`);
+  await underNames(nameOf, async () => {
+    for await (const made of model.generate({ ...options, ...request }))
+      if (made.type === 'embedding') values[made.index] = made.values;
+  });
+  return values;
+}
+
+/** What replies of these routes begin with. */
+export const replyHead = (prefix: string, model = 'default') => ({
+  id: `${prefix}-${randomUUID()}`,
+  object: 'list',
+  created: Math.floor(Date.now() / 1000),
+  model,
+});
