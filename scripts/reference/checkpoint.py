@@ -28,13 +28,15 @@ def draw(model, config, seed):
         if name.endswith('A_log'):
             weight.data = draws(name, weight.shape, 1, -1.5)  # some heads forget within a few tokens, others keep dozens
         elif weight.dim() == 1:
-            weight.data = draws(name, weight.shape, 0.3, 1.0 if 'norm' in name and not name.endswith('bias') else 0.0)
+            is_factor = name.endswith(('router.scale', 'per_expert_scale')) or 'norm' in name and not name.endswith('bias')
+            weight.data = draws(name, weight.shape, 0.3, 1.0 if is_factor else 0.0)
         elif 'embed' in name or 'lm_head' in name:
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
             is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight'))
+            is_divided = name.endswith('router.proj.weight')  # Gemma 4 divides the logits by √hidden
             is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
-            gain = 1.6 if is_query else 3.0 if is_router else 1.0
+            gain = 1.6 if is_query else 3.0 if is_router else 3.0 * hidden**0.5 if is_divided else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
     return draws
 

@@ -14,6 +14,8 @@ export interface Routing {
   chosen: number;
   /** Whether a row's shares add up to one; otherwise they are probabilities of the softmax over all experts. */
   normed: boolean;
+  /** Factor on the logits, at least 0; left out: 1. */
+  scale?: number;
 }
 
 /** A buffer that keeps the choices after the step: words from one row to the next, and words before the first row. */
@@ -39,8 +41,13 @@ export interface Routes {
   tiles: number;
 }
 
-/** logits [rows, experts] → the experts of each row */
-export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRoutes | null): Routes {
+/** logits [rows, experts] → the experts of each row. `gains` [experts]: factors on the shares of each; left out: 1 */
+export function route(
+  logits: Tensor,
+  { chosen, normed, scale = 1 }: Routing,
+  kept: KeptRoutes | null,
+  gains: Tensor | null = null,
+): Routes {
   const tape = tapeOf(logits);
   const experts = logits.columns;
   if (chosen < 1 || chosen > Math.min(experts, MOST_CHOSEN))
@@ -59,6 +66,7 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
   const own = kept ? null : tape.tensor([...rows, chosen], 'u32');
   const ids = own ? { ids: own, stride: own.stride, first: 0 } : { ...kept!, ids: kept!.region };
   tape.dispatch('route.wgsl', {
+    params: { GAIN: gains ? 'each' : 'none' },
     args: {
       experts,
       stride: logits.stride,
@@ -68,8 +76,9 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
       route_first: ids.first,
       share_stride: shares.stride,
       count_at: tiles * (tileRows + 1),
+      scale,
     },
-    bind: { logits, routes: ids.ids, shares, plan },
+    bind: { logits, routes: ids.ids, shares, plan, ...(gains && { gains }) },
     groups: (sizes) => [logits.rows(sizes)],
   });
   return { ...ids, shares, chosen, experts, plan, tileRows, tiles };

@@ -1,6 +1,8 @@
 // The smallest and the largest value that each number of a foreign config may have, stated once. They are wider than everything
 // published, and keep what is computed from a number finite and its tables and loops small.
 
+import { MEDIA_COUNTS } from './media-bounds.ts';
+
 /** Range of values, both ends included. */
 export type Bounds = readonly [least: number, most: number];
 
@@ -63,6 +65,7 @@ export const COUNTS = {
   num_experts: EXPERTS,
   num_local_experts: EXPERTS,
   num_experts_per_tok: EXPERTS,
+  top_k_experts: EXPERTS,
   decoder_sparse_step: LAYERS,
   mlp_only_layers: [0, 2 ** 10],
   eos_token_id: TOKEN_ID,
@@ -70,48 +73,7 @@ export const COUNTS = {
   projection_dim: SIZE,
   position_sections: [0, 2 ** 9],
   image_token_id: TOKEN_ID,
-  // vision towers and their images
-  depth: LAYERS,
-  num_heads: HEADS,
-  out_hidden_size: SIZE,
-  patch_size: [1, 2 ** 7],
-  spatial_merge_size: [1, 2 ** 4],
-  embed_dim: SIZE,
-  min_frames: [1, 2 ** 16],
-  max_frames: [1, 2 ** 16],
-  max_video_tokens: [1, 2 ** 20],
-  num_position_embeddings: [1, 2 ** 20],
-  deepstack_visual_indexes: [0, 2 ** 10],
-  temporal_patch_size: [1, 2 ** 4],
-  merge_size: [1, 2 ** 4],
-  window_size: [1, 2 ** 12],
-  fullatt_block_indexes: [0, 2 ** 10],
-  min_pixels: [1, 2 ** 28],
-  max_pixels: [1, 2 ** 28],
-  shortest_edge: [1, 2 ** 28],
-  longest_edge: [1, 2 ** 28],
-  scale_factor: [1, 2 ** 6],
-  mm_tokens_per_image: [1, 2 ** 16],
-  pan_and_scan_min_crop_size: SIZE,
-  pan_and_scan_max_num_crops: [1, 2 ** 6],
-  image_seq_length: TOKENS,
-  image_seq_len: TOKENS,
-  min_patches: [1, 2 ** 7],
-  max_patches: [1, 2 ** 7],
-  min_dynamic_patch: [1, 2 ** 7],
-  max_dynamic_patch: [1, 2 ** 7],
-  force_image_size: [1, 2 ** 12],
-  height: [1, 2 ** 12],
-  width: [1, 2 ** 12],
-  num_frames: [1, 2 ** 12],
-  // encoders of sounds
-  num_mel_bins: [1, 2 ** 10],
-  feature_size: [1, 2 ** 10],
-  max_source_positions: [2, 2 ** 16],
-  chunk_length: [1, 2 ** 10],
-  encoder_layers: LAYERS,
-  encoder_attention_heads: HEADS,
-  encoder_ffn_dim: WIDTH,
+  ...MEDIA_COUNTS,
   // components of pipelines
   in_channels: CHANNELS,
   out_channels: CHANNELS,

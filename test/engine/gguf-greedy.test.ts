@@ -27,6 +27,7 @@ const NAMES = [
   'qwen3-5-moe',
   'gemma4',
   'gemma4-e',
+  'gemma4-moe',
 ];
 
 it.each(NAMES)('greedy tokens of the GGUF file %s', async (name) => {

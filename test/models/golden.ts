@@ -62,6 +62,7 @@ export const GOLDENS = [
   'qwen3-5',
   'gemma4',
   'gemma4-e',
+  'gemma4-moe',
 ];
 
 export function openGolden(name: string): Golden {

@@ -7,10 +7,12 @@ import type { ConfigReader } from '../../config-values.ts';
 
 /** How a class names and describes its experts. */
 export interface ExpertsFamily {
-  /** Module of a layer that holds router and experts. */
-  block: 'mlp' | 'block_sparse_moe';
+  /** Module of a layer that holds router and experts; '': the layer itself. */
+  block: 'mlp' | 'block_sparse_moe' | '';
   /** Module of the router; left out: gate. */
   router?: string;
+  /** A vector of factors on the shares of experts; left out: they stay as they are. */
+  gains?: string;
   /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
   projections: { gate: string; up: string; down: string; gateUp?: string };
   /** Order of its rows: gate and up alternate, or those of gate come first. Left out: turns. */
@@ -28,11 +30,15 @@ export interface ExpertsFamily {
 }
 
 export interface ExpertsConfig {
-  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder'>;
+  names: Pick<ExpertsFamily, 'block' | 'router' | 'gains' | 'projections' | 'gateUpOrder'>;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */
   clamped?: Clamped;
+  /** Activation of a gate that is not clamped; left out: silu. */
+  activation?: 'silu' | 'gelu-tanh';
+  /** Factor on the router's logits; left out: 1. */
+  scale?: number;
   count: number;
   /** Number of experts per token. */
   chosen: number;

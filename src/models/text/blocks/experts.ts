@@ -3,7 +3,12 @@
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
-import { expertClampedSwiglu, expertLinear, expertSwiglu } from '../../../kernels/expert-matmul.ts';
+import {
+  expertClampedSwiglu,
+  expertLinear,
+  expertSwiglu,
+  expertTanhGeglu,
+} from '../../../kernels/expert-matmul.ts';
 import { planExperts } from '../../../kernels/expert-plan.ts';
 import { withSlots } from '../../../kernels/expert-slots.ts';
 import { expertSum } from '../../../kernels/expert-sum.ts';
@@ -24,8 +29,27 @@ export function experts(
   name: string,
   layer: number,
 ) {
+  const mix = mixture(hidden, config, weights, name, layer);
+  const block = `${name}.${config.names.block}`;
+  const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
+
+  return (input: Rows, residual: Tensor, batch: TextBatch): Tensor => {
+    const x = rowsOf(input);
+    const y = mix(x, x, residual, batch); // [rows, hidden]
+    return shared ? shared(x, y) : y;
+  };
+}
+
+/** The experts that a router chooses, without one that takes all tokens. The router may read other rows than the experts. */
+export function mixture(
+  hidden: number,
+  config: ExpertsConfig,
+  weights: WeightTable,
+  name: string,
+  layer: number,
+) {
   const { names, count, chosen, bias = false, clamped } = config;
-  const block = `${name}.${names.block}`;
+  const block = names.block === '' ? name : `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
   const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
   const gateUps = expertGateUps(hidden, config, weights, each);
@@ -36,19 +60,18 @@ export function experts(
     { bias },
   );
   const stride = chosen * expertLayers(config);
-  const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
+  const gains = names.gains === undefined ? null : weights.vector(`${block}.${names.gains}`, count);
+  const unit = config.activation === 'gelu-tanh' ? expertTanhGeglu : expertSwiglu;
 
-  return (input: Rows, residual: Tensor, { routed }: TextBatch): Tensor => {
-    const x = rowsOf(input);
+  return (x: Tensor, read: Rows, residual: Tensor | null, { routed }: TextBatch): Tensor => {
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
-    const routes = route(linear(x, router), config, kept); //     [rows, chosen]
+    const routes = route(linear(read, router), config, kept, gains); // [rows, chosen]
     const plan = planExperts(routes);
     const outputs = withSlots(plan, [gateUps, downs], (tiles) => {
-      const h = clamped ? expertClampedSwiglu(x, tiles, gateUps, clamped) : expertSwiglu(x, tiles, gateUps); // [tile rows, ffn]
-      return expertLinear(h, tiles, downs); //                    [tile rows, hidden]
+      const h = clamped ? expertClampedSwiglu(x, tiles, gateUps, clamped) : unit(x, tiles, gateUps); // [tile rows, ffn]
+      return expertLinear(h, tiles, downs); //                         [tile rows, hidden]
     });
-    const y = expertSum(outputs, routes.shares, plan, residual); // [rows, hidden]
-    return shared ? shared(x, y) : y;
+    return expertSum(outputs, routes.shares, plan, residual); //       [rows, hidden]
   };
 }
 

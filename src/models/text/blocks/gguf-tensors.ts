@@ -96,18 +96,17 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const { block, router = 'gate', projections } = layout.experts ?? EXPERT_NAMES;
   if (module === 'attn_qkv' && layout.fused)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
-  if (module === ROUTER) return [{ name: `${prefix}.${block}.${router}.${kind}`, shape }];
+  const holder = block === '' ? prefix : `${prefix}.${block}`;
+  if (module === ROUTER) return [{ name: `${holder}.${router}.${kind}`, shape }];
   const each = EXPERTS[module]?.map((one) => projections[one]);
   if (each !== undefined) {
-    const own = `${prefix}.${block}.experts`;
+    const own = `${holder}.experts`;
     return kind === 'weight' ? expertParts(tensor, own, each) : expertBiases(tensor, own, each);
   }
   if (expert !== undefined) {
     // Files of the first mixtures have a tensor for each expert.
     const own = EXPERTS[`${module}_exps`]?.map((one) => projections[one]);
-    return own?.length === 1
-      ? [{ name: `${prefix}.${block}.experts.${expert}.${own[0]}.${kind}`, shape }]
-      : null;
+    return own?.length === 1 ? [{ name: `${holder}.experts.${expert}.${own[0]}.${kind}`, shape }] : null;
   }
   const own = layout.names?.[module] ?? IN_LAYER[module];
   if (own === undefined) return null;

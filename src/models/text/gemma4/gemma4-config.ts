@@ -3,9 +3,22 @@
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
 import { readHeads, readWindowed } from '../blocks/decoder-config.ts';
+import { readExperts, type ExpertsConfig, type ExpertsFamily } from '../blocks/experts-config.ts';
 import type { Gemma4Config } from './gemma4.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
+
+export const GEMMA4_EXPERTS: ExpertsFamily = {
+  block: '',
+  router: 'router.proj',
+  gains: 'router.per_expert_scale',
+  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj', gateUp: 'gate_up_proj' },
+  gateUpOrder: 'halves',
+  ffn: 'moe_intermediate_size',
+  normed: true,
+  denseLayers: false,
+  shared: false,
+};
 
 /** One layer in every `PATTERN` sees all tokens if layer_types is missing. */
 const PATTERN = 6;
@@ -61,6 +74,20 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     valueNorm: true,
     embeddingScale: Math.sqrt(hidden),
     logitCap: json['final_logit_softcapping'] == null ? null : config.real('final_logit_softcapping'),
+    experts: config.flag('enable_moe_block', false) ? readMixture(config, hidden, full.length) : null,
+  };
+}
+
+/** Experts beside the feed-forward block of every layer. */
+function readMixture(config: ConfigReader, hidden: number, layers: number): ExpertsConfig {
+  const counts = {
+    num_experts: config.count('num_experts'),
+    num_experts_per_tok: config.count('top_k_experts'),
+  };
+  return {
+    ...readExperts(config.with({ ...config.values, ...counts }), GEMMA4_EXPERTS, layers),
+    activation: 'gelu-tanh',
+    scale: hidden ** -0.5,
   };
 }
 
@@ -69,8 +96,6 @@ function refuseOtherSums(config: ConfigReader): void {
     hidden_activation: ['gelu_pytorch_tanh'],
     // Rows of an image may see each other; those of a text do not.
     use_bidirectional_attention: ['vision', false],
-    // Experts beside the feed-forward block, as the 26B-A4B has them.
-    enable_moe_block: [false],
   });
 }
 

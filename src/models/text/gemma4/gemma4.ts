@@ -1,17 +1,21 @@
 // The layer of Gemma 4: that of Gemma 3 with heads of two sizes, values that are normalized and, in some models, are the keys, and a scalar
 // that ends the layer. In small models the last layers read the keys and values of earlier ones, and embeddings of the tokens enter every
-// layer. Ten dispatches per layer, four more with such embeddings.
+// layer. Ten dispatches per layer, four more with such embeddings, eleven more where experts stand beside the feed-forward block.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
+import type { TextBatch } from '../../../kernels/batch.ts';
 import { embed } from '../../../kernels/embed.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { multiply } from '../../../kernels/multiply.ts';
 import { normed } from '../../../kernels/normed.ts';
+import { rmsnorm } from '../../../kernels/rmsnorm.ts';
 import { rmsnormAdd } from '../../../kernels/rmsnorm-add.ts';
 import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
 import type { Block, LayerInputs } from '../blocks/decoder.ts';
+import { mixture } from '../blocks/experts.ts';
+import type { ExpertsConfig } from '../blocks/experts-config.ts';
 import { gatedMlp, type MlpConfig } from '../blocks/gated-mlp.ts';
 import { selfAttention, type AttentionConfig } from '../blocks/self-attention.ts';
 
@@ -40,6 +44,7 @@ export function gemma4Layer(config: Gemma4Config, weights: WeightTable, name: st
   const behindAttention = norm('post_attention_layernorm');
   const beforeMlp = norm('pre_feedforward_layernorm');
   const { gate, down } = gatedMlp({ ...config, ffn }, weights, `${name}.mlp`, 'gelu-tanh');
+  const mix = config.experts ? expertsBeside(config, config.experts, weights, name, i) : null;
   const behindMlp = norm('post_feedforward_layernorm');
   const enter = own && enteringBlock(config, own.columns, weights, name, i);
   const scalar = weights.vector(`${name}.layer_scalar`, 1);
@@ -47,9 +52,31 @@ export function gemma4Layer(config: Gemma4Config, weights: WeightTable, name: st
   return (x, rope, batch, kv, entering) => {
     const attended = linear(attend(normed(x, beforeAttention, eps), rope, batch, kv), out); // [rows, hidden]
     x = rmsnormAdd(attended, behindAttention, eps, null, x);
-    const fed = linear(gate(normed(x, beforeMlp, eps)), down); //                              [rows, hidden]
+    const dense = linear(gate(normed(x, beforeMlp, eps)), down); //                            [rows, hidden]
+    const fed = mix ? mix(x, dense, batch) : dense;
     x = rmsnormAdd(fed, behindMlp, eps, null, x, enter ? null : scalar);
     return enter ? enter(x, entering!, scalar) : x;
+  };
+}
+
+/** The sum of what the feed-forward block and the experts make of a layer's states, each normalized. The router has a norm of its own. */
+function expertsBeside(
+  { hidden, eps }: Gemma4Config,
+  experts: ExpertsConfig,
+  weights: WeightTable,
+  name: string,
+  i: number,
+) {
+  const norm = (module: string) => weights.vector(`${name}.${module}.weight`, hidden);
+  const behindDense = norm('post_feedforward_layernorm_1');
+  const beforeExperts = norm('pre_feedforward_layernorm_2');
+  const mix = mixture(hidden, experts, weights, name, i);
+  const beforeRouter = weights.vector(`${name}.router.scale`, hidden);
+  const behindExperts = norm('post_feedforward_layernorm_2');
+
+  return (x: Tensor, dense: Tensor, batch: TextBatch): Tensor => {
+    const mixed = mix(rmsnorm(x, beforeExperts, eps), normed(x, beforeRouter, eps), null, batch);
+    return rmsnormAdd(mixed, behindExperts, eps, null, rmsnorm(dense, behindDense, eps)); // [rows, hidden]
   };
 }
 
