@@ -36,8 +36,6 @@ export interface DecoderConfig {
   embeddingScale?: number;
   /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */
   scalesResidual?: boolean;
-  /** Whether layers receive their tokens in another way than as embeddings in the residual stream. */
-  tokensEnterLayers?: boolean;
   logitScale?: number;
   /** Logits become cap · tanh(logit / cap); null: they stay as they are. */
   logitCap?: number | null;

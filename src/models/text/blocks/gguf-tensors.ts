@@ -68,7 +68,7 @@ const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
 };
 /** Tensors that the configuration is read from. */
 const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
-const LAYER = /^blk\.(\d+)\.([a-z_]+(?:\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
+const LAYER = /^blk\.(\d+)\.([a-z_]+\d?(?:\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
 
 /** Heads of a configuration, and their rows in a tensor of queries, keys and values. An adapter's model may leave some of the keys out. */
 export function headsOf(config: Readonly<Record<string, unknown>>): {

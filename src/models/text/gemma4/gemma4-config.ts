@@ -50,7 +50,6 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     ffn,
     sharedFfn,
     entering,
-    tokensEnterLayers: entering !== null,
     widest: Math.max(sharedFfn, (entering?.columns ?? 0) * full.length),
     heads,
     layers: full.map((isFull, i) => {
@@ -109,7 +108,11 @@ function readEntering(config: ConfigReader): Gemma4Config['entering'] {
       'hidden_size_per_layer_input',
       `${columns} is not built; choose a model that has a multiple of 4`,
     );
-  return { vocabulary: config.count('vocab_size_per_layer_input', 262144), columns };
+  return {
+    vocabulary: config.count('vocab_size_per_layer_input', 262144),
+    columns,
+    padding: config.count('pad_token_id', 0),
+  };
 }
 
 /** The layer whose keys and values each layer reads: from the first shared one on the last of its kind before; undefined: its own. */

@@ -31,6 +31,8 @@ interface Entering {
   vocabulary: number;
   /** Columns for each layer. */
   columns: number;
+  /** The token that stands in their table for rows of media. */
+  padding: number;
 }
 
 export function gemma4Layer(config: Gemma4Config, weights: WeightTable, name: string, i: number): Block {
@@ -39,7 +41,10 @@ export function gemma4Layer(config: Gemma4Config, weights: WeightTable, name: st
   const ffn = shares === undefined ? config.ffn : config.sharedFfn;
   const norm = (module: string) => weights.vector(`${name}.${module}.weight`, hidden);
   const beforeAttention = norm('input_layernorm');
-  const { attend, out } = selfAttention({ ...config, heads }, weights, `${name}.self_attn`, { window });
+  const { attend, out } = selfAttention({ ...config, heads }, weights, `${name}.self_attn`, {
+    window,
+    causal: window === null, // tokens of an image see each other within windows only
+  });
   if (shares !== undefined) weights.ignore(unreadKeys(name));
   const behindAttention = norm('post_attention_layernorm');
   const beforeMlp = norm('pre_feedforward_layernorm');
@@ -109,14 +114,14 @@ function enteringBlock(
 export function gemma4Inputs(config: Gemma4Config, weights: WeightTable, name: string): LayerInputs | null {
   const { hidden, eps, layers, entering } = config;
   if (entering === null) return null;
-  const { vocabulary, columns } = entering;
+  const { vocabulary, columns, padding } = entering;
   const all = layers.length * columns;
   const table = weights.embedding(`${name}embed_tokens_per_layer.weight`, vocabulary, all);
   const projection = weights.matrix(`${name}per_layer_model_projection.weight`, all, hidden);
   const norm = weights.vector(`${name}per_layer_projection_norm.weight`, columns);
 
   return (tape, batch, x) => {
-    const rows = embed(tape, batch, table, { scale: Math.sqrt(columns) }); // [rows, layers · columns]
+    const rows = embed(tape, batch, table, { scale: Math.sqrt(columns), inputToken: padding }); // [rows, layers · columns]
     const y = linear(x, projection); //                                       [rows, layers · columns]
     // The projection is not divided by √hidden, so that eps is multiplied by hidden.
     layers.forEach((_, i) => rmsnormColumns(y, i * columns, norm, eps * hidden, rows));

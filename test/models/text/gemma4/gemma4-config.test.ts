@@ -66,6 +66,7 @@ it('embeddings enter the layers unless none are stated', () => {
   expect(read({ hidden_size_per_layer_input: undefined }).entering).toEqual({
     vocabulary: 262144,
     columns: 256,
+    padding: 0,
   });
   expect(read({}).entering).toBeNull();
   expect(() => read({ hidden_size_per_layer_input: 6 })).toThrow(
