@@ -5,7 +5,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { dispatchQuads } from './row-strips.ts';
 
 /** Activation after a sum of products; `gelu` is exact, computed by erf. */
-export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh';
+export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'relu' | 'tanh';
 
 /** f(x) element by element; x [rows, columns] → [rows, columns] */
 export function activation(x: Tensor, name: Activation): Tensor {

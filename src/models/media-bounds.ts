@@ -49,6 +49,12 @@ export const MEDIA_COUNTS = {
   num_frames: [1, 2 ** 12],
   // encoders of sounds
   num_mel_bins: [1, 2 ** 10],
+  subsampling_conv_channels: [1, 2 ** 14],
+  conv_kernel_size: [1, 2 ** 6],
+  attention_chunk_size: [1, 2 ** 12],
+  attention_context_left: [1, 2 ** 12],
+  attention_context_right: [0, 2 ** 12],
+  output_proj_dims: SIZE,
   feature_size: [1, 2 ** 10],
   max_source_positions: [2, 2 ** 16],
   chunk_length: [1, 2 ** 10],

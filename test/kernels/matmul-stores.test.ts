@@ -38,6 +38,7 @@ const FUNCTIONS: Record<Activation, (x: number) => number> = {
   gelu: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
   'gelu-tanh': (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
   'quick-gelu': (x) => x / (1 + Math.exp(-1.702 * x)),
+  relu: (x) => Math.max(x, 0),
   tanh: Math.tanh,
 };
 const NAMES = Object.keys(FUNCTIONS) as Activation[];

@@ -175,8 +175,9 @@ function unreadOf(tensors: TensorHeaders): TensorHeaders {
   return new Map([...tensors].filter(([name]) => !read.has(name)));
 }
 
-/** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in]. */
+/** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in], and that of one number [1]. */
 function squeezed(shape: readonly number[]): readonly number[] {
+  if (shape.length === 0) return [1];
   const inner = shape.slice(0, Math.max(1, shape.findLastIndex((extent) => extent !== 1) + 1));
   const single = inner.length === 3 ? inner.slice(0, 2).lastIndexOf(1) : -1;
   return single < 0 ? inner : inner.toSpliced(single, 1);

@@ -1,6 +1,5 @@
 // What Gemma 4's tower reads of images of one size: patches, rotations, positions, and the patches of each row.
 
-import { badRequest } from '../../files/error.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { MediaInput } from '../media.ts';
 import type { Gemma4ImageConfig, Gemma4VisionConfig } from './gemma4-config.ts';
@@ -17,12 +16,11 @@ export function gemma4Size({ width, height }: Size, { patch, pooled, most }: Gem
   const growth = Math.sqrt((most * cell ** 2) / (height * width));
   const whole = (side: number): number => Math.floor((growth * side) / cell) * cell;
   const size = { width: whole(width), height: whole(height) };
-  if (size.width > 0 && size.height > 0) return size;
   // A line of squares, of which a narrow image fills as many as its ratio says.
   const along = (long: number, short: number): number => Math.min(Math.floor(long / short), most) * cell;
-  if (size.height === 0 && size.width > 0) return { width: along(width, height), height: cell };
-  if (size.width === 0 && size.height > 0) return { width: cell, height: along(height, width) };
-  throw badRequest(`an image of ${width} × ${height} pixels cannot be divided into squares of ${cell}`);
+  if (size.height === 0) return { width: along(width, height), height: cell };
+  if (size.width === 0) return { width: cell, height: along(height, width) };
+  return size;
 }
 
 /** Inputs for frames of one size, a multiple of a square's; see gemma4Vision. */

@@ -1,6 +1,9 @@
 // Images and videos of Gemma 4, and sounds of its small models. The tokens of an image see each other in some models.
 
 import type { Pixels } from '../../files/image/pixels.ts';
+import { gemma4Audio } from '../audio/gemma4-audio.ts';
+import { readGemma4Sounds } from '../audio/gemma4-audio-config.ts';
+import { gemma4SoundReader } from '../audio/gemma4-sound.ts';
 import { isJsonObject } from '../config-values.ts';
 import type { MediaFamily, MediaFiles, Preparation } from '../media.ts';
 import {
@@ -12,9 +15,10 @@ import {
 import { gemma4Inputs, gemma4Size } from './gemma4-image.ts';
 import { gemma4VideoReader } from './gemma4-video.ts';
 import { gemma4Vision } from './gemma4-vision.ts';
+import type { WeightTable } from '../weights.ts';
 import { resized } from './tiles.ts';
 
-const TOWER = 'vision';
+const [TOWER, ENCODER] = ['vision', 'sound'];
 const [START, IMAGE, END] = ['<|image>', '<|image|>', '<image|>'];
 
 export const GEMMA4: MediaFamily = {
@@ -24,6 +28,7 @@ export const GEMMA4: MediaFamily = {
     const { images } = readGemma4Images(files, 'image', tower);
     const video = readGemma4Images(files, 'video', tower);
     const frames = video.processor.count('num_frames', 32);
+    const sounds = isJsonObject(files.config['audio_config']) ? readGemma4Sounds(files) : null;
     return {
       readers: {
         image: {
@@ -36,8 +41,12 @@ export const GEMMA4: MediaFamily = {
           { images: video.images, frames },
           { name: TOWER, begin: START, end: END },
         ),
+        ...(sounds && { audio: gemma4SoundReader(sounds, ENCODER) }),
       },
-      towers: { [TOWER]: (weights) => gemma4Vision(tower, weights) },
+      towers: {
+        [TOWER]: (weights) => gemma4Vision(tower, weights),
+        ...(sounds && { [ENCODER]: (weights: WeightTable) => gemma4Audio(sounds.encoder, weights) }),
+      },
       spans: seesImages(files) && Math.max(images.most, video.images.most),
     };
   },
