@@ -3,7 +3,8 @@
     python scripts/reference/gemma4_media.py [NAME…]        with torchvision, which transformers' processor class asks for
 
 test/golden/gemma4-media/<name>/ is a checkpoint with random weights in f16, its tokenizer and its processor: dense as the large models are, whose
-tokens of an image see each other; small as E2B and E4B are, whose linear layers clamp, whose tokens enter all layers, and which hear. <name>.json
+tokens of an image see each other; small as E2B and E4B are, whose linear layers clamp, whose tokens enter all layers, and which hear; unified as
+the 12B is, without towers, in the names of its published files, for images that need no resize. <name>.json
 beside it: odd images of internvl/images.json and of media-images.json with the number of their tokens and a digest of their bytes; clips that
 drawn_clips.py draws with their frames, prompts and some of their bytes; sounds as WAV files with the number of their tokens; conversations with
 their token ids and the tokens that greedy decoding yields. <name>.safetensors: pixels of noise, features of a sound, and the rows that the
@@ -25,7 +26,7 @@ import transformers
 from PIL import Image, ImageOps
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers.models.gemma4.image_processing_pil_gemma4 import Gemma4ImageProcessorPil
+from transformers.models.gemma4.image_processing_pil_gemma4 import Gemma4ImageProcessorPil, get_aspect_ratio_preserving_size
 from transformers.models.gemma4.video_processing_gemma4 import Gemma4VideoProcessor
 from transformers.video_utils import VideoMetadata
 from audio import sound, wav
@@ -77,6 +78,14 @@ CASES = {
             'both': [('user', ['palette', 'A?']), ('assistant', ['So.']), ('user', ['sound 1', 'and', 'sound 2', 'B?'])],
         },
     ),
+    'unified': dict(
+        text=dict(attention_k_eq_v=True, num_global_key_value_heads=1, sliding_window=80),
+        vision=dict(patch_size=4, pooling_kernel_size=2, mm_embed_dim=64, mm_posemb_size=144, output_proj_dims=64), audio=dict(),
+        conversations={
+            'one': [('user', ['exif-turned', 'Look here.'])],
+            'both': [('user', ['palette', 'A?']), ('assistant', ['So.']), ('user', ['sound 0', 'and', 'sound 3', 'B?'])],
+        },
+    ),
 }  # fmt: skip
 SECONDS = [0.3111, 0.7777, 0.9991, 0.0421, 1.0]
 # Frames, frames per second, width and height.
@@ -102,7 +111,7 @@ def draw(model, seed):
     draws = Draws(seed)
     for name, weight in model.named_parameters():
         if weight.dim() == 1:
-            weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name else 0.0)
+            weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name or '_ln' in name else 0.0)
         elif 'embed_tokens' in name:
             # The head is tied to the first of them.
             weight.data = draws(name, weight.shape, 1.0 if 'per_layer' in name else 0.05)
@@ -171,11 +180,19 @@ def clip(processor, count, fps, width, height):
                 bytes=base64.b64encode(values[places].tobytes()).decode())  # fmt: skip
 
 
+def fitted(processor, image):
+    """Only torchvision resizes images for the unified class, whose roundings are its own."""
+    if 'Unified' not in type(processor).__name__:
+        return image
+    size = get_aspect_ratio_preserving_size(image.height, image.width, 4, 70 * 4, 2)
+    return image.convert('RGB').resize(size[::-1], Image.Resampling.BICUBIC)
+
+
 def inputs_of(processor, turns):
     kinds = [dict(role=role, content=[part_of(part) for part in content]) for role, content in turns]
     text = processor.apply_chat_template(kinds, tokenize=False, add_generation_prompt=True)
     all_parts = [part for _, content in turns for part in content]
-    shown = [opened(FILES[part]['file']) for part in all_parts if part in FILES]
+    shown = [fitted(processor, opened(FILES[part]['file'])) for part in all_parts if part in FILES]
     heard = [sound(int(part[6:]), SECONDS[int(part[6:])]).astype(numpy.float32) / 32768 for part in all_parts if part.startswith('sound ')]
     moving = [CLIPS[part[5:]] for part in all_parts if part.startswith('clip ')]
     videos = {}
@@ -209,13 +226,22 @@ def conversations(model, given, stated):
     return listed, min(margins)
 
 
-def config_of(case):
-    text = transformers.Gemma4TextConfig(**{**TEXT, **case['text']})
-    vision = transformers.Gemma4VisionConfig(**{**VISION, **case['vision']})
-    audio = case['audio'] and transformers.Gemma4AudioConfig(**case['audio'])
+def config_of(name, case):
+    if name == 'unified':
+        text = {key: value for key, value in TEXT.items() if key != 'hidden_size_per_layer_input'}
+        parts = dict(
+            text_config=transformers.Gemma4UnifiedTextConfig(**{**text, **case['text']}),
+            vision_config=transformers.Gemma4UnifiedVisionConfig(**case['vision']), audio_config=transformers.Gemma4UnifiedAudioConfig(),
+        )  # fmt: skip
+    else:
+        audio = case['audio'] and transformers.Gemma4AudioConfig(**case['audio'])
+        parts = dict(
+            text_config=transformers.Gemma4TextConfig(**{**TEXT, **case['text']}),
+            vision_config=transformers.Gemma4VisionConfig(**{**VISION, **case['vision']}), audio_config=audio,
+        )  # fmt: skip
     ids = dict(boi_token_id=IDS['<|image>'], eoi_token_id=IDS['<image|>'], image_token_id=IDS['<|image|>'], video_token_id=IDS['<|video|>'],
                boa_token_id=IDS['<|audio>'], eoa_token_index=IDS['<audio|>'], audio_token_id=IDS['<|audio|>'])  # fmt: skip
-    config = transformers.Gemma4Config(text_config=text, vision_config=vision, audio_config=audio, **ids)
+    config = (transformers.Gemma4UnifiedConfig if name == 'unified' else transformers.Gemma4Config)(**parts, **ids)
     config._attn_implementation = 'eager'
     return config
 
@@ -234,11 +260,17 @@ def sounds(processor):
 
 @torch.no_grad()
 def make(name, case):
-    model = transformers.Gemma4ForConditionalGeneration(config_of(case)).eval().float()
+    is_unified = name == 'unified'
+    of_class = transformers.Gemma4UnifiedForConditionalGeneration if is_unified else transformers.Gemma4ForConditionalGeneration
+    model = of_class(config_of(name, case)).eval().float()
     sizes = dict(patch_size=VISION['patch_size'], pooling_kernel_size=VISION['pooling_kernel_size'], max_soft_tokens=70)
     shown, moving = Gemma4ImageProcessorPil(**sizes), Gemma4VideoProcessor(**sizes)
     heard = transformers.Gemma4AudioFeatureExtractor(feature_size=16)
-    processor = transformers.Gemma4Processor(heard, shown, byte_tokenizer(), moving, chat_template=TEMPLATE)
+    processor_class = transformers.Gemma4Processor
+    if is_unified:
+        shown, moving = transformers.Gemma4UnifiedImageProcessor(**sizes), transformers.Gemma4UnifiedVideoProcessor(**sizes)
+        heard, processor_class = transformers.Gemma4UnifiedAudioFeatureExtractor(), transformers.Gemma4UnifiedProcessor
+    processor = processor_class(heard, shown, byte_tokenizer(), moving, chat_template=TEMPLATE)
     given = {title: inputs_of(processor, turns) for title, turns in case['conversations'].items()}
     best = (None, -1.0, 0)
     for seed in range(SEEDS):
@@ -256,18 +288,23 @@ def make(name, case):
     model.config.dtype, model.config.architectures = 'float16', [type(model).__name__]
     model.config.save_pretrained(folder)
     tensors = {key: value.half().contiguous() for key, value in model.state_dict().items() if key != 'lm_head.weight'}
-    save_file(tensors, folder / 'model.safetensors')
+    save_file({published(key) if is_unified else key: value for key, value in tensors.items()}, folder / 'model.safetensors')
     keep(folder / 'model.safetensors', draws)
-    rows, inputs = towers(model, case, given)
-    save_file(rows, ROOT / f'{name}.safetensors')
-    keep(ROOT / f'{name}.safetensors', inputs, pool=ROOT / 'outputs.safetensors')
+    if not is_unified:
+        rows, inputs = towers(model, case, given)
+        save_file(rows, ROOT / f'{name}.safetensors')
+        keep(ROOT / f'{name}.safetensors', inputs, pool=ROOT / 'outputs.safetensors')
     made = {'command': 'python scripts/reference/gemma4_media.py', 'made_with': {one: version(one) for one in ('torch', 'torchvision', 'transformers', 'pillow')}}
     document = made | {'margin': round(best[1], 4)}
     if name == 'dense':
         document |= images(processor) | {'clips': {title: clip(processor, *one) for title, one in CLIPS.items()}}
-    if case['audio']:
+    if name == 'small':
         document['sounds'] = sounds(processor)
     (ROOT / f'{name}.json').write_text(json.dumps(document | {'conversations': best[0]}, indent=1) + '\n')
+
+
+def published(name):
+    return re.sub(r'embed_vision\.(patch_|pos_)', r'vision_embedder.\1', name).replace('.multimodal_embedder.', '.')
 
 
 def towers(model, case, given):

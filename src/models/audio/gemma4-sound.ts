@@ -7,8 +7,27 @@ import type { Gemma4Sounds } from './gemma4-audio-config.ts';
 import { gemma4Frames, gemma4Mel } from './gemma4-mel.ts';
 
 const [START, TOKEN, END] = ['<|audio>', '<|audio|>', '<audio|>'];
+const RATE = 16_000;
 /** transformers cuts longer sounds off. */
 const MOST_SECONDS = 30;
+
+/** Sounds of Gemma 4 12B, of which each piece of so many samples is a row. `tower`: name of what makes the rows. */
+export function gemma4PieceReader(samples: number, tower: string): AudioReader {
+  function* prepare(sound: Sound): Preparation {
+    const rows = Math.ceil(sound.samples.length / samples);
+    yield rows;
+    const data = new Float32Array(rows * samples);
+    data.set(sound.samples);
+    return {
+      parts: [START, rows, END],
+      token: TOKEN,
+      tower,
+      inputs: { pieces: { shape: [1, rows, samples], data } },
+      layout: null,
+    };
+  }
+  return { placeholder: TOKEN, rate: RATE, prepare };
+}
 
 /** `tower`: name of the encoder. */
 export function gemma4SoundReader({ encoder, mel }: Gemma4Sounds, tower: string): AudioReader {

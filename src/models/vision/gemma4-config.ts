@@ -73,11 +73,12 @@ export function readGemma4Vision({ config: json, hidden: out }: MediaFiles): Gem
   };
 }
 
-/** `most`: rows of an image where the processor states none. */
+/** `isCentred`: whether the tower reads twice the distance of a value from a half, in place of the value. */
 export function readGemma4Images(
   { processors }: Pick<MediaFiles, 'processors'>,
   kind: 'image' | 'video',
   { patch, pooled }: Pick<Gemma4VisionConfig, 'patch' | 'pooled'>,
+  isCentred = true,
 ): { processor: ConfigReader; images: Gemma4ImageConfig } {
   const [part, file] =
     kind === 'image'
@@ -96,20 +97,21 @@ export function readGemma4Images(
   const most = processor.count('max_soft_tokens', kind === 'image' ? 280 : 70);
   if (!ROWS.includes(most))
     throw processor.error('bad_checkpoint', 'max_soft_tokens', `is ${most}, ${shown(ROWS)} are possible`);
-  return { processor, images: { patch, pooled, most, ...readValues(processor, kind) } };
+  return { processor, images: { patch, pooled, most, ...readValues(processor, kind, isCentred) } };
 }
 
-/** The tower reads twice the distance of a value from a half; videos are normalized unless the processor says otherwise, images are not. */
-function readValues(processor: ConfigReader, kind: 'image' | 'video'): PixelValues {
+/** Videos are normalized unless the processor says otherwise, images are not. */
+function readValues(processor: ConfigReader, kind: 'image' | 'video', isCentred: boolean): PixelValues {
   const scale = processor.real('rescale_factor', 1 / 255);
   const isNormalized = processor.flag('do_normalize', kind === 'video');
   const [means, spreads] = isNormalized
     ? [processor.reals('image_mean', 3), processor.reals('image_std', 3)]
     : [null, null];
   const each = (i: number) => ({ mean: means?.[i] ?? 0, spread: spreads?.[i] ?? 1 });
+  const half = isCentred ? 0.5 : 0;
   return {
     scale,
-    means: [0, 1, 2].map((i) => each(i).mean + each(i).spread / 2),
-    spreads: [0, 1, 2].map((i) => each(i).spread / 2),
+    means: [0, 1, 2].map((i) => each(i).mean + each(i).spread * half),
+    spreads: [0, 1, 2].map((i) => each(i).spread * (1 - half)),
   };
 }

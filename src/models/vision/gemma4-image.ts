@@ -23,6 +23,11 @@ export function gemma4Size({ width, height }: Size, { patch, pooled, most }: Gem
   return size;
 }
 
+/** Rows of an image of such a size. */
+export function gemma4Rows({ width, height }: Size, { patch, pooled }: Gemma4ImageConfig): number {
+  return (width * height) / (patch * pooled) ** 2;
+}
+
 /** Inputs for frames of one size, a multiple of a square's; see gemma4Vision. */
 export function* gemma4Inputs(
   tower: Gemma4VisionConfig,

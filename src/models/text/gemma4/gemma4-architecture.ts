@@ -11,6 +11,7 @@ export const GEMMA4 = decoderArchitecture({
       'Gemma4ForCausalLM',
       { modelType: 'gemma4_text', examples: 'text of Gemma 4 E2B, E4B, 26B-A4B and 31B' },
     ],
+    ['Gemma4UnifiedForCausalLM', { modelType: 'gemma4_unified_text', examples: 'text of Gemma 4 12B' }],
   ],
   gguf: GEMMA4_GGUF,
   fusedExperts: 'rows',

@@ -8,6 +8,13 @@ import type { Gemma4Config } from './gemma4.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
 
+/** What transformers' Gemma4UnifiedTextConfig states otherwise. */
+const UNIFIED: Json = {
+  hidden_size_per_layer_input: 0,
+  sliding_window: 1024,
+  max_position_embeddings: 262144,
+};
+
 export const GEMMA4_EXPERTS: ExpertsFamily = {
   block: '',
   router: 'router.proj',
@@ -30,7 +37,8 @@ const ROPES: Json = {
 
 /** Errors: bad_checkpoint; unsupported for settings that gemma4.ts does not compute. */
 export function readGemma4Config(json: Json, architecture: string, file = CONFIG_JSON): Gemma4Config {
-  const config = readConfig(file, json);
+  const isUnified = architecture.startsWith('Gemma4Unified');
+  const config = readConfig(file, isUnified ? { ...UNIFIED, ...json } : json);
   refuseOtherSums(config);
   const hidden = config.count('hidden_size', 2304);
   const isOne = config.flag('attention_k_eq_v', false);
@@ -71,6 +79,7 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     outBias: bias,
     queryNorm: 'heads',
     valueNorm: true,
+    spansEverywhere: isUnified,
     embeddingScale: Math.sqrt(hidden),
     logitCap: json['final_logit_softcapping'] == null ? null : config.real('final_logit_softcapping'),
     experts: config.flag('enable_moe_block', false) ? readMixture(config, hidden, full.length) : null,

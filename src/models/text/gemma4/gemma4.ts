@@ -22,6 +22,8 @@ import { selfAttention, type AttentionConfig } from '../blocks/self-attention.ts
 export interface Gemma4Config extends DecoderModel, AttentionConfig, MlpConfig {
   /** Embeddings that enter every layer; null: none. */
   entering: Entering | null;
+  /** Whether tokens of an image see each other in layers without windows, too. */
+  spansEverywhere: boolean;
   /** Width of the feed-forward block of layers that read the keys and values of another. */
   sharedFfn: number;
 }
@@ -43,7 +45,8 @@ export function gemma4Layer(config: Gemma4Config, weights: WeightTable, name: st
   const beforeAttention = norm('input_layernorm');
   const { attend, out } = selfAttention({ ...config, heads }, weights, `${name}.self_attn`, {
     window,
-    causal: window === null, // tokens of an image see each other within windows only
+    // Tokens of an image see each other within windows only, but for the 12B.
+    causal: window === null && !config.spansEverywhere,
   });
   if (shares !== undefined) weights.ignore(unreadKeys(name));
   const behindAttention = norm('post_attention_layernorm');

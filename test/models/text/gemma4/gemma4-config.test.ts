@@ -74,6 +74,13 @@ it('embeddings enter the layers unless none are stated', () => {
   );
 });
 
+it('the text of the 12B has no embeddings that enter layers, and sees images in all layers', () => {
+  const { hidden_size_per_layer_input: _none, ...stated } = { ...DENSE, ...PUBLISHED };
+  const { entering, spansEverywhere, layers } = readGemma4Config(stated, 'Gemma4UnifiedForCausalLM');
+  expect([entering, spansEverywhere, layers[0]!.window]).toEqual([null, true, 1024]);
+  expect(read(PUBLISHED).spansEverywhere).toBe(false);
+});
+
 it('experts stand beside the feed-forward block where the configuration says so', () => {
   const stated = { enable_moe_block: true, num_experts: 128, top_k_experts: 8, moe_intermediate_size: 704 };
   const { experts } = read(stated);
