@@ -48,7 +48,8 @@ const KEYS = {
 export const GEMMA4_GGUF: readonly GgufClass[] = [
   {
     name: 'gemma4',
-    classNames: ['Gemma4ForCausalLM'],
+    // Files of the 12B differ in no key: for texts it computes the same.
+    classNames: ['Gemma4ForCausalLM', 'Gemma4UnifiedForCausalLM'],
     keys: KEYS,
     async read(model) {
       const { keys, tensors } = model;
