@@ -13,6 +13,7 @@ struct Args {
   groups: u32,      // groups in this window
   scale: f32,       // factor on rows of W
   first_place: u32, // row of learned positions for position 0
+  input_token: u32, // token of rows that are input embeddings, where those are not read
 }
 
 @group(0) @binding(0) var<storage, read> rows: array<Row>;
@@ -36,7 +37,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     }
     return;
   }
-  let token = select(source, sampled[source & ~FROM_SLOT], (source & FROM_SLOT) != 0u);
+  var token = select(source, sampled[source & ~FROM_SLOT], (source & FROM_SLOT) != 0u);
+  token = select(token, args.input_token, (source & (FROM_SLOT | FROM_INPUT)) == FROM_INPUT);
   let group = token / 32u - args.first_group;
   if (step >= args.blocks * (32u / STEP) || token / 32u < args.first_group || group >= args.groups) {
     return;

@@ -1,5 +1,6 @@
-// y += Σ share · expert output of the row, best expert first.
+// y = Σ share · expert output of the row, best expert first, added to y if ADDS.
 const WORKGROUP = 32u;
+const ADDS = true;
 
 struct Args {
   quads: u32,  // quads of columns per row
@@ -26,5 +27,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let place = min(places[row * args.stride + j], last); // undefined while kernels are compiled by running them
     sum = fma(vec4f(shares[row * args.stride + j]), x[place * args.quads + quad], sum);
   }
-  y[row * args.quads + quad] += sum;
+  if (ADDS) {
+    sum += y[row * args.quads + quad];
+  }
+  y[row * args.quads + quad] = sum;
 }

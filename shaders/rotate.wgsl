@@ -14,7 +14,8 @@ struct Args {
   x_stride: u32,      // columns from one row of x to the next
   x_first: u32,       // first column of the heads
   table_stride: u32,  // columns from one row of the table to the next
-  table_head: u32,    // pairs from one head of the table to the next; 0: all heads are rotated alike
+  table_head: u32,    // pairs from one head of the table to the next
+  table_heads: u32,   // heads of the table, which those of x take in turns
   eps: f32,
 }
 
@@ -44,7 +45,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let d = i * step;
     let a = x[x0 + d] * rate * gain(d);
     let b = x[x0 + d + reach] * rate * gain(d + reach);
-    let angle = turn(token, args.table_stride, head * args.table_head + i);
+    let angle = turn(token, args.table_stride, head % args.table_heads * args.table_head + i);
     x[x0 + d] = a * angle.x - b * angle.y;
     x[x0 + d + reach] = b * angle.x + a * angle.y;
   }

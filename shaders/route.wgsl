@@ -1,6 +1,7 @@
 // Chooses the experts of a row: the best by softmax over all of the router's logits, in descending order, the lowest among equals;
-// and the share of each. A workgroup per row.
+// and the share of each, multiplied by the factor of its expert if GAIN has some. A workgroup per row.
 #import "lib/agree.wgsl"
+#import "lib/route-gain.$GAIN.wgsl"
 
 const WORKGROUP = 32u;
 const MOST_CHOSEN = 64u;
@@ -15,6 +16,7 @@ struct Args {
   route_first: u32,   // words before those of the first row
   share_stride: u32,
   count_at: u32,      // word of the plan with the number of rows
+  scale: f32,         // factor on logits
 }
 
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
@@ -50,21 +52,22 @@ fn main(
     }
     last = best_of(best.value, best.token, local);
     largest = select(largest, last.value, j == 0u);
-    norm += exp(last.value - largest);
+    norm += exp(args.scale * (last.value - largest));
     if (local == 0u) {
-      chosen[j] = Best(exp(last.value - largest), min(last.token, args.experts - 1u)); // if logits are NaN, no expert is the best
+      chosen[j] = Best(exp(args.scale * (last.value - largest)), min(last.token, args.experts - 1u)); // if logits are NaN, no expert is the best
     }
   }
   var sum = 0.0;
   for (var i = local; i < args.experts; i += WORKGROUP) {
-    sum += exp(logits[row0 + i] - largest);
+    sum += exp(args.scale * (logits[row0 + i] - largest));
   }
   sum = sums_of(sum, 0u, local).value;
   if (args.normed == 1u) {
     sum = norm;
   }
   for (var j = local; j < args.share_stride; j += WORKGROUP) {
-    shares[row * args.share_stride + j] = select(0.0, chosen[min(j, MOST_CHOSEN - 1u)].value / sum, j < args.chosen);
+    let one = chosen[min(j, MOST_CHOSEN - 1u)];
+    shares[row * args.share_stride + j] = select(0.0, one.value / sum * route_gain(one.token), j < args.chosen);
   }
   for (var j = local; j < args.chosen; j += WORKGROUP) {
     routes[args.route_first + row * args.route_stride + j] = chosen[j].token;

@@ -293,6 +293,18 @@ GEMMA4_E = Checkpoint(
     cases=[Case('default', note='embeddings enter every layer; the last two read the keys and values of earlier ones', states=True)],
 )
 
+GEMMA4_MOE = Checkpoint(
+    name='gemma4-moe',
+    model=Gemma4ForCausalLM,
+    seed=27,
+    config=dict(
+        GEMMA4.config, num_hidden_layers=2, layer_types=['sliding_attention', 'full_attention'], enable_moe_block=True,
+        num_experts=6, top_k_experts=2, moe_intermediate_size=40,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='experts beside the feed-forward block of each layer, with factors on their shares')],
+)
+
 PHI3 = Checkpoint(
     name='phi3',
     model=Phi3ForCausalLM,
@@ -609,5 +621,5 @@ from mixture_cases import MIXTURES  # noqa: E402 - they are made of the classes 
 
 ALL = (*MIXTURES, LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
        GLM, GLM4, COHERE2, STARCODER2, LFM2, LFM2_BIAS, MINISTRAL3, MISTRAL_54, GPT_NEOX, GPT_NEOX_26, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
-       GEMMA4, GEMMA4_E, *DENSE, *HYBRIDS)  # fmt: skip
+       GEMMA4, GEMMA4_E, GEMMA4_MOE, *DENSE, *HYBRIDS)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -33,13 +33,15 @@ def draw(model, config, seed):
             weight.data = draws(name, weight.shape, 0.1)
         elif weight.dim() == 1:
             is_norm = re.search(r'norm|\bln_', name) and not name.endswith('bias')
-            weight.data = draws(name, weight.shape, 0.3, 1.0 if is_norm else 0.0)
+            is_factor = is_norm or name.endswith(('router.scale', 'per_expert_scale'))
+            weight.data = draws(name, weight.shape, 0.3, 1.0 if is_factor else 0.0)
         elif re.search(r'embed|lm_head|\bw[tp]e\b', name):
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
             is_router = name.endswith(('gate.weight', 'gate.wg.weight', 'router.weight'))
             is_query = re.search(r'[qk]_proj|query_key|c_attn|[Ww]qkv', name)
-            gain = 1.6 if is_query else 3.0 if is_router else 1.0
+            is_divided = name.endswith('router.proj.weight')  # Gemma 4 divides the logits by √hidden
+            gain = 1.6 if is_query else 3.0 if is_router else 3.0 * hidden**0.5 if is_divided else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
     for name, bias in model.named_buffers():
         if name.endswith(CHOICE_BIASES):

@@ -123,6 +123,10 @@ MODELS = {
         'layer_types': ['sliding_attention', 'sliding_attention', 'full_attention', 'sliding_attention', 'full_attention'],
     },
 }
+MODELS['gemma4-moe'] = {
+    **MODELS['gemma4'], 'num_hidden_layers': 2, 'layer_types': ['sliding_attention', 'full_attention'], 'enable_moe_block': True,
+    'num_experts': 4, 'top_k_experts': 2, 'moe_intermediate_size': 12,
+}
 # Experts are codes of MXFP4 in both files, so their k's are whole blocks.
 MODELS['gpt-oss'] = {
     'model_type': 'gpt_oss', **SIZES, 'hidden_size': 64, 'intermediate_size': 32, 'num_hidden_layers': 3, 'head_dim': 16,

@@ -32,6 +32,8 @@ export interface AttentionRule {
   bothSides?: boolean;
   /** Scores become cap · tanh(score / cap); null: no cap. */
   cap?: number | null;
+  /** Whether rows see no later rows of their spans; left out: they do, where a batch has spans. */
+  causal?: boolean;
   /** [heads]: an additional score per head that takes a share of the weights and has no value. */
   sinks?: Tensor | null;
 }
@@ -46,16 +48,16 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, sinks = null }: AttentionRule,
+  { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
   assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, sinks });
+    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks });
   const y = tape.tensor(q.shape);
-  const { tiles, spans } = batch;
+  const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const bind = { ...merged, q, pages: kv.table.pages, keys: kv.keys, values: kv.values };

@@ -21,6 +21,8 @@ export interface EmbedOptions {
   /** Factor on rows of the matrix; input embeddings are not scaled. */
   scale?: number;
   places?: Places | null;
+  /** The token whose row of the matrix stands for an input embedding; left out: the embedding itself does. */
+  inputToken?: number;
 }
 
 /**
@@ -31,17 +33,18 @@ export function embed(
   tape: Tape,
   batch: TextBatch,
   weight: Matrix,
-  { scale = 1, places = null }: EmbedOptions = {},
+  { scale = 1, places = null, inputToken }: EmbedOptions = {},
 ): Tensor {
   const y = tape.tensor(['rows', weight.k]);
   const { positions, first = 0, types } = places ?? {};
+  const inputs = inputToken === undefined ? batch.inputs : null;
   if (positions && positions.columns !== weight.k)
     throw new Error(`embed: positions of [${positions.shape.join(', ')}] for tokens of ${weight.k}`);
   for (const window of weight.windows) {
     tape.dispatch('embed.wgsl', {
       params: {
         W: window.format.name,
-        INPUTS: batch.inputs ? 'rows' : 'none',
+        INPUTS: inputs ? 'rows' : 'none',
         PLACES: types ? 'typed' : positions ? 'learned' : 'none',
       },
       args: {
@@ -51,13 +54,14 @@ export function embed(
         groups: window.groups,
         scale,
         first_place: first,
+        input_token: inputToken ?? 0,
       },
       bind: {
         rows: batch.rows,
         sampled: batch.sampled,
         ...weightOperands(tape.device, window),
         y,
-        ...(batch.inputs ? { inputs: batch.inputs } : {}),
+        ...(inputs ? { inputs } : {}),
         ...(positions ? { positions } : {}),
         ...(types ? { types } : {}),
       },

@@ -23,6 +23,12 @@ export function expertSwiglu(x: Tensor, plan: ExpertPlan, gateUps: Matrix): Tens
   return record(x, true, plan, gateUps, { params, outputs: 2 });
 }
 
+/** expertSwiglu with the tanh approximation of GELU instead of SiLU. */
+export function expertTanhGeglu(x: Tensor, plan: ExpertPlan, gateUps: Matrix): Tensor {
+  const params = { STORE: 'gated-pair', ACTIVATION: 'gelu-tanh', GATE_FIRST: true } as const;
+  return record(x, true, plan, gateUps, { params, outputs: 2 });
+}
+
 /** Factor in the sigmoid, and bound of gate and up. */
 export interface Clamped {
   alpha: number;

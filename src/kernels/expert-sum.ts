@@ -6,13 +6,24 @@ import type { ExpertPlan } from './expert-plan.ts';
 
 const WORKGROUP = 32;
 
-/** residual += Σ share · x, in place; x [tile rows, columns], shares [rows, chosen], residual [rows, columns] → residual */
-export function expertSum(x: Tensor, shares: Tensor, { places }: ExpertPlan, residual: Tensor): Tensor {
-  const quads = residual.stride / 4;
-  tapeOf(x).dispatch('expert-sum.wgsl', {
+/**
+ * residual += Σ share · x, in place; x [tile rows, columns], shares [rows, chosen], residual [rows, columns] → residual; null: a tensor of the
+ * sums alone
+ */
+export function expertSum(
+  x: Tensor,
+  shares: Tensor,
+  { places }: ExpertPlan,
+  residual: Tensor | null,
+): Tensor {
+  const tape = tapeOf(x);
+  const y = residual ?? tape.tensor([...shares.shape.slice(0, -1), x.columns]);
+  const quads = y.stride / 4;
+  tape.dispatch('expert-sum.wgsl', {
+    params: { ADDS: residual !== null },
     args: { quads, chosen: shares.columns, stride: shares.stride },
-    bind: { x, shares, places, y: residual },
-    groups: (sizes) => [Math.ceil(quads / WORKGROUP), residual.rows(sizes)],
+    bind: { x, shares, places, y },
+    groups: (sizes) => [Math.ceil(quads / WORKGROUP), y.rows(sizes)],
   });
-  return residual;
+  return y;
 }

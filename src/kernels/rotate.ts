@@ -12,28 +12,30 @@ export interface Rotation {
   dims: number;
   /** Which dimensions form a pair: adjacent ones, or the same one of both halves. */
   layout: 'interleaved' | 'halves';
-  /** RMSNorm of each head before the rotation; weight [dims]. */
-  norm?: { weight: Tensor; eps: number } | undefined;
+  /** RMSNorm of each head before the rotation; weight [dims], or null: 1. */
+  norm?: { weight: Tensor | null; eps: number } | undefined;
 }
 
 /**
- * x [items, tokens, …], table [tokens, dims], or [tokens, heads · dims] where each head is rotated by angles of its own: cos and sin of each pair
- * alternating, or null; the heads are changed in place
+ * x [items, tokens, …], table [tokens, n · dims] with angles for n heads, which all heads take in turns: cos and sin of each pair alternating,
+ * or null; the heads are changed in place
  */
 export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Rotation): void {
   const { heads, dims, layout, norm } = rotation;
   const tape = tapeOf(x);
   if (!table && !norm) return;
   const tokens = table?.rows({}) ?? 1;
-  const hasOwn = table !== null && table.columns === heads * dims;
-  if (table && ((table.columns !== dims && !hasOwn) || x.rows({}) % tokens !== 0))
-    throw new Error(`rotate: a table of [${table.shape.join()}] for [${x.shape.join()}] in heads of ${dims}`);
+  const tableHeads = table ? table.columns / dims : 1;
+  if (heads % tableHeads !== 0 || x.rows({}) % tokens !== 0)
+    throw new Error(
+      `rotate: a table of [${table?.shape.join()}] for [${x.shape.join()}] in heads of ${dims}`,
+    );
   // A table with a row for each of x is divided like x; one for several items is bound whole.
   const isAlike = table !== null && x.rows({}) === tokens;
   for (const strip of stripsOf(tape, isAlike ? [x, table] : [x])) {
     tape.dispatch('rotate.wgsl', {
       params: {
-        GAIN: norm ? 'weight' : 'none',
+        GAIN: norm ? (norm.weight ? 'weight' : 'one') : 'none',
         TURN: table ? 'table' : 'none',
         INTERLEAVED: layout === 'interleaved',
       },
@@ -45,13 +47,14 @@ export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Ro
         x_stride: x.stride,
         x_first: first,
         table_stride: table?.stride ?? 0,
-        table_head: hasOwn && heads > 1 ? dims / 2 : 0,
+        table_head: dims / 2,
+        table_heads: tableHeads,
         eps: norm?.eps ?? 0,
       },
       bind: {
         x: strip.of(x),
         ...(table ? { table: isAlike ? strip.of(table) : table } : {}),
-        ...(norm ? { weight: norm.weight } : {}),
+        ...(norm?.weight ? { weight: norm.weight } : {}),
       },
       groups: (sizes) => [Math.ceil(heads / WORKGROUP), strip.count(sizes)],
     });

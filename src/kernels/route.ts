@@ -21,6 +21,8 @@ export interface Routing {
   scores?: 'softmax' | 'sigmoid';
   /** Groups of neighbouring experts, of which only the best are open to a row; left out: all are. */
   groups?: ExpertGroups;
+  /** Factor on the logits of a softmax, at least 0; left out: 1. */
+  logitScale?: number;
   /** Factor on the shares; left out: 1. */
   scale?: number;
 }
@@ -56,12 +58,20 @@ export interface Routes {
   tiles: number;
 }
 
-/** logits [rows, experts] → the experts of each row. `bias` [experts]: added to the scores for the choice, not for the shares; null: none. */
+/** Vectors of a router, [experts] each; left out: it has none. */
+export interface RouterVectors {
+  /** Added to the scores for the choice, not for the shares. */
+  bias?: Tensor | null;
+  /** Factors on the shares. */
+  gains?: Tensor | null;
+}
+
+/** logits [rows, experts] → the experts of each row. */
 export function route(
   logits: Tensor,
   routing: Routing,
   kept: KeptRoutes | null,
-  bias: Tensor | null = null,
+  vectors: RouterVectors = {},
 ): Routes {
   const tape = tapeOf(logits);
   const { chosen } = routing;
@@ -81,7 +91,7 @@ export function route(
   const shares = tape.tensor([...rows, chosen]);
   const own = kept ? null : tape.tensor([...rows, chosen], 'u32');
   const ids = own ? { ids: own, stride: own.stride, first: 0 } : { ...kept!, ids: kept!.region };
-  const { shader, params, args } = variant(experts, routing, bias);
+  const { shader, params, args, bind } = variant(experts, routing, vectors);
   tape.dispatch(shader, {
     params,
     args: {
@@ -95,20 +105,34 @@ export function route(
       count_at: tiles * (tileRows + 1),
       ...args,
     },
-    bind: { logits, routes: ids.ids, shares, plan, ...(bias && { choice_biases: bias }) },
+    bind: { logits, routes: ids.ids, shares, plan, ...bind },
     groups: (sizes) => [logits.rows(sizes)],
   });
   return { ...ids, shares, chosen, experts, plan, tileRows, tiles };
 }
 
-/** The kernel of a routing, and the arguments that it has more than route.wgsl. */
+interface RouteVariant {
+  shader: string;
+  params: Record<string, string>;
+  args: Record<string, number>;
+  bind: Record<string, Tensor>;
+}
+
+/** The kernel of a routing, with the arguments and tensors that only it has. */
 function variant(
   experts: number,
-  { chosen, scores = 'softmax', groups = { count: 1, chosen: 1, by: 1 }, scale = 1 }: Routing,
-  bias: Tensor | null,
-): { shader: string; params: Record<string, string>; args: Record<string, number> } {
+  { chosen, scores = 'softmax', groups = { count: 1, chosen: 1, by: 1 }, scale = 1, logitScale = 1 }: Routing,
+  { bias = null, gains = null }: RouterVectors,
+): RouteVariant {
   if (scores === 'softmax' && groups.count === 1 && scale === 1 && bias === null)
-    return { shader: 'route.wgsl', params: {}, args: {} };
+    return {
+      shader: 'route.wgsl',
+      params: { GAIN: gains ? 'each' : 'none' },
+      args: { scale: logitScale },
+      bind: gains ? { gains } : {},
+    };
+  if (gains || logitScale !== 1)
+    throw new Error('route: factors on logits and on single experts are for shares of a softmax');
   if (experts > MOST_SCORED) throw new Error(`route: ${experts} experts, the most is ${MOST_SCORED}`);
   const { count, chosen: open, by } = groups;
   const fits = count <= MOST_GROUPS && experts % count === 0 && open <= count;
@@ -118,6 +142,7 @@ function variant(
     shader: 'route-scores.wgsl',
     params: { SCORES: scores, BIAS: bias ? 'add' : 'none' },
     args: { groups: count, groups_chosen: open, group_members: by, scale },
+    bind: bias ? { choice_biases: bias } : {},
   };
 }
 

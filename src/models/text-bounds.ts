@@ -53,6 +53,7 @@ export const TEXT_COUNTS = {
   n_routed_experts: EXPERTS,
   num_local_experts: EXPERTS,
   num_experts_per_tok: EXPERTS,
+  top_k_experts: EXPERTS,
   decoder_sparse_step: LAYERS,
   mlp_only_layers: [0, 2 ** 10],
   eos_token_id: TOKEN_ID,

@@ -108,9 +108,9 @@ export class WeightTable {
     return this.#tensor(request, [size]);
   }
 
-  /** Declares a table [rows, columns] as f32. */
-  table(name: string, rows: number, columns: number): Tensor {
-    const request = { ...PLAIN, names: [name], rows: [rows], k: columns } as const;
+  /** Declares a table [rows, columns] as f32; `stored`: extents of a row as stored, whose product is `columns`. */
+  table(name: string, rows: number, columns: number, stored?: readonly number[]): Tensor {
+    const request = { ...PLAIN, names: [name], rows: [rows], k: columns, ...(stored && { stored }) } as const;
     return this.#tensor({ ...request, layout: 'table', role: 'table' }, [rows, columns]);
   }
 

@@ -47,6 +47,7 @@ const NAMES = [
   'granite-hybrid',
   'falcon-h1',
   'nemotron-h-moe',
+  'gemma4-moe',
 ];
 
 it.each(NAMES)('greedy tokens of the GGUF file %s', async (name) => {

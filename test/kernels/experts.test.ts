@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
-import { expertLinear, expertSwiglu } from '../../src/kernels/expert-matmul.ts';
+import { expertLinear, expertSwiglu, expertTanhGeglu } from '../../src/kernels/expert-matmul.ts';
 import { planExperts } from '../../src/kernels/expert-plan.ts';
 import { expertSum } from '../../src/kernels/expert-sum.ts';
 import { type FormatName as Format } from '../../src/kernels/formats.ts';
@@ -98,7 +98,9 @@ function run(
 }
 
 /** Computes one row in f64. */
-function wanted(of: Problem, row: number): number[] {
+const silu = (gate: number): number => gate / (1 + Math.exp(-gate));
+
+function wanted(of: Problem, row: number, unit = silu): number[] {
   const { hidden, ffn, experts, routing } = of;
   const logits = [...of.logits.subarray(row * experts, (row + 1) * experts)];
   const order = logits.map((_, i) => i).sort((a, b) => logits[b]! - logits[a]!);
@@ -115,7 +117,7 @@ function wanted(of: Problem, row: number): number[] {
   for (const e of chosen) {
     const h = Array.from({ length: ffn }, (_, j) => {
       const gate = dot(of.gateUps, e * 2 * ffn + j, x);
-      return (gate / (1 + Math.exp(-gate))) * dot(of.gateUps, e * 2 * ffn + ffn + j, x);
+      return unit(gate) * dot(of.gateUps, e * 2 * ffn + ffn + j, x);
     });
     for (let i = 0; i < hidden; i++)
       y[i] = y[i]! + (Math.exp(logits[e]!) / sum) * dot(of.downs, e * hidden + i, h);
@@ -191,6 +193,25 @@ describe.each<VariantTest>([
       }
     }
   });
+});
+
+it('gates may have the tanh approximation of GELU, and sums no residual', async () => {
+  const of = problem(device, 'f32', SHAPES[0][0], SHAPES[0][1], 5);
+  of.residual.fill(0);
+  const found = await compute({
+    device,
+    capacity: { rows: 16 },
+    sizes: { rows: of.rows },
+    record(_, input) {
+      const routes = route(input(['rows', of.experts], of.logits), of.routing, null);
+      const plan = planExperts(routes);
+      const h = expertTanhGeglu(input(['rows', of.hidden], of.x), plan, of.gateUpMatrix);
+      return expertSum(expertLinear(h, plan, of.downMatrix), routes.shares, plan, null);
+    },
+  });
+  const unit = (x: number): number =>
+    0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+  found.forEach((row, i) => wanted(of, i, unit).forEach((right, k) => expect(row[k]).toBeCloseTo(right, 4)));
 });
 
 it('rows of prompts, decode rows and those of one phase have kernels of their own', () => {

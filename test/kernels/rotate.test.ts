@@ -25,6 +25,8 @@ async function expectRotated(
     interleaved,
     normed,
     apart = false,
+    turns = heads,
+    gained = true,
   }: {
     items: number;
     tokens: number;
@@ -34,12 +36,16 @@ async function expectRotated(
     normed: boolean;
     /** Whether each head has angles of its own. */
     apart?: boolean;
+    /** Heads of the table where they are apart, which those of x take in turns. */
+    turns?: number;
+    /** Whether norms have weights. */
+    gained?: boolean;
   },
 ) {
   const random = new Random(tokens * 100 + dims);
   const columns = FIRST + heads * dims + BEHIND;
   const values = random.floats(items * tokens * columns);
-  const width = apart ? heads * dims : dims; // of the table
+  const width = apart ? turns * dims : dims; // of the table
   const angles = Array.from({ length: (tokens * width) / 2 }, () => 6 * random.next());
   const cosSin = Float32Array.from(angles.flatMap((angle) => [Math.cos(angle), Math.sin(angle)]));
   const table = on.tensor('step', 'table', [tokens, width], cosSin);
@@ -55,7 +61,7 @@ async function expectRotated(
         heads,
         dims,
         layout: interleaved ? 'interleaved' : 'halves',
-        norm: normed ? { weight, eps: EPS } : undefined,
+        norm: normed ? { weight: gained ? weight : null, eps: EPS } : undefined,
       });
       return x;
     },
@@ -67,11 +73,11 @@ async function expectRotated(
       let x = right.slice(x0, x0 + dims);
       if (normed) {
         const mean = x.reduce((sum, value) => sum + value * value, 0) / dims;
-        x = x.map((value, d) => (value / Math.sqrt(mean + EPS)) * gains[d]!);
+        x = x.map((value, d) => (value / Math.sqrt(mean + EPS)) * (gained ? gains[d]! : 1));
       }
       for (let i = 0; i < dims / 2; i++) {
         const [a, b] = interleaved ? [2 * i, 2 * i + 1] : [i, i + dims / 2];
-        const angle = angles[((r % tokens) * width + (apart ? head * dims : 0)) / 2 + i]!;
+        const angle = angles[((r % tokens) * width + (apart ? (head % turns) * dims : 0)) / 2 + i]!;
         right[x0 + a] = x[a]! * Math.cos(angle) - x[b]! * Math.sin(angle);
         right[x0 + b] = x[b]! * Math.cos(angle) + x[a]! * Math.sin(angle);
       }
@@ -92,6 +98,12 @@ it('each head is rotated by angles of its own where the table has them', async (
   const of = { items: 2, tokens: 3, heads: 3, dims: 20, normed: false, apart: true };
   await expectRotated(device, { ...of, interleaved: true });
   await expectRotated(device, { ...of, interleaved: false });
+});
+
+it('heads take those of a table in turns, and norms need no weights', async () => {
+  const of = { items: 2, tokens: 3, heads: 6, dims: 12, interleaved: false, apart: true };
+  await expectRotated(device, { ...of, normed: false, turns: 2 });
+  await expectRotated(device, { ...of, normed: true, gained: false, turns: 3 });
 });
 
 it.each([32, 128])('heads of %i columns are normed alone where there is no table', async (dims) => {

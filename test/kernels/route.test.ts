@@ -37,7 +37,7 @@ async function routed(
         input(['rows', experts], logits),
         { chosen, normed, ...more },
         { region, stride, first: 2 },
-        bias && device.tensor('weights', 'bias', [experts], bias),
+        { bias: bias && device.tensor('weights', 'bias', [experts], bias) },
       ).shares,
   });
   const words = new Uint32Array(await device.read(region));
@@ -67,6 +67,29 @@ it.each([
       );
     });
   }
+});
+
+it('shares follow a factor on the logits and one for each expert', async () => {
+  const [experts, chosen, rows] = [9, 3, 5];
+  const random = new Random(3);
+  const logits = random.floats(rows * experts).map((value) => 6 * value);
+  const factors = random.floats(experts);
+  const shares = await compute({
+    device,
+    capacity: { rows: 16 },
+    sizes: { rows },
+    record: (_, input) =>
+      route(input(['rows', experts], logits), { chosen, normed: true, logitScale: 0.25 }, null, {
+        gains: input([experts], factors),
+      }).shares,
+  });
+  shares.forEach((found, row) => {
+    const values = [...logits.subarray(row * experts, (row + 1) * experts)];
+    const order = values.map((_, i) => i).sort((a, b) => values[b]! - values[a]!);
+    const powers = order.slice(0, chosen).map((i) => Math.exp(0.25 * values[i]!));
+    const sum = powers.reduce((a, b) => a + b);
+    powers.forEach((power, j) => expect(found[j]).toBeCloseTo((power / sum) * factors[order[j]!]!, 5));
+  });
 });
 
 it('the lowest experts of equal logits are taken, each once', async () => {

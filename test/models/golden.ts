@@ -102,6 +102,7 @@ export const GOLDENS = [
   'falcon-h1-norm',
   'nemotron-h',
   'nemotron-h-latent',
+  'gemma4-moe',
 ];
 
 export function openGolden(name: string): Golden {

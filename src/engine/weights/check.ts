@@ -177,9 +177,10 @@ function unreadOf(tensors: TensorHeaders): TensorHeaders {
 
 /**
  * Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in], and
- * [1, in] becomes [in], since a vector may be stored as a matrix of one row.
+ * [1, in] becomes [in], since a vector may be stored as a matrix of one row; [] becomes [1].
  */
 function squeezed(shape: readonly number[]): readonly number[] {
+  if (shape.length === 0) return [1];
   const inner = shape.slice(0, Math.max(1, shape.findLastIndex((extent) => extent !== 1) + 1));
   if (inner.length === 2 && inner[0] === 1) return inner.slice(1);
   const single = inner.length === 3 ? inner.slice(0, 2).lastIndexOf(1) : -1;

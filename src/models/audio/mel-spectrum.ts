@@ -55,10 +55,9 @@ function spectrum(window: number): (samples: Float32Array, first: number, length
     { length: window },
     (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / window),
   );
-  const cosine = Float64Array.from({ length: window }, (_, i) => Math.cos((2 * Math.PI * i) / window));
   const frame = new Float64Array(window);
   const powers = new Float64Array(half + 1);
-  const fold = folding(window, cosine);
+  const fold = powerFold(window);
   return (samples, first, length) => {
     for (let i = 0; i < window; i++) {
       const at = Math.abs(first + i);
@@ -72,9 +71,10 @@ function spectrum(window: number): (samples: Float32Array, first: number, length
 
 /**
  * Powers of a real signal's frequencies. Samples i and n - i share their cosine, those of half the signal apart from each other too, up to
- * the sign: each frequency is a sum of a quarter of the products.
+ * the sign: each frequency is a sum of a quarter of the products. `n`: samples, a multiple of 4; frame [n], powers [n / 2 + 1]
  */
-function folding(n: number, cosine: Float64Array): (frame: Float64Array, powers: Float64Array) => void {
+export function powerFold(n: number): (frame: Float64Array, powers: Float64Array) => void {
+  const cosine = Float64Array.from({ length: n }, (_, i) => Math.cos((2 * Math.PI * i) / n));
   const [half, quarter] = [n / 2, Math.floor(n / 4)];
   const sine = cosine.map((_, i) => cosine[(i + 3 * quarter) % n]!);
   /** Sums and differences of sample i with n - i, then with those of half - i: for even and for odd frequencies. */

@@ -32,6 +32,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['Qwen2AudioForConditionalGeneration', null],
   ['Gemma3ForConditionalGeneration', true],
   ['Gemma4ForConditionalGeneration', true],
+  ['Gemma4UnifiedForConditionalGeneration', true],
   ['Qwen2VLForConditionalGeneration', false],
   ['Qwen2_5_VLForConditionalGeneration', false],
   ['Qwen3VLForConditionalGeneration', false],

@@ -8,6 +8,7 @@ import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
+import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
@@ -34,6 +35,8 @@ const families: MediaFamily[] = [
   QWEN2_AUDIO,
   VOXTRAL,
   GEMMA3,
+  GEMMA4,
+  GEMMA4_UNIFIED,
 ];
 
 /** Classes of config.json whose models read images, videos or sounds. */

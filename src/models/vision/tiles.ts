@@ -65,6 +65,22 @@ export function imagePatches(image: Pixels, config: PatchConfig): Float32Array<A
   return values;
 }
 
+/** Values of the patches of such an image, pixel by pixel; → [patches, patch² · channels] */
+export function pixelPatches(
+  { width, height, data }: Pixels,
+  { patch, ...config }: PatchConfig,
+): Float32Array<ArrayBuffer> {
+  const tables = byteTables({ patch, ...config });
+  const values = new Float32Array(CHANNELS * width * height);
+  let at = 0;
+  for (let top = 0; top < height; top += patch)
+    for (let left = 0; left < width; left += patch)
+      for (let y = top; y < top + patch; y++)
+        for (let from = CHANNELS * (y * width + left), x = 0; x < patch; x++)
+          for (const table of tables) values[at++] = table[data[from++]!]!;
+  return values;
+}
+
 function writePatches(
   { width, height, data }: Pixels,
   patch: number,

@@ -88,13 +88,14 @@ interface Case extends Partial<TextModelOptions> {
   as?: Disguise;
 }
 
-/** Shared experts beside layers without any, biases and codes of a file, states of fixed size, gate and up in one tensor. */
+/** Shared experts beside layers without any, biases and codes of a file, states of fixed size, gate and up in one tensor, a dense block beside experts. */
 it.each<[string, Case]>([
   ['olmoe', { quantization: 'int4' }],
   ['qwen2-moe', {}],
   ['gpt-oss-mxfp4', {}],
   ['qwen3-next', { quantization: 'int8' }],
   ['gguf/qwen3-moe/model.gguf', {}],
+  ['gguf/gemma4-moe/model.gguf', {}],
   [
     'qwen3-moe',
     { as: { profile: 'discrete', matvecRows: 2, sharedTiles: 1, sharedRows: 16, promptSums: 4 } },

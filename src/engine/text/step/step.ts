@@ -80,7 +80,11 @@ function mediaPart(
     const begin = Math.max(run.first, first);
     return { first: begin, end: Math.min(run.end, first + rows), input: row + begin - first };
   });
-  return { inputs, place: media.place, ...(media.spans && { spans: runs }) };
+  return {
+    inputs,
+    place: media.place,
+    ...(media.spans && { spans: runs.filter((run) => media.isSpan(run)) }),
+  };
 }
 
 export function loraOf({ request }: StepSequence): number {

@@ -15,7 +15,7 @@ export interface PlacedRun {
 export class PromptMedia {
   /** In order. */
   readonly runs: readonly PlacedRun[];
-  /** Whether the tokens of a run see each other. */
+  /** Whether the tokens of a run of images see each other. */
   readonly spans: boolean;
   readonly tokens: MediaTokens;
   readonly #places: readonly Place[] | null;
@@ -47,6 +47,11 @@ export class PromptMedia {
     return this.runs.filter((run) => run.first < end && run.end > first);
   }
 
+  /** Whether the tokens of a run see each other; those of sounds never do. */
+  isSpan({ medium }: PlacedRun): boolean {
+    return this.spans && medium.kind !== 'audio';
+  }
+
   /** What the prefix cache adds to the key of a page with these tokens: which rows of which media they take. */
   keyOf(first: number, count: number): string {
     return this.within(first, first + count)
@@ -62,7 +67,7 @@ export class PromptMedia {
     const end = first + rows;
     for (const run of this.within(first, end)) {
       if (!hasRows(run.medium)) return Math.max(0, run.first - first);
-      if (this.spans && run.end > end) return Math.max(0, run.first - first);
+      if (this.isSpan(run) && run.end > end) return Math.max(0, run.first - first);
     }
     return rows;
   }

@@ -152,9 +152,9 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     hidden,
     context,
     ropes,
-    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow, nor tokens that enter layers.
+    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
     inputs: {
-      embeddings: !config.scalesResidual && !config.tokensEnterLayers,
+      embeddings: !config.scalesResidual,
       positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
       attention: config.bidirectional ? 'whole' : 'causal',
     },

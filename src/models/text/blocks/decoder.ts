@@ -37,8 +37,6 @@ export interface DecoderConfig {
   embeddingScale?: number;
   /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */
   scalesResidual?: boolean;
-  /** Whether layers receive their tokens in another way than as embeddings in the residual stream. */
-  tokensEnterLayers?: boolean;
   /** Positions that are learned and added to the embeddings; left out: none. */
   positions?: LearnedPositions;
   /** Name of a norm of the embeddings; left out: none. */

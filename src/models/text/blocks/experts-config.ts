@@ -9,10 +9,12 @@ import type { MlpConfig } from './gated-mlp.ts';
 
 /** How a class names and describes its experts. */
 export interface ExpertsFamily {
-  /** Module of a layer that holds router and experts. */
-  block: 'mlp' | 'block_sparse_moe' | 'feed_forward' | 'mixer';
+  /** Module of a layer that holds router and experts; '': the layer itself. */
+  block: 'mlp' | 'block_sparse_moe' | 'feed_forward' | 'mixer' | '';
   /** Module of the router; left out: gate. */
   router?: string;
+  /** A vector of factors on the shares of experts; left out: they stay as they are. */
+  gains?: string;
   /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
   projections: { gate: string; up: string; down: string; gateUp?: string };
   /** Order of its rows: gate and up alternate, or those of gate come first. Left out: turns. */
@@ -49,7 +51,10 @@ export interface SharedMlp extends Pick<MlpConfig, 'mlpNames' | 'fusedGateUp'> {
 }
 
 export interface ExpertsConfig {
-  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sharedMlp'>;
+  names: Pick<
+    ExpertsFamily,
+    'block' | 'router' | 'gains' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sharedMlp'
+  >;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */
@@ -58,6 +63,10 @@ export interface ExpertsConfig {
   ungated?: Activation;
   /** Columns to which rows are projected before the experts, and from which what they make is projected back; left out: rows stay. */
   latent?: number | null;
+  /** Activation of a gate that is not clamped; left out: silu. */
+  activation?: 'silu' | 'gelu-tanh';
+  /** Factor on the router's logits; left out: 1. */
+  logitScale?: number;
   count: number;
   /** Number of experts per token. */
   chosen: number;

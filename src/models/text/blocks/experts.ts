@@ -8,6 +8,7 @@ import {
   expertClampedSwiglu,
   expertLinear,
   expertSwiglu,
+  expertTanhGeglu,
 } from '../../../kernels/expert-matmul.ts';
 import { planExperts, type ExpertPlan } from '../../../kernels/expert-plan.ts';
 import { withSlots } from '../../../kernels/expert-slots.ts';
@@ -16,8 +17,7 @@ import { gateRows } from '../../../kernels/gate-rows.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import { rowsOf, type Rows } from '../../../kernels/normed.ts';
-import { route, type KeptRoutes } from '../../../kernels/route.ts';
-import { scaleShift } from '../../../kernels/scale-shift.ts';
+import { route, type KeptRoutes, type RouterVectors } from '../../../kernels/route.ts';
 import { expertLayers, type ExpertsConfig, type SharedMlp } from './experts-config.ts';
 import { gatedMlp, plainMlp } from './gated-mlp.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -30,12 +30,29 @@ export function experts(
   name: string,
   layer: number,
 ) {
+  const mix = mixture(hidden, config, weights, name, layer);
+  const shared = config.shared === null ? null : sharedExpert(hidden, config, config.shared, weights, name);
+
+  return (input: Rows, residual: Tensor, batch: TextBatch): Tensor => {
+    const x = rowsOf(input);
+    const y = mix(x, x, residual, batch); // [rows, hidden]
+    return shared ? shared(x, y) : y;
+  };
+}
+
+/** The experts that a router chooses, without one that takes all tokens. The router may read other rows than the experts. */
+export function mixture(
+  hidden: number,
+  config: ExpertsConfig,
+  weights: WeightTable,
+  name: string,
+  layer: number,
+) {
   const { names, count, chosen, bias = false } = config;
-  const block = `${name}.${names.block}`;
+  const block = names.block === '' ? name : `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
   const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
-  const choiceBias =
-    names.choiceBias === undefined ? null : weights.vector(`${block}.${names.choiceBias}`, count);
+  const vectors = routerVectors(config, weights, block);
   const latent = config.latent ? latentProjections(hidden, config.latent, weights, block) : null;
   const columns = config.latent ?? hidden;
   const ups = expertUps(columns, config, weights, each);
@@ -46,23 +63,30 @@ export function experts(
     { bias },
   );
   const stride = chosen * expertLayers(config);
-  const shared = config.shared === null ? null : sharedExpert(hidden, config, config.shared, weights, name);
 
-  return (input: Rows, residual: Tensor, { routed }: TextBatch): Tensor => {
-    const x = rowsOf(input);
+  return (x: Tensor, read: Rows, residual: Tensor | null, { routed }: TextBatch): Tensor => {
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
-    const routes = route(linear(x, router), config, kept, choiceBias); // [rows, chosen]
+    const routes = route(linear(read, router), config, kept, vectors); // [rows, chosen]
     const plan = planExperts(routes);
-    const own = latent ? linear(x, latent.enter) : x; //          [rows, columns]
+    const own = latent ? linear(x, latent.enter) : x; //        [rows, columns]
     const outputs = withSlots(plan, [ups.matrix, downs], (tiles) => {
-      const h = ups.unit(own, tiles); //                          [tile rows, ffn]
-      return expertLinear(h, tiles, downs); //                    [tile rows, columns]
+      const h = ups.unit(own, tiles); //                        [tile rows, ffn]
+      return expertLinear(h, tiles, downs); //                  [tile rows, columns]
     });
-    const sum = latent ? scaleShift(own, 0, 0) : residual;
-    const y = expertSum(outputs, routes.shares, plan, sum); //    [rows, columns]
-    const whole = latent ? linearAdd(y, latent.leave, residual) : y; // [rows, hidden]
-    return shared ? shared(x, whole) : whole;
+    const y = expertSum(outputs, routes.shares, plan, latent ? null : residual); // [rows, columns]
+    if (!latent) return y; //                                   [rows, hidden]
+    return residual ? linearAdd(y, latent.leave, residual) : linear(y, latent.leave);
   };
+}
+
+function routerVectors(
+  { names: { choiceBias, gains }, count }: ExpertsConfig,
+  weights: WeightTable,
+  block: string,
+): RouterVectors {
+  const vector = (name: string | undefined): Tensor | null =>
+    name === undefined ? null : weights.vector(`${block}.${name}`, count);
+  return { bias: vector(choiceBias), gains: vector(gains) };
 }
 
 /** Projections to the columns that experts compute in, and back. */
@@ -75,15 +99,16 @@ function latentProjections(hidden: number, latent: number, weights: WeightTable,
 
 /** What an expert computes before its last projection; `unit`: x [rows, columns] → [tile rows, ffn] */
 function expertUps(columns: number, config: ExpertsConfig, weights: WeightTable, each: readonly string[]) {
-  const { names, ffn, clamped, ungated } = config;
+  const { names, ffn, clamped, ungated, activation } = config;
   if (ungated !== undefined) {
     const ups = each.map((expert) => `${expert}.${names.projections.up}.weight`);
     const matrix = weights.experts(ups, ffn, columns, { split: 'columns' });
     return { matrix, unit: (x: Tensor, tiles: ExpertPlan) => expertActivated(x, tiles, matrix, ungated) };
   }
   const matrix = expertGateUps(columns, config, weights, each);
+  const gated = activation === 'gelu-tanh' ? expertTanhGeglu : expertSwiglu;
   const unit = (x: Tensor, tiles: ExpertPlan): Tensor =>
-    clamped ? expertClampedSwiglu(x, tiles, matrix, clamped) : expertSwiglu(x, tiles, matrix);
+    clamped ? expertClampedSwiglu(x, tiles, matrix, clamped) : gated(x, tiles, matrix);
   return { matrix, unit };
 }
 

@@ -81,7 +81,7 @@ const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
 };
 /** Tensors that the configuration is read from. */
 const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
-const LAYER = /^blk\.(\d+)\.([a-z_]+(?:_\d|\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
+const LAYER = /^blk\.(\d+)\.([a-z_]+\d?(?:\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
 
 /** Heads of a configuration, and their rows in a tensor of queries, keys and values. An adapter's model may leave some of the keys out. */
 export function headsOf(config: Readonly<Record<string, unknown>>): {
@@ -109,22 +109,21 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const { block, router = 'gate', projections, choiceBias } = layout.experts ?? EXPERT_NAMES;
   if (module === 'attn_qkv' && layout.fused)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
-  if (module === ROUTER) return [{ name: `${prefix}.${block}.${router}.${kind}`, shape }];
-  if (module === CHOICE_BIAS) return [{ name: `${prefix}.${block}.${choiceBias}`, shape }];
+  const holder = block === '' ? prefix : `${prefix}.${block}`;
+  if (module === ROUTER) return [{ name: `${holder}.${router}.${kind}`, shape }];
+  if (module === CHOICE_BIAS) return [{ name: `${holder}.${choiceBias}`, shape }];
   const shared = SHARED[module];
   if (shared !== undefined && layout.experts?.shared === 'plain')
     return [{ name: `${prefix}.${sharedName(layout.experts, shared)}.${kind}`, shape }];
   const each = EXPERTS[module]?.map((one) => projections[one]);
   if (each !== undefined) {
-    const own = `${prefix}.${block}.experts`;
+    const own = `${holder}.experts`;
     return kind === 'weight' ? expertParts(tensor, own, each) : expertBiases(tensor, own, each);
   }
   if (expert !== undefined) {
     // Files of the first mixtures have a tensor for each expert.
     const own = EXPERTS[`${module}_exps`]?.map((one) => projections[one]);
-    return own?.length === 1
-      ? [{ name: `${prefix}.${block}.experts.${expert}.${own[0]}.${kind}`, shape }]
-      : null;
+    return own?.length === 1 ? [{ name: `${holder}.experts.${expert}.${own[0]}.${kind}`, shape }] : null;
   }
   const own = layout.names?.[module] ?? IN_LAYER[module];
   if (own === undefined) return null;

@@ -7,9 +7,14 @@ import { gemma4Inputs, gemma4Layer } from './gemma4.ts';
 
 export const GEMMA4 = decoderArchitecture({
   classes: [
-    ['Gemma4ForCausalLM', { modelType: 'gemma4_text', examples: 'text of Gemma 4 E2B, E4B and 31B' }],
+    [
+      'Gemma4ForCausalLM',
+      { modelType: 'gemma4_text', examples: 'text of Gemma 4 E2B, E4B, 26B-A4B and 31B' },
+    ],
+    ['Gemma4UnifiedForCausalLM', { modelType: 'gemma4_unified_text', examples: 'text of Gemma 4 12B' }],
   ],
   gguf: GEMMA4_GGUF,
+  fusedExperts: 'rows',
   read: readGemma4Config,
   layer: gemma4Layer,
   inputs: gemma4Inputs,

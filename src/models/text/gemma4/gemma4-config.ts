@@ -3,9 +3,29 @@
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
 import { readHeads, readWindowed } from '../blocks/decoder-config.ts';
+import { readExperts, type ExpertsConfig, type ExpertsFamily } from '../blocks/experts-config.ts';
 import type { Gemma4Config } from './gemma4.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import type { RopeConfig } from '../blocks/rope.ts';
+
+/** What transformers' Gemma4UnifiedTextConfig states otherwise. */
+const UNIFIED: Json = {
+  hidden_size_per_layer_input: 0,
+  sliding_window: 1024,
+  max_position_embeddings: 262144,
+};
+
+export const GEMMA4_EXPERTS: ExpertsFamily = {
+  block: '',
+  router: 'router.proj',
+  gains: 'router.per_expert_scale',
+  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj', gateUp: 'gate_up_proj' },
+  gateUpOrder: 'halves',
+  ffn: 'moe_intermediate_size',
+  normed: true,
+  denseLayers: false,
+  shared: false,
+};
 
 /** One layer in every `PATTERN` sees all tokens if layer_types is missing. */
 const PATTERN = 6;
@@ -17,7 +37,8 @@ const ROPES: Json = {
 
 /** Errors: bad_checkpoint; unsupported for settings that gemma4.ts does not compute. */
 export function readGemma4Config(json: Json, architecture: string, file = CONFIG_JSON): Gemma4Config {
-  const config = readConfig(file, json);
+  const isUnified = architecture.startsWith('Gemma4Unified');
+  const config = readConfig(file, isUnified ? { ...UNIFIED, ...json } : json);
   refuseOtherSums(config);
   const hidden = config.count('hidden_size', 2304);
   const isOne = config.flag('attention_k_eq_v', false);
@@ -37,7 +58,6 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     ffn,
     sharedFfn,
     entering,
-    tokensEnterLayers: entering !== null,
     widest: Math.max(sharedFfn, (entering?.columns ?? 0) * full.length),
     heads,
     layers: full.map((isFull, i) => {
@@ -59,8 +79,23 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     outBias: bias,
     queryNorm: 'heads',
     valueNorm: true,
+    spansEverywhere: isUnified,
     embeddingScale: Math.sqrt(hidden),
     logitCap: json['final_logit_softcapping'] == null ? null : config.real('final_logit_softcapping'),
+    experts: config.flag('enable_moe_block', false) ? readMixture(config, hidden, full.length) : null,
+  };
+}
+
+/** Experts beside the feed-forward block of every layer. */
+function readMixture(config: ConfigReader, hidden: number, layers: number): ExpertsConfig {
+  const counts = {
+    num_experts: config.count('num_experts'),
+    num_experts_per_tok: config.count('top_k_experts'),
+  };
+  return {
+    ...readExperts(config.with({ ...config.values, ...counts }), GEMMA4_EXPERTS, layers),
+    activation: 'gelu-tanh',
+    scale: hidden ** -0.5,
   };
 }
 
@@ -69,8 +104,6 @@ function refuseOtherSums(config: ConfigReader): void {
     hidden_activation: ['gelu_pytorch_tanh'],
     // Rows of an image may see each other; those of a text do not.
     use_bidirectional_attention: ['vision', false],
-    // Experts beside the feed-forward block, as the 26B-A4B has them.
-    enable_moe_block: [false],
   });
 }
 
@@ -84,7 +117,11 @@ function readEntering(config: ConfigReader): Gemma4Config['entering'] {
       'hidden_size_per_layer_input',
       `${columns} is not built; choose a model that has a multiple of 4`,
     );
-  return { vocabulary: config.count('vocab_size_per_layer_input', 262144), columns };
+  return {
+    vocabulary: config.count('vocab_size_per_layer_input', 262144),
+    columns,
+    padding: config.count('pad_token_id', 0),
+  };
 }
 
 /** The layer whose keys and values each layer reads: from the first shared one on the last of its kind before; undefined: its own. */

@@ -3,6 +3,7 @@
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig, rowsOf } from '../blocks/gguf-config.ts';
 import { decoderParts } from '../blocks/gguf-tensors.ts';
+import { GEMMA4_EXPERTS } from './gemma4-config.ts';
 
 type Json = Record<string, unknown>;
 
@@ -13,7 +14,11 @@ const NAMES = {
   inp_gate: 'per_layer_input_gate',
   proj: 'per_layer_projection',
   post_norm: 'post_per_layer_input_norm',
+  pre_ffw_norm_2: 'pre_feedforward_layernorm_2',
+  post_ffw_norm_1: 'post_feedforward_layernorm_1',
+  post_ffw_norm_2: 'post_feedforward_layernorm_2',
 };
+const SCALES = /^blk\.(\d+)\.(ffn_gate_inp|ffn_down_exps)\.scale$/;
 const TABLE = 'per_layer_token_embd.weight';
 const OUTER = {
   [TABLE]: 'model.embed_tokens_per_layer.weight',
@@ -35,6 +40,7 @@ const KEYS = {
   use_double_wide_mlp: 'gemma4.feed_forward_length',
   num_kv_shared_layers: 'gemma4.attention.shared_kv_layers',
   enable_moe_block: 'gemma4.expert_count',
+  top_k_experts: 'gemma4.expert_used_count',
   'rope_parameters.rope_theta': 'gemma4.rope.freq_base',
   'rope_parameters.partial_rotary_factor': 'rope_freqs.weight',
 };
@@ -42,7 +48,8 @@ const KEYS = {
 export const GEMMA4_GGUF: readonly GgufClass[] = [
   {
     name: 'gemma4',
-    classNames: ['Gemma4ForCausalLM'],
+    // Files of the 12B differ in no key: for texts it computes the same.
+    classNames: ['Gemma4ForCausalLM', 'Gemma4UnifiedForCausalLM'],
     keys: KEYS,
     async read(model) {
       const { keys, tensors } = model;
@@ -68,7 +75,7 @@ export const GEMMA4_GGUF: readonly GgufClass[] = [
           ...(tensors.has(TABLE) && { vocab_size_per_layer_input: rowsOf(model, TABLE) }),
           use_double_wide_mlp: widths.areDoubled,
           num_kv_shared_layers: keys.count('gemma4.attention.shared_kv_layers', 0),
-          enable_moe_block: keys.count('gemma4.expert_count', 0) > 0,
+          ...mixture(model),
           [CAP]: cap === 0 ? null : cap,
           ...(await rotations(model, config)),
         },
@@ -77,10 +84,25 @@ export const GEMMA4_GGUF: readonly GgufClass[] = [
     parts({ name, shape }) {
       const scalar = /^blk\.(\d+)\.layer_output_scale\.weight$/.exec(name);
       if (scalar) return [{ name: `model.layers.${scalar[1]}.layer_scalar`, shape }];
-      return decoderParts({ name, shape }, { outer: OUTER, names: NAMES });
+      const [, layer, scaled] = SCALES.exec(name) ?? [];
+      if (layer !== undefined) {
+        const own = scaled === 'ffn_gate_inp' ? 'scale' : 'per_expert_scale';
+        return [{ name: `model.layers.${layer}.router.${own}`, shape }];
+      }
+      return decoderParts({ name, shape }, { outer: OUTER, names: NAMES, experts: GEMMA4_EXPERTS });
     },
   },
 ];
+
+function mixture({ keys }: GgufModel): Json {
+  if (keys.count('gemma4.expert_count', 0) === 0) return { enable_moe_block: false };
+  return {
+    enable_moe_block: true,
+    num_experts: keys.count('gemma4.expert_count'),
+    top_k_experts: keys.count('gemma4.expert_used_count'),
+    moe_intermediate_size: keys.count('gemma4.expert_feed_forward_length'),
+  };
+}
 
 function windowed({ keys }: GgufModel): readonly boolean[] {
   const key = 'gemma4.attention.sliding_window_pattern';

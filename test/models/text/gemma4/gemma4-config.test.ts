@@ -66,6 +66,7 @@ it('embeddings enter the layers unless none are stated', () => {
   expect(read({ hidden_size_per_layer_input: undefined }).entering).toEqual({
     vocabulary: 262144,
     columns: 256,
+    padding: 0,
   });
   expect(read({}).entering).toBeNull();
   expect(() => read({ hidden_size_per_layer_input: 6 })).toThrow(
@@ -73,8 +74,32 @@ it('embeddings enter the layers unless none are stated', () => {
   );
 });
 
+it('the text of the 12B has no embeddings that enter layers, and sees images in all layers', () => {
+  const { hidden_size_per_layer_input: _none, ...stated } = { ...DENSE, ...PUBLISHED };
+  const { entering, spansEverywhere, layers } = readGemma4Config(stated, 'Gemma4UnifiedForCausalLM');
+  expect([entering, spansEverywhere, layers[0]!.window]).toEqual([null, true, 1024]);
+  expect(read(PUBLISHED).spansEverywhere).toBe(false);
+});
+
+it('experts stand beside the feed-forward block where the configuration says so', () => {
+  const stated = { enable_moe_block: true, num_experts: 128, top_k_experts: 8, moe_intermediate_size: 704 };
+  const { experts } = read(stated);
+  expect(experts).toMatchObject({
+    count: 128,
+    chosen: 8,
+    ffn: 704,
+    normed: true,
+    scale: 1 / 8,
+    shared: null,
+  });
+  expect(experts!.layers).toEqual([true, true, true, true]);
+  expect(read({}).experts).toBeNull();
+  expect(() => read({ ...stated, top_k_experts: 129 })).toThrow(
+    'is 129, more than the 128 experts there are',
+  );
+});
+
 it.each([
-  [{ enable_moe_block: true }, /enable_moe_block true is not built/],
   [{ use_bidirectional_attention: 'all' }, /use_bidirectional_attention "all" is not built/],
   [{ per_layer_config: { 1: { head_dim: 32 }, 3: { head_dim: 64 } } }, /per_layer_config/],
   [{ per_layer_config: { 0: { head_dim: 32 } } }, /per_layer_config/],

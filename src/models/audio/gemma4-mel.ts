@@ -1,0 +1,83 @@
+// Log-mel features of sounds, as Gemma 4 takes them: magnitudes of frames of 20 ms in bands of equal widths on the mel scale of HTK.
+
+import { powerFold } from './mel-spectrum.ts';
+
+export interface Gemma4MelConfig {
+  /** Samples per second. */
+  rate: number;
+  /** Samples of a frame's window, of the transform that zeros fill up, and from one frame to the next. */
+  window: number;
+  length: number;
+  hop: number;
+  /** Number of bands, and their lowest and highest frequency. */
+  mels: number;
+  least: number;
+  most: number;
+  /** Added to each band before its logarithm. */
+  floor: number;
+}
+
+/** Frames between which other work may run. */
+const PIECE_FRAMES = 128;
+
+/** Number of the frames that a sound fills; the first one begins half a window before the sound. */
+export function gemma4Frames(samples: number, { window, hop }: Gemma4MelConfig): number {
+  return Math.max(0, Math.ceil((samples - window / 2) / hop));
+}
+
+/** Features of the frames that a sound fills, [frames, mels]; yields between pieces. */
+export function gemma4Mel(config: Gemma4MelConfig) {
+  const { window, length, hop, mels, floor } = config;
+  const hann = Float32Array.from(
+    { length: window },
+    (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / window),
+  );
+  const fold = powerFold(length);
+  const bands = htkBands(config);
+
+  return function* (samples: Float32Array): Generator<void, Float32Array<ArrayBuffer>, void> {
+    const frames = gemma4Frames(samples.length, config);
+    const logs = new Float32Array(frames * mels);
+    const frame = new Float64Array(length);
+    const powers = new Float64Array(length / 2 + 1);
+    for (let at = 0; at < frames; at++) {
+      if (at % PIECE_FRAMES === 0) yield;
+      for (let i = 0; i < window; i++) frame[i] = (samples[at * hop - window / 2 + i] ?? 0) * hann[i]!;
+      fold(frame, powers);
+      for (const [mel, band] of bands.entries()) {
+        let sum = 0;
+        for (let i = band.first; i <= band.last; i++) sum += band.weight(i) * Math.sqrt(powers[i]!);
+        logs[at * mels + mel] = Math.log(sum + floor);
+      }
+    }
+    return logs;
+  };
+}
+
+interface Band {
+  /** Frequencies of the transform within it. */
+  first: number;
+  last: number;
+  weight(frequency: number): number;
+}
+
+/** Triangles over three neighbouring edges, of height 1. */
+function htkBands({ rate, length, mels, least, most }: Gemma4MelConfig): Band[] {
+  const [low, high] = [melOf(least), melOf(most)];
+  const edges = Array.from({ length: mels + 2 }, (_, i) => hertzOf(low + ((high - low) * i) / (mels + 1)));
+  const step = rate / length;
+  return Array.from({ length: mels }, (_, mel) => {
+    const [from, middle, to] = edges.slice(mel, mel + 3) as [number, number, number];
+    return {
+      first: Math.max(0, Math.ceil(from / step)),
+      last: Math.min(length / 2, Math.floor(to / step)),
+      weight(i) {
+        const hertz = i * step;
+        return Math.max(0, Math.min((hertz - from) / (middle - from), (to - hertz) / (to - middle)));
+      },
+    };
+  });
+}
+
+const melOf = (hertz: number): number => 2595 * Math.log10(1 + hertz / 700);
+const hertzOf = (mel: number): number => 700 * (10 ** (mel / 2595) - 1);
