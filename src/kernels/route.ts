@@ -1,4 +1,5 @@
-// Routing: the experts that a router's logits choose for each row, and the share of each.
+// Routing: the experts that a router's logits choose for each row, and the share of each. Two kernels: route.wgsl for the best logits
+// with the shares of a softmax, route-scores.wgsl for everything else.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -6,14 +7,30 @@ import { usesGemm } from './gemm.ts';
 import { isDecode, matvecRows } from './matvec.ts';
 import { sharedTileRows } from './shared-tile.ts';
 
-/** Limits of route.wgsl's arrays. */
+/** Limits of the arrays of route.wgsl and route-scores.wgsl. */
 export const MOST_CHOSEN = 64;
+export const MOST_GROUPS = 64;
+const MOST_SCORED = 512;
 
 export interface Routing {
   /** Experts per row. */
   chosen: number;
-  /** Whether a row's shares add up to one; otherwise they are probabilities of the softmax over all experts. */
+  /** Whether a row's shares add up to one; otherwise they are the scores of its experts. */
   normed: boolean;
+  /** Scores of the experts: a softmax over all logits, or the sigmoid of each. Left out: softmax. */
+  scores?: 'softmax' | 'sigmoid';
+  /** Groups of neighbouring experts, of which only the best are open to a row; left out: all are. */
+  groups?: ExpertGroups;
+  /** Factor on the shares; left out: 1. */
+  scale?: number;
+}
+
+export interface ExpertGroups {
+  count: number;
+  /** Open groups per row. */
+  chosen: number;
+  /** A group is as good as its best expert, or as the sum of its two best. */
+  by: 1 | 2;
 }
 
 /** A buffer that keeps the choices after the step: words from one row to the next, and words before the first row. */
@@ -39,9 +56,15 @@ export interface Routes {
   tiles: number;
 }
 
-/** logits [rows, experts] → the experts of each row */
-export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRoutes | null): Routes {
+/** logits [rows, experts] → the experts of each row. `bias` [experts]: added to the scores for the choice, not for the shares; null: none. */
+export function route(
+  logits: Tensor,
+  routing: Routing,
+  kept: KeptRoutes | null,
+  bias: Tensor | null = null,
+): Routes {
   const tape = tapeOf(logits);
+  const { chosen } = routing;
   const experts = logits.columns;
   if (chosen < 1 || chosen > Math.min(experts, MOST_CHOSEN))
     throw new Error(`route: ${chosen} of ${experts} experts, the most is ${MOST_CHOSEN}`);
@@ -58,21 +81,44 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
   const shares = tape.tensor([...rows, chosen]);
   const own = kept ? null : tape.tensor([...rows, chosen], 'u32');
   const ids = own ? { ids: own, stride: own.stride, first: 0 } : { ...kept!, ids: kept!.region };
-  tape.dispatch('route.wgsl', {
+  const { shader, params, args } = variant(experts, routing, bias);
+  tape.dispatch(shader, {
+    params,
     args: {
       experts,
       stride: logits.stride,
       chosen,
-      normed: Number(normed),
+      normed: Number(routing.normed),
       route_stride: ids.stride,
       route_first: ids.first,
       share_stride: shares.stride,
       count_at: tiles * (tileRows + 1),
+      ...args,
     },
-    bind: { logits, routes: ids.ids, shares, plan },
+    bind: { logits, routes: ids.ids, shares, plan, ...(bias && { choice_biases: bias }) },
     groups: (sizes) => [logits.rows(sizes)],
   });
   return { ...ids, shares, chosen, experts, plan, tileRows, tiles };
+}
+
+/** The kernel of a routing, and the arguments that it has more than route.wgsl. */
+function variant(
+  experts: number,
+  { chosen, scores = 'softmax', groups = { count: 1, chosen: 1, by: 1 }, scale = 1 }: Routing,
+  bias: Tensor | null,
+): { shader: string; params: Record<string, string>; args: Record<string, number> } {
+  if (scores === 'softmax' && groups.count === 1 && scale === 1 && bias === null)
+    return { shader: 'route.wgsl', params: {}, args: {} };
+  if (experts > MOST_SCORED) throw new Error(`route: ${experts} experts, the most is ${MOST_SCORED}`);
+  const { count, chosen: open, by } = groups;
+  const fits = count <= MOST_GROUPS && experts % count === 0 && open <= count;
+  if (!fits || (open * experts) / count < chosen)
+    throw new Error(`route: ${open} of ${count} groups of ${experts} experts, of which ${chosen} are chosen`);
+  return {
+    shader: 'route-scores.wgsl',
+    params: { SCORES: scores, BIAS: bias ? 'add' : 'none' },
+    args: { groups: count, groups_chosen: open, group_members: by, scale },
+  };
 }
 
 /**

@@ -1,74 +1,27 @@
 // The smallest and the largest value that each number of a foreign config may have, stated once. They are wider than everything
 // published, and keep what is computed from a number finite and its tables and loops small.
 
-/** Range of values, both ends included. */
-export type Bounds = readonly [least: number, most: number];
+import {
+  CHANNELS,
+  EPS,
+  HEADS,
+  LAYERS,
+  ROTATIONS,
+  SIGMA,
+  SIZE,
+  TIMESTEPS,
+  TOKEN_ID,
+  TOKENS,
+  WIDTH,
+  type Bounds,
+} from './bounds.ts';
+import { TEXT_COUNTS } from './text-bounds.ts';
 
-const SIZE: Bounds = [1, 2 ** 16];
-const WIDTH: Bounds = [1, 2 ** 20];
-const LAYERS: Bounds = [1, 2 ** 10];
-const HEADS: Bounds = [1, 2 ** 10];
-const EXPERTS: Bounds = [1, 2 ** 12];
-const TOKENS: Bounds = [1, 2 ** 27];
-const TOKEN_ID: Bounds = [0, 2 ** 22 - 1];
-const CHANNELS: Bounds = [1, 2 ** 14];
-const EPS: Bounds = [1e-16, 1e-2];
-const TIMESTEPS: Bounds = [1, 100_000];
-const SIGMA: Bounds = [1e-6, 1e6];
-const ROTATIONS: Bounds = [1e-3, 1e5];
+export type { Bounds };
 
 /** Integers. */
 export const COUNTS = {
-  // language and embedding models, T5 among them
-  d_model: SIZE,
-  d_kv: [1, 2 ** 10],
-  d_ff: WIDTH,
-  relative_attention_num_buckets: [4, 2 ** 10],
-  relative_attention_max_distance: TOKENS,
-  vocab_size: [1, 2 ** 22],
-  type_vocab_size: SIZE,
-  hidden_size: SIZE,
-  intermediate_size: WIDTH,
-  moe_intermediate_size: WIDTH,
-  hidden_size_per_layer_input: [0, 2 ** 12],
-  vocab_size_per_layer_input: [1, 2 ** 22],
-  draft_vocab_size: [1, 2 ** 22],
-  eagle_aux_hidden_state_layer_ids: [0, 2 ** 10],
-  target_hidden_size: SIZE,
-  backbone_hidden_size: SIZE,
-  num_kv_shared_layers: [0, 2 ** 10],
-  num_hidden_layers: LAYERS,
-  num_attention_heads: HEADS,
-  num_key_value_heads: HEADS,
-  head_dim: [1, 2 ** 10],
-  max_position_embeddings: TOKENS,
-  original_max_position_embeddings: [2, 2 ** 27],
-  sliding_window: TOKENS,
-  max_window_layers: [0, 2 ** 10],
-  sliding_window_pattern: LAYERS,
-  _sliding_window_pattern: LAYERS,
-  conv_L_cache: [2, 2 ** 6],
-  block_ff_dim: WIDTH,
-  block_multiple_of: WIDTH,
-  full_attn_idxs: [0, 2 ** 10],
-  full_attention_interval: LAYERS,
-  linear_conv_kernel_dim: [2, 2 ** 6],
-  linear_key_head_dim: [1, 2 ** 10],
-  linear_value_head_dim: [1, 2 ** 10],
-  linear_num_key_heads: HEADS,
-  linear_num_value_heads: HEADS,
-  no_rope_layers: [0, 1],
-  no_rope_layer_interval: LAYERS,
-  shared_expert_intermediate_size: WIDTH,
-  num_experts: EXPERTS,
-  num_local_experts: EXPERTS,
-  num_experts_per_tok: EXPERTS,
-  decoder_sparse_step: LAYERS,
-  mlp_only_layers: [0, 2 ** 10],
-  eos_token_id: TOKEN_ID,
-  pad_token_id: TOKEN_ID,
-  projection_dim: SIZE,
-  position_sections: [0, 2 ** 9],
+  ...TEXT_COUNTS,
   image_token_id: TOKEN_ID,
   // vision towers and their images
   depth: LAYERS,
@@ -218,6 +171,7 @@ export const REALS = {
   resnet_norm_eps: EPS,
   rope_theta: [2, 1e12],
   rope_local_base_freq: [2, 1e12],
+  routed_scaling_factor: [1e-3, 1e3],
   query_pre_attn_scalar: [1, 2 ** 16],
   swiglu_alpha: [1e-3, 1e3],
   swiglu_limit: [1e-3, 1e6],

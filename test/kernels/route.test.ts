@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { planExperts } from '../../src/kernels/expert-plan.ts';
-import { route, tilesFor } from '../../src/kernels/route.ts';
+import { route, tilesFor, type Routing } from '../../src/kernels/route.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
 
@@ -23,6 +23,7 @@ async function routed(
   experts: number,
   chosen: number,
   normed: boolean,
+  { bias = null, ...more }: Partial<Routing> & { bias?: Float32Array | null } = {},
 ): Promise<Routed> {
   const rows = logits.length / experts;
   const stride = chosen + 5;
@@ -32,7 +33,12 @@ async function routed(
     capacity: { rows: 16 },
     sizes: { rows },
     record: (_, input) =>
-      route(input(['rows', experts], logits), { chosen, normed }, { region, stride, first: 2 }).shares,
+      route(
+        input(['rows', experts], logits),
+        { chosen, normed, ...more },
+        { region, stride, first: 2 },
+        bias && device.tensor('weights', 'bias', [experts], bias),
+      ).shares,
   });
   const words = new Uint32Array(await device.read(region));
   const ids = shares.map((_, row) => [...words.subarray(2 + row * stride, 2 + row * stride + chosen)]);
@@ -75,6 +81,99 @@ it('logits far apart leave shares that are numbers', async () => {
   expect([...shares[0]!]).toEqual([1, 0, 0]);
 });
 
+interface Scored extends Routing {
+  experts: number;
+  biased: boolean;
+}
+
+/** The experts of a row in f64, best first, and their shares. */
+function byScores(
+  logits: readonly number[],
+  bias: ArrayLike<number> | null,
+  { chosen, normed, scores, groups, scale = 1 }: Routing,
+): Map<number, number> {
+  const largest = Math.max(...logits);
+  const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
+  const own = logits.map((logit) =>
+    scores === 'sigmoid' ? 1 / (1 + Math.exp(-logit)) : Math.exp(logit - largest) / sum,
+  );
+  const choices = own.map((score, i) => score + (bias?.[i] ?? 0));
+  const { count, chosen: open, by } = groups ?? { count: 1, chosen: 1, by: 1 };
+  const size = logits.length / count;
+  const valueOf = (group: number): number =>
+    choices
+      .slice(group * size, (group + 1) * size)
+      .sort((a, b) => b - a)
+      .slice(0, by)
+      .reduce((total, value) => total + value, 0);
+  const values = Array.from({ length: count }, (_, group) => valueOf(group));
+  const best = values.map((_, group) => group).sort((a, b) => values[b]! - values[a]!);
+  const taken = logits
+    .map((_, i) => i)
+    .filter((i) => best.slice(0, open).includes(Math.floor(i / size)))
+    .sort((a, b) => choices[b]! - choices[a]!)
+    .slice(0, chosen);
+  const total = normed ? taken.reduce((before, i) => before + own[i]!, 0) : 1;
+  return new Map(taken.map((i) => [i, (scale * own[i]!) / total]));
+}
+
+it.each<Scored>([
+  { experts: 1, chosen: 1, normed: true, scores: 'sigmoid', biased: true },
+  { experts: 67, chosen: 8, normed: true, scores: 'sigmoid', biased: true, scale: 2.5 },
+  { experts: 384, chosen: 8, normed: false, scores: 'sigmoid', biased: false },
+  {
+    experts: 256,
+    chosen: 8,
+    normed: true,
+    scores: 'sigmoid',
+    biased: true,
+    groups: { count: 8, chosen: 4, by: 2 },
+  },
+  {
+    experts: 160,
+    chosen: 6,
+    normed: false,
+    scores: 'softmax',
+    biased: false,
+    groups: { count: 8, chosen: 3, by: 1 },
+    scale: 16,
+  },
+  {
+    experts: 35,
+    chosen: 3,
+    normed: true,
+    scores: 'softmax',
+    biased: true,
+    groups: { count: 35, chosen: 5, by: 2 },
+  },
+  { experts: 512, chosen: 10, normed: false, scores: 'softmax', biased: true },
+])('scores: %o', async ({ experts, biased, ...routing }) => {
+  const random = new Random(experts);
+  const logits = random.floats(5 * experts).map((value) => 4 * value);
+  const bias = biased ? random.floats(experts).map((value) => value / 4) : null;
+  const { shares, ids } = await routed(logits, experts, routing.chosen, routing.normed, { ...routing, bias });
+  expect(ids.length).toBe(5);
+  ids.forEach((found, row) => {
+    const right = byScores([...logits.subarray(row * experts, (row + 1) * experts)], bias, routing);
+    expect(found).toEqual([...right.keys()]);
+    [...right.values()].forEach((share, j) =>
+      expect(Math.abs(shares[row]![j]! / share - 1)).toBeLessThan(TOLERANCE),
+    );
+  });
+});
+
+it('the lowest experts of the lowest groups are taken among equal scores', async () => {
+  const groups = { count: 4, chosen: 2, by: 2 } as const;
+  const { ids, shares } = await routed(new Float32Array(24), 24, 8, true, { scores: 'sigmoid', groups });
+  expect(ids).toEqual([[0, 1, 2, 3, 4, 5, 6, 7]]);
+  shares[0]!.forEach((share) => expect(share).toBeCloseTo(0.125, 6));
+});
+
+it('scores that vanish leave shares that are numbers', async () => {
+  const { shares } = await routed(new Float32Array(8).fill(-1e4), 8, 2, true, { scores: 'sigmoid' });
+  expect([...shares[0]!]).toEqual([0, 0]);
+});
+
 it('tiles are enough whatever is chosen', () => {
   expect(tilesFor(8, 128, 1)).toBe(8);
   expect(tilesFor(8, 128, 4)).toBe(8); // each alone in its tile
@@ -88,6 +187,15 @@ it.each([
 ])('a router of %i experts cannot choose %i', (experts, chosen, message) => {
   const logits = new Tape(device, { rows: 1 }).tensor(['rows', experts]);
   expect(() => route(logits, { chosen, normed: true }, null)).toThrow(message);
+});
+
+it.each([
+  [{ count: 3, chosen: 1, by: 1 }, 'route: 1 of 3 groups of 8 experts'],
+  [{ count: 4, chosen: 5, by: 1 }, 'route: 5 of 4 groups'],
+  [{ count: 4, chosen: 1, by: 1 }, 'of which 3 are chosen'],
+] as const)('groups %o cannot hold the chosen', (groups, message) => {
+  const logits = new Tape(device, { rows: 1 }).tensor(['rows', 8]);
+  expect(() => route(logits, { chosen: 3, normed: true, groups }, null)).toThrow(message);
 });
 
 it('more experts than a workgroup holds are not planned', () => {

@@ -2,7 +2,7 @@
 
 import type { Clamped } from '../../../kernels/expert-matmul.ts';
 import { MOST_EXPERTS } from '../../../kernels/expert-plan.ts';
-import { MOST_CHOSEN } from '../../../kernels/route.ts';
+import { MOST_CHOSEN, MOST_GROUPS, type ExpertGroups } from '../../../kernels/route.ts';
 import type { ConfigReader } from '../../config-values.ts';
 
 /** How a class names and describes its experts. */
@@ -21,14 +21,25 @@ export interface ExpertsFamily {
   ffn: 'moe_intermediate_size' | 'intermediate_size';
   /** Whether the shares of the chosen add up to one; `stated`: norm_topk_prob says. */
   normed: true | 'stated';
-  /** mlp_only_layers and decoder_sparse_step leave some layers without experts. */
-  denseLayers: boolean;
-  /** A further expert takes all tokens, by a gate of its own. */
-  shared: boolean;
+  /** Scores of the router; left out: softmax. */
+  scores?: 'softmax' | 'sigmoid';
+  /** Tensor within `block` of values that are added to the scores for the choice; left out: none. */
+  choiceBias?: string;
+  /**
+   * Experts are chosen among those of the topk_group best of n_group groups. A group is as good as its best expert, or as its two best
+   * together. Left out: there are no groups.
+   */
+  groupsBy?: 1 | 2;
+  /** routed_scaling_factor multiplies the shares. */
+  scaled?: boolean;
+  /** mlp_only_layers and decoder_sparse_step leave some layers without experts; `first`: first_k_dense_replace or mlp_layer_types do. */
+  denseLayers: boolean | 'first';
+  /** A further expert takes all tokens, by a gate of its own; `plain`: it is as wide as n_shared_experts, named shared_experts, without a gate. */
+  shared: boolean | 'plain';
 }
 
 export interface ExpertsConfig {
-  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder'>;
+  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder' | 'choiceBias'>;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */
@@ -38,23 +49,34 @@ export interface ExpertsConfig {
   chosen: number;
   /** Width of one expert. */
   ffn: number;
-  /** Whether the shares of the chosen experts add up to one. */
+  /** Whether the shares of the chosen experts add up to one, before `scale`. */
   normed: boolean;
+  /** Scores of the router; left out: softmax. */
+  scores?: 'softmax' | 'sigmoid';
+  /** Left out: all experts are open to a row. */
+  groups?: ExpertGroups;
+  /** Factor on the shares; left out: 1. */
+  scale?: number;
   /** Whether each layer has experts; other layers have one block for all tokens. */
   layers: boolean[];
   /** Width of the expert that takes all tokens; null: there is none. */
   shared: number | null;
+  /** It has no gate of its own; left out: it has. */
+  plainShared?: boolean;
 }
 
+/** Keys of the number of experts, in the order in which they count. */
+const COUNT_KEYS = ['num_local_experts', 'n_routed_experts', 'num_experts'] as const;
+
 export function readExperts(config: ConfigReader, family: ExpertsFamily, layers: number): ExpertsConfig {
-  const key = config.values['num_local_experts'] != null ? 'num_local_experts' : 'num_experts';
+  const key = COUNT_KEYS.find((one) => config.values[one] != null) ?? 'num_experts';
   const experts = config.count(key);
   const chosen = config.count('num_experts_per_tok');
   if (chosen > experts) {
     throw config.error(
       'bad_checkpoint',
       'num_experts_per_tok',
-      `is ${chosen}, more than the ${experts} experts there are: take the values that the model was published with`,
+      `is ${chosen}, more than the ${experts} experts there are: ${PUBLISHED}`,
     );
   }
   if (experts > MOST_EXPERTS || chosen > MOST_CHOSEN) {
@@ -64,8 +86,8 @@ export function readExperts(config: ConfigReader, family: ExpertsFamily, layers:
       `${chosen} of ${experts} experts is not built; choose a model with at most ${MOST_EXPERTS} experts, and ${MOST_CHOSEN} of them a token`,
     );
   }
-  const dense = family.denseLayers ? config.list('mlp_only_layers', []) : [];
-  const every = family.denseLayers ? config.count('decoder_sparse_step', 1) : 1;
+  const { groupsBy } = family;
+  const groups = groupsBy === undefined ? null : readGroups(config, experts, chosen, groupsBy);
   return {
     names: family,
     bias: family.bias ?? false,
@@ -73,9 +95,59 @@ export function readExperts(config: ConfigReader, family: ExpertsFamily, layers:
     chosen,
     ffn: config.count(family.ffn),
     normed: family.normed === true || config.flag('norm_topk_prob', false),
-    layers: Array.from({ length: layers }, (_, i) => !dense.includes(i) && (i + 1) % every === 0),
-    shared: family.shared ? config.count('shared_expert_intermediate_size') : null,
+    ...(family.scores && { scores: family.scores }),
+    ...(groups && { groups }),
+    ...(family.scaled && { scale: config.real('routed_scaling_factor', 1) }),
+    layers: readSparse(config, family, layers),
+    shared: readShared(config, family),
+    ...(family.shared === 'plain' && { plainShared: true }),
   };
+}
+
+const PUBLISHED = 'take the values that the model was published with';
+
+/** null: all experts are open to a row. */
+function readGroups(config: ConfigReader, experts: number, chosen: number, by: 1 | 2): ExpertGroups | null {
+  const count = config.count('n_group', 1);
+  const open = config.count('topk_group', count);
+  if (open >= count) return null;
+  if (count > MOST_GROUPS || experts % count !== 0 || (open * experts) / count < chosen) {
+    throw config.error(
+      'bad_checkpoint',
+      'n_group',
+      `is ${count}, and ${open} of them are to hold ${chosen} of ${experts} experts: ${PUBLISHED}`,
+    );
+  }
+  return { count, chosen: open, by };
+}
+
+/** Whether each layer has experts. */
+function readSparse(config: ConfigReader, { denseLayers }: ExpertsFamily, layers: number): boolean[] {
+  const each = Array.from({ length: layers }, (_, i) => i);
+  if (denseLayers !== 'first') {
+    const dense = denseLayers ? config.list('mlp_only_layers', []) : [];
+    const every = denseLayers ? config.count('decoder_sparse_step', 1) : 1;
+    return each.map((i) => !dense.includes(i) && (i + 1) % every === 0);
+  }
+  if (config.values['mlp_layer_types'] == null) {
+    const dense = config.count('first_k_dense_replace', 0);
+    const every = config.count('moe_layer_freq', 1);
+    return each.map((i) => i >= dense && i % every === 0);
+  }
+  const types = config.texts('mlp_layer_types', ['dense', 'sparse']);
+  if (types.length === layers) return types.map((type) => type === 'sparse');
+  throw config.error(
+    'bad_checkpoint',
+    'mlp_layer_types',
+    `has ${types.length} of ${layers} layers: ${PUBLISHED}`,
+  );
+}
+
+/** Width of the expert that takes all tokens; null: there is none. */
+function readShared(config: ConfigReader, { shared, ffn }: ExpertsFamily): number | null {
+  if (shared !== 'plain') return shared ? config.count('shared_expert_intermediate_size') : null;
+  const count = config.count('n_shared_experts', 0);
+  return count === 0 ? null : count * config.count(ffn);
 }
 
 /** Counts the layers with experts. */

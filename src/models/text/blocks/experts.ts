@@ -28,6 +28,8 @@ export function experts(
   const block = `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
   const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
+  const choiceBias =
+    names.choiceBias === undefined ? null : weights.vector(`${block}.${names.choiceBias}`, count);
   const gateUps = expertGateUps(hidden, config, weights, each);
   const downs = weights.experts(
     each.map((expert) => `${expert}.${names.projections.down}.weight`),
@@ -36,12 +38,12 @@ export function experts(
     { bias },
   );
   const stride = chosen * expertLayers(config);
-  const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
+  const shared = config.shared === null ? null : sharedExpert(hidden, config, config.shared, weights, block);
 
   return (input: Rows, residual: Tensor, { routed }: TextBatch): Tensor => {
     const x = rowsOf(input);
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
-    const routes = route(linear(x, router), config, kept); //     [rows, chosen]
+    const routes = route(linear(x, router), config, kept, choiceBias); // [rows, chosen]
     const plan = planExperts(routes);
     const outputs = withSlots(plan, [gateUps, downs], (tiles) => {
       const h = clamped ? expertClampedSwiglu(x, tiles, gateUps, clamped) : expertSwiglu(x, tiles, gateUps); // [tile rows, ffn]
@@ -68,9 +70,17 @@ function expertGateUps(
   return weights.expertGateUps(pairs, ffn, hidden, { bias });
 }
 
-/** The expert that takes all tokens: residual + σ(gate) · mlp(x). */
-function sharedExpert(hidden: number, ffn: number, weights: WeightTable, block: string) {
-  const { gate, down } = gatedMlp({ hidden, ffn }, weights, `${block}.shared_expert`);
+/** The expert that takes all tokens: residual + σ(gate) · mlp(x), or residual + mlp(x). */
+function sharedExpert(
+  hidden: number,
+  { plainShared = false }: ExpertsConfig,
+  ffn: number,
+  weights: WeightTable,
+  block: string,
+) {
+  const name = `${block}.${plainShared ? 'shared_experts' : 'shared_expert'}`;
+  const { gate, down } = gatedMlp({ hidden, ffn }, weights, name);
+  if (plainShared) return (x: Tensor, residual: Tensor): Tensor => linearAdd(gate(x), down, residual);
   const share = weights.router(`${block}.shared_expert_gate.weight`, 1, hidden);
 
   return (x: Tensor, residual: Tensor): Tensor =>
