@@ -33,9 +33,12 @@ def draw(model, config, seed):
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
             is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight'))
-            is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
+            is_query = any(part in name for part in ('q_proj', 'k_proj', 'query_key', 'q_b_proj', 'kv_b_proj'))
             gain = 1.6 if is_query else 3.0 if is_router else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
+    for name, values in model.named_buffers():
+        if name.endswith('e_score_correction_bias'):  # of routers
+            values.data = draws(name, values.shape, 0.1)
     return draws
 
 

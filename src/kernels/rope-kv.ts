@@ -40,6 +40,7 @@ export function ropeKv(
   assertHeads('ropeKv', shape, qkv.columns, places.all);
   if (rotated % 2 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
+  if (kv.values === null) throw new Error('ropeKv: pages without values');
   if (growth && !rows) throw new Error('ropeKv: queries grow with positions, and there are no rows');
   // A kernel has at most 8 storage buffers.
   if (growth && norms) throw new Error('ropeKv: heads with norms do not grow with positions');

@@ -49,7 +49,10 @@ export const GOLDENS = [
   'olmo3',
   'glm',
   'glm4',
+  'glm4-moe-lite',
   'cohere2',
+  'deepseek-v2',
+  'deepseek-v3',
   'starcoder2',
   'lfm2',
   'lfm2-bias',
@@ -62,6 +65,7 @@ export const GOLDENS = [
   'qwen3-5',
   'gemma4',
   'gemma4-e',
+  'youtu',
 ];
 
 export function openGolden(name: string): Golden {

@@ -51,7 +51,10 @@ export const TEXT_CLASSES: KnownClasses = {
   fusedExperts,
   purpose: 'run',
   textHalf: mediaHalf,
-  codeOnly: CODE_ONLY,
+  get codeOnly() {
+    const classes = textClasses().filter(({ needsNoCode }) => needsNoCode);
+    return [...CODE_ONLY, ...classes.map(({ name }) => name)];
+  },
   role: 'AutoModelForCausalLM',
 };
 

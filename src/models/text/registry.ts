@@ -10,6 +10,7 @@ import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
+import { DEEPSEEK } from './deepseek/deepseek-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
 import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
@@ -25,6 +26,7 @@ import { STARCODER } from './starcoder/starcoder-architecture.ts';
 const architectures: TextArchitecture[] = [
   BERT,
   COHERE,
+  DEEPSEEK,
   GEMMA,
   GEMMA4,
   GLM,

@@ -18,6 +18,8 @@ export interface TextClass {
   modelType: string | null;
   /** Published models of the class, for the table in src/models/README.md. */
   examples?: string;
+  /** Published with Python code that computes the same and is not needed; left out: code beside the class is refused. */
+  needsNoCode?: boolean;
   /** Kinds of models that can be opened with it. Decoders saved without their head serve embeddings only. */
   serves: readonly ('generate' | 'embed')[];
 }
@@ -43,6 +45,8 @@ export interface KvState {
   dims: number;
   /** Number of tokens that a query sees, including itself; null: all. */
   window: number | null;
+  /** Values are the first dimensions of the keys, so that pages have none beside them; left out: they are not. */
+  latent?: boolean;
   /** Storage format; left out: f32 for a model stored and computed in f32, otherwise f16. */
   format?: KvFormat;
 }

@@ -43,6 +43,7 @@ export interface DecoderModel extends DecoderConfig {
 interface ClassNames {
   modelType: string;
   examples: string;
+  needsNoCode?: boolean;
 }
 
 export interface DecoderFamily<Config extends DecoderModel> {
@@ -88,10 +89,11 @@ export function decoderArchitecture<Config extends DecoderModel>({
         examples,
         serves: ['embed'],
       })),
-      ...[...classes].map(([name, { modelType, examples }]): TextClass => ({
+      ...[...classes].map(([name, { modelType, examples, needsNoCode = false }]): TextClass => ({
         name,
         modelType,
         examples,
+        ...(needsNoCode && { needsNoCode }),
         serves: ['generate', 'embed'],
       })),
     ],
@@ -164,6 +166,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
 function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: HeadShape): LayerState {
   if (slot !== undefined) return { kind: 'slot', values: slot };
   if (shares !== undefined) return { kind: 'shared', layer: shares };
-  const { kvHeads, dims } = own ?? heads;
-  return { kind: 'kv', kvHeads, dims: paddedHead(dims), window };
+  const { kvHeads, dims, valueDims } = own ?? heads;
+  const latent = valueDims !== undefined;
+  return { kind: 'kv', kvHeads, dims: paddedHead(dims), window, ...(latent && { latent }) };
 }
