@@ -145,7 +145,15 @@ MODELS |= {
     'qwen3-5': {'model_type': 'qwen3_5_text', **SIZES, **LINEAR, 'tie_word_embeddings': True},
     'qwen3-5-moe': {'model_type': 'qwen3_5_moe_text', **SIZES, **LINEAR, **SHARED},
 }
-SEEDS = {'gemma3': 115}  # where llama.cpp's cache of keys and values in f16 would choose other tokens
+# The converter makes one key head of all; experts are chosen within two of four groups.
+MODELS['deepseek-v3'] = {
+    'model_type': 'deepseek_v3', **SIZES, 'num_hidden_layers': 2, 'num_key_value_heads': 4, 'q_lora_rank': 12, 'kv_lora_rank': 16,
+    'qk_nope_head_dim': 8, 'qk_rope_head_dim': 8, 'v_head_dim': 12, 'n_routed_experts': 8, 'num_experts_per_tok': 2,
+    'n_shared_experts': 1, 'moe_intermediate_size': 12, 'n_group': 4, 'topk_group': 2, 'first_k_dense_replace': 1,
+    'routed_scaling_factor': 2.5, 'norm_topk_prob': True, 'scoring_func': 'sigmoid', 'num_mtp_layers': 0, 'pad_token_id': 0,
+    'rope_parameters': {**YARN, 'rope_theta': 5000.0, 'original_max_position_embeddings': 16, 'mscale': 1.0, 'mscale_all_dim': 1.0},
+}
+SEEDS = {'gemma3': 115, 'deepseek-v3': 272}  # where llama.cpp's cache of keys and values in f16 would choose other tokens
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -155,6 +163,9 @@ def draw(model, seed):
         weight.data = draws(name, weight.shape, 0.3, 1.0 if weight.dim() == 1 else 0.0)
     for scalar in (buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
         scalar.fill_(0.75)
+    for name, values in model.named_buffers():
+        if name.endswith('e_score_correction_bias'):  # of routers
+            values.data = draws(name, values.shape, 0.1)
     return draws
 
 

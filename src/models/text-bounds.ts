@@ -55,6 +55,7 @@ export const TEXT_COUNTS = {
   kv_lora_rank: SIZE,
   qk_nope_head_dim: [1, 2 ** 10],
   qk_rope_head_dim: [1, 2 ** 10],
+  index_topk: TOKENS,
   v_head_dim: [1, 2 ** 10],
   num_local_experts: EXPERTS,
   num_experts_per_tok: EXPERTS,

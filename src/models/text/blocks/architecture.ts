@@ -78,6 +78,8 @@ export interface TextDeclaration {
   hidden: number;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
+  /** The context that the model was trained for, and why `context` is less; left out: it is not. */
+  limited?: ContextLimit;
   /** Rope tables; none if positions are learned. All tables depend on the same lengths as the first. */
   ropes: readonly RopeConfig[];
   inputs: TextInputs;
@@ -100,6 +102,13 @@ export interface TextDeclaration {
   states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
   mtp?: DraftDeclaration;
+}
+
+/** A context that is not built whole. */
+export interface ContextLimit {
+  context: number;
+  /** For the note to users. */
+  reason: string;
 }
 
 /** The kinds of rows that a model accepts. */

@@ -7,6 +7,7 @@ import { paddedHead } from '../../../kernels/resize-heads.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
 import type {
+  ContextLimit,
   DraftDeclaration,
   LayerState,
   TextArchitecture,
@@ -31,6 +32,8 @@ export interface DecoderModel extends DecoderConfig {
   architecture: string;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
+  /** Left out: all of the context is built. */
+  limited?: ContextLimit | null;
   ffn: number;
   heads: HeadShape;
   /** Columns of an intermediate that is wider than those of attention and feed-forward. */
@@ -121,7 +124,7 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
 function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
   const { layer, inputs, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
-  const { experts = null } = config;
+  const { experts = null, limited = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
     (own.heads + 2 * own.kvHeads) * paddedHead(own.dims);
   const decoder = {
@@ -134,6 +137,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     vocabulary,
     hidden,
     context,
+    ...(limited && { limited }),
     ropes,
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow, nor tokens that enter layers.
     inputs: {

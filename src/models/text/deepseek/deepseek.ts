@@ -15,6 +15,8 @@ export function deepseekLayer(config: DeepseekConfig, weights: WeightTable, name
   const { attend, out } = latentAttention(config, weights, `${name}.self_attn`);
   const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
   const mlp = feedForward(config, weights, name, i);
+  // What chooses among the tokens of a context that is longer than those that it chooses.
+  if (i === 0 && config.limited) weights.ignore(/\.self_attn\.indexer\./);
 
   return (x, rope, batch, store) => {
     x = linearAdd(attend(normed(x, inputNorm, eps), rope, batch, store), out, x); // [rows, hidden]
