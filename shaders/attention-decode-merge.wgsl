@@ -6,10 +6,10 @@
 #import "lib/sinks.$SINKS.wgsl"
 @group(0) @binding(8) var<storage, read> parts: array<vec4f>;
 
-const DIMS = 128u;
+const VALUE_DIMS = 128u;
 
 const LANES = 128u;
-const QUADS = DIMS / 4u;
+const QUADS = VALUE_DIMS / 4u;
 const WALKERS = LANES / QUADS;
 
 var<workgroup> states: array<vec2f, MOST_CHUNKS + 1u>; // the last one where a window begins within a chunk
@@ -51,6 +51,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     for (var k = 1u; k < WALKERS; k++) {
       sum += spread[k * QUADS + quad];
     }
-    y[tile.first_row * args.q_quads + head * QUADS + quad] = sum / total_of(met, head);
+    y[tile.first_row * args.y_quads + head * QUADS + quad] = sum / total_of(met, head);
   }
 }

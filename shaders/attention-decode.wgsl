@@ -10,6 +10,7 @@
 #import "kv/read.$KV.wgsl"
 
 const DIMS = 128u;
+const VALUE_DIMS = 128u; // of the dimensions, or as many
 const QUERIES = 8u;     // 1, 2, 4 or 8
 const FILLS_REGISTERS = true;
 
@@ -25,8 +26,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (chunk > chunks.last) {
     return;
   }
-  let row0 = tile.first_row * args.q_quads;
-  let q0 = row0 + kv_head * share * QUADS;
+  let y0 = tile.first_row * args.y_quads;
+  let q0 = tile.first_row * args.q_quads + kv_head * share * QUADS;
   let first_page = max(first_page_of(tile, position), chunk * chunks.pages);
   let last_page = min(last_page_of(tile, position), chunk * chunks.pages + chunks.pages - 1u);
 
@@ -35,8 +36,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let round_page = local / 8u / PARTS;
   let sharer = local % SHARERS;
   let shared_query = local / SHARERS; // of the softmax; beyond QUERIES: none
-  let quad = local % QUADS;
-  let walker = local / QUADS;         // beyond WALKERS: none
+  let quad = local % VALUE_QUADS;
+  let walker = local / VALUE_QUADS;         // beyond WALKERS: none
 
   var largest = MASKED;
   var total = 0.0;
@@ -138,12 +139,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
       var value = spread[quad];
       for (var k = 1u; k < WALKERS; k++) {
-        value += spread[k * QUADS + quad];
+        value += spread[k * VALUE_QUADS + quad];
       }
       let met = Met(largest_of[i], sum);
       let head = kv_head * share + first_query + i;
       if (chunks.first == chunks.last) {
-        y[row0 + head * QUADS + quad] = value / total_of(met, head);
+        y[y0 + head * VALUE_QUADS + quad] = value / total_of(met, head);
       } else {
         let at = part_at(chunk - chunks.first, workgroup.x, head);
         parts[at] = vec4f(met.largest, met.sum, 0.0, 0.0);
@@ -153,8 +154,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   if (kv_head + 1u == args.kv_heads && chunk == chunks.last && workgroup.z == 0u) { // also writes the padding after the row's columns
-    for (var at = args.heads * QUADS + local; at < args.q_quads; at += LANES) {
-      y[row0 + at] = vec4f(0.0);
+    for (var at = args.heads * VALUE_QUADS + local; at < args.y_quads; at += LANES) {
+      y[y0 + at] = vec4f(0.0);
     }
   }
 }

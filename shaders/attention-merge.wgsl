@@ -18,7 +18,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let head = workgroup.y;
   let begin = first_page_of(tile, start + workgroup.z) / CHUNK - chunks.x;
   let end = last_page_of(tile, start + workgroup.z) / CHUNK - chunks.x;
-  for (var quad = lane; quad < args.dims / 4u; quad += 32u) {
+  for (var quad = lane; quad < args.value_dims / 4u; quad += 32u) {
     var met = Met(MASKED, 0.0);
     var value = vec4f(0.0);
     for (var chunk = begin; chunk <= end; chunk++) {
@@ -27,6 +27,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       value = fma(value, vec4f(merged.before), parts[at + 1u + quad] * merged.chunk);
       met = merged.met;
     }
-    y[row * args.q_quads + head * args.dims / 4u + quad] = value / total_of(met, head);
+    y[row * args.y_quads + head * args.value_dims / 4u + quad] = value / total_of(met, head);
   }
 }

@@ -7,7 +7,7 @@
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
-const QUADS = 2u;      // quads of dimensions per invocation: ceil(dims / 128)
+const QUADS = 2u;      // quads of dimensions per invocation: ceil(dims of a value / 128)
 
 var<workgroup> weights: array<f32, 32>;
 
@@ -60,7 +60,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let factors = select(four.xy, four.zw, i % 4u == 2u);
       for (var k = 0u; k < QUADS; k++) {
         let quad = local + 32u * k;
-        if (quad < args.dims / 4u && any(weight > vec2f(0.0))) {
+        if (quad < args.value_dims / 4u && any(weight > vec2f(0.0))) {
           let v = value_quads(stored, i / 2u, quad, args.dims);
           out[k] += select(vec4f(0.0), weight.x * factors.x * v[0], weight.x > 0.0);
           out[k] += select(vec4f(0.0), weight.y * factors.y * v[1], weight.y > 0.0);
@@ -71,13 +71,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let sum = total_of(Met(largest, total), head);
   for (var k = 0u; k < QUADS; k++) {
     let quad = local + 32u * k;
-    if (quad < args.dims / 4u) {
-      y[q0 + quad] = out[k] / sum;
+    if (quad < args.value_dims / 4u) {
+      y[row * args.y_quads + head * args.value_dims / 4u + quad] = out[k] / sum;
     }
   }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
-    for (var quad = args.heads * args.dims / 4u + local; quad < args.q_quads; quad += 32u) {
-      y[row * args.q_quads + quad] = vec4f(0.0);
+    for (var quad = args.heads * args.value_dims / 4u + local; quad < args.y_quads; quad += 32u) {
+      y[row * args.y_quads + quad] = vec4f(0.0);
     }
   }
 }

@@ -78,10 +78,10 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
 
   let lift = exp2(-LIFT);
   let rate = lift / total_of(Met(state.largest / LOG2E, row_total(local, state.total) * lift), head);
-  let y0 = (tile.first_row + own / share) * args.q_quads;
+  let y0 = (tile.first_row + own / share) * args.y_quads;
   store_rows(part, lane, &out, local, 4u * y0 + head * args.dims, rate, query <= last);
   if (head + 1u == args.heads && query <= last) { // the last head also writes the padding after its rows' columns
-    for (var quad = args.heads * args.dims / 4u + local % PER_ROW; quad < args.q_quads; quad += PER_ROW) {
+    for (var quad = args.heads * args.dims / 4u + local % PER_ROW; quad < args.y_quads; quad += PER_ROW) {
       y[y0 + quad] = vec4f(0.0);
     }
   }

@@ -14,13 +14,15 @@ enable subgroups;
 #import "kv/read.$KV.wgsl"
 
 const DIMS = 128u;
+const VALUE_DIMS = 128u; // of the dimensions, or as many
 const EACH = 4u; // queries of eight lanes
 
 const LANES = 128u;
 const FILLS_REGISTERS = true;
 const QUERIES = LANES / 8u * EACH;
 const QUADS = DIMS / 4u;
-const WALKERS = min(LANES / QUADS, QUERIES);
+const VALUE_QUADS = VALUE_DIMS / 4u;
+const WALKERS = min(LANES / VALUE_QUADS, QUERIES);
 const OUT = (QUERIES + WALKERS - 1u) / WALKERS; // queries of a walker
 
 var<workgroup> weights: array<vec4f, QUERIES * 8u>; // of a page
@@ -43,8 +45,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   let lane = local % 8u;
   let team = local / 8u;
-  let quad = local % QUADS;
-  let walker = local / QUADS; // beyond WALKERS: none
+  let quad = local % VALUE_QUADS;
+  let walker = local / VALUE_QUADS; // beyond WALKERS: none
   var q0: array<u32, EACH>;
   var position: array<u32, EACH>;
   var largest: array<f32, EACH>;
@@ -114,7 +116,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       if (mine < QUERIES && query < queries) {
         let state = states[mine];
         let head = kv_head * share + query % share;
-        let at = (tile.first_row + query / share) * args.q_quads + head * QUADS + quad;
+        let at = (tile.first_row + query / share) * args.y_quads + head * VALUE_QUADS + quad;
         y[at] = out[o] / total_of(Met(state.x, state.y), head);
       }
     }
@@ -122,8 +124,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   if (kv_head + 1u == args.kv_heads) { // the last head also writes the padding after its rows' columns
     for (var query = first; query <= last; query++) {
-      let y0 = (tile.first_row + query / share) * args.q_quads;
-      for (var at = args.heads * QUADS + local; at < args.q_quads; at += LANES) {
+      let y0 = (tile.first_row + query / share) * args.y_quads;
+      for (var at = args.heads * VALUE_QUADS + local; at < args.y_quads; at += LANES) {
         y[y0 + at] = vec4f(0.0);
       }
     }

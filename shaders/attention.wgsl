@@ -16,7 +16,7 @@ enable subgroups;
 #import "kv/read.$KV.wgsl"
 
 const TILES = 2u;
-const PASSES = 2u;       // groups of 32 dimensions
+const PASSES = 2u;       // groups of 32 dimensions of a value
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {
@@ -102,7 +102,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         for (var u = 0u; u < 4u; u += 2u) {
           var v: array<array<vec4f, 2>, PASSES>;
           for (var part = 0u; part < PASSES; part++) {
-            let quad = min(part * 8u + lane, args.dims / 4u - 1u);
+            let quad = min(part * 8u + lane, args.value_dims / 4u - 1u);
             v[part] = value_quads(head, j * 2u + u / 2u, quad, args.dims);
           }
           for (var t = 0u; t < TILES; t++) {
@@ -129,10 +129,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         }
         let row = tile.first_row + query / share;
         let head = kv_head * share + query % share;
-        let at = row * args.q_quads + head * args.dims / 4u;
+        let at = row * args.y_quads + head * args.value_dims / 4u;
         for (var part = 0u; part < PASSES; part++) {
           let quad = part * 8u + lane;
-          if (quad >= args.dims / 4u) {
+          if (quad >= args.value_dims / 4u) {
             continue;
           }
           if (is_apart(chunks)) {
@@ -151,8 +151,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   if (kv_head + 1u == args.kv_heads) { // the last head also writes the padding after its rows' columns
     for (var query = first; query <= last_query; query++) {
-      let y0 = (tile.first_row + query / share) * args.q_quads;
-      for (var quad = args.heads * args.dims / 4u + lane; quad < args.q_quads; quad += 8u) {
+      let y0 = (tile.first_row + query / share) * args.y_quads;
+      for (var quad = args.heads * args.value_dims / 4u + lane; quad < args.y_quads; quad += 8u) {
         y[y0 + quad] = vec4f(0.0);
       }
     }

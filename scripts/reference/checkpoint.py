@@ -39,7 +39,7 @@ def draw(model, config, seed):
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
             is_router = name.endswith(('gate.weight', 'gate.wg.weight', 'router.weight'))
-            is_query = re.search(r'[qk]_proj|query_key|c_attn|[Ww]qkv', name)
+            is_query = re.search(r'[qk]_proj|query_key|c_attn|[Ww]qkv|q_b_proj|kv_b_proj', name)
             is_divided = name.endswith('router.proj.weight')  # Gemma 4 divides the logits by √hidden
             gain = 1.6 if is_query else 3.0 if is_router else 3.0 * hidden**0.5 if is_divided else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)

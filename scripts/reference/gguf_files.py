@@ -283,6 +283,15 @@ MODELS |= {
     },
 }
 SEEDS |= {'granite-hybrid': 30, 'falcon-h1': 31, 'nemotron-h-moe': 32}
+# The converter makes one key head of all; experts are chosen within two of four groups.
+MODELS['deepseek-v3'] = {
+    'model_type': 'deepseek_v3', **SIZES, 'num_hidden_layers': 2, 'num_key_value_heads': 4, 'q_lora_rank': 12, 'kv_lora_rank': 16,
+    'qk_nope_head_dim': 8, 'qk_rope_head_dim': 8, 'v_head_dim': 12, 'n_routed_experts': 8, 'num_experts_per_tok': 2,
+    'n_shared_experts': 1, 'moe_intermediate_size': 12, 'n_group': 4, 'topk_group': 2, 'first_k_dense_replace': 1,
+    'routed_scaling_factor': 2.5, 'norm_topk_prob': True, 'scoring_func': 'sigmoid', 'num_mtp_layers': 0, 'pad_token_id': 0,
+    'rope_parameters': {**YARN, 'rope_theta': 5000.0, 'original_max_position_embeddings': 16, 'mscale': 1.0, 'mscale_all_dim': 1.0},
+}
+SEEDS['deepseek-v3'] = 272  # for the same reason as of gemma3
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -295,6 +304,9 @@ def draw(model, seed):
             bias.data = draws(name, bias.shape, 0.2 if model.config.model_type == 'nemotron_h' else 0.1)
     for scalar in (buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
         scalar.fill_(0.75)
+    for name, values in model.named_buffers():
+        if name.endswith('e_score_correction_bias'):  # of routers
+            values.data = draws(name, values.shape, 0.1)
     return draws
 
 

@@ -3,7 +3,9 @@ struct Args {
   heads: u32,
   kv_heads: u32,
   dims: u32,     // dimensions of a head
-  q_quads: u32,  // quads of columns from one row of q, and of y, to the next
+  value_dims: u32, // dimensions of a value; those of a head, or its first ones
+  q_quads: u32,  // quads of columns from one row of q to the next
+  y_quads: u32,
   window: u32,   // tokens that a query sees, including itself
   cap: f32,      // bound of the scores if they are capped
   rows: u32,     // rows that a chunk has room for, if chunks have separate workgroups

@@ -4,9 +4,10 @@ const LANES = 128u;
 const PAGES = 4u;                            // of a round
 const PARTS = LANES / 8u / PAGES;            // parts of the dimensions
 const QUADS = DIMS / 4u;
+const VALUE_QUADS = VALUE_DIMS / 4u;
 const TOKEN_QUADS = PAGES * 8u;
 const SHARERS = min(TOKEN_QUADS, LANES / QUERIES); // lanes that share a query's softmax
-const WALKERS = LANES / QUADS;
+const WALKERS = LANES / VALUE_QUADS;
 const PART_TURNS = (QUADS + PARTS - 1u) / PARTS;
 const VALUE_TURNS = (TOKEN_QUADS + WALKERS - 1u) / WALKERS;
 

@@ -21,7 +21,7 @@ fn chunks_of(tile: Tile, position: u32) -> Chunks {
   return Chunks(pages, first / pages, last / pages);
 }
 
-// Results of chunks: [chunks, tiles of a dispatch, heads, 1 + dims / 4], the softmax state followed by the weighted values.
+// Results of chunks: [chunks, tiles of a dispatch, heads, 1 + value_dims / 4], the softmax state followed by the weighted values.
 fn part_at(chunk: u32, tile: u32, head: u32) -> u32 {
-  return ((chunk * args.rows + tile) * args.heads + head) * (1u + args.dims / 4u);
+  return ((chunk * args.rows + tile) * args.heads + head) * (1u + args.value_dims / 4u);
 }

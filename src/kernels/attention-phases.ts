@@ -17,7 +17,10 @@ const STRIP = 32;
 /** Lanes of a workgroup, each with four dimensions. */
 const LANES = 128;
 
-/** Largest head that these kernels divide among the lanes of a workgroup. */
+/** Variants of shaders/kv/read.*.wgsl: pages of a format, and such without values. */
+export type PagesVariant = KvFormat | 'latent-f16' | 'latent-f32';
+
+/** Largest value that these kernels divide among the lanes of a workgroup. */
 export const MOST_DIMS = 4 * LANES;
 
 type Variants<T extends Variant> = [T, ...T[]];
@@ -29,10 +32,10 @@ export interface PhasedAttention {
   strips: readonly TileStrip[];
   /** Multiply-adds of a tile. */
   tileWork: (sizes: Sizes) => number;
-  shape: HeadShape;
+  shape: HeadShape & { valueDims: number };
   window: number | null;
   /** Parameters of the kinds of pages and of scores; `sinks` alone concerns merging. */
-  variants: { pages: { KV: KvFormat }; scores: Params; sinks: Params };
+  variants: { pages: { KV: PagesVariant }; scores: Params; sinks: Params };
   args: Record<string, number>;
   bind: Record<string, Operand>;
   /** The operands among `bind` that merging needs. */
@@ -56,8 +59,7 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
   const { strips, shape, variants, args, bind } = attention;
   const { heads, kvHeads } = shape;
   const share = heads / kvHeads;
-  const { shader, queries, params, tuned } =
-    promptMatrixKernel(tape, shape, variants.pages.KV) ?? promptKernel(tape, attention);
+  const { shader, queries, params, tuned } = matrixKernel(tape, attention) ?? promptKernel(tape, attention);
   for (const { first, count } of strips) {
     tape.dispatch(shader, {
       ...(tuned !== undefined && { tuned }),
@@ -69,14 +71,20 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
   }
 }
 
+/** The kernel on matrix units, which reads values of their own; null: there is none for these heads. */
+function matrixKernel(tape: Tape, { shape, variants }: PhasedAttention): PromptKernel | null {
+  const { KV } = variants.pages;
+  return KV === 'latent-f16' || KV === 'latent-f32' ? null : promptMatrixKernel(tape, shape, KV);
+}
+
 function promptKernel(tape: Tape, attention: PhasedAttention): PromptKernel {
-  const { heads, kvHeads, dims } = attention.shape;
+  const { heads, kvHeads, dims, valueDims } = attention.shape;
   const tuned = tuningKey('attention-prompt', tape, attention);
-  const { each } = tape.device.tuning.choose(tuned, teamVariants(tape, heads / kvHeads, dims));
+  const { each } = tape.device.tuning.choose(tuned, teamVariants(tape, heads / kvHeads, valueDims));
   return {
     shader: 'attention-prompt.wgsl',
     tuned,
-    params: { DIMS: dims, EACH: each, ...attention.variants.pages },
+    params: { DIMS: dims, VALUE_DIMS: valueDims, EACH: each, ...attention.variants.pages },
     queries: (LANES / 8) * each,
   };
 }
@@ -112,18 +120,18 @@ function attendDecoded(
   { first, rows }: { first: number; rows: number },
 ): void {
   const { shape, window, variants, args, bind, merged } = attention;
-  const { heads, kvHeads, dims } = shape;
+  const { heads, kvHeads, dims, valueDims } = shape;
   const share = heads / kvHeads;
   const tuned = tuningKey('attention-decode', tape, attention);
   const { queries } = tape.device.tuning.choose(tuned, queryVariants(tape, share));
   const chunksAt = (sizes: Sizes): number => chunksOf(sizes['contextPages'] ?? 1, window);
-  const parts = tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]);
+  const parts = tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + valueDims]);
   const rowsAt = ({ tiles = 0 }: Sizes): number => Math.max(0, Math.min(rows, tiles - first));
-  const params = { DIMS: dims, ...variants.sinks };
+  const params = { VALUE_DIMS: valueDims, ...variants.sinks };
   const stripArgs = { ...args, rows, first_tile: first };
   tape.dispatch('attention-decode.wgsl', {
     tuned,
-    params: { ...params, ...variants.pages, ...variants.scores, QUERIES: queries },
+    params: { ...params, DIMS: dims, ...variants.pages, ...variants.scores, QUERIES: queries },
     args: stripArgs,
     bind: { ...bind, parts },
     groups: (sizes) => [rowsAt(sizes), kvHeads * chunksAt(sizes), Math.ceil(share / queries)],

@@ -13,7 +13,7 @@ import {
   type KvPages,
   type TextBatch,
 } from './batch.ts';
-import { attendPhases, MOST_DIMS } from './attention-phases.ts';
+import { attendPhases, MOST_DIMS, type PagesVariant } from './attention-phases.ts';
 import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
 import { resizeHeads, storedHead } from './resize-heads.ts';
@@ -39,7 +39,7 @@ export interface AttentionRule {
 }
 
 /**
- * q [rows, heads · dims], as `ropeKv` gives it, → [rows, heads · dims]. A row sees no later token
+ * q [rows, heads · dims], as `ropeKv` gives it, → [rows, heads · valueDims]. A row sees no later token
  * but those of its span. A tape that knows the `contextPages` of its
  * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many.
  */
@@ -51,26 +51,30 @@ export function attention(
   { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
-  const { heads, kvHeads, dims } = shape;
+  const { heads, kvHeads, dims, valueDims = dims } = shape;
   assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
+  assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
     return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks });
-  const y = tape.tensor(q.shape);
+  const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
   const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
-  const bind = { ...merged, q, pages: kv.table.pages, keys: kv.keys, values: kv.values };
+  const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
+  const bind = { ...merged, q, ...pages };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const scores = { KV: kv.format, CAP: cap === null ? 'none' : 'tanh' };
+  const scores = { KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' };
   const args = {
     heads,
     kv_heads: kvHeads,
     dims,
+    value_dims: valueDims,
     q_quads: q.stride / 4,
+    y_quads: y.stride / 4,
     window: window ?? 1000000,
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
@@ -80,11 +84,11 @@ export function attention(
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
-    const params = { QUADS: Math.ceil(dims / 128), ...variants, ...scores };
+    const params = { QUADS: Math.ceil(valueDims / 128), ...variants, ...scores };
     attendPlain(tape, strips, { params, args, bind });
     return y;
   }
-  if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
+  if (tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS) {
     const { KV, CAP } = scores;
     const each = {
       ...{ pages: { KV }, scores: { ...seen, CAP } },
@@ -94,7 +98,7 @@ export function attention(
       isDecode: isDecode(q),
       strips,
       tileWork,
-      shape,
+      shape: { ...shape, valueDims },
       window: spans ? null : window,
       variants: each,
       args,
@@ -114,13 +118,13 @@ export function attention(
 function attendChunks(
   tape: Tape,
   strips: readonly TileStrip[],
-  { heads, kvHeads, dims }: HeadShape,
+  { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { window, variants, scores, args, bind, merged }: Chunked,
 ): void {
-  const { params, queries } = workgroupShape(tape, heads / kvHeads, dims);
+  const { params, queries } = workgroupShape(tape, heads / kvHeads, valueDims);
   const { chunk, chunksAt, areApart } = chunking(tape, window);
   const rows = tape.capacity['rows'] ?? 0;
-  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]) : null;
+  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + valueDims]) : null;
   for (const { first, count } of strips) {
     tape.dispatch('attention.wgsl', {
       params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
@@ -151,6 +155,20 @@ interface Chunked extends Required<Pick<Dispatch, 'args' | 'bind'>> {
   merged: Required<Dispatch>['bind'];
 }
 
+/** Pages without values have them as the first dimensions of their keys. */
+function assertValues({ dims, valueDims = dims }: HeadShape, { values }: KvPages): void {
+  const isPart = valueDims < dims;
+  if (valueDims > dims || isPart !== (values === null) || (isPart && valueDims % 4 > 0))
+    throw new Error(`attention: values of ${valueDims} dimensions, keys of ${dims}`);
+}
+
+/** The variant of shaders/kv/read.*.wgsl for pages. */
+function pagesVariant({ format, values }: KvPages): PagesVariant {
+  if (values !== null) return format;
+  if (format === 'f16' || format === 'f32') return `latent-${format}`;
+  throw new Error(`attention: values cannot be the dimensions of keys in codes (${format})`);
+}
+
 /** A workgroup is one query of one head. */
 function attendPlain(
   tape: Tape,
@@ -168,10 +186,13 @@ function attendPlain(
 }
 
 /** Multiply-adds of a tile: scores and sums of values. */
-function tileWorkOf({ heads, dims }: HeadShape, window: number | null): (sizes: Sizes) => number {
+function tileWorkOf(
+  { heads, dims, valueDims = dims }: HeadShape,
+  window: number | null,
+): (sizes: Sizes) => number {
   return ({ tileRows = 0, contextPages = 1 }) => {
     const seen = Math.min(contextPages * PAGE_TOKENS, window === null ? Infinity : window + TILE_ROWS);
-    return 2 * tileRows * heads * dims * seen;
+    return tileRows * heads * (dims + valueDims) * seen;
   };
 }
 

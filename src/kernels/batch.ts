@@ -103,7 +103,8 @@ export interface KvPages {
   table: PageTable;
   format: KvFormat;
   keys: Region;
-  values: Region;
+  /** null: values are the first dimensions of the keys. */
+  values: Region | null;
 }
 
 /** Fixed states of a layer: a vector of f32 values for each slot. */
@@ -136,6 +137,8 @@ export interface HeadShape {
   kvHeads: number;
   /** Dimensions of a head; even. Attention and pages keep heads whose dimensions are a multiple of 4, the others with zeros behind. */
   dims: number;
+  /** Dimensions of a value, which are the first of its key where pages have no values; left out: dims. */
+  valueDims?: number;
   /** Factor of the scores; left out: 1 / sqrt(dims). */
   scale?: number;
   /** The first dimensions of a head that are rotated; even. Left out: all. */

@@ -41,6 +41,7 @@ export function ropeKv(
   assertHeads('ropeKv', shape, qkv.columns, places.all);
   if (rotated % 2 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
+  if (kv.values === null) throw new Error('ropeKv: pages without values');
   const isPlaced = growth !== undefined || alibi !== undefined;
   if (isPlaced && !rows) throw new Error('ropeKv: heads depend on positions, and there are no rows');
   // A kernel has at most 8 storage buffers, and digits of positions are no codes.
@@ -109,6 +110,7 @@ export function writeKv(
   kv: KvPages,
 ): void {
   const tape = tapeOf(x);
+  if (kv.values === null) throw new Error('writeKv: pages without values');
   if (x.columns !== 2 * kvHeads * dims)
     throw new Error(`writeKv: ${x.columns} columns for keys and values of ${kvHeads} heads of ${dims}`);
   const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims);

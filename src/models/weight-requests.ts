@@ -13,15 +13,16 @@ import type { OrderedInputs } from './input-orders.ts';
 
 /**
  * Order of the tensors' rows: one tensor after another; two tensors alternating every two rows; the two halves of one tensor
- * alternating every two rows; the even and the odd rows of one tensor likewise; rows of a table; values of a vector.
+ * alternating every two rows; the even and the odd rows of one tensor likewise; rows of a table; values of a vector; rows of one tensor, of which
+ * each head has equally many.
  */
-export type Layout = 'stacked' | 'interleaved' | 'halves' | 'turns' | 'table' | 'vector';
+export type Layout = 'stacked' | 'interleaved' | 'halves' | 'turns' | 'table' | 'vector' | 'heads';
 
 /**
- * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices, what a
- * state forgets, or every row.
+ * The purpose of a weight. Routers, tables, vectors and matrices of heads are never quantized, because rounding would change discrete choices,
+ * what a state forgets, or every row, or save little.
  */
-export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
+export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'heads' | 'conv' | 'table' | 'vector';
 
 /** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
 export type Split = 'none' | 'columns' | 'rows';
@@ -78,6 +79,13 @@ function turns(name: string, rows: number): MatrixPart[] {
   return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i, rowStep: 2 }));
 }
 
+/** One tensor's rows, those of each head from a group of its own on. */
+function headsPart(name: string, rows: number, heads: number): MatrixPart {
+  const unit = rows / heads;
+  const unitStride = GROUP * expertGroups({ columns: unit });
+  return { name, rows, firstRow: 0, placement: { firstColumn: 0, unit, unitStride } };
+}
+
 /** Returns the places of a request's rows among the columns of its matrix, and of their k's among its k's. */
 export function partsOf(request: WeightRequest): MatrixPart[] {
   const { names, k, orderOf } = request;
@@ -86,6 +94,7 @@ export function partsOf(request: WeightRequest): MatrixPart[] {
 }
 
 function columnParts({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
+  if (layout === 'heads') return [headsPart(names[0]!, rows[0]!, experts)];
   const each = names.length / experts;
   const parts = Array.from({ length: experts }, (_, expert) => {
     const at = expert * each;

@@ -226,6 +226,12 @@ export class WeightTable {
     return this.#matrix({ ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride });
   }
 
+  /** Declares a tensor [heads · rows, k] as a matrix [rows, k] of each head, which keeps its stored format like a router. */
+  heads(name: string, heads: number, rows: number, k: number): Matrix {
+    const request = { ...PLAIN, names: [name], rows: [heads * rows], k, role: 'heads' } as const;
+    return this.#matrix({ ...request, layout: 'heads', experts: heads });
+  }
+
   /**
    * Declares a convolution over time, [out, channels, frames, kernel, kernel], as one matrix for each frame of its kernel: that of the frame
    * itself, with the bias, then those of the frames before it. `reads`: how many of them; a single image has none before it.

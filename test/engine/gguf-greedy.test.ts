@@ -19,6 +19,7 @@ const { prompt, tokens } = JSON.parse(readFileSync(`${ROOT}/greedy.json`, 'utf8'
 const NAMES = [
   'llama',
   'qwen3-moe',
+  'deepseek-v3',
   'gemma3',
   'ministral3',
   'gpt-neox',

@@ -48,7 +48,7 @@ export interface Problem {
   kv: KvPages;
   /** [row][head · dims] */
   q: Float32Array;
-  /** [sequence][token][kv head · dims] */
+  /** [sequence][token][kv head · dims]; of a shape with valueDims the first of these dimensions of a key are its value */
   keys: Float32Array[][];
   values: Float32Array[][];
   /** Page table of each sequence. */
@@ -78,7 +78,10 @@ export function problem(
     });
   const tokens = sequences.map(({ from, rows }) => from + rows);
   const keys = tokens.map((count) => Array.from({ length: count }, (_, token) => held(token)));
-  const values = tokens.map((count) => Array.from({ length: count }, (_, token) => held(token)));
+  const isLatent = shape.valueDims !== undefined;
+  const values = isLatent
+    ? keys
+    : tokens.map((count) => Array.from({ length: count }, (_, token) => held(token)));
   const free = random.permutation(PAGES);
   const tables = tokens.map((count) => free.splice(0, Math.ceil(count / PAGE_TOKENS)));
   const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
@@ -99,7 +102,7 @@ export function problem(
     table,
     format,
     keys: storeKeys(on, format, stored, keys.map(padded), tables),
-    values: storeValues(on, format, stored, values.map(padded), tables),
+    values: isLatent ? null : storeValues(on, format, stored, values.map(padded), tables),
   };
   return {
     ...{ shape, window, bothSides: false, kv, q, keys, values, tables },
@@ -188,7 +191,7 @@ function seenBy(of: Problem, row: number): number {
 }
 
 export function reference(of: Problem, row: number): number[] {
-  const { heads, kvHeads, dims } = of.shape;
+  const { heads, kvHeads, dims, valueDims = dims } = of.shape;
   const { sequence, position } = of.rows[row]!;
   const first = of.window === null ? 0 : Math.max(0, position - of.window + 1);
   const end = lastSeen(of, sequence, position) ?? position;
@@ -203,10 +206,10 @@ export function reference(of: Problem, row: number): number[] {
       }
       weights.push(Math.exp(of.cap === null ? score : of.cap * Math.tanh(score / of.cap)));
     }
-    if (weights.length === 0) return Array<number>(dims).fill(0);
+    if (weights.length === 0) return Array<number>(valueDims).fill(0);
     const sink = of.sinks ? Math.exp(of.sinks[head]!) : 0;
     const total = weights.reduce((sum, weight) => sum + weight, sink);
-    return Array.from({ length: dims }, (_, d) =>
+    return Array.from({ length: valueDims }, (_, d) =>
       weights.reduce(
         (sum, weight, i) => sum + (weight / total) * of.values[sequence]![first + i]![kvHead * dims + d]!,
         0,

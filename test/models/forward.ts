@@ -115,7 +115,7 @@ export async function openForward(
     if (layer.kind === 'shared') return stores[layer.layer]!;
     if (layer.kind === 'slot') return { kind: 'slot', values: state(4 * layer.values) };
     const table = buffers.tables[0]!;
-    return { kind: 'kv', format, table, keys: pages(layer), values: pages(layer) };
+    return { kind: 'kv', format, table, keys: pages(layer), values: layer.latent ? null : pages(layer) };
   };
   for (const layer of declared.layers) stores.push(storeOf(layer));
   const capacity = {
@@ -156,8 +156,8 @@ export async function openForward(
     close() {
       buffers.destroy();
       for (const store of new Set(stores))
-        for (const { buffer } of store.kind === 'kv' ? [store.keys, store.values] : [store.values])
-          device.free(buffer);
+        for (const held of store.kind === 'kv' ? [store.keys, store.values] : [store.values])
+          if (held) device.free(held.buffer);
     },
   };
 }

@@ -49,7 +49,10 @@ export const GOLDENS = [
   'olmo3',
   'glm',
   'glm4',
+  'glm4-moe-lite',
   'cohere2',
+  'deepseek-v2',
+  'deepseek-v3',
   'starcoder2',
   'lfm2',
   'lfm2-bias',
@@ -103,6 +106,7 @@ export const GOLDENS = [
   'nemotron-h',
   'nemotron-h-latent',
   'gemma4-moe',
+  'youtu',
 ];
 
 export function openGolden(name: string): Golden {

@@ -56,7 +56,7 @@ export const openTextOnPaper: OpenOnPaper = async (path, options, place, note) =
       const rounded = activationsNote(device, opened.weightFormats);
       const told = asked?.opens ? [...opened.streaming, ...(rounded === null ? [] : [rounded])] : [];
       const inForce = asked?.opens ? asked.contextLength! : contextLength;
-      const context = contextNotes(options, declaration.context, inForce, device);
+      const context = contextNotes(options, declaration, inForce, device);
       for (const message of [...told, ...context]) note(message);
       return {
         kind: 'text',

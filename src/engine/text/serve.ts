@@ -44,7 +44,7 @@ export async function serve(
   const { checkpoint, config } = files;
   const { device, runner } = session.parts;
   const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
-  for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
+  for (const message of contextNotes(options, config, runner.contextLength, device)) note(message);
   for (const message of batchNotes(options, device, slots)) note(message);
 
   const scheduler = new Scheduler(

@@ -12,6 +12,7 @@ import { BAMBA } from './bamba/bamba-architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
 import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
+import { DEEPSEEK } from './deepseek/deepseek-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
 import { DECI } from './deci/deci-architecture.ts';
 import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
@@ -38,6 +39,7 @@ const architectures: TextArchitecture[] = [
   DECI,
   EXAONE4,
   FALCON_H1,
+  DEEPSEEK,
   GEMMA,
   GEMMA4,
   GLM,

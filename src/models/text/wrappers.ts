@@ -30,6 +30,8 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['SmolVLMForConditionalGeneration', false],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
+  ['KimiVLForConditionalGeneration', null],
+  ['KimiK25ForConditionalGeneration', null],
   ['Gemma3ForConditionalGeneration', true],
   ['Gemma4ForConditionalGeneration', true],
   ['Gemma4UnifiedForConditionalGeneration', true],
@@ -53,6 +55,7 @@ const QWEN2_VL = {
 };
 /** Types of text models that exist only within others → the type that computes the same, with defaults that differ. */
 const TYPES = new Map<string, { modelType: string; defaults: Json }>([
+  ['kimi_k2', { modelType: 'deepseek_v3', defaults: {} }],
   ['qwen2_vl', QWEN2_VL],
   ['qwen2_vl_text', QWEN2_VL],
   ['qwen2_5_vl', QWEN2_VL],
@@ -109,6 +112,8 @@ export const CODE_ONLY: readonly string[] = [
   'InternLM3ForCausalLM',
   'InternVLChatModel',
   'MiniCPMForCausalLM',
+  'KimiVLForConditionalGeneration',
+  'KimiK25ForConditionalGeneration',
 ];
 
 /** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */

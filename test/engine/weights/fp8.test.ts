@@ -6,6 +6,7 @@ import { scalesOf } from '../../../src/engine/weights/scales.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
 import { readSafetensors, type TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
+import { headLinear } from '../../../src/kernels/head-linear.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
@@ -185,4 +186,35 @@ describe('FP8 weights are refused', () => {
     const damaged = entry('w.weight', 'F8_E4M3', [4, 128], bytes);
     await expect(open([damaged, scale([], [1])], matrix(128)).load()).rejects.toThrow(/1 value that is NaN/);
   });
+});
+
+it('a matrix for each head has the scales of its rows, where tiles of 128 cut through heads', async () => {
+  const [heads, rows, k] = [3, 84, 128];
+  const random = new Random(3);
+  const codes = randomCodes(heads * rows * k, random);
+  const scales = [2 ** -9, 1.5 * 2 ** -8];
+  const tensors: Tensors = new Map([
+    ['kv.weight', entry('kv.weight', 'F8_E4M3', [heads * rows, k], codes)],
+    ['kv.weight_scale_inv', entry('kv.weight_scale_inv', 'F32', [2, 1], floats(scales))],
+  ]);
+  const matrix = await load(tensors, (weights) => weights.heads('kv.weight', heads, rows, k));
+  expect(matrix.formats.map(({ name }) => name)).toEqual(['e4m3']);
+  const x = random.floats(2 * heads * k);
+  const y = await compute({
+    device,
+    capacity: { rows: 16 },
+    sizes: { rows: 2 },
+    record: (_, input) => headLinear(input(['rows', heads * k], x), matrix, { first: 40, count: 44 }),
+  });
+  for (let row = 0; row < 2; row++) {
+    for (let column = 0; column < heads * 44; column++) {
+      const head = Math.floor(column / 44);
+      const stored = head * rows + 40 + (column % 44);
+      let sum = 0;
+      for (let i = 0; i < k; i++)
+        sum +=
+          x[(row * heads + head) * k + i]! * e4m3(codes[stored * k + i]!) * scales[Math.floor(stored / 128)]!;
+      expect(Math.abs(y[row]![column]! - sum)).toBeLessThan(1e-3);
+    }
+  }
 });

@@ -26,7 +26,8 @@ export interface StoreSizes {
 /** Buffers of one lane of the pages. */
 interface Lane {
   keys: GPUBuffer;
-  values: GPUBuffer;
+  /** null: the keys are the values, too. */
+  values: GPUBuffer | null;
   /** Bytes of a page in each of the two. */
   bytes: number;
 }
@@ -49,7 +50,9 @@ export class LayerStores {
     this.#device = device;
     this.#lanes = layout.lanes.map((bytes, lane) => ({
       keys: device.allocate('kv', `keys of lane ${lane}`, pages * bytes),
-      values: device.allocate('kv', `values of lane ${lane}`, pages * bytes),
+      values: layout.keysOnly.has(lane)
+        ? null
+        : device.allocate('kv', `values of lane ${lane}`, pages * bytes),
       bytes,
     }));
     const all: LayerStore[] = [];
@@ -69,7 +72,7 @@ export class LayerStores {
   /** Buffers of the KV pages, keys and values of each lane. */
   get pageBuffers(): PageBuffer[] {
     return this.#lanes.flatMap(({ keys, values, bytes }) =>
-      [keys, values].map((buffer) => ({ buffer, bytes })),
+      [keys, ...(values ? [values] : [])].map((buffer) => ({ buffer, bytes })),
     );
   }
 
@@ -96,7 +99,7 @@ export class LayerStores {
       format: layer.format ?? sizes.format,
       table: sizes.tables[group]!,
       keys: region(keys),
-      values: region(values),
+      values: values && region(values),
     };
   }
 

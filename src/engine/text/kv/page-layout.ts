@@ -1,8 +1,8 @@
 // The layout of KV pages in memory. Layers that look back on different numbers of tokens need different numbers of pages, so layers are
 // sorted into groups of one window, and each group has a page table of its own in every sequence. All groups take their pages from
 // one pool, so no share of the memory can lie idle because another group needs it: the same pages serve many short sequences or a few
-// long ones. That needs pages of one size. A page has lanes, each a pair of buffers for keys and values; a lane holds one layer of the
-// group that the page belongs to, or several layers whose keys are smaller. A kind of layers with more layers than the lanes take is
+// long ones. That needs pages of one size. A page has lanes, each a pair of buffers for keys and values, or one for keys that are the
+// values, too; a lane holds one layer of the group that the page belongs to, or several layers whose keys are smaller. A kind of layers with more layers than the lanes take is
 // divided into several groups; lanes that a group leaves empty are lost.
 
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
@@ -36,6 +36,8 @@ interface PageLayoutParts {
   groups: readonly PageGroup[];
   /** Bytes of a page's keys (or values) by lane. */
   lanes: readonly number[];
+  /** Lanes without values. */
+  keysOnly?: ReadonlySet<number>;
   /** By layer; null: the layer has no pages. */
   places: readonly (LayerPlace | null)[];
 }
@@ -43,17 +45,19 @@ interface PageLayoutParts {
 export class PageLayout {
   readonly groups: readonly PageGroup[];
   readonly lanes: readonly number[];
+  readonly keysOnly: ReadonlySet<number>;
   readonly places: readonly (LayerPlace | null)[];
   /** Bytes of a page, keys and values. */
   readonly pageBytes: number;
   readonly #rows: number;
 
   /** `rows`: most rows of a step. */
-  constructor({ groups, lanes, places }: PageLayoutParts, rows: number) {
+  constructor({ groups, lanes, keysOnly = new Set(), places }: PageLayoutParts, rows: number) {
     this.groups = groups;
     this.lanes = lanes;
+    this.keysOnly = keysOnly;
     this.places = places;
-    this.pageBytes = 2 * lanes.reduce((sum, bytes) => sum + bytes, 0);
+    this.pageBytes = lanes.reduce((sum, bytes, lane) => sum + (keysOnly.has(lane) ? 1 : 2) * bytes, 0);
     this.#rows = rows;
   }
 
@@ -100,11 +104,15 @@ function layerBytes({ kvHeads, dims, format }: KvState, usual: KvFormat): number
 /** All layers in one group, which keeps the tokens of the widest window. */
 export function wholeLayout(layers: readonly LayerState[], format: KvFormat, rows = 0): PageLayout {
   const lanes: number[] = [];
+  const keysOnly = new Set<number>();
   const places = layers.map((layer): LayerPlace | null => {
     if (layer.kind !== 'kv') return null;
-    return { group: 0, lane: lanes.push(layerBytes(layer, format)) - 1, offset: 0 };
+    const lane = lanes.push(layerBytes(layer, format)) - 1;
+    if (layer.latent) keysOnly.add(lane);
+    return { group: 0, lane, offset: 0 };
   });
-  return new PageLayout({ groups: [{ window: widestWindow(layers), scale: 1 }], lanes, places }, rows);
+  const groups = [{ window: widestWindow(layers), scale: 1 }];
+  return new PageLayout({ groups, lanes, keysOnly, places }, rows);
 }
 
 /**
@@ -124,7 +132,8 @@ export function pageLayout(
   );
   const whole = wholeLayout(limited, format, rows);
   const kinds = kindsOf(limited, format);
-  if (new Set(kinds.map(({ window }) => window)).size < 2) return whole;
+  // Layers with values and such without do not share lanes.
+  if (new Set(kinds.map(({ window }) => window)).size < 2 || whole.keysOnly.size > 0) return whole;
   const bytesOf = (layout: PageLayout): number => layout.pagesOf(contextLength) * layout.pageBytes;
   const reachOf = (layout: PageLayout): number =>
     Math.min(contextLength, layout.contextWithin(Math.floor(bindingLimit / Math.max(...layout.lanes))));

@@ -10,8 +10,8 @@ import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../../kernels/batch.ts';
 import { boundsText, COUNTS, isCount } from '../../../models/config-bounds.ts';
-import { shown } from '../../../models/config-values.ts';
 import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
+import { shown } from '../../../models/config-values.ts';
 import type { Setting } from '../../../options/setting.ts';
 import { mapSampling } from '../../../options/text-request.ts';
 import { ruleOf } from '../../input/rules.ts';
@@ -137,11 +137,13 @@ function expertRows({ experts }: TextDeclaration, rowsOf: (columns: number) => n
 /** Notes that explain why the context in use differs from the requested one or from the model's own. */
 export function contextNotes(
   { contextLength, maxTotalTokens = Infinity }: TextModelOptions,
-  modelContext: number,
+  { context: modelContext, limited }: Pick<TextDeclaration, 'context' | 'limited'>,
   inForce: number,
   device: Device,
 ): Prose[] {
   const notes: Prose[] = [];
+  if (limited)
+    notes.push(`the context is limited to ${modelContext} of ${limited.context} tokens: ${limited.reason}`);
   const wanted = Math.min(contextLength ?? modelContext, modelContext);
   if (contextLength !== undefined && contextLength > modelContext) {
     notes.push(

@@ -48,6 +48,8 @@ export interface KvState {
   dims: number;
   /** Number of tokens that a query sees, including itself; null: all. */
   window: number | null;
+  /** Values are the first dimensions of the keys, so that pages have none beside them; left out: they are not. */
+  latent?: boolean;
   /** Storage format; left out: f32 for a model stored and computed in f32, otherwise f16. */
   format?: KvFormat;
   /** Keys hold numbers that codes would spoil, so that pages of codes are refused; left out: they do not. */
@@ -81,6 +83,8 @@ export interface TextDeclaration {
   hidden: number;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
+  /** The context that the model was trained for, and why `context` is less; left out: it is not. */
+  limited?: ContextLimit;
   /** Rope tables; none if positions are learned. All tables depend on the same lengths as the first. */
   ropes: readonly RopeConfig[];
   inputs: TextInputs;
@@ -110,6 +114,13 @@ export interface TextDeclaration {
   vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
   mtp?: DraftDeclaration;
+}
+
+/** A context that is not built whole. */
+export interface ContextLimit {
+  context: number;
+  /** For the note to users. */
+  reason: string;
 }
 
 /** The kinds of rows that a model accepts. */

@@ -6,7 +6,13 @@ import type { HeadShape } from '../../../kernels/batch.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
-import type { DraftDeclaration, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import type {
+  ContextLimit,
+  DraftDeclaration,
+  TextArchitecture,
+  TextClass,
+  TextDeclaration,
+} from './architecture.ts';
 import {
   languageModel,
   namesOf,
@@ -27,6 +33,8 @@ export interface DecoderModel extends DecoderConfig {
   architecture: string;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
+  /** Left out: all of the context is built. */
+  limited?: ContextLimit | null;
   ffn: number;
   /** Whether each token sees its whole text, so that nothing can be generated; left out: only itself and those before it. */
   bidirectional?: boolean;
@@ -138,7 +146,7 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
 function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
   const { layer, inputs, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
-  const { experts = null } = config;
+  const { experts = null, limited = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
     (own.heads + 2 * own.kvHeads) * storedHead(own);
   const decoder = {
@@ -151,6 +159,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     vocabulary,
     hidden,
     context,
+    ...(limited && { limited }),
     ropes,
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
     inputs: {

@@ -82,6 +82,8 @@ export interface DecoderKeys {
   theta?: number;
   /** Whether the norms are LayerNorms. */
   layerNorm?: boolean;
+  /** Keys and values are made of latents, whose lengths are stated instead. */
+  latents?: boolean;
   /** Key heads and the width of feed-forward blocks, for an architecture whose layers differ in them. */
   kvHeads?: number;
   feedForward?: number;
@@ -90,7 +92,7 @@ export interface DecoderKeys {
 /** The sizes, heads, rotation and norms of a decoder. Throws bad_checkpoint and unsupported by key. */
 export async function decoderConfig(
   model: GgufModel,
-  { reads = [], theta = 10000, layerNorm = false, kvHeads, feedForward }: DecoderKeys = {},
+  { reads = [], theta = 10000, layerNorm = false, latents = false, kvHeads, feedForward }: DecoderKeys = {},
 ): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.${key}`;
@@ -99,7 +101,7 @@ export async function decoderConfig(
   const heads = perLayer(model, 'attention.head_count');
   const isKvStated = keys.get(own('attention.head_count_kv')) !== undefined;
   const dims = keys.count(own('attention.key_length'), heads > 0 ? Math.floor(hidden / heads) : 0);
-  if (keys.count(own('attention.value_length'), dims) !== dims)
+  if (!latents && keys.count(own('attention.value_length'), dims) !== dims)
     throw keys.unsupported(
       own('attention.value_length'),
       `choose a model whose values have ${dims} dimensions, as many as its keys`,

@@ -12,12 +12,13 @@ export type KeptState = LayerStore | { kind: 'both'; pages: KvPages; slots: Stat
 export function statesOf(layer: DecoderLayer, heads: HeadShape): LayerState[] {
   const { window, slot, shares, heads: own = heads } = layer;
   if (shares !== undefined) return [{ kind: 'shared', layer: shares }];
-  const plain = { kind: 'kv', kvHeads: own.kvHeads, dims: storedHead(own), window } as const;
-  const pages = own.alibi ? { ...plain, floats: true } : plain;
-  return [
-    ...(keepsPages(layer) ? [pages] : []),
-    ...(slot === undefined ? [] : [{ kind: 'slot', values: slot } as const]),
-  ];
+  const pages: LayerState = {
+    ...{ kind: 'kv', kvHeads: own.kvHeads, dims: storedHead(own), window },
+    ...(own.alibi && { floats: true }),
+    ...(own.valueDims !== undefined && { latent: true }),
+  };
+  const slots: LayerState[] = slot === undefined ? [] : [{ kind: 'slot', values: slot }];
+  return keepsPages(layer) ? [pages, ...slots] : slots;
 }
 
 /** What each layer keeps, of the stores of all declared states. */

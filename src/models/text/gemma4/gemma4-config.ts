@@ -95,7 +95,7 @@ function readMixture(config: ConfigReader, hidden: number, layers: number): Expe
   return {
     ...readExperts(config.with({ ...config.values, ...counts }), GEMMA4_EXPERTS, layers),
     activation: 'gelu-tanh',
-    scale: hidden ** -0.5,
+    logitScale: hidden ** -0.5,
   };
 }
 

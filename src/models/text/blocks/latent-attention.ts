@@ -1,0 +1,100 @@
+// Multi-head latent attention. Keys and values of all heads are products with one latent of a token, and pages keep the latent with the
+// key's rotated dimensions, which all heads share. The products with keys are absorbed by the queries and those with values by the
+// output: a head's query is multiplied by its matrix of keys, meets the latents of all tokens, and what it makes of them is multiplied
+// by its matrix of values.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { attention } from '../../../kernels/attention.ts';
+import type { HeadShape } from '../../../kernels/batch.ts';
+import { headLinear, headLinearAcross } from '../../../kernels/head-linear.ts';
+import { latentKv, type LatentShape } from '../../../kernels/latent-kv.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { normed, type Rows } from '../../../kernels/normed.ts';
+import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
+import type { WeightTable } from '../../weights.ts';
+import type { SelfAttention } from './self-attention.ts';
+
+export interface LatentAttentionConfig {
+  hidden: number;
+  latents: LatentShape & {
+    /** Dimensions that queries are projected to first; null: they are projected at once. */
+    queryRank: number | null;
+    /** Of the norms of latents, whatever the model's others have. */
+    eps: number;
+    /** Whether the first and the last projections have biases. */
+    bias: boolean;
+  };
+}
+
+/** Heads as attention and pages see them: all of them on one key, whose first dimensions are its value. */
+export function latentHeads({ heads, rank, rotated, scale }: LatentShape): HeadShape {
+  return { heads, kvHeads: 1, dims: rank + rotated, valueDims: rank, scale };
+}
+
+export function latentAttention(
+  { hidden, latents: shape }: LatentAttentionConfig,
+  weights: WeightTable,
+  name: string,
+): SelfAttention {
+  const { heads, rank, rotated, values, eps, bias } = shape;
+  const query = queries(hidden, shape, weights, name);
+  const down = weights.matrix(`${name}.kv_a_proj_with_mqa.weight`, rank + rotated, hidden, { bias });
+  const norm = weights.vector(`${name}.kv_a_layernorm.weight`, rank);
+  const { absorb, expand } = keysAndValues(shape, weights, name);
+  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * values, { bias });
+
+  return {
+    attend(x, rope, batch, kv) {
+      if (kv.kind !== 'kv' || !rope) throw new Error(`${name} keeps rotated keys in pages`);
+      const q = query(x); //                                        [rows, heads · (plain + rotated)]
+      const c = rmsnormColumns(linear(x, down), 0, norm, eps); //   [rows, rank + rotated]
+      const absorbed = absorb(q, latentKv(c, q, rope, shape, kv)); // [rows, heads · (rank + rotated)]
+      const mixed = attention(absorbed, batch, latentHeads(shape), kv, { window: null }); // [rows, heads · rank]
+      return expand(mixed); //                                      [rows, heads · values]
+    },
+    out,
+  };
+}
+
+/** x [rows, hidden] → [rows, heads · (plain + rotated)] */
+function queries(
+  hidden: number,
+  { heads, plain, rotated, queryRank, eps, bias }: LatentAttentionConfig['latents'],
+  weights: WeightTable,
+  name: string,
+): (x: Rows) => Tensor {
+  const columns = heads * (plain + rotated);
+  if (queryRank === null) {
+    const whole = weights.matrix(`${name}.q_proj.weight`, columns, hidden);
+    return (x) => linear(x, whole);
+  }
+  const down = weights.matrix(`${name}.q_a_proj.weight`, queryRank, hidden, { bias });
+  const norm = weights.vector(`${name}.q_a_layernorm.weight`, queryRank);
+  const up = weights.matrix(`${name}.q_b_proj.weight`, columns, queryRank);
+  return (x) => linear(normed(linear(x, down), norm, eps), up);
+}
+
+/**
+ * The products that keys and values are of latents. Checkpoints have them as one matrix, GGUF files as two, that of keys with a column for each
+ * dimension of the latent.
+ */
+function keysAndValues(
+  { heads, plain, values, rank, scale }: LatentShape,
+  weights: WeightTable,
+  name: string,
+): { absorb(q: Tensor, y: Tensor): Tensor; expand(mixed: Tensor): Tensor } {
+  const keys = `${name}.k_b_proj.weight`;
+  if (!weights.has(keys)) {
+    const both = weights.heads(`${name}.kv_b_proj.weight`, heads, plain + values, rank);
+    return {
+      absorb: (q, y) => headLinearAcross(q, both, { first: 0, count: plain }, { y, scale }),
+      expand: (mixed) => headLinear(mixed, both, { first: plain, count: values }),
+    };
+  }
+  const turned = weights.heads(keys, heads, rank, plain);
+  const own = weights.heads(`${name}.v_b_proj.weight`, heads, values, rank);
+  return {
+    absorb: (q, y) => headLinear(q, turned, { first: 0, count: rank }, { y, scale }),
+    expand: (mixed) => headLinear(mixed, own, { first: 0, count: values }),
+  };
+}

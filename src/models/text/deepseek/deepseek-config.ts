@@ -1,0 +1,95 @@
+// Converts config.json of DeepSeek V2 and V3 and of those built like them to the configuration of deepseek.ts. Keys that decoders share are read in
+// decoder-config.ts.
+
+import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import type { DecoderModel } from '../blocks/decoder-architecture.ts';
+import { scaledContext } from '../blocks/decoder-config.ts';
+import { readExperts, type ExpertsFamily } from '../blocks/experts-config.ts';
+import type { MlpConfig } from '../blocks/gated-mlp.ts';
+import { latentHeads, type LatentAttentionConfig } from '../blocks/latent-attention.ts';
+import { readRope, ropeScaling } from '../blocks/rope-config.ts';
+import { DEEPSEEKS } from './deepseek-families.ts';
+
+export type DeepseekConfig = DecoderModel & MlpConfig & LatentAttentionConfig;
+
+const UNINDEXED = 'beyond them, attention would choose index_topk tokens by an indexer, which is not built';
+
+/** Errors: bad_checkpoint; unsupported for settings that deepseek.ts does not compute. */
+export function readDeepseekConfig(json: Json, architecture: string, file = CONFIG_JSON): DeepseekConfig {
+  const family = DEEPSEEKS[architecture]!;
+  const stated = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined));
+  const config = readConfig(file, { ...family.defaults, ...stated });
+  config.only({ hidden_act: ['silu'], mlp_bias: [false], use_mla: [true], ...family.only });
+  const context = config.count('max_position_embeddings');
+  const latents = readLatents(config);
+  const rope = readRope(config, latents.rotated, { context });
+  const layers = config.count('num_hidden_layers');
+  const trained = scaledContext(rope, context);
+  const indexed = family.indexed ? config.count('index_topk') : Infinity;
+  const experts = family.experts && readExperts(config, expertsOf(config, family.experts), layers);
+  return {
+    architecture,
+    vocabulary: config.count('vocab_size'),
+    hidden: config.count('hidden_size'),
+    ffn: config.count('intermediate_size'),
+    heads: latentHeads(latents),
+    latents,
+    layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
+    ropes: [rope],
+    eps: config.real('rms_norm_eps'),
+    context: Math.min(trained, indexed),
+    limited: trained > indexed ? { context: trained, reason: UNINDEXED } : null,
+    tied: config.flag('tie_word_embeddings', false),
+    experts,
+  };
+}
+
+/** How DeepSeek V2 chooses experts: the best of all, or of some groups. */
+function expertsOf(config: ConfigReader, experts: ExpertsFamily): ExpertsFamily {
+  if (experts.choiceBias !== undefined) return experts;
+  const isLimited = config.choice('topk_method', { greedy: false, group_limited_greedy: true }, 'greedy');
+  return isLimited ? { ...experts, groupsBy: 1 } : experts;
+}
+
+function readLatents(config: ConfigReader): DeepseekConfig['latents'] {
+  const heads = config.count('num_attention_heads');
+  const dims = {
+    rank: config.count('kv_lora_rank'),
+    rotated: config.count('qk_rope_head_dim'),
+    plain: config.count('qk_nope_head_dim'),
+    values: config.count('v_head_dim'),
+  };
+  const keys = ['kv_lora_rank', 'qk_rope_head_dim', 'qk_nope_head_dim', 'v_head_dim'] as const;
+  Object.values(dims).forEach((count, i) => {
+    const most = i === 0 ? MOST_RANK : MOST_DIMS;
+    if (count % 4 !== 0 || count > most)
+      throw config.error(
+        'unsupported',
+        keys[i]!,
+        `${count} is not built; choose a model with a multiple of 4, at most ${most}`,
+      );
+  });
+  return {
+    heads,
+    ...dims,
+    queryRank: config.values['q_lora_rank'] === null ? null : config.count('q_lora_rank'),
+    // Norms of latents keep the default of transformers' class, whatever rms_norm_eps says.
+    eps: 1e-6,
+    bias: config.flag('attention_bias', false),
+    scale: attentionGrowth(config) / Math.sqrt(dims.plain + dims.rotated),
+    pairs: config.flag('rope_interleave', true) ? 'adjacent' : 'half',
+  };
+}
+
+/** Limits of attention over latents. */
+const MOST_RANK = 512;
+const MOST_DIMS = 512;
+
+/** Factor of the scores of a stretched context, which mscale_all_dim states. Source: transformers' modeling_deepseek_v3. */
+function attentionGrowth(config: ConfigReader): number {
+  const own = ropeScaling(config);
+  const type = own.values['rope_type'] ?? own.values['type'] ?? 'default';
+  const all = type === 'default' ? 0 : own.real('mscale_all_dim', 0);
+  const factor = all === 0 ? 1 : own.real('factor');
+  return factor <= 1 ? 1 : (0.1 * all * Math.log(factor) + 1) ** 2;
+}

@@ -1,0 +1,135 @@
+// GGUF files of DeepSeek V2 and V3 and of those built like them, all of which are called deepseek2. Since 2025 they hold the products of keys and of
+// values with latents apart, that of keys with a row for each dimension of the latent; older ones hold them as checkpoints do.
+
+import type { GgufTensor } from '../../../files/gguf/gguf.ts';
+import type { GgufClass, GgufModel, GgufPart } from '../../../files/gguf/model.ts';
+import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderParts, type DecoderLayout } from '../blocks/gguf-tensors.ts';
+
+type Json = Record<string, unknown>;
+
+const NAME = 'deepseek2';
+const LAYOUT: DecoderLayout = {
+  names: {
+    attn_q_a: 'self_attn.q_a_proj',
+    attn_q_a_norm: 'self_attn.q_a_layernorm',
+    attn_q_b: 'self_attn.q_b_proj',
+    attn_kv_a_mqa: 'self_attn.kv_a_proj_with_mqa',
+    attn_kv_a_norm: 'self_attn.kv_a_layernorm',
+    attn_kv_b: 'self_attn.kv_b_proj',
+    attn_k_b: 'self_attn.k_b_proj',
+    attn_v_b: 'self_attn.v_b_proj',
+    ffn_gate_shexp: 'mlp.shared_experts.gate_proj',
+    ffn_up_shexp: 'mlp.shared_experts.up_proj',
+    ffn_down_shexp: 'mlp.shared_experts.down_proj',
+  },
+};
+const CHOICE_BIAS = /^blk\.(\d+)\.exp_probs_b(?:\.bias)?$/;
+/** Matrices of heads, [heads, rows, k]. */
+const OF_HEADS = /^blk\.\d+\.attn_[kv]_b\.weight$/;
+const LAYER = /^blk\.(\d+)\./;
+
+/** Values of expert_gating_func. */
+const SOFTMAX = 1;
+const SIGMOID = 2;
+
+export const DEEPSEEK_GGUF: readonly GgufClass[] = [
+  {
+    name: NAME,
+    classNames: ['DeepseekV2ForCausalLM', 'DeepseekV3ForCausalLM', 'YoutuForCausalLM'],
+    keys: {
+      q_lora_rank: `${NAME}.attention.q_lora_rank`,
+      kv_lora_rank: `${NAME}.attention.kv_lora_rank`,
+      qk_rope_head_dim: `${NAME}.rope.dimension_count`,
+      qk_nope_head_dim: `${NAME}.attention.key_length_mla`,
+      v_head_dim: `${NAME}.attention.value_length_mla`,
+      n_routed_experts: `${NAME}.expert_count`,
+      n_shared_experts: `${NAME}.expert_shared_count`,
+      n_group: `${NAME}.expert_group_count`,
+      topk_group: `${NAME}.expert_group_used_count`,
+      routed_scaling_factor: `${NAME}.expert_weights_scale`,
+      first_k_dense_replace: `${NAME}.leading_dense_block_count`,
+    },
+    async read(model) {
+      const reads = ['expert_shared_count', 'expert_group_count'];
+      const { partial_rotary_factor: _, ...config } = await decoderConfig(model, { reads, latents: true });
+      const own = { ...config, ...latents(model), ...rotation(model, config), ...layersOf(model, config) };
+      if (model.keys.count(`${NAME}.expert_count`, 0) === 0)
+        return {
+          className: 'YoutuForCausalLM',
+          config: { ...own, attention_bias: model.tensors.has('blk.0.attn_output.bias') },
+        };
+      const className = isBiased(model) ? 'DeepseekV3ForCausalLM' : 'DeepseekV2ForCausalLM';
+      return { className, config: { ...own, ...experts(model, isBiased(model)) } };
+    },
+    parts,
+  },
+];
+
+function parts(tensor: Pick<GgufTensor, 'name' | 'shape'>, config: Json): readonly GgufPart[] | null {
+  const { name, shape } = tensor;
+  const [, layer] = LAYER.exec(name) ?? [];
+  // Layers behind the last predict several tokens ahead.
+  if (layer !== undefined && Number(layer) >= (config['num_hidden_layers'] as number)) return [];
+  const [, biased] = CHOICE_BIAS.exec(name) ?? [];
+  if (biased !== undefined)
+    return [{ name: `model.layers.${biased}.mlp.gate.e_score_correction_bias`, shape }];
+  if (!OF_HEADS.test(name)) return decoderParts(tensor, LAYOUT);
+  const [heads = 0, rows = 0, ...k] = shape;
+  return decoderParts({ name, shape: [heads * rows, ...k] }, LAYOUT);
+}
+
+/** Lengths of the parts of keys and values; older files state those of whole keys and values. */
+function latents({ keys, tensors }: GgufModel): Json {
+  const own = (key: string): string => `${NAME}.attention.${key}`;
+  const isApart = tensors.has('blk.0.attn_k_b.weight');
+  const rotated = keys.count(`${NAME}.rope.dimension_count`);
+  return {
+    kv_lora_rank: keys.count(own('kv_lora_rank')),
+    q_lora_rank: tensors.has('blk.0.attn_q_a.weight') ? keys.count(own('q_lora_rank')) : null,
+    qk_rope_head_dim: rotated,
+    qk_nope_head_dim: keys.count(own(isApart ? 'key_length_mla' : 'key_length')) - rotated,
+    v_head_dim: keys.count(own(isApart ? 'value_length_mla' : 'value_length')),
+  };
+}
+
+/** The multiplier is a tenth of mscale_all_dim, and mscale counts as equal to it, as in llama.cpp. */
+function rotation({ keys }: GgufModel, { rope_scaling: scaling }: Json): Json {
+  const multiplier = keys.real(`${NAME}.rope.scaling.yarn_log_multiplier`, 0);
+  if (scaling == null || multiplier === 0) return {};
+  const all = Math.fround(10 * multiplier); // of a number in single precision
+  return { rope_scaling: { ...scaling, mscale: all, mscale_all_dim: all } };
+}
+
+function layersOf({ keys }: GgufModel, { num_hidden_layers: blocks }: Json): Json {
+  const layers = (blocks as number) - keys.count(`${NAME}.nextn_predict_layers`, 0);
+  return { num_hidden_layers: layers };
+}
+
+/** Whether experts are chosen by sigmoids with a bias. Files of DeepSeek V2 may not say. */
+function isBiased({ keys, tensors }: GgufModel): boolean {
+  const key = `${NAME}.expert_gating_func`;
+  const isStated = keys.get(key) !== undefined;
+  const gating = keys.count(key, SOFTMAX);
+  if (gating !== SOFTMAX && gating !== SIGMOID)
+    throw keys.unsupported(key, `choose a model that has ${SOFTMAX} or ${SIGMOID}`);
+  const hasBias = [...tensors.keys()].some((name) => CHOICE_BIAS.test(name));
+  return isStated ? gating === SIGMOID : hasBias;
+}
+
+function experts({ keys }: GgufModel, biased: boolean): Json {
+  const own = (key: string): string => `${NAME}.${key}`;
+  const groups = keys.count(own('expert_group_count'), 1);
+  return {
+    n_routed_experts: keys.count(own('expert_count')),
+    n_shared_experts: keys.count(own('expert_shared_count'), 0),
+    num_experts_per_tok: keys.count(own('expert_used_count')),
+    moe_intermediate_size: keys.count(own('expert_feed_forward_length')),
+    norm_topk_prob: keys.flag(own('expert_weights_norm'), false),
+    routed_scaling_factor: keys.real(own('expert_weights_scale'), 1),
+    first_k_dense_replace: keys.count(own('leading_dense_block_count'), 0),
+    n_group: groups,
+    topk_group: keys.count(own('expert_group_used_count'), groups),
+    ...(!biased && { topk_method: groups > 1 ? 'group_limited_greedy' : 'greedy' }),
+  };
+}
