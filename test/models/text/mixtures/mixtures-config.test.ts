@@ -38,20 +38,20 @@ const ERNIE = {
   moe_num_shared_experts: 2,
 };
 
-it('rotates the part of a head that rotary_dim states', () => {
+it('rotary_dim states which part of a head is rotated', () => {
   const { heads, ropes, experts, queryNorm } = readMixtureConfig(MINIMAX, 'MiniMaxM2ForCausalLM');
   expect([heads.rotated, ropes[0]!.dims, queryNorm]).toEqual([16, 16, 'row']);
   expect(experts).toMatchObject({ count: 8, chosen: 2, scores: 'sigmoid', normed: true, shared: null });
 });
 
-it('reads lists of one value for each layer, and an alpha as a stretched base', () => {
+it('lists of one value for each layer count once, and an alpha stretches the base of the rotation', () => {
   const { heads, ropes, experts } = readMixtureConfig(HUNYUAN, 'HunYuanMoEV1ForCausalLM');
   expect(heads.dims).toBe(32);
   expect(ropes[0]).toMatchObject({ type: 'ntk', factor: 1000, theta: 10000 });
   expect(experts).toMatchObject({ count: 8, chosen: 2, ffn: 96, shared: 96, plainShared: true });
 });
 
-it('places experts by the first layer, the last one and the interval', () => {
+it('layers with experts follow from the first one, the last one and the interval', () => {
   const sparse = (more: object) =>
     readMixtureConfig({ ...ERNIE, ...more }, 'Ernie4_5_MoeForCausalLM').experts!.layers;
   expect(sparse({})).toEqual([false, true, true]);
@@ -59,7 +59,7 @@ it('places experts by the first layer, the last one and the interval', () => {
   expect(sparse({ moe_layer_interval: 2 })).toEqual([false, true, false]);
 });
 
-it('counts the experts that take all tokens', () => {
+it('experts that take all tokens are as wide as all of them together', () => {
   expect(readMixtureConfig(ERNIE, 'Ernie4_5_MoeForCausalLM').experts!.shared).toBe(48);
 });
 
