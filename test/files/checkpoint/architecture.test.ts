@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { refuseCustomCode } from '../../../src/files/checkpoint/architecture.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { config, open, refusal, whole } from './memory-checkpoint.ts';
 
 describe('the class that computes a checkpoint', () => {
@@ -96,6 +98,12 @@ describe('code in the repository of a model', () => {
     );
     expect((await open(withMap('modeling_llama.LlamaForCausalLM'))).tensors.size).toBe(2);
     expect((await open(withMap('o/r--modeling_llama.LlamaForCausalLM'))).tensors.size).toBe(2);
+  });
+
+  it('that computes what a class computes which is built in is not needed', () => {
+    const name = 'MiniMaxM2ForCausalLM';
+    const map = { architectures: [name], auto_map: { AutoModelForCausalLM: `modeling_minimax_m2.${name}` } };
+    expect(() => refuseCustomCode(map, ['modeling_minimax_m2.py'], name, TEXT_CLASSES)).not.toThrow();
   });
 
   it('that only reads the config changes nothing', async () => {

@@ -33,6 +33,7 @@ export const LFM2_GGUF: readonly GgufClass[] = (
     classNames: [className],
     keys: {
       conv_L_cache: `${name}.shortconv.l_cache`,
+      ...(isMixture && { num_dense_layers: `${name}.leading_dense_block_count` }),
       layer_types: 'blk.N.shortconv.conv.weight, which layers of convolution have',
     },
     async read(model) {

@@ -69,7 +69,16 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
   const family = MIXTURES.get(className)!;
   return {
     name,
-    classNames: [className],
+    // Files of Granite's mixtures do not tell the two classes apart, of which the second has no shared expert.
+    classNames: name === 'granitemoe' ? [className, 'GraniteMoeForCausalLM'] : [className],
+    ...(family.experts && {
+      keys: {
+        mlp_layer_types: 'blk.N.ffn_gate_inp.weight, which layers of experts have',
+        routed_scaling_factor: `${name}.expert_weights_scale`,
+        n_group: `${name}.expert_group_count`,
+        topk_group: `${name}.expert_group_used_count`,
+      },
+    }),
     async read(model) {
       const reads = [...READS, ...(multipliers ? Object.keys(FACTORS) : [])];
       const config = await decoderConfig(model, { reads });

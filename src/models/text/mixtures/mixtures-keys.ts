@@ -41,8 +41,10 @@ const MOST_LAYERS = 1024;
 
 /** Layers with experts, of ERNIE's first and last one and the interval between them. Source: transformers' ernie4_5_moe. */
 export function sparseLayers(json: Json): Json {
-  const number = (key: string, missing: number): number =>
-    typeof json[key] === 'number' ? (json[key] as number) : missing;
+  const number = (key: string, missing: number): number => {
+    const value = json[key];
+    return typeof value === 'number' ? value : missing;
+  };
   const layers = number('num_hidden_layers', 28);
   const end = number('moe_layer_end_index', -1);
   const [first, last] = [number('moe_layer_start_index', 1), end === -1 ? layers - 1 : end];
