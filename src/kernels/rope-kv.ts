@@ -52,12 +52,13 @@ export function ropeKv(
   tape.dispatch(shader, {
     params: {
       ...params,
-      ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
+      ...(norms
+        ? { HEAD: 'norm' }
+        : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none', BEHIND: alibi ? 'positions' : 'zeros' }),
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
       WIDENED: width - dims,
-      BEHIND: alibi ? 'positions' : 'zeros',
     },
     args: {
       heads,
