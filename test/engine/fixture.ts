@@ -28,6 +28,7 @@ import type {
 import { writeTokenizer } from './checkpoint-folder.ts';
 
 export type GoldenName =
+  | 'bloom'
   | 'llama'
   | 'mistral'
   | 'qwen2'
