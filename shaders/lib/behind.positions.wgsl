@@ -1,10 +1,8 @@
 // Behind a query stands the slope of its head, behind a key its position in two digits, so that their product is slope · position: the bias of
 // ALiBi, but for slope · position of the query, which all scores of a row share. Digits are integers that f16 holds. Zeros follow.
-#import "lib/batch.wgsl"
+#import "lib/row-positions.wgsl"
 
 const DIGIT = 256u;
-
-@group(0) @binding(9) var<storage, read> rows: array<Row>;
 
 // The heads up to a power of two have powers of one number, the others odd powers of its root.
 fn slope_of(head: u32) -> f32 {

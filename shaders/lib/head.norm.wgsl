@@ -1,4 +1,5 @@
-// Heads of queries and keys are normalized by an RMSNorm; with its weights the bindings are as many as every adapter has, so queries do not grow.
+// Heads of queries and keys are normalized by an RMSNorm; with its weights the bindings are as many as every adapter has, so nothing depends on positions.
+#import "lib/behind.zeros.wgsl"
 #import "lib/growth.none.wgsl"
 
 const HEAD_NORM = true;

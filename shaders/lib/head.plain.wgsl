@@ -1,4 +1,5 @@
 // Heads of queries and keys are not normalized.
+#import "lib/behind.$BEHIND.wgsl"
 #import "lib/growth.$GROWTH.wgsl"
 
 const HEAD_NORM = false;

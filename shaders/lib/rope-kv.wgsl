@@ -1,6 +1,4 @@
 // Arguments of rope-kv.wgsl, rope-kv-lanes.wgsl and rope-kv-codes.wgsl, and where a head's dimensions lie.
-#import "lib/behind.$BEHIND.wgsl"
-
 const WIDENED = 0u; // dimensions of heads of q and of pages behind those of qkv
 
 struct Args {

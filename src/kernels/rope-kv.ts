@@ -55,12 +55,11 @@ export function ropeKv(
       ...params,
       ...(norms
         ? { HEAD: norms.turned ? 'norm-turned' : 'norm' }
-        : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
+        : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none', BEHIND: alibi ? 'positions' : 'zeros' }),
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
       WIDENED: width - dims,
-      BEHIND: alibi ? 'positions' : 'zeros',
     },
     args: {
       heads,

@@ -29,6 +29,7 @@ import { writeTokenizer } from './checkpoint-folder.ts';
 
 export type GoldenName =
   | 'deepseek-v3'
+  | 'bloom'
   | 'llama'
   | 'mistral'
   | 'qwen2'

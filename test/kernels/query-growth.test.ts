@@ -63,5 +63,5 @@ it('queries that grow need the positions of the rows, and have no norms', () => 
   const grow = (norms: HeadNorms | null, batch: Partial<TextBatch>) =>
     ropeKv(tape.tensor(['rows', 24]), null, shape, {} as KvPages, norms, batch);
   expect(() => grow(null, {})).toThrow('there are no rows');
-  expect(() => grow({} as HeadNorms, { rows: {} as Region })).toThrow('heads with norms');
+  expect(() => grow({} as HeadNorms, { rows: {} as Region })).toThrow('have no norms');
 });

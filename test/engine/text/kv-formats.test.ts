@@ -52,6 +52,12 @@ describe.each(CODED)('a KV cache in %s', (kvCacheDtype) => {
   });
 });
 
+it('a model with ALiBi refuses codes of keys, beside which its positions stand', async () => {
+  await expect(openGolden('bloom', { kvCacheDtype: 'int8' })).rejects.toThrow(
+    'does not hold the positions beside the keys of BloomForCausalLM',
+  );
+});
+
 it('pages in storage are found by models with their format alone', async () => {
   const storageCache = mkdtempSync(join(tmpdir(), 'svc-kv-formats-'));
   const cachedIn = async (kvCacheDtype: 'f16' | Format): Promise<[cached: number, ids: number[]]> => {

@@ -98,11 +98,11 @@ describe('the class InternVLChatModel', () => {
   it('refuses language models that are not built by their names', () => {
     const config = {
       architectures: ['InternVLChatModel'],
-      llm_config: { architectures: ['InternLM2ForCausalLM'], model_type: 'internlm2', vocab_size: 92553 },
+      llm_config: { architectures: ['NanbeigeForCausalLM'], model_type: 'nanbeige', vocab_size: 92553 },
       model_type: 'internvl_chat',
     };
     expect(() => textHalf(config, 'InternVLChatModel')).toThrow(
-      'config.json: the language model of this InternVLChatModel is InternLM2ForCausalLM, which is not built: choose one whose language model is Qwen2 or Qwen3',
+      'config.json: the language model of this InternVLChatModel is NanbeigeForCausalLM, which is not built: choose one whose language model is Qwen2 or Qwen3',
     );
   });
 });
