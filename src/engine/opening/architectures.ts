@@ -36,6 +36,12 @@ function embeddersOnly(): string[] {
     .map(({ name }) => name);
 }
 
+/** Classes that Python code of their repositories defined first. */
+function codedClasses(): string[] {
+  const coded = textClasses().filter(({ isPublishedAsCode = false }) => isPublishedAsCode);
+  return [...CODE_ONLY, ...coded.map(({ name }) => name)];
+}
+
 export const TEXT_CLASSES: KnownClasses = {
   get names() {
     return generators();
@@ -51,7 +57,9 @@ export const TEXT_CLASSES: KnownClasses = {
   fusedExperts,
   purpose: 'run',
   textHalf: mediaHalf,
-  codeOnly: CODE_ONLY,
+  get codeOnly() {
+    return codedClasses();
+  },
   role: 'AutoModelForCausalLM',
 };
 
@@ -71,5 +79,8 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   gguf: ggufClasses,
   fusedExperts,
   purpose: 'make embeddings',
+  get codeOnly() {
+    return codedClasses();
+  },
   role: 'AutoModel',
 };

@@ -18,6 +18,11 @@ export interface TextClass {
   modelType: string | null;
   /** Published models of the class, for the table in src/models/README.md. */
   examples?: string;
+  /**
+   * Its published models carry the Python code that defined the class before transformers did, and that is not looked at. Left out: a model with
+   * code of its own is refused.
+   */
+  isPublishedAsCode?: boolean;
   /** Kinds of models that can be opened with it. Decoders saved without their head serve embeddings only. */
   serves: readonly ('generate' | 'embed')[];
 }

@@ -38,6 +38,8 @@ export interface DecoderModel extends DecoderConfig {
 interface ClassNames {
   modelType: string;
   examples: string;
+  /** As TextClass has it. */
+  isPublishedAsCode?: boolean;
 }
 
 export interface DecoderFamily<Config extends DecoderModel> {
@@ -83,10 +85,11 @@ export function decoderArchitecture<Config extends DecoderModel>({
         examples,
         serves: ['embed'],
       })),
-      ...[...classes].map(([name, { modelType, examples }]): TextClass => ({
+      ...[...classes].map(([name, { modelType, examples, isPublishedAsCode = false }]): TextClass => ({
         name,
         modelType,
         examples,
+        isPublishedAsCode,
         serves: ['generate', 'embed'],
       })),
     ],

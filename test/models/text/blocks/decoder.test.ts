@@ -26,7 +26,17 @@ const cases = GOLDENS.flatMap((checkpoint) => {
  * Attention alone (with all kinds of rope), with experts, windows with sinks and experts, short convolutions, linear attention, layers that share keys,
  * scores with a cap, layers side by side with norms that have biases: other families have these layers in other numbers.
  */
-const LAYERS = ['llama', 'qwen3-moe', 'gpt-oss', 'lfm2', 'qwen3-next', 'granite-hybrid', 'gemma4-e', 'gemma2', 'gpt-neox'];
+const LAYERS = [
+  'llama',
+  'qwen3-moe',
+  'gpt-oss',
+  'lfm2',
+  'qwen3-next',
+  'granite-hybrid',
+  'gemma4-e',
+  'gemma2',
+  'gpt-neox',
+];
 const firstCases = cases.filter(({ isFirst }) => isFirst);
 
 /** scripts/vitest.all.config.ts runs this file again on SwiftShader, which has subgroups of four and no f16. */
