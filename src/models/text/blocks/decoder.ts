@@ -2,7 +2,7 @@
 
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import type { HeadShape, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { LayerStore, TextBatch } from '../../../kernels/batch.ts';
 import { addInputs } from '../../../kernels/add-inputs.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { embed } from '../../../kernels/embed.ts';
