@@ -122,7 +122,6 @@ describe.each([
   ['qwen3-next', CPU, {}],
   ['qwen3-next', GPU, {}],
   ['lfm2', CPU, {}],
-  ['falcon-h1', GPU, {}],
   ['qwen3-moe', CPU, { cpuMoeLayers: 2 }],
 ] as const)('replies of %s with drafts', (name, platform, options) => {
   it(`are those without, on the kernels of ${platform === CPU ? 'CPUs' : 'GPUs'}`, async () => {
