@@ -5,6 +5,8 @@
 #import "lib/selective-scan-args.wgsl"
 #import "lib/softplus.wgsl"
 
+const CHUNK = 8u;
+
 @compute @workgroup_size(8)
 fn main(@builtin(global_invocation_id) id: vec3u) {
   let quad = id.x;

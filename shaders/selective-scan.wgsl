@@ -6,9 +6,10 @@
 #import "lib/selective-scan-args.wgsl"
 #import "lib/softplus.wgsl"
 
+const CHUNK = 4u;  // rows whose sums wait in the workgroup's memory
 const PARTS = 8u; // CHUNK or more
 const QUADS = 4u;
-const HELD = 4u;  // quads of state dims of a lane
+const HELD = 2u;  // quads of state dims of a lane
 const WHOLE = true; // every lane holds as many
 const LANES = PARTS * QUADS;
 

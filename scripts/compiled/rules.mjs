@@ -12,6 +12,7 @@ const LEAST = {
   // Heads of 128 and 256, whose queries, keys and weights take 45 KiB of workgroup memory.
   'attend-matrix.wgsl': 3,
   'attention-prompt-matrix.wgsl': 3,
+  'selective-scan.wgsl': 14, // states of 32 values a lane, and sums of four rows in workgroup memory
   'matvec-int8.wgsl': 8,
   'matvec.wgsl': 6, // q6_k in eight rows; all others have 8 or more
 };

@@ -263,7 +263,8 @@ HYBRID = {**SIZES, **MAMBA, 'hidden_size': 32, 'num_hidden_layers': 3, 'mamba_ch
 # llama.cpp's mixture of Nemotron-H has no feed-forward block without experts.
 NEMOTRON_H = {
     'model_type': 'nemotron_h', **{key: value for key, value in SIZES.items() if key != 'num_hidden_layers'}, 'hidden_size': 32,
-    'head_dim': 16, 'mamba_num_heads': 8, 'mamba_head_dim': 8, 'n_groups': 2, 'ssm_state_size': 16, 'conv_kernel': 4, 'chunk_size': 8,
+    'head_dim': 16, 'intermediate_size': 12, 'mamba_num_heads': 8, 'mamba_head_dim': 8, 'n_groups': 2, 'ssm_state_size': 16,
+    'conv_kernel': 4, 'chunk_size': 8,
 }
 MODELS |= {
     'granite-hybrid': {

@@ -1,6 +1,4 @@
 // Arguments and operands of the kernels that scan rows by Mamba-2's rule, and the step that a row takes.
-const CHUNK = 8u; // rows that are computed at a time
-
 struct Args {
   heads: u32,
   groups: u32,       // groups of heads that share B and C

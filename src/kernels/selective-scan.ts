@@ -97,10 +97,10 @@ interface Kernel {
   quads: number;
 }
 
-/** Quads of columns of a workgroup, and of state dims that a lane holds at most: 64 values for each. */
+/** Quads of columns of a workgroup, and of state dims that a lane holds at most: 32 values for each. */
 const QUADS = 4;
-const MOST_HELD = 4;
-/** Least lanes that share the state dims of a column: one sums up a row of a chunk. */
+const MOST_HELD = 2;
+/** Least lanes that share the state dims of a column. */
 const LEAST_PARTS = 8;
 /** Lanes of a workgroup that keeps the state in its slot. */
 const SLOT_QUADS = 8;

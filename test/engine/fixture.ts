@@ -39,7 +39,9 @@ export type GoldenName =
   | 'gpt-oss-mxfp4'
   | 'olmoe'
   | 'lfm2'
-  | 'qwen3-next';
+  | 'qwen3-next'
+  | 'granite-hybrid'
+  | 'falcon-h1';
 
 export interface GoldenCase {
   name: string;

@@ -39,6 +39,12 @@ function embeddersOnly(): string[] {
     .map(({ name }) => name);
 }
 
+/** Classes that Python code of their repositories defined first. */
+function codedClasses(): string[] {
+  const coded = textClasses().filter(({ needsNoCode = false }) => needsNoCode);
+  return [...CODE_ONLY, ...coded.map(({ name }) => name)];
+}
+
 export const TEXT_CLASSES: KnownClasses = {
   get names() {
     return generators();
@@ -59,8 +65,7 @@ export const TEXT_CLASSES: KnownClasses = {
   purpose: 'run',
   textHalf: mediaHalf,
   get codeOnly() {
-    const classes = textClasses().filter(({ needsNoCode }) => needsNoCode);
-    return [...CODE_ONLY, ...classes.map(({ name }) => name)];
+    return codedClasses();
   },
   role: 'AutoModelForCausalLM',
 };
@@ -85,6 +90,9 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   fusedExperts,
   transposed: transposedMatrices,
   purpose: 'make embeddings',
+  get codeOnly() {
+    return codedClasses();
+  },
   role: 'AutoModel',
 };
 

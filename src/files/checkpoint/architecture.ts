@@ -31,7 +31,7 @@ export interface KnownClasses {
   transposed?: (architecture: string) => RegExp | null;
   /** For messages: "those that run". */
   purpose: string;
-  /** Classes within `textHalf` that only Python code of their repositories defines; that code is not looked at. */
+  /** Classes that Python code of their repositories defines, or defined before transformers did; that code is not looked at. */
   codeOnly?: readonly string[];
   /** The entry of auto_map that transformers would use. */
   role: 'AutoModelForCausalLM' | 'AutoModelForSpeechSeq2Seq' | 'AutoModel';
@@ -126,7 +126,7 @@ function codeOf({ auto_map: map }: Json, isRole: (key: string) => boolean): Code
 /**
  * Throws unsupported if auto_map replaces a class that is built by Python code of the repository: by a class of another name, or by one of
  * the same name whose file is in the folder, since that file can compute anything. An entry whose file does not exist has no effect, and
- * neither has one of a class that only such files define and that is built in.
+ * neither has one of a class that such files define and that is built in.
  */
 export function refuseCustomCode(
   config: Json,

@@ -44,7 +44,7 @@ beforeAll(async () => {
   for (const request of REQUESTS) single.push((await collect(model.generate(request))).ids[0]);
 }, 240_000);
 
-test.each(['qwen3', 'qwen3-moe', 'qwen3-next'] as const)(
+test.each(['qwen3', 'qwen3-moe', 'qwen3-next', 'granite-hybrid'] as const)(
   'the tokens of %s with phases apart are those of transformers',
   async (name) => {
     const { config, greedy: golden } = goldenCases(name).find(

@@ -1,4 +1,4 @@
-// Families whose layers keep fixed states, short convolutions or gated delta networks: the prefix cache changes no token, and the memory
+// Families whose layers keep fixed states, short convolutions, gated delta networks or Mamba-2 beside attention: the prefix cache changes no token, and the memory
 // that its copies take is planned.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ async function reply(model: TextModel, prompt: number[], n = 1): Promise<number[
   return (await collect(model.generate({ ...greedy(prompt, 8), n }))).ids;
 }
 
-describe.each(['lfm2', 'qwen3-next'] as const)('the family %s', (name) => {
+describe.each(['lfm2', 'qwen3-next', 'falcon-h1'] as const)('the family %s', (name) => {
   const family = goldenModel(name, { max_position_embeddings: 1024 });
   const own = { ...options, model: family.path };
   let alone: TextModel;

@@ -39,7 +39,12 @@ export const BAMBA_GGUF: readonly GgufClass[] = [
   {
     name: NAME,
     classNames: ['BambaForCausalLM', 'GraniteMoeHybridForCausalLM'],
-    keys: { ...mambaMetadata(NAME), layer_types: 'blk.N.ssm_in.weight, which layers of Mamba-2 have' },
+    keys: {
+      ...mambaMetadata(NAME),
+      layer_types: 'blk.N.ssm_in.weight, which layers of Mamba-2 have',
+      attn_layer_indices: 'blk.N.ssm_in.weight, which layers of attention lack',
+      shared_intermediate_size: 'the number of rows of blk.0.ffn_up_shexp.weight',
+    },
     async read(model) {
       const { keys } = model;
       const config = await decoderConfig(model, { reads: Object.keys(MULTIPLIERS) });

@@ -2,7 +2,7 @@
 
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import type { HeadShape, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { LayerStore, TextBatch } from '../../../kernels/batch.ts';
 import { addInputs } from '../../../kernels/add-inputs.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { embed, type Places } from '../../../kernels/embed.ts';
@@ -13,7 +13,7 @@ import { scale } from '../../../kernels/scale.ts';
 import { softCap } from '../../../kernels/soft-cap.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { DraftTarget, LanguageModel, TakenStates, TextForward } from './architecture.ts';
-import { keptStates, type KeptState } from './kept-states.ts';
+import { keptStates, type KeepingLayer, type KeptState } from './kept-states.ts';
 import { norm, type Norm, type NormKind } from './norm.ts';
 import type { RopeConfig } from './rope.ts';
 
@@ -88,19 +88,9 @@ export function namesOf({ names }: Pick<DecoderConfig, 'names'>) {
   } as const;
 }
 
-export interface DecoderLayer {
-  /** Number of tokens that the layer sees; null: all. */
-  window: number | null;
+export interface DecoderLayer extends KeepingLayer {
   /** Index of its rope table; null: heads are not rotated. */
   rope: number | null;
-  /** Heads of the layer; left out: those of the model. */
-  heads?: HeadShape;
-  /** Index of the earlier layer whose keys and values it reads; left out: it has its own. */
-  shares?: number;
-  /** f32 values of the layer's fixed state; left out: it has none. */
-  slot?: number;
-  /** Whether the layer keeps KV pages; left out: unless it has a fixed state. */
-  pages?: boolean;
 }
 
 /** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it, `entering` as LayerInputs does. */

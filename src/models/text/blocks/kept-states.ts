@@ -3,13 +3,26 @@
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import type { HeadShape, KvPages, LayerStore, StateSlots } from '../../../kernels/batch.ts';
 import type { LayerState } from './architecture.ts';
-import type { DecoderLayer } from './decoder.ts';
+
+/** What of a layer says what it keeps. */
+export interface KeepingLayer {
+  /** Number of tokens that the layer sees; null: all. */
+  window: number | null;
+  /** Heads of the layer; left out: those of the model. */
+  heads?: HeadShape;
+  /** Index of the earlier layer whose keys and values it reads; left out: it has its own. */
+  shares?: number;
+  /** f32 values of the layer's fixed state; left out: it has none. */
+  slot?: number;
+  /** Whether the layer keeps KV pages; left out: unless it has a fixed state. */
+  pages?: boolean;
+}
 
 /** What a layer reads and writes. */
 export type KeptState = LayerStore | { kind: 'both'; pages: KvPages; slots: StateSlots } | { kind: 'none' };
 
 /** The states that a layer declares, in their order. */
-export function statesOf(layer: DecoderLayer, heads: HeadShape): LayerState[] {
+export function statesOf(layer: KeepingLayer, heads: HeadShape): LayerState[] {
   const { window, slot, shares, heads: own = heads } = layer;
   if (shares !== undefined) return [{ kind: 'shared', layer: shares }];
   const pages: LayerState = {
@@ -22,7 +35,7 @@ export function statesOf(layer: DecoderLayer, heads: HeadShape): LayerState[] {
 }
 
 /** What each layer keeps, of the stores of all declared states. */
-export function keptStates(layers: readonly DecoderLayer[], stores: readonly LayerStore[]): KeptState[] {
+export function keptStates(layers: readonly KeepingLayer[], stores: readonly LayerStore[]): KeptState[] {
   let next = 0;
   return layers.map((layer) => {
     const first = stores[next]!;
@@ -36,7 +49,7 @@ export function keptStates(layers: readonly DecoderLayer[], stores: readonly Lay
   });
 }
 
-const keepsPages = ({ pages, slot }: DecoderLayer): boolean => pages ?? slot === undefined;
+const keepsPages = ({ pages, slot }: KeepingLayer): boolean => pages ?? slot === undefined;
 
 /** The pages of the module `name`. */
 export function pagesOf(kept: KeptState, name: string): KvPages {

@@ -13,7 +13,7 @@ export type FalconH1Config = DecoderModel &
   AttentionConfig &
   MlpConfig &
   Mamba2Config & {
-    /** Factor on what attention adds, besides the scale of its scores. */
+    /** Factor on what attention adds. */
     attentionOut: number;
   };
 

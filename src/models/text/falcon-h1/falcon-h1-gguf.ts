@@ -8,7 +8,6 @@ import { mambaKeys, mambaMetadata, mambaParts, mambaSizes } from '../blocks/mamb
 const NAME = 'falcon-h1';
 const NAMES = {
   ffn_norm: 'pre_ff_layernorm',
-  ffn_pre_norm: 'pre_ff_layernorm',
   ffn_gate: 'feed_forward.gate_proj',
   ffn_up: 'feed_forward.up_proj',
   ffn_down: 'feed_forward.down_proj',
@@ -30,11 +29,15 @@ export const FALCON_H1_GGUF: readonly GgufClass[] = [
       };
       return { className: 'FalconH1ForCausalLM', config };
     },
-    parts: (tensor) =>
-      mambaParts(tensor, 'mamba') ??
-      decoderParts(tensor, {
-        names: NAMES,
-        outer: { 'output_norm.weight': 'model.final_layernorm.weight' },
-      }),
+    parts: ({ name, shape }) =>
+      mambaParts({ name, shape }, 'mamba') ??
+      // This norm's name has no ending.
+      decoderParts(
+        { name: name.endsWith('.ffn_norm') ? `${name}.weight` : name, shape },
+        {
+          names: NAMES,
+          outer: { 'output_norm.weight': 'model.final_layernorm.weight' },
+        },
+      ),
   },
 ];

@@ -12,6 +12,7 @@ export const NEMOTRON_H = decoderArchitecture({
       {
         modelType: 'nemotron_h',
         examples: 'Nemotron-H, Nemotron Nano 2 9B and 12B, Nemotron 3 Nano and Super',
+        needsNoCode: true,
       },
     ],
   ],

@@ -97,7 +97,7 @@ function readBlocks(config: ConfigReader): LayerKind[] {
   const key = 'hybrid_override_pattern';
   const pattern = config.values[key];
   if (typeof pattern === 'string' && /^[ME*-]{1,1024}$/.test(pattern))
-    return [...pattern].map((letter) => LETTERS[letter]!);
+    return Array.from(pattern, (letter) => LETTERS[letter]!);
   throw config.error(
     'bad_checkpoint',
     key,

@@ -44,6 +44,13 @@ function files(name: string): GgufClass {
       n_groups: `${name}.ssm.group_count`,
       ssm_state_size: `${name}.ssm.state_size`,
       conv_kernel: `${name}.ssm.conv_kernel`,
+      layer_norm_epsilon: `${name}.attention.layer_norm_epsilon`,
+      n_routed_experts: `${name}.expert_count`,
+      moe_shared_expert_intermediate_size: `${name}.expert_shared_feed_forward_length`,
+      moe_latent_size: `${name}.moe_latent_size`,
+      routed_scaling_factor: `${name}.expert_weights_scale`,
+      n_group: `${name}.expert_group_count`,
+      topk_group: `${name}.expert_group_used_count`,
     },
     async read(model) {
       const layerNorm = model.keys.get(`${name}.attention.layer_norm_rms_epsilon`) === undefined;
