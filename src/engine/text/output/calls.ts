@@ -35,6 +35,26 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
   return any;
 }
 
+interface OpenSection {
+  section: Tags | undefined;
+  /** Markers that open a section. */
+  openings: Marker[];
+  /** Markers that end a section although none is open. */
+  strayEnds: Marker[];
+}
+
+/** Reads the marker that opens a section, if there is one. */
+function* openSection({ reader, format, parts, marker }: CallsOptions): Parse<OpenSection> {
+  const sections = sectionsOf(format);
+  const openings = sections.map(({ begin }) => marker(begin));
+  const from = reader.at;
+  const opening = yield* match(reader, openings);
+  const section = sections.find(({ begin }) => begin === opening?.text);
+  if (section && isCertain(section.begin)) parts.beginName(reader, from);
+  const ends = sections.map(({ end }) => end).filter((end) => end !== '' && isCertain(end));
+  return { section, openings, strayEnds: section ? [] : ends.map(marker) };
+}
+
 function* readSection(options: CallsOptions): Parse<boolean> {
   const { reader, format, parts, single, marker } = options;
   const { call, list, separators = [], bodies } = format;
@@ -46,15 +66,7 @@ function* readSection(options: CallsOptions): Parse<boolean> {
   let spaced = reader.at;
   let any = false;
   let listed = false;
-  const sections = sectionsOf(format);
-  const openings = sections.map(({ begin }) => marker(begin));
-  const opening = yield* match(reader, openings);
-  const section = sections.find(({ begin }) => begin === opening?.text);
-  // The end of a section without its beginning belongs to the calls before it.
-  const strayEnds = section
-    ? []
-    : sections.flatMap(({ end }) => (end !== '' && isCertain(end) ? [marker(end)] : []));
-  if (section && isCertain(section.begin)) parts.beginName(reader, settled);
+  const { section, openings, strayEnds } = yield* openSection(options);
   for (;;) {
     yield* space(reader);
     if (any) settled = reader.at;
