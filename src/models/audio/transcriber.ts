@@ -10,7 +10,6 @@ export interface Transcriber {
   /** The class, as /v1/models and model info show it. */
   architecture: string;
   vocabulary: number;
-  hidden: number;
   /** Layers of the decoder, each with keys and values of its own tokens and of the sound. */
   layers: number;
   heads: HeadShape;
@@ -23,8 +22,6 @@ export interface Transcriber {
     /** Rows that the encoder makes of a window. */
     rows: number;
   };
-  /** Columns of the widest intermediate of a row, except the logits. */
-  widest: number;
   page(weights: WeightTable): TranscriberPage;
 }
 

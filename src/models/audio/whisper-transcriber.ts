@@ -12,12 +12,11 @@ export const WHISPER_CLASS = 'WhisperForConditionalGeneration';
 export function readWhisperTranscriber(files: Pick<MediaFiles, 'config' | 'processors'>): Transcriber {
   const settings = readWhisper({ ...files, config: { audio_config: files.config } });
   const config = readWhisperDecoder(files, settings);
-  const { vocabulary, hidden, layers, heads, context, ffn } = config;
+  const { vocabulary, layers, heads, context } = config;
   return {
     architecture: WHISPER_CLASS,
-    ...{ vocabulary, hidden, layers, heads, context },
+    ...{ vocabulary, layers, heads, context },
     sound: { mel: settings.mel, frames: settings.frames, rows: settings.encoder.positions },
-    widest: Math.max(ffn, 3 * hidden),
     page: (weights) => whisperTranscriber(config, weights),
   };
 }
