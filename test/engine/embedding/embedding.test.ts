@@ -159,6 +159,14 @@ describe('embedding models of other layouts', () => {
     );
   });
 
+  it('are computed without a head that config.json names beside a Pooling module', async () => {
+    const config = JSON.parse(readFileSync(join(GOLDEN, 'bert', 'config.json'), 'utf8')) as object;
+    const headed = { ...config, architectures: ['BertForTokenClassification'] };
+    const given = { ...options(changed('bert', { 'config.json': headed })), inline: true };
+    await using model = await openEmbeddingModel(given);
+    expect(model.info.architecture).toBe('BertModel');
+  });
+
   it('note a context that is asked for beyond the one of the model', async () => {
     const notes: string[] = [];
     const asked = { ...options(join(GOLDEN, 'qwen3')), contextLength: 600, inline: true };
