@@ -8,7 +8,7 @@ import {
   refuseQuantized,
   refuseWeightFiles,
 } from './checkpoint-refusal.ts';
-import { readEmbeddingLayout } from './embedding-folder.ts';
+import { poolsStates, readEmbeddingLayout } from './embedding-folder.ts';
 import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
@@ -165,7 +165,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   }
   refuseForeignFolder(path, names);
   const stated = await readJson(folder, 'config.json');
-  const named = architectureOf(stated, names, known);
+  const named = await withoutHead(folder, names, stated, known);
   const half = named === null ? null : (known.textHalf?.(stated, named) ?? null);
   const config = half?.config ?? stated;
   const architecture = half?.architecture ?? named;
@@ -184,6 +184,21 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
     quantized,
   };
 }
+
+/** The class that is named, or the one without its head for a model whose states sentence-transformers pools. */
+async function withoutHead(
+  folder: Folder,
+  names: readonly string[],
+  config: Record<string, unknown>,
+  known: KnownClasses,
+): Promise<string | null> {
+  const named = architectureOf(config, names, known);
+  if (known.role !== 'AutoModel' || named === null || !HEADED.test(named)) return named;
+  const body = known.modelTypes.get(String(config['model_type']));
+  return body !== undefined && (await poolsStates(folder, names)) ? body : named;
+}
+
+const HEADED = /For(SequenceClassification|TokenClassification|QuestionAnswering)$/;
 
 /** Opens the file of all weights, or the shards that an index lists. */
 async function openWeights(folder: Folder, names: string[], quantized: Quantized | null): Promise<Weights> {

@@ -50,6 +50,11 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
   };
 }
 
+/** Whether modules.json names a module that makes a vector of a text's states; a cross-encoder has none. */
+export async function poolsStates(folder: Folder, names: readonly string[]): Promise<boolean> {
+  return names.includes(MODULES) && (await readModules(folder)).some(({ kind }) => kind === 'Pooling');
+}
+
 /** Vectors pass through Dense modules after pooling, and before they are normalized. */
 function isBuilt(kind: string, before: readonly { kind: string }[]): boolean {
   if (kind !== 'Dense') return ['Transformer', 'Pooling', 'Normalize'].includes(kind);

@@ -11,9 +11,7 @@ import { MINUS_INFINITY, spoilTensor } from '../checkpoint-folder.ts';
 import { CACHE } from '../fixture.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
-/** Tolerance for each value of a vector of length one. */
 const TOLERANCE = 2e-5;
-/** Tolerance when keys and values are stored as f16. */
 const TOLERANCE_F16 = 1e-3;
 
 interface Case {
@@ -117,7 +115,6 @@ describe('the info of an embedding model', () => {
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((path) => rmSync(path, { recursive: true })));
 
-/** A copy of a golden with some of its files changed; null: left out. */
 function changed(name: string, files: Record<string, unknown>): string {
   const path = mkdtempSync(join(tmpdir(), 'svc-embedding-'));
   folders.push(path);
@@ -157,6 +154,15 @@ describe('embedding models of other layouts', () => {
       embedding,
       TOLERANCE,
     );
+  });
+
+  it('are computed without a head that config.json names beside a Pooling module', async () => {
+    const stated = JSON.parse(readFileSync(join(GOLDEN, 'bert', 'config.json'), 'utf8')) as object;
+    const given = options(
+      changed('bert', { 'config.json': { ...stated, architectures: ['BertForTokenClassification'] } }),
+    );
+    await using model = await openEmbeddingModel({ ...given, inline: true });
+    expect(model.info.architecture).toBe('BertModel');
   });
 
   it('note a context that is asked for beyond the one of the model', async () => {
