@@ -28,7 +28,7 @@ async function readFrom(path: string): Promise<WrittenTensor[]> {
   return tensors;
 }
 
-it('have the same tensors in one file and in shards, and are read only where safetensors are missing', async () => {
+it('files of torch have the tensors of safetensors, whole and in shards, and are read only where those are missing', async () => {
   const wanted = await readFrom(GOLDEN);
   cpSync(GOLDEN, folder, { recursive: true });
   const whole = join(folder, 'pytorch_model.bin');
