@@ -60,7 +60,7 @@ fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
   return latents[base + d / 2u];
 }
 
-fn put(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
+fn put_turned(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
   let width = args.rank + args.rotated;
   if (head < args.heads) {
     y[row * args.y_pairs + (head * width + args.rank + d) / 2u] = pair;

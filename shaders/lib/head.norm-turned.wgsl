@@ -1,5 +1,6 @@
 // Heads of queries and keys are normalized by an RMSNorm behind their rotation, which changes no sum of squares: only its weights are applied
 // later than those of head.norm.wgsl.
+#import "lib/behind.zeros.wgsl"
 #import "lib/growth.none.wgsl"
 
 const HEAD_NORM = true;

@@ -11,17 +11,7 @@ import { partOfCount, refuseLowRank } from './division.ts';
 import { biasSize, listed, partsOf } from './weight-requests.ts';
 import type { DevicePart, Rows, Split, WeightRequest } from './weight-requests.ts';
 
-export { biasSize, mayQuantise, partsOf, tensorsOf } from './weight-requests.ts';
-export type {
-  Division,
-  Layout,
-  DevicePart,
-  RequestedTensor,
-  Rows,
-  Role,
-  Split,
-  WeightRequest,
-} from './weight-requests.ts';
+export * from './weight-requests.ts';
 
 export type WeightHandle = Matrix | Tensor;
 
