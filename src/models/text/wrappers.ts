@@ -104,18 +104,11 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
 /** Keys of the outer config.json that apply to the text model if its own config does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
-/** Classes that Python code of published repositories defines, alone or as transformers does later; none of these files is looked at. */
+/** Classes around a text model that only Python code of their repositories defines; none of it is looked at. */
 export const CODE_ONLY: readonly string[] = [
-  'DeciLMForCausalLM',
-  'ExaoneForCausalLM',
-  'FalconForCausalLM',
-  'InternLM2ForCausalLM',
-  'InternLM3ForCausalLM',
   'InternVLChatModel',
-  'MiniCPMForCausalLM',
-  'KimiVLForConditionalGeneration',
   'KimiK25ForConditionalGeneration',
-  'PhiForCausalLM',
+  'KimiVLForConditionalGeneration',
 ];
 
 /** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */

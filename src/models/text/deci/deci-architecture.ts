@@ -12,6 +12,7 @@ export const DECI = decoderArchitecture({
       {
         modelType: 'nemotron-nas',
         examples: 'Llama-3.3-Nemotron-Super-49B, Llama-3.1-Nemotron-51B and Ultra',
+        needsNoCode: true,
       },
     ],
   ],

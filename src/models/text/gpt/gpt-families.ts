@@ -165,6 +165,7 @@ export const FAMILIES: ReadonlyMap<string, GptFamily> = new Map<string, GptFamil
     {
       modelType: 'falcon',
       examples: 'Falcon 7B, 40B and RW',
+      needsNoCode: true,
       keys: {
         intermediate_size: 'ffn_hidden_size',
         num_key_value_heads: 'num_kv_heads',

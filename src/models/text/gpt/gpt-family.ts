@@ -31,6 +31,8 @@ export interface GptFamily {
   /** model_type of config.json. */
   modelType: string;
   examples: string;
+  /** As TextClass has it. */
+  needsNoCode?: boolean;
   /** Its keys by those that decoders share. */
   keys: Readonly<Record<string, string>>;
   context: number;

@@ -13,6 +13,8 @@ export interface PlainFamily {
   modelType: string;
   /** Published models. */
   examples: string;
+  /** As TextClass has it. */
+  needsNoCode?: boolean;
   norm: NormKind;
   /** Added to the weights of norms. */
   normPlus: 0 | 1;
@@ -47,6 +49,7 @@ const MLP_BIAS = ['mlp_bias', false] as const;
 const PHI: PlainFamily = {
   modelType: 'phi',
   examples: 'Phi-1, Phi-1.5, Phi-2',
+  needsNoCode: true,
   norm: 'layer',
   normPlus: 0,
   eps: ['layer_norm_eps', 1e-5],
