@@ -87,6 +87,7 @@ function architectureOf(parts: SketchParts): TextArchitecture {
         context: config.count('max_position_embeddings'),
         ropes: ropesOf(parts),
         inputs: { embeddings: false, positions: 1, attention: 'causal' },
+        depth: Number(hasConv) + attending.length,
         layers: [
           ...(hasConv ? [{ kind: 'slot', values: shortConvState(TAPS, width) } as const] : []),
           ...attending.map(({ shape: { kvHeads, dims }, window }) => ({

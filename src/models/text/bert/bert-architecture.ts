@@ -21,7 +21,7 @@ export const BERT: TextArchitecture = {
 };
 
 function declare(config: BertConfig): TextDeclaration {
-  const { architecture, vocabulary, hidden, heads, ffn, context, outputs, types } = config;
+  const { architecture, vocabulary, hidden, heads, layers, ffn, context, outputs, types } = config;
   return {
     architecture,
     vocabulary,
@@ -29,6 +29,7 @@ function declare(config: BertConfig): TextDeclaration {
     context,
     ropes: [],
     inputs: { embeddings: true, positions: 1, attention: 'whole', types },
+    depth: layers,
     // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
     layers: [{ kind: 'kv', kvHeads: heads, dims: paddedHead(hidden / heads), window: null, format: 'f32' }],
     widest: Math.max(ffn, 3 * heads * paddedHead(hidden / heads)),

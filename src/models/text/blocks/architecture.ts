@@ -88,6 +88,8 @@ export interface TextDeclaration {
   /** Rope tables; none if positions are learned. All tables depend on the same lengths as the first. */
   ropes: readonly RopeConfig[];
   inputs: TextInputs;
+  /** Number of layers; a layer may keep one state, several or none. */
+  depth: number;
   /** States that the layers keep from step to step, in the order of `stores`. */
   layers: readonly LayerState[];
   /** Columns of the widest intermediate of a row, except the logits. */

@@ -167,6 +167,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
       positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
       attention: config.bidirectional ? 'whole' : 'causal',
     },
+    depth: layers.length,
     layers: layers.flatMap((one) => statesOf(one, heads)),
     widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
     experts: experts && {

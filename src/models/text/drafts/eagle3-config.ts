@@ -46,7 +46,7 @@ export function readEagle3(
     name: architecture,
     kind: 'eagle3',
     hidden,
-    taken: readDepths(config, target.layers.length),
+    taken: readDepths(config, target.depth),
     vocabulary,
     ropes,
     positions: target.inputs.positions,

@@ -30,6 +30,7 @@ function declare(config: ModernBertConfig): TextDeclaration {
   return {
     ...{ architecture, vocabulary, hidden, context, ropes },
     inputs: { embeddings: true, positions: 1, attention: 'whole' },
+    depth: config.windows.length,
     // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
     layers: [{ kind: 'kv', kvHeads: heads, dims, window: null, format: 'f32' }],
     widest: Math.max(2 * ffn, 3 * heads * dims),
