@@ -19,7 +19,7 @@ import { createCommand } from './options/command.ts';
 import { toModelOptions } from './options/engine-options.ts';
 import type { OptionTable, Values } from './options/option.ts';
 import { optionsOf } from './options/setting-options.ts';
-import { MOST_IMAGE_BYTES, readBounded } from './process/bounded-file.ts';
+import { MOST_SOUND_BYTES, readBounded } from './process/bounded-file.ts';
 import { UsageError } from './process/exit.ts';
 import { untilInterrupted } from './process/interrupt.ts';
 import { showOpening } from './process/progress.ts';
@@ -103,7 +103,7 @@ export function createTranscribe(open: typeof openTranscriptionModel): CommandDe
         throw new UsageError('the model is missing: give --model-path, a folder or an id on the hub');
       const format = formatOf(options);
       const remedy = ': give a file that is there';
-      const audio = new Uint8Array(await readBounded(file, file, MOST_IMAGE_BYTES, remedy));
+      const audio = new Uint8Array(await readBounded(file, file, MOST_SOUND_BYTES, remedy));
       const progress = showOpening(createLog());
       const interrupt = untilInterrupted();
       try {

@@ -24,7 +24,9 @@ const MOST_LANES = 32;
 /**
  * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
  * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale; heads of q and of the pages
- * are padded with zeros to a multiple of 4 dimensions. Where pages hold integer codes, queries and keys are multiplied by a Hadamard matrix. `rows` [rows]: the positions, for a shape with growth or ALiBi.
+ * are padded with zeros to a multiple of 4 dimensions; with ALiBi they have slopes and positions behind their
+ * own. Where pages hold integer codes, queries and keys are multiplied by a Hadamard matrix. `rows` [rows]: the positions, for a shape with growth
+ * or ALiBi.
  */
 export function ropeKv(
   qkv: Tensor,

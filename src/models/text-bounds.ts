@@ -52,6 +52,7 @@ export const TEXT_COUNTS = {
   num_experts: EXPERTS,
   n_routed_experts: EXPERTS,
   num_local_experts: EXPERTS,
+  dim_model_base: SIZE,
   q_lora_rank: SIZE,
   kv_lora_rank: SIZE,
   qk_nope_head_dim: [1, 2 ** 10],

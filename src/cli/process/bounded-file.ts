@@ -8,6 +8,8 @@ import { UsageError } from './exit.ts';
 /** Largest size in bytes of a configuration file or a list of prompts, and of an image, a video or a sound. */
 export const MOST_TEXT_BYTES = 64 * 2 ** 20;
 export const MOST_IMAGE_BYTES = 512 * 2 ** 20;
+/** Three hours of samples in stereo, 16 bits each, at 48 kHz. */
+export const MOST_SOUND_BYTES = 2 ** 31;
 
 /**
  * The bytes of a file or a pipe; `name` is the subject of messages, and `remedy` the end of those about a file that is not there or cannot be

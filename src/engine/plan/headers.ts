@@ -89,9 +89,14 @@ export function requestedHeaders(
   );
 }
 
-/** Names of the tensors that an index of shards lists; null: there is none. */
-export async function indexedNames(folder: Folder, index: string): Promise<string[] | null> {
-  if (!(await folder.names()).includes(index)) return null;
+/** Indexes of the weights of language models, the preferred one first. */
+const INDEXES = ['model.safetensors.index.json', 'pytorch_model.bin.index.json'];
+
+/** The tensors that the index of a language model lists; null: it has none. */
+export async function listedNames(folder: Folder): Promise<string[] | null> {
+  const files = await folder.names();
+  const index = INDEXES.find((name) => files.includes(name));
+  if (index === undefined) return null;
   const { weight_map: map } = await readJson(folder, index);
   return isRecord(map) ? Object.keys(map) : null;
 }

@@ -10,7 +10,7 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { untieStoredHead } from '../opening/tied-head.ts';
-import { indexedNames, requestedHeaders, statedDtype, withMxfp4 } from './headers.ts';
+import { listedNames, requestedHeaders, statedDtype, withMxfp4 } from './headers.ts';
 import type { PlanPlace } from './paper-model.ts';
 import { withBitsAndBytes } from './planned-codes.ts';
 
@@ -29,7 +29,6 @@ export interface PlannedCheckpoint extends Pick<
 /** The page of a declaration that a kind of model is opened with. */
 type PageOf = (declaration: TextDeclaration) => (weights: WeightTable) => unknown;
 
-const INDEXES = ['model.safetensors.index.json', 'pytorch_model.bin.index.json'];
 /** Elements of a stored head that are compared with the embedding's over a network: heads that differ do so at their start. */
 const COMPARED = 2 ** 16;
 
@@ -78,9 +77,7 @@ async function configuredCheckpoint(
     known,
   );
   const declaration = readText(config, architecture, configSource);
-  const files = await folder.names();
-  const index = INDEXES.find((name) => files.includes(name));
-  const listed = index === undefined ? null : await indexedNames(folder, index);
+  const listed = await listedNames(folder);
   const named = new Map((listed ?? []).map((name) => [name, name]));
   const { tensors, ...left } = wrapper === null ? { tensors: named } : textTensors(named);
   const experts = known.fusedExperts?.(architecture) ? (declaration.experts?.count ?? 0) : 0;

@@ -2,10 +2,9 @@
 
 import { bytesText } from '../../files/bytes-text.ts';
 import { unsupported } from '../../files/error.ts';
-import { noteOf, option, say } from '../../files/message.ts';
+import { noteOf } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { KvFormat, RankSums } from '../../kernels/batch.ts';
-import { isCoded } from '../../kernels/kv-format.ts';
+import type { RankSums } from '../../kernels/batch.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
 import { askedBeside, placedBeside } from './beside-device.ts';
@@ -65,11 +64,11 @@ export function runnerSizes(
   config: TextDeclaration,
   options: Pick<TextModelOptions, SizeOption> & { slots: number; endTokens: number },
 ) {
-  const { slots } = options;
+  const { slots, kvCacheDtype = 'auto' } = options;
   return {
     contextLength: Math.min(options.contextLength ?? config.context, config.context),
     totalTokens: options.maxTotalTokens ?? Infinity,
-    kvFormat: chosenKvFormat(config, options),
+    kvFormat: kvCacheDtype === 'auto' ? null : kvCacheDtype,
     slots,
     biases: LIMITS.biases + LIMITS.stopIds + Math.ceil(options.endTokens / END_TOKENS) * END_TOKENS,
     hiddenStates: options.enableHiddenStates ?? false,
@@ -87,20 +86,6 @@ export function draftTokens({
   speculativeNumDraftTokens = DEFAULTS.draftTokens,
 }: Pick<TextModelOptions, 'speculativeAlgorithm' | 'speculativeNumDraftTokens'>): number {
   return speculativeAlgorithm === 'none' ? 0 : speculativeNumDraftTokens;
-}
-
-/** The format of keys and values that the options name; null: the checkpoint decides. Throws unsupported for codes of latents. */
-function chosenKvFormat(
-  { layers, architecture }: TextDeclaration,
-  { kvCacheDtype = 'auto' }: Pick<TextModelOptions, 'kvCacheDtype'>,
-): KvFormat | null {
-  if (kvCacheDtype === 'auto') return null;
-  if (isCoded(kvCacheDtype) && layers.some((layer) => layer.kind === 'kv' && layer.latent))
-    throw unsupported(
-      say`${option('kvCacheDtype')} ${kvCacheDtype} is not built for ${architecture}, which keeps latents instead of keys and values: leave it out, or choose f16`,
-      'kvCacheDtype',
-    );
-  return kvCacheDtype;
 }
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */

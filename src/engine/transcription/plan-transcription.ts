@@ -6,7 +6,7 @@ import type { Folder } from '../../files/source.ts';
 import type { Device } from '../../gpu/device.ts';
 import { readTranscriber } from '../../models/audio/transcribers.ts';
 import { TRANSCRIPTION_CLASSES } from '../opening/architectures.ts';
-import { indexedNames, requestedHeaders, statedDtype } from '../plan/headers.ts';
+import { listedNames, requestedHeaders, statedDtype } from '../plan/headers.ts';
 import type { OpenOnPaper, PaperOpening, PaperSettings, PlanPlace } from '../plan/paper-model.ts';
 import { NOWHERE } from '../plan/planned-checkpoint.ts';
 import { plannedPage, weightsOf } from '../plan/planned-weights.ts';
@@ -44,7 +44,7 @@ async function plannedFiles(folder: Folder, place: PlanPlace) {
     await checkpoint.close();
     return { checkpoint, transcriber };
   }
-  const names = await indexedNames(folder, 'model.safetensors.index.json');
+  const names = await listedNames(folder);
   const headers = requestedHeaders(transcriber.page, names, statedDtype(read.config));
   const tensors = new Map(
     [...headers].map(([name, header]) => [name, { ...header, source: NOWHERE, offset: 0 }]),

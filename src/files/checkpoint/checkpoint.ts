@@ -13,6 +13,7 @@ import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
 import { tensorFiles } from '../tensors/tensor-file.ts';
+import { turned } from '../tensors/turned.ts';
 import { readCoded } from '../coded/fold.ts';
 import { badCheckpoint, badRequest, EngineError } from '../error.ts';
 import { readGgufSpeech } from './gguf-checkpoint.ts';
@@ -246,9 +247,7 @@ function withTransposed(tensors: Map<string, TensorEntry>, names: RegExp | null)
   if (names === null) return tensors;
   return new Map(
     [...tensors].map(([name, entry]) =>
-      names.test(name) && entry.shape.length === 2
-        ? [name, { ...entry, shape: entry.shape.toReversed(), isTransposed: true }]
-        : [name, entry],
+      names.test(name) && entry.shape.length === 2 ? [name, turned(entry)] : [name, entry],
     ),
   );
 }

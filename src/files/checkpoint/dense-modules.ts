@@ -2,7 +2,8 @@
 
 import { badCheckpoint, unsupported } from '../error.ts';
 import { closeAll, readJson, type ByteSource, type Folder } from '../source.ts';
-import { readSafetensors, type TensorEntry } from '../tensors/safetensors.ts';
+import type { TensorEntry } from '../tensors/safetensors.ts';
+import { readTensorFile } from '../tensors/tensor-file.ts';
 
 export interface DenseModule {
   /** Folder of the module. */
@@ -63,7 +64,7 @@ export async function readDenseModule(folder: Folder, path: string): Promise<Den
 /** Beginning of the names of a module's tensors among those of the checkpoint. */
 export const denseName = ({ path }: DenseModule): string => `${path}.linear`;
 
-/** The tensors of modules, by those names. Throws unsupported where they are published as a pickle only. */
+/** The tensors of modules, by those names. Throws bad_checkpoint where a module has none. */
 export async function openDenseModules(
   folder: Folder,
   modules: readonly DenseModule[],
@@ -72,15 +73,18 @@ export async function openDenseModules(
   const tensors = new Map<string, TensorEntry>();
   try {
     for (const { path } of modules) {
-      const source = await folder.open(`${path}/model.safetensors`).catch((cause: unknown) => {
-        throw unsupported(
-          `${folder.path} has no ${path}/model.safetensors, from which its Dense module is read: fetch it, or convert ${path}/pytorch_model.bin with safetensors.torch.save_file`,
-          'model.safetensors',
-          cause,
-        );
-      });
+      const source = await folder
+        .open(`${path}/model.safetensors`)
+        .catch(() => folder.open(`${path}/pytorch_model.bin`))
+        .catch((cause: unknown) => {
+          throw badCheckpoint(
+            `${folder.path} has no ${path}/model.safetensors, from which its Dense module is read: fetch the model again`,
+            'model.safetensors',
+            cause,
+          );
+        });
       sources.push(source);
-      for (const entry of (await readSafetensors(source)).tensors.values()) {
+      for (const entry of (await readTensorFile(source)).tensors.values()) {
         const name = `${path}.${entry.name}`;
         tensors.set(name, { ...entry, name, storedAs: entry.name });
       }

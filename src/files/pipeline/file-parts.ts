@@ -132,9 +132,9 @@ export async function smallValues(
   if (entry === undefined) return null;
   const count = entry.shape.reduce((product, size) => product * size, 1);
   const read = READERS[entry.dtype];
-  if (read === undefined || count > most) {
+  if (read === undefined || count > most || entry.isTransposed) {
     throw badCheckpoint(
-      `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and up to ${most} numbers are read: take the file from where the model was published`,
+      `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}]${entry.isTransposed ? ', stored column by column' : ''}, and up to ${most} numbers are read: take the file from where the model was published`,
       name,
     );
   }

@@ -4,6 +4,7 @@ import { badCheckpoint, type EngineError } from '../error.ts';
 import type { CodedTensors } from '../tensors/coded-tensor.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import type { FileTensor } from './float8-tensors.ts';
+import { turned } from '../tensors/turned.ts';
 import type { NamedRows, Rename } from './file-layout.ts';
 
 /** `tensors`: those of one component by their names without prefix. Throws bad_checkpoint for two tensors that become one. */
@@ -34,7 +35,7 @@ function partOf(entry: FileTensor, { name, rows, isTransposed, isSingle }: Named
         entry,
         `has the shape [${shape.join(', ')}] as ${entry.dtype}, and a matrix of numbers is needed`,
       );
-    return { ...stored, shape: shape.toReversed(), isTransposed: true };
+    return turned(stored);
   }
   if (isSingle) return shape.length === 3 && shape[0] === 1 ? { ...stored, shape: shape.slice(1) } : stored;
   if (rows === undefined) return stored;

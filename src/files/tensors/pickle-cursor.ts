@@ -3,6 +3,9 @@
 /** The bytes end before the pickle does: more of the file has to be read. */
 export class PickleEnds extends RangeError {}
 
+/** Bytes of the largest integer that torch writes, its magic number, have 10. */
+const MOST_LONG = 64;
+
 export class PickleCursor {
   at: number;
   readonly #bytes: Uint8Array;
@@ -26,6 +29,7 @@ export class PickleCursor {
 
   /** A signed integer, its lowest byte first. */
   long(length: number): number | bigint {
+    if (length > MOST_LONG) throw new RangeError(`an integer of ${length} bytes`);
     const value = this.take(length).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
     const signed = BigInt.asIntN(8 * length, value);
     const number = Number(signed);

@@ -179,7 +179,12 @@ function dtypeOf({ name }: PickledName): Dtype {
   return DTYPES[name.replace(/^torch\.(cuda\.|storage\.)?/, '')] ?? 'C64';
 }
 
-const sizesOf = (value: Pickled | undefined): number[] => (Array.isArray(value) ? value.map(Number) : []);
+function sizeOf(value: Pickled | undefined): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new RangeError('a size of a tensor is no integer of at least 0');
+}
+
+const sizesOf = (value: Pickled | undefined): number[] => (Array.isArray(value) ? value.map(sizeOf) : []);
 
 /** The value of a call that makes a tensor. */
 function rebuilt(name: string, args: readonly Pickled[]): Pickled | undefined {
@@ -192,7 +197,7 @@ function rebuilt(name: string, args: readonly Pickled[]): Pickled | undefined {
       const isTyped = name.endsWith('v3') && type instanceof PickledName;
       const dtype = isTyped ? dtypeOf(type) : storage.dtype;
       const sizes = { shape: sizesOf(shape), strides: sizesOf(strides) };
-      return new StoredTensor({ storage, dtype, start: Number(start), ...sizes });
+      return new StoredTensor({ storage, dtype, start: sizeOf(start), ...sizes });
     }
     case 'torch._utils._rebuild_parameter':
     case 'torch._utils._rebuild_parameter_with_state':
@@ -210,11 +215,15 @@ function rebuilt(name: string, args: readonly Pickled[]): Pickled | undefined {
 
 /** Dictionaries within dictionaries beyond this are no weights. */
 const DEPTH = 4;
+/** Limit on their members, of which one dictionary may stand in many places. */
+const MOST_MEMBERS = 2 ** 20;
 
 function namedTensors(root: Pickled): Map<string, StoredTensor> {
   const named = new Map<string, StoredTensor>();
   const state = root instanceof Map ? root.get('state_dict') : undefined;
+  let members = 0;
   const add = (value: Pickled, prefix: string, depth: number): void => {
+    if (++members > MOST_MEMBERS) throw new RangeError(`more than ${MOST_MEMBERS} members`);
     if (value instanceof StoredTensor) named.set(prefix, value);
     if (!(value instanceof Map) || depth === DEPTH) return;
     for (const [key, inner] of value) {

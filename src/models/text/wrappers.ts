@@ -5,6 +5,8 @@
 // are opened by the same rule, without a golden.
 
 import { type EngineError, unsupported } from '../../files/error.ts';
+import { say } from '../../files/message.ts';
+import { listsClasses } from '../../files/openers.ts';
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';
 
@@ -151,11 +153,12 @@ export function wrappedHalf(config: Json, className: string): TextHalf | null {
 
 function halfOf(config: Json, className: string, tiedByDefault: boolean | null): TextHalf | null {
   // Configs of Qwen2-VL from 2024 have no text_config.
-  const inner = TEXT_KEYS.map((key) => config[key]).find(isObject) ?? config;
+  const key = TEXT_KEYS.find((one) => isObject(config[one]));
+  const inner = key === undefined ? config : (config[key] as Json);
   const type = String(inner['model_type']);
   const { modelType, defaults } = TYPES.get(type) ?? { modelType: type, defaults: {} };
   const known = textClasses().find((one) => one.modelType === modelType);
-  if (known === undefined && CODE_ONLY.includes(className)) throw unknownText(className, inner);
+  if (known === undefined && CODE_ONLY.includes(className)) throw unknownText(className, inner, key);
   if (known === undefined) return null;
   const shared = Object.fromEntries(
     SHARED.flatMap((key) => (config[key] == null ? [] : [[key, config[key]]])),
@@ -169,12 +172,12 @@ function halfOf(config: Json, className: string, tiedByDefault: boolean | null):
   };
 }
 
-function unknownText(className: string, inner: Json): EngineError {
+function unknownText(className: string, inner: Json, key: string | undefined): EngineError {
   const stated = inner['architectures'];
   const text = Array.isArray(stated) ? String(stated[0]) : String(inner['model_type']);
   return unsupported(
-    `config.json: the language model of this ${className} is ${text}, which is not built: choose one whose language model is Qwen2 or Qwen3`,
-    'llm_config',
+    say`config.json: the language model of this ${className} is ${text}, which is not built; choose one whose language model is: ${listsClasses('are')}`,
+    key ?? 'model_type',
   );
 }
 

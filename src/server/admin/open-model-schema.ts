@@ -94,6 +94,13 @@ export const EmbeddingModelInfo = z.strictObject({
   dimensions: count,
   pooling: z.enum(['cls', 'mean', 'last']),
   normalized: z.boolean(),
+  classifier: z
+    .strictObject({
+      per: z.enum(['text', 'token']),
+      labels: z.array(z.string()),
+      activation: z.enum(['softmax', 'sigmoid', 'none']),
+    })
+    .optional(),
 }) satisfies z.ZodType<engine.EmbeddingModelInfo>;
 
 export const EmbeddingMetrics = z.strictObject(

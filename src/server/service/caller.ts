@@ -1,7 +1,7 @@
 // Who sends a request: the key that it came with. The handlers of a request find it without passing it on.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { EmbeddingEvent, TextEvent } from '../../index.ts';
+import type { EmbeddingEvent, TextEvent, TranscriptionEvent } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
 import type { KeyLimits } from './key-limits.ts';
 
@@ -77,7 +77,7 @@ export function meterTokens<T extends MeteredEvent>(
   return limits ? metered(events, limits) : events;
 }
 
-type MeteredEvent = TextEvent | EmbeddingEvent;
+type MeteredEvent = TextEvent | EmbeddingEvent | TranscriptionEvent;
 
 async function* metered<T extends MeteredEvent>(
   events: AsyncGenerator<T, void, void>,
@@ -91,6 +91,7 @@ async function* metered<T extends MeteredEvent>(
 
 /** Tokens of the prompts, when they are accepted, and of texts, as they come. */
 function tokensOf(event: MeteredEvent): number {
+  if (event.type === 'segment') return event.segment.tokens.length;
   if (event.type === 'accepted')
     return 'tokens' in event ? event.tokens.reduce((sum, each) => sum + each, 0) : event.promptTokens;
   return 'ids' in event ? event.ids.length : 0;

@@ -1,7 +1,13 @@
 // GET /metrics: counters of requests, updated as their events pass, and the metrics of the engines, read when the page is requested.
 
 import { Registry } from 'prom-client';
-import type { EmbeddingModel, ReplicaMetrics, TextMetrics, TextModel } from '../../index.ts';
+import type {
+  EmbeddingModel,
+  ReplicaMetrics,
+  TextMetrics,
+  TextModel,
+  TranscriptionModel,
+} from '../../index.ts';
 import { meterTokens } from './caller.ts';
 import type { Tracing } from './tracing.ts';
 import {
@@ -42,6 +48,9 @@ export function createMetrics(tracing: Tracing | null) {
           return watchEmbeddings(instrumentsOf(name), tracing?.watchEmbeddings(name, events) ?? events);
         },
       }),
+    /** Wraps a model so that the tokens of its texts count for the keys of callers. */
+    watchTranscription: (model: TranscriptionModel): TranscriptionModel =>
+      over(model, { generate: (request, options) => meterTokens(model.generate(request, options)) }),
     /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
     opened(name: string, seconds: number, weights: number | null): void {
       const to = instrumentsOf(name);

@@ -21,8 +21,9 @@ export function ownEntry(ready: Ready) {
 }
 
 function embeddingEntry({ info }: EmbeddingModel) {
-  const { contextLength, dimensions, pooling } = info;
-  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling };
+  const { contextLength, dimensions, pooling, classifier } = info;
+  const labels = classifier && { labels: classifier.labels };
+  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling, ...labels };
 }
 
 function transcriptionEntry({ info }: TranscriptionModel) {

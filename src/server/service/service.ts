@@ -7,6 +7,7 @@ import {
   type ModelKind,
   type OpenEvent,
   type TextModel,
+  type TranscriptionModel,
 } from '../../index.ts';
 import type { MEDIA_FETCHING } from '../../options/media.ts';
 import type { SettingValues } from '../../options/setting.ts';
@@ -202,6 +203,8 @@ function kindOf({ info: { kind: name } }: ServableModel, slot: Slot): AnyKind {
 function watched(metrics: Metrics, name: string, ready: Ready): ServableModel {
   if (isOf<TextModel>(MODEL_KINDS.text, ready)) return metrics.watchText(name, ready.model);
   if (isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return metrics.watchEmbeddings(name, ready.model);
+  if (isOf<TranscriptionModel>(MODEL_KINDS.transcription, ready))
+    return metrics.watchTranscription(ready.model);
   return ready.model;
 }
 

@@ -54,7 +54,7 @@ describe.each(CODED)('a KV cache in %s', (kvCacheDtype) => {
 
 it('a model with ALiBi refuses codes of keys, beside which its positions stand', async () => {
   await expect(openGolden('bloom', { kvCacheDtype: 'int8' })).rejects.toThrow(
-    'does not hold the positions beside the keys of BloomForCausalLM',
+    'is not built for BloomForCausalLM, which keeps positions beside keys',
   );
 });
 

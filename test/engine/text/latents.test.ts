@@ -60,6 +60,6 @@ it.each(['fp8_e4m3', 'int8', 'int4'] as const)('a cache in %s is refused', async
   await expect(openGolden('deepseek-v3', { kvCacheDtype })).rejects.toMatchObject({
     code: 'unsupported',
     param: 'kvCacheDtype',
-    message: expect.stringContaining('which keeps latents instead of keys and values'),
+    message: expect.stringContaining('which keeps latents in place of keys'),
   });
 });

@@ -162,19 +162,20 @@ async function packedSlot(
   return packed.slot({ path, shards, quantization: quantized ?? 'stored', layout: packedLayout(device) });
 }
 
-/** Format of keys and values of layers that declare none. */
-/** Throws unsupported for codes of keys that have to stay numbers. */
+/** Format of keys and values of layers that declare none. Throws unsupported for codes of keys that have to stay numbers. */
 function kvFormatOf(
   { tensors }: RunnerCheckpoint,
   { architecture, layers }: TextDeclaration,
   { kvFormat, quantization }: RunnerOptions,
 ): KvFormat {
-  const needsFloats = layers.some((layer) => layer.kind === 'kv' && layer.floats === true);
-  if (kvFormat && isCoded(kvFormat) && needsFloats)
+  const numbers = layers.find((layer) => layer.kind === 'kv' && (layer.floats === true || layer.latent));
+  if (kvFormat && isCoded(kvFormat) && numbers) {
+    const kept = 'latent' in numbers && numbers.latent ? 'latents in place of' : 'positions beside';
     throw unsupported(
-      say`${option('kvCacheDtype')} ${kvFormat} does not hold the positions beside the keys of ${architecture}: leave it out`,
+      say`${option('kvCacheDtype')} ${kvFormat} is not built for ${architecture}, which keeps ${kept} keys: leave it out, or choose f16`,
       'kvCacheDtype',
     );
+  }
   const isF32 = quantization === 'none' && [...tensors.values()].every(({ dtype }) => dtype === 'F32');
   return kvFormat ?? (isF32 ? 'f32' : 'f16');
 }

@@ -1,6 +1,7 @@
 // The media that a checkpoint's class takes beside text.
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
+import { turned } from '../../../files/tensors/turned.ts';
 import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
 import { EngineError } from '../../../files/error.ts';
 import { mediaFamily } from '../../../models/towers/media-families.ts';
@@ -43,7 +44,7 @@ function withTransposed(
   const changed = names.flatMap((name) => {
     const entry = tensors.get(name);
     if (!entry) return [];
-    return [[name, { ...entry, shape: entry.shape.toReversed(), isTransposed: true }] as const];
+    return [[name, turned(entry)] as const];
   });
   return changed.length === 0 ? tensors : new Map([...tensors, ...changed]);
 }

@@ -70,7 +70,7 @@ export interface SlotState {
 /** Keys and values of an earlier layer, which this one reads and does not write. */
 export interface SharedState {
   kind: 'shared';
-  /** Index of that layer. */
+  /** Index of that layer's state. */
   layer: number;
 }
 

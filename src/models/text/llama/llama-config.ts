@@ -141,7 +141,7 @@ function miniCpm(config: ConfigReader, layers: number, eps: number) {
     eps: eps / residual ** 2,
     scalesResidual: true,
     embeddingScale: config.real('embedding_multiplier', 1) / residual,
-    logitScale: config.count('target_hidden_size', 1) / config.count('hidden_size'),
+    logitScale: config.count('dim_model_base', 1) / config.count('hidden_size'),
   };
 }
 

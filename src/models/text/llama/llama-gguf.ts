@@ -64,7 +64,12 @@ const FILES: readonly LlamaFiles[] = [
     reads: Object.keys(MULTIPLIERS),
     more: (model, config) => ({
       ...llama(model),
-      ...multipliers(model),
+      ...multipliers(model, {
+        // What llama.cpp takes for files that its first converter of the class made.
+        embedding_multiplier: 12,
+        residual_multiplier: 1.4 / Math.sqrt(config['num_hidden_layers'] as number),
+        logits_scaling: (config['hidden_size'] as number) / 256,
+      }),
       attention_multiplier: 1 / Math.sqrt(config['head_dim'] as number),
     }),
   },
@@ -141,10 +146,13 @@ function biases({ tensors }: GgufModel): Json {
   return { attention_bias: tensors.has('blk.0.attn_q.bias') || tensors.has('blk.0.attn_qkv.bias') };
 }
 
-function multipliers({ keys, architecture }: GgufModel): Json {
-  return Object.fromEntries(
-    Object.entries(MULTIPLIERS).map(([key, name]) => [name, keys.real(`${architecture}.${key}`, 1)]),
-  );
+/** `missing`: values of multipliers that a file leaves out, of which the others are 1. */
+function multipliers(
+  { keys, architecture }: GgufModel,
+  missing: Readonly<Record<string, number>> = {},
+): Json {
+  const read = (key: string, name: string): number => keys.real(`${architecture}.${key}`, missing[name] ?? 1);
+  return Object.fromEntries(Object.entries(MULTIPLIERS).map(([key, name]) => [name, read(key, name)]));
 }
 
 function experts({ keys, architecture }: GgufModel, normed: boolean): Json {

@@ -80,7 +80,6 @@ export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
         keys: {
           embedding_multiplier: 'scale_emb',
           residual_multiplier: 'scale_depth',
-          target_hidden_size: 'dim_model_base',
         },
       },
     },
