@@ -92,7 +92,8 @@ async function* metered<T extends MeteredEvent>(
 /** Tokens of the prompts, when they are accepted, and of texts, as they come. */
 function tokensOf(event: MeteredEvent): number {
   if (event.type === 'segment') return event.segment.tokens.length;
+  if ('promptTokens' in event && event.type === 'accepted') return event.promptTokens;
   if (event.type === 'accepted')
-    return 'tokens' in event ? event.tokens.reduce((sum, each) => sum + each, 0) : event.promptTokens;
+    return 'tokens' in event ? event.tokens.reduce((sum, each) => sum + each, 0) : 0;
   return 'ids' in event ? event.ids.length : 0;
 }

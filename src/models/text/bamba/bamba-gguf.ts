@@ -2,19 +2,13 @@
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig, rowsOf } from '../blocks/gguf-config.ts';
+import { ggufMultipliers, MULTIPLIER_KEYS } from '../blocks/gguf-multipliers.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
 import { layerKinds, mambaKeys, mambaMetadata, mambaParts } from '../blocks/mamba2-gguf.ts';
 
 type Json = Record<string, unknown>;
 
 const NAME = 'granitehybrid';
-const MULTIPLIERS: Readonly<Record<string, string>> = {
-  embedding_scale: 'embedding_multiplier',
-  residual_scale: 'residual_multiplier',
-  'attention.scale': 'attention_multiplier',
-  logit_scale: 'logits_scaling',
-};
-
 const GRANITE_NAMES = {
   ffn_gate: 'shared_mlp.gate_proj',
   ffn_up: 'shared_mlp.up_proj',
@@ -47,7 +41,7 @@ export const BAMBA_GGUF: readonly GgufClass[] = [
     },
     async read(model) {
       const { keys } = model;
-      const config = await decoderConfig(model, { reads: Object.keys(MULTIPLIERS) });
+      const config = await decoderConfig(model, { reads: MULTIPLIER_KEYS });
       const kinds = layerKinds(model, config['num_hidden_layers'] as number, (has) =>
         has('ssm_in.weight') ? 'linear_attention' : 'full_attention',
       );
@@ -80,12 +74,11 @@ function granite(model: GgufModel): Json {
   const { keys, tensors } = model;
   const experts = keys.count(`${NAME}.expert_count`, 0);
   const shared = tensors.has('blk.0.ffn_up_shexp.weight') ? 'ffn_up_shexp' : 'ffn_up';
-  const stated = Object.entries(MULTIPLIERS).filter(([key]) => keys.get(`${NAME}.${key}`) !== undefined);
   return {
     position_embedding_type: 'nope',
     shared_intermediate_size: rowsOf(model, `blk.0.${shared}.weight`),
     num_local_experts: experts,
     ...(experts > 0 && { num_experts_per_tok: keys.count(`${NAME}.expert_used_count`) }),
-    ...Object.fromEntries(stated.map(([key, name]) => [name, keys.real(`${NAME}.${key}`)])),
+    ...ggufMultipliers(model),
   };
 }

@@ -3,6 +3,9 @@
 import { badCheckpoint } from '../../../files/error.ts';
 import type { GgufModel } from '../../../files/gguf/model.ts';
 
+/** Limit on the layers whose tensors are looked at one by one: a file may claim any number. */
+export const MOST_LAYERS = 4096;
+
 type Json = Record<string, unknown>;
 
 /** Keys that change what a decoder computes, with the value at which they do nothing; null: they may only be absent. */

@@ -1,6 +1,7 @@
 // Mamba-2 blocks in GGUF files. Rates of decay are stored as -exp(A_log), vectors of heads as matrices of one column, and weights of norms
 // by groups.
 
+import { MOST_LAYERS } from './gguf-config.ts';
 import type { GgufTensor } from '../../../files/gguf/gguf.ts';
 import type { GgufModel, GgufPart } from '../../../files/gguf/model.ts';
 
@@ -80,9 +81,6 @@ export function mambaMetadata(architecture: string): Readonly<Record<string, str
     mamba_d_conv: `${architecture}.ssm.conv_kernel`,
   };
 }
-
-/** Layers of a file; a damaged one may claim any number. */
-const MOST_LAYERS = 4096;
 
 /** What `kindOf` makes of each layer, given whether the layer has a tensor of a name. */
 export function layerKinds<Kind>(

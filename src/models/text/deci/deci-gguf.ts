@@ -1,7 +1,7 @@
 // GGUF files of Nemotron's pruned Llamas, which state heads and widths layer by layer; 0 for what a layer does not have.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
-import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
 import { decoderParts } from '../blocks/gguf-tensors.ts';
 
 type Json = Record<string, unknown>;
@@ -47,5 +47,3 @@ function each({ keys }: GgufModel, key: string): number[] {
     return Array<number>(Math.min(layers, MOST_LAYERS)).fill(keys.count(key));
   return Array.from(keys.numbers(key)!);
 }
-
-const MOST_LAYERS = 4096;

@@ -1,7 +1,7 @@
 // GGUF files of LFM2 and its mixtures.
 
 import type { GgufClass } from '../../../files/gguf/model.ts';
-import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
 import { LFM2_EXPERTS } from './lfm2-config.ts';
 
@@ -19,8 +19,6 @@ const NAMES = {
   'shortconv.in_proj': 'conv.in_proj',
   'shortconv.out_proj': 'conv.out_proj',
 };
-const MOST_LAYERS = 4096;
-
 export const LFM2_GGUF: readonly GgufClass[] = (
   [
     ['lfm2', 'Lfm2ForCausalLM'],

@@ -1,7 +1,8 @@
 // GGUF files of the models that llama.ts computes.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
-import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
+import { ggufMultipliers, MULTIPLIER_KEYS } from '../blocks/gguf-multipliers.ts';
 import { decoderParts, headsOf, type ExpertNames } from '../blocks/gguf-tensors.ts';
 import { FAMILIES } from './llama-families.ts';
 
@@ -20,13 +21,6 @@ interface LlamaFiles {
   /** Further keys of config.json. */
   more?(model: GgufModel, config: Json): Json;
 }
-
-const MULTIPLIERS: Readonly<Record<string, string>> = {
-  embedding_scale: 'embedding_multiplier',
-  residual_scale: 'residual_multiplier',
-  'attention.scale': 'attention_multiplier',
-  logit_scale: 'logits_scaling',
-};
 
 /** The growth of Ministral 3's queries, by the original context. Mistral Small 3 has none. */
 const TEMPERATURE = 'attention.temperature_scale';
@@ -61,10 +55,10 @@ const FILES: readonly LlamaFiles[] = [
     name: 'minicpm',
     className: 'GraniteForCausalLM',
     paired: true,
-    reads: Object.keys(MULTIPLIERS),
+    reads: MULTIPLIER_KEYS,
     more: (model, config) => ({
       ...llama(model),
-      ...multipliers(model, {
+      ...ggufMultipliers(model, {
         // What llama.cpp takes for files that its first converter of the class made.
         embedding_multiplier: 12,
         residual_multiplier: 1.4 / Math.sqrt(config['num_hidden_layers'] as number),
@@ -78,8 +72,8 @@ const FILES: readonly LlamaFiles[] = [
     name: 'granite',
     className: 'GraniteForCausalLM',
     paired: true,
-    reads: Object.keys(MULTIPLIERS),
-    more: (model) => ({ ...llama(model), ...multipliers(model) }),
+    reads: MULTIPLIER_KEYS,
+    more: (model) => ({ ...llama(model), ...ggufMultipliers(model) }),
   },
 ];
 
@@ -146,15 +140,6 @@ function biases({ tensors }: GgufModel): Json {
   return { attention_bias: tensors.has('blk.0.attn_q.bias') || tensors.has('blk.0.attn_qkv.bias') };
 }
 
-/** `missing`: values of multipliers that a file leaves out, of which the others are 1. */
-function multipliers(
-  { keys, architecture }: GgufModel,
-  missing: Readonly<Record<string, number>> = {},
-): Json {
-  const read = (key: string, name: string): number => keys.real(`${architecture}.${key}`, missing[name] ?? 1);
-  return Object.fromEntries(Object.entries(MULTIPLIERS).map(([key, name]) => [name, read(key, name)]));
-}
-
 function experts({ keys, architecture }: GgufModel, normed: boolean): Json {
   const count = keys.count(`${architecture}.expert_count`);
   return {
@@ -182,5 +167,3 @@ function qwenExperts(model: GgufModel, normed: boolean): Json {
     ...(shared !== undefined && { shared_expert_intermediate_size: shared }),
   };
 }
-
-const MOST_LAYERS = 4096;

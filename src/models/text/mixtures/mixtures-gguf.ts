@@ -1,7 +1,8 @@
 // GGUF files of the mixtures of mixtures-families.ts, and of their dense relatives.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
-import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
+import { ggufMultipliers, MULTIPLIER_KEYS } from '../blocks/gguf-multipliers.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
 import type { LlamaFamily } from '../llama/llama-family.ts';
 import { MIXTURES } from './mixtures-families.ts';
@@ -53,17 +54,9 @@ const FILES: readonly MixtureFiles[] = [
   { name: 'bailingmoe2', className: 'BailingMoeV2ForCausalLM', ...LING },
 ];
 
-const FACTORS: Readonly<Record<string, string>> = {
-  embedding_scale: 'embedding_multiplier',
-  residual_scale: 'residual_multiplier',
-  'attention.scale': 'attention_multiplier',
-  logit_scale: 'logits_scaling',
-};
 const READS = ['expert_shared_count', 'expert_group_count'];
 /** Numbers of expert_gating_func. */
 const SCORES = { softmax: 1, sigmoid: 2 } as const;
-const MOST_LAYERS = 4096;
-
 export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
   const { name, className, paired = false, names = {}, outer = {}, multipliers = false } = files;
   const family = MIXTURES.get(className)!;
@@ -80,9 +73,9 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
       },
     }),
     async read(model) {
-      const reads = [...READS, ...(multipliers ? Object.keys(FACTORS) : [])];
+      const reads = [...READS, ...(multipliers ? MULTIPLIER_KEYS : [])];
       const config = await decoderConfig(model, { reads });
-      const { tensors, keys } = model;
+      const { tensors } = model;
       const layers = layersOf(model);
       const own = {
         num_hidden_layers: layers,
@@ -91,12 +84,10 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
         use_qk_norm: tensors.has('blk.0.attn_q_norm.weight'),
         ...(family.partialRotation && { partial_rotary_factor: 1 }),
       };
-      const factors = Object.entries(multipliers ? FACTORS : {}).map(
-        ([key, factor]) => [factor, keys.real(`${name}.${key}`, 1)] as const,
-      );
+      const factors = multipliers ? ggufMultipliers(model) : {};
       const mixture = family.experts ? experts(model, family, layers) : {};
       const ropes = { ...own, ...config, num_hidden_layers: layers };
-      return { className, config: { ...ropes, ...Object.fromEntries(factors), ...mixture } };
+      return { className, config: { ...ropes, ...factors, ...mixture } };
     },
     parts(tensor, config) {
       const { heads, kvHeads, rows } = headsOf(config);
@@ -121,7 +112,11 @@ function layersOf({ keys, architecture }: GgufModel): number {
 }
 
 /** Layers without a router have one block for all tokens. */
-function experts({ keys, architecture, tensors }: GgufModel, { experts: family }: LlamaFamily, layers: number) {
+function experts(
+  { keys, architecture, tensors }: GgufModel,
+  { experts: family }: LlamaFamily,
+  layers: number,
+) {
   const own = (key: string): string => `${architecture}.${key}`;
   const { scores = 'softmax', normed } = family!;
   const gating = own('expert_gating_func');

@@ -3,7 +3,7 @@
 
 import type { GgufTensor } from '../../../files/gguf/gguf.ts';
 import type { GgufClass, GgufModel, GgufPart } from '../../../files/gguf/model.ts';
-import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
 import { decoderParts, type DecoderLayout } from '../blocks/gguf-tensors.ts';
 
 type Json = Record<string, unknown>;
@@ -33,8 +33,6 @@ const NEXTN: Readonly<Record<string, string>> = {
   'shared_head_norm.weight': 'norm',
 };
 const LAYER = /^blk\.(\d+)\.(.+)$/;
-const MOST_LAYERS = 4096;
-
 function files(name: string, className: string, { tiled }: { tiled: boolean }): GgufClass {
   return {
     name,
