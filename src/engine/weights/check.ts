@@ -182,9 +182,9 @@ function unreadOf(tensors: TensorHeaders): TensorHeaders {
 function squeezed(shape: readonly number[]): readonly number[] {
   if (shape.length === 0) return [1];
   const inner = shape.slice(0, Math.max(1, shape.findLastIndex((extent) => extent !== 1) + 1));
-  if (inner.length === 2 && inner[0] === 1) return inner.slice(1);
   const single = inner.length === 3 ? inner.slice(0, 2).lastIndexOf(1) : -1;
-  return single < 0 ? inner : inner.toSpliced(single, 1);
+  const matrix = single < 0 ? inner : inner.toSpliced(single, 1);
+  return matrix.length === 2 && matrix[0] === 1 ? matrix.slice(1) : matrix;
 }
 
 /** Headers of the tensors that requests read, each once. */
