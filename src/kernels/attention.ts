@@ -51,7 +51,7 @@ export function attention(
   { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
-  const { heads, kvHeads, dims, valueDims = dims } = shape;
+  const { heads, dims, valueDims = dims } = shape;
   assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
@@ -68,19 +68,7 @@ export function attention(
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
   const scores = { KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' };
-  const args = {
-    heads,
-    kv_heads: kvHeads,
-    dims,
-    value_dims: valueDims,
-    q_quads: q.stride / 4,
-    y_quads: y.stride / 4,
-    window: window ?? 1000000,
-    cap: cap ?? 0,
-    rows: tape.capacity['rows'] ?? 0,
-    blocks: tape.capacity['contextPages'] ?? 1,
-    first_tile: 0,
-  };
+  const args = argsOf(tape, shape, { q, y }, { window, cap });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
@@ -112,6 +100,27 @@ export function attention(
     ...{ args, bind, merged },
   });
   return y;
+}
+
+function argsOf(
+  tape: Tape,
+  { heads, kvHeads, dims, valueDims = dims }: HeadShape,
+  { q, y }: { q: Tensor; y: Tensor },
+  { window, cap }: Pick<AttentionRule, 'window' | 'cap'>,
+): Record<string, number> {
+  return {
+    heads,
+    kv_heads: kvHeads,
+    dims,
+    value_dims: valueDims,
+    q_quads: q.stride / 4,
+    y_quads: y.stride / 4,
+    window: window ?? 1000000,
+    cap: cap ?? 0,
+    rows: tape.capacity['rows'] ?? 0,
+    blocks: tape.capacity['contextPages'] ?? 1,
+    first_tile: 0,
+  };
 }
 
 /** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */

@@ -44,11 +44,7 @@ export function ropeKv(
   if (rotated % 2 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
   if (kv.values === null) throw new Error('ropeKv: pages without values');
-  const isPlaced = growth !== undefined || alibi !== undefined;
-  if (isPlaced && !rows) throw new Error('ropeKv: heads depend on positions, and there are no rows');
-  // A kernel has at most 8 storage buffers, and digits of positions are no codes.
-  if (isPlaced && (norms || (growth && alibi) || (alibi && isCoded(kv.format))))
-    throw new Error('ropeKv: heads that depend on positions have no norms, and with ALiBi no codes');
+  const placed = placedRows(shape, kv, norms, rows);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * width]);
   const all = heads + 2 * places.written;
   const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims);
@@ -91,12 +87,27 @@ export function ropeKv(
       keys: kv.keys,
       values: kv.values,
       ...(rope ? { rope } : {}),
-      ...(isPlaced ? { rows: rows! } : {}),
+      ...(placed ? { rows: placed } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
     groups: (sizes) => [Math.ceil(all / perWorkgroup), qkv.rows(sizes)],
   });
   return q;
+}
+
+/** The rows whose positions the heads depend on; null: they depend on none. */
+function placedRows(
+  { growth, alibi }: HeadShape,
+  { format }: KvPages,
+  norms: HeadNorms | null,
+  rows: TextBatch['rows'] | undefined,
+): TextBatch['rows'] | null {
+  if (!growth && !alibi) return null;
+  if (!rows) throw new Error('ropeKv: heads depend on positions, and there are no rows');
+  // A kernel has at most 8 storage buffers, and digits of positions are no codes.
+  if (norms || (growth && alibi) || (alibi && isCoded(format)))
+    throw new Error('ropeKv: heads that depend on positions have no norms, and with ALiBi no codes');
+  return rows;
 }
 
 function slopesOf(heads: number, { most, scale }: Alibi = { most: 0, scale: 0 }) {

@@ -1,7 +1,7 @@
 // Converts config.json of the BERT, RoBERTa and DistilBERT families to the configuration of bert.ts. Only this file knows their key names.
 
 import { CONFIG_JSON, checkHeads, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
-import { readRenamed } from '../blocks/renamed-config.ts';
+import { withSharedKeys } from '../blocks/decoder-config.ts';
 import { headOf, readOutputs, type TextOutputs } from '../blocks/outputs.ts';
 
 /** By what the families differ. */
@@ -75,8 +75,8 @@ export type BertConfig = ReturnType<typeof readBertConfig>;
 
 export function readBertConfig(json: Json, architecture: string, given = CONFIG_JSON) {
   const { layout } = BERT_FAMILIES.find(({ className }) => isOf(architecture, className))!;
-  const config =
-    layout === 'distilbert' ? readRenamed(given, json, DISTILBERT_KEYS) : readConfig(given, json);
+  const [values, file] = withSharedKeys(json, given, layout === 'distilbert' ? DISTILBERT_KEYS : {});
+  const config = readConfig(file, values);
   config.only({ position_embedding_type: ['absolute'], is_decoder: [false] });
   const hidden = config.count('hidden_size', 768);
   const positions = config.count('max_position_embeddings', 512);

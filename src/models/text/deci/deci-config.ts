@@ -61,8 +61,7 @@ export function readDeciConfig(json: Json, architecture: string, file = CONFIG_J
     heads,
     blocks,
     layers: blocks.map(({ kvHeads }): DecoderLayer => {
-      // A layer without attention names the pages of the first, and does not look at them.
-      if (kvHeads === null) return { window: null, rope: null, shares: 0 };
+      if (kvHeads === null) return { window: null, rope: null, pages: false };
       return { window: null, rope: 0, heads: { ...heads, kvHeads } };
     }),
     ropes: [readRope(config, heads.dims, { context })],
@@ -86,10 +85,7 @@ function readBlocks(config: ConfigReader, count: number, sizes: Sizes): DeciBloc
     const problem = `is ${shown(stated)}, a list with an entry for each of ${count} layers is needed`;
     throw config.error('bad_checkpoint', 'block_configs', problem);
   }
-  const blocks = stated.map((one: unknown) => readBlock(config, one, sizes));
-  if (blocks[0]!.kvHeads !== null) return blocks;
-  const problem = 'begins with a layer without attention; choose a model whose first layer has it';
-  throw config.error('unsupported', 'block_configs', problem);
+  return stated.map((one: unknown) => readBlock(config, one, sizes));
 }
 
 function readBlock(config: ConfigReader, one: unknown, { hidden, heads }: Sizes): DeciBlock {

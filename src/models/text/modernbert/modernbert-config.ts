@@ -1,9 +1,8 @@
 // Converts config.json of ModernBERT to the configuration of modernbert.ts.
 
-import { CONFIG_JSON, checkHeads, type Json } from '../../config-values.ts';
-import { readRopes, readWindowed } from '../blocks/decoder-config.ts';
+import { CONFIG_JSON, checkHeads, readConfig, type Json } from '../../config-values.ts';
+import { readRopes, readWindowed, withSharedKeys } from '../blocks/decoder-config.ts';
 import { headOf, readOutputs } from '../blocks/outputs.ts';
-import { readRenamed } from '../blocks/renamed-config.ts';
 
 const ACTIVATIONS = {
   gelu: 'gelu',
@@ -25,7 +24,8 @@ const KEYS = {
 export type ModernBertConfig = ReturnType<typeof readModernBertConfig>;
 
 export function readModernBertConfig(json: Json, architecture: string, file = CONFIG_JSON) {
-  const config = readRenamed(file, json, KEYS);
+  const [values, own] = withSharedKeys(json, file, KEYS);
+  const config = readConfig(own, values);
   config.only({ hidden_activation: ['gelu'] });
   const hidden = config.count('hidden_size', 768);
   const heads = checkHeads(file.name, hidden, config.count('num_attention_heads', 12));
