@@ -66,7 +66,6 @@ function openPublished(model) {
 /** Key words of refusals; the first that a message contains is used. */
 const REASONS = [
   ['quantized', /quantized/],
-  ['pickle', /Python pickle/],
   ['adapter', /is a LoRA/],
   ['gguf', /GGUF/],
   ['code', /Python code|needs code/],

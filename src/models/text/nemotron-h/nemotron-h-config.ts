@@ -106,8 +106,8 @@ function readBlocks(config: ConfigReader): LayerKind[] {
 }
 
 /**
- * Steps are limited by time_step_limit, as NVIDIA's own code limits them. transformers 5 limits them by time_step_min in prompts and not behind
- * them, and published models choose no steps below it.
+ * Steps are limited by time_step_limit, in prompts and behind them. transformers 5 limits those of prompts by time_step_min instead; the two agree
+ * where no step is below it.
  */
 function readMixer(config: ConfigReader): MambaShape {
   const bias = config.flag('use_bias', false);
