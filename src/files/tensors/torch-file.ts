@@ -181,7 +181,7 @@ function dtypeOf({ name }: PickledName): Dtype {
 
 function sizeOf(value: Pickled | undefined): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new RangeError('a size of a tensor is no integer of at least 0');
+  throw new RangeError('a size of a tensor is not an integer of at least 0');
 }
 
 const sizesOf = (value: Pickled | undefined): number[] => (Array.isArray(value) ? value.map(sizeOf) : []);
