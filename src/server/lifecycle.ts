@@ -87,10 +87,12 @@ export async function startServer(
 
   let closing: Promise<void> | undefined;
   const close = async () => {
+    const { drainDelay = 0 } = options;
     service.leaving = true;
     // Nobody sends requests to a server that never was ready.
     const isKnown = service.onDemand !== null || service.slots.some(({ phase }) => phase.name === 'ready');
-    if (isKnown) await sleep(options.drainDelay ?? 0);
+    // Without a delay the server stops at once: a request that comes after close() is not answered.
+    if (isKnown && drainDelay > 0) await sleep(drainDelay);
     service.stopping = true;
     tellChange(service, { isStopping: true });
     if (!(await quiet(service, options.drainTime ?? DEFAULTS.drainTime))) {
