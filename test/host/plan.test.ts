@@ -216,9 +216,9 @@ describe('the plan of a language model', () => {
       return plan(copy).catch((error: unknown) => error);
     };
     try {
-      expect(await refused('BloomForCausalLM')).toMatchObject({
+      expect(await refused('MptForCausalLM')).toMatchObject({
         code: 'unsupported',
-        message: expect.stringContaining('the architecture is BloomForCausalLM'),
+        message: expect.stringContaining('the architecture is MptForCausalLM'),
       });
     } finally {
       rmSync(copy, { recursive: true });
