@@ -165,7 +165,8 @@ describe('a GGUF file of', () => {
       readBertConfig(config, architecture),
     );
     expect(found).toEqual(stated);
-    expect(await gguf.layout('mean')).toEqual({ pooling: 'cls', normalize: true, mostTokens: null });
+    const layout = { pooling: 'cls', normalize: true, mostTokens: null, dense: [] };
+    expect(await gguf.layout('mean')).toEqual(layout);
     await Promise.all([checkpoint.close(), gguf.close()]);
   });
 
@@ -176,7 +177,7 @@ describe('a GGUF file of', () => {
     ) as [ReturnType<typeof readBertConfig>, ReturnType<typeof readBertConfig>];
     expect(found).toEqual({
       ...stated,
-      architecture: 'BertModel',
+      ...{ architecture: 'BertModel', layout: 'bert' },
       positions: positions - firstPosition,
       firstPosition: 0,
     });
