@@ -21,6 +21,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     );
   }
   if (names.includes('config.json')) return;
+  refuseWhisperCpp(path, names);
   if (names.length === 1 && !isGgufName(weightsFileOf(names) ?? 'x.gguf')) {
     throw unsupported(
       say`${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, ${drawsWith(path)}`,
@@ -65,19 +66,21 @@ export function refuseWeightFiles(path: string, names: readonly string[]): void 
   );
 }
 
+function refuseWhisperCpp(path: string, names: readonly string[]): void {
+  const ggml = names.find((name) => /^ggml-.*\.bin$/.test(name));
+  if (ggml === undefined) return;
+  throw unsupported(
+    `${path} holds its weights in the format of whisper.cpp (${ggml}), which is no GGUF and is not read: fetch the model in the layout of transformers, with config.json and model.safetensors`,
+    ggml,
+  );
+}
+
 function refuseForeignWeights(path: string, names: readonly string[]): void {
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
     throw unsupported(
       `${path} holds of GGUF files only ${gguf}, which is not a text model by its name: fetch the file of the text model as well`,
       gguf,
-    );
-  }
-  const ggml = names.find((name) => /^ggml-.*\.bin$/.test(name));
-  if (ggml !== undefined) {
-    throw unsupported(
-      `${path} holds its weights in the format of whisper.cpp (${ggml}), which is no GGUF and is not read: fetch the model in the layout of transformers, with config.json and model.safetensors`,
-      ggml,
     );
   }
   const other = names.find((name) => isTorchName(name) && !LORA_FILE.test(name));

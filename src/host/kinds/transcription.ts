@@ -7,7 +7,7 @@ import type {
   TranscriptionRequest,
 } from '../../engine/transcription/transcription-model.ts';
 import { checkTranscriptionModelOptions } from '../../engine/transcription/transcription-rules.ts';
-import { TRANSCRIPTION_CLASSES } from '../../engine/opening/architectures.ts';
+import { TRANSCRIBER_NAMES } from '../../engine/opening/transcriber-names.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';
 import type { ModelKind } from './model-kind.ts';
@@ -20,7 +20,7 @@ export const TRANSCRIPTION: ModelKind<TranscriptionModelOptions, TranscriptionMo
   noun: 'transcription model',
   endpoint: 'POST /v1/audio/transcriptions',
   opener: 'openTranscriptionModel',
-  classes: TRANSCRIPTION_CLASSES.names,
+  classes: TRANSCRIBER_NAMES,
   module: import.meta.url,
   calls: { metrics: { passive: true } },
   check: checkTranscriptionModelOptions,

@@ -2,7 +2,8 @@
 
 import type { MediaFiles } from '../media.ts';
 import type { Transcriber } from './transcriber.ts';
-import { readWhisperTranscriber, WHISPER_CLASS } from './whisper-transcriber.ts';
+import { WHISPER_CLASS } from './transcriber-names.ts';
+import { readWhisperTranscriber } from './whisper-transcriber.ts';
 
 interface TranscriberClass {
   name: string;

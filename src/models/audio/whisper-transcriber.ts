@@ -1,12 +1,11 @@
 // Whisper as the engine transcribes with it.
 
+import { WHISPER_CLASS } from './transcriber-names.ts';
 import type { MediaFiles } from '../media.ts';
 import type { Transcriber } from './transcriber.ts';
 import { readWhisper } from './whisper-config.ts';
 import { readWhisperDecoder } from './whisper-decoder-config.ts';
 import { whisperTranscriber } from './whisper-decoder.ts';
-
-export const WHISPER_CLASS = 'WhisperForConditionalGeneration';
 
 /** Errors: bad_checkpoint, unsupported. */
 export function readWhisperTranscriber(files: Pick<MediaFiles, 'config' | 'processors'>): Transcriber {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../../src/files/error.ts';
+import { readText } from '../../../../src/models/text/registry.ts';
 import { readGemmaConfig } from '../../../../src/models/text/gemma/gemma-config.ts';
 
 interface Reading {
@@ -38,7 +39,6 @@ describe('a configuration of Gemma has the values of transformers', () => {
 
 it.each([
   [{ hidden_activation: 'gelu' }, 'unsupported', /hidden_activation "gelu" is not built/],
-  [{ use_bidirectional_attention: true }, 'unsupported', /use_bidirectional_attention true is not built/],
   [{ head_dim: 520 }, 'unsupported', /head_dim 520 is not built; choose a model/],
   [
     { num_key_value_heads: 3 },
@@ -50,5 +50,11 @@ it.each([
 ])('a configuration of Gemma with %j is refused', (config, code, message) => {
   expect(() => readGemmaConfig(config, 'Gemma3ForCausalLM')).toThrow(
     expect.objectContaining({ code, message: expect.stringMatching(message) }) as Error,
+  );
+});
+
+it('a model whose tokens see later ones is refused where it should generate', () => {
+  expect(() => readText({ use_bidirectional_attention: true }, 'Gemma3ForCausalLM')).toThrow(
+    /use_bidirectional_attention true is not built for Gemma3ForCausalLM, which generates texts/,
   );
 });

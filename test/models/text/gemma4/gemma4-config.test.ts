@@ -89,7 +89,7 @@ it('experts stand beside the feed-forward block where the configuration says so'
     chosen: 8,
     ffn: 704,
     normed: true,
-    scale: 1 / 8,
+    logitScale: 1 / 8,
     shared: null,
   });
   expect(experts!.layers).toEqual([true, true, true, true]);

@@ -1,0 +1,6 @@
+// Names of the classes that transcribe sounds, apart from what computes them: a program that opens none of them reads these alone.
+
+export const WHISPER_CLASS = 'WhisperForConditionalGeneration';
+
+/** Classes of transcribers.ts. */
+export const TRANSCRIBER_NAMES: readonly string[] = [WHISPER_CLASS];
