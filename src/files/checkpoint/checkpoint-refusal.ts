@@ -105,7 +105,8 @@ export function refuseEmbeddingFolder(
   const sign = hasModules ? MODULES : `architecture ${architecture}`;
   throw unsupported(
     say`${path} makes embeddings (by its ${sign}), it is not a language model: ${embedsWith(path)}`,
-    hasModules ? MODULES : 'architectures',
+    // The file that shows the kind, by which a server opens such a model.
+    MODULES,
   );
 }
 

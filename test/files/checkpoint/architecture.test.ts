@@ -50,6 +50,12 @@ describe('the class that computes a checkpoint', () => {
     expect(error.message).toMatch(message);
   });
 
+  it('of an embedding model is refused with the file that shows the kind, by which a server opens it as one', async () => {
+    const changes = { architectures: ['BertModel'], model_type: 'bert' };
+    const error = await refusal({ ...whole, 'config.json': { ...config, ...changes } });
+    expect(error).toMatchObject({ code: 'unsupported', param: 'modules.json' });
+  });
+
   it('is the true reason for a refusal, whatever the weights are', async () => {
     const { message } = await refusal({
       'config.json': { architectures: ['GemmaForCausalLM'], quantization_config: { quant_method: 'awq' } },
