@@ -152,7 +152,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
   }
-
   if (kv_head + 1u == args.kv_heads && chunk == chunks.last && workgroup.z == 0u) { // also writes the padding after the row's columns
     for (var at = args.heads * VALUE_QUADS + local; at < args.y_quads; at += LANES) {
       y[y0 + at] = vec4f(0.0);

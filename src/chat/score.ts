@@ -1,10 +1,11 @@
-// What models that classify say of texts: scores of documents for a query, and labels. A model that makes vectors scores by their cosine.
+// Scores of documents for a query, and labels of texts, by models that classify. A model that makes vectors scores documents by the cosine of the
+// vectors.
 
 import { countText } from '../files/count-text.ts';
 import { badRequest, unsupported } from '../files/error.ts';
 import type { EmbeddingModel, EmbeddingRequest } from '../engine/embedding/embedding-model.ts';
 
-/** What is called of a model. */
+/** The members of a model that these functions call. */
 export type ScoringModel = Pick<EmbeddingModel, 'generate' | 'info'>;
 
 export interface ScoreOptions {
@@ -26,7 +27,7 @@ export interface Ranked {
   /** Index of the text in the list that was given. */
   index: number;
   text: string;
-  /** What the model says of it and the query; of vectors the cosine of their angle, -1 to 1. */
+  /** Score of the text for the query; of a model that makes vectors, the cosine of their angle, -1 to 1. */
   score: number;
 }
 

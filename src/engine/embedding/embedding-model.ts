@@ -54,7 +54,7 @@ export interface EmbeddingModelInfo {
   pooling: 'cls' | 'mean' | 'last';
   /** Whether vectors have length one. */
   normalized: boolean;
-  /** What a model that classifies gives in place of vectors; left out: it makes vectors. */
+  /** Labels of a model that classifies, whose results are scores in place of vectors; left out: the model makes vectors. */
   classifier?: Pick<TextOutputs, 'per' | 'labels' | 'activation'>;
   /** Limit on the tokens of one text. */
   contextLength: number;

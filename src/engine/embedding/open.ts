@@ -39,7 +39,7 @@ interface EmbeddingFiles {
   declaration: TextDeclaration;
   layout: EmbeddingLayout;
   tokenizer: Tokenizer;
-  /** What makes tokens of texts and pairs. */
+  /** Tokenizer of texts and of pairs of texts. */
   encoder: TextEncoder;
 }
 
@@ -141,7 +141,7 @@ function describe(
   };
 }
 
-/** What a model's info says of its head. */
+/** The labels and the activation of a model's head, for the info of the model. */
 function classifierOf({ per, labels, activation }: TextOutputs): EmbeddingModelInfo['classifier'] {
   return { per, labels, activation };
 }

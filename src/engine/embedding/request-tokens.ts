@@ -11,7 +11,7 @@ export interface InputTokens {
   types?: readonly number[];
 }
 
-/** What makes tokens of a model's texts. */
+/** The tokenizer of a model and its rules for texts and pairs of texts. */
 export interface TextEncoder {
   encode: Tokenizer['encode'];
   encodePair: (text: string, pair: string, most?: number) => InputTokens;

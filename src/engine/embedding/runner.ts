@@ -122,7 +122,7 @@ interface BatchOptions {
   pooling: Pooling;
   /** Whether attention is bidirectional, so that each row sees its whole text. */
   isWhole: boolean;
-  /** What the page gives in place of states; left out: states. */
+  /** Outputs of the model's head, which the page computes in place of states; left out: it has no head. */
   outputs: TextOutputs | undefined;
   /** Whether the page pools states itself. */
   isPooled: boolean;
