@@ -9,6 +9,7 @@ const QUADS = 4u;
 const HELD = 4u;  // quads of key dims of a lane
 const WHOLE = true; // every lane holds as many
 const LANES = PARTS * QUADS;
+const FILLS_REGISTERS = true;
 
 var<workgroup> sums: array<array<vec4f, 2>, CHUNK * LANES>; // Sᵀk and Sᵀq of each row and lane
 var<workgroup> given: array<vec2f, CHUNK * TERMS>;           // terms of the chunk's rows

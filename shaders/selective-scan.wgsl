@@ -12,6 +12,7 @@ const QUADS = 4u;
 const HELD = 2u;  // quads of state dims of a lane
 const WHOLE = true; // every lane holds as many
 const LANES = PARTS * QUADS;
+const FILLS_REGISTERS = true;
 
 var<workgroup> sums: array<vec4f, CHUNK * LANES>; // Sᵀ C of each row and lane
 var<workgroup> taken: array<vec2f, CHUNK>;        // step_of each row
