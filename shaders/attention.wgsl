@@ -118,33 +118,33 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
 
-    for (var t = 0u; t < TILES; t++) {
-      for (var i = 0u; i < LANES; i++) {
-        let query = first + t * LANES + i;
-        let chunk = Met(largest[t][i], sum_of_lanes(total[t][i]));
-        let merged = merge(met[t][i], chunk);
-        met[t][i] = merged.met;
-        if (query >= queries) {
+    // Through copies in memory, by a loop that drivers do not unroll; the loops above keep their arrays in registers.
+    var highest = largest;
+    var totals = total;
+    var outs = out;
+    for (var query = first; query <= last_query; query++) {
+      let t = (query - first) / LANES;
+      let i = (query - first) % LANES;
+      let chunk = Met(highest[t][i], sum_of_lanes(totals[t][i]));
+      let merged = merge(met[t][i], chunk);
+      met[t][i] = merged.met;
+      let row = tile.first_row + query / share;
+      let head = kv_head * share + query % share;
+      let at = row * args.y_quads + head * args.value_dims / 4u;
+      for (var part = 0u; part < PASSES; part++) {
+        let quad = part * 8u + lane;
+        if (quad >= args.value_dims / 4u) {
           continue;
         }
-        let row = tile.first_row + query / share;
-        let head = kv_head * share + query % share;
-        let at = row * args.y_quads + head * args.value_dims / 4u;
-        for (var part = 0u; part < PASSES; part++) {
-          let quad = part * 8u + lane;
-          if (quad >= args.value_dims / 4u) {
-            continue;
-          }
-          if (is_apart(chunks)) {
-            keep(first_page / CHUNK - chunks.x, row, head, chunk, quad, out[part][t][i]);
-            continue;
-          }
-          var value = out[part][t][i] * merged.chunk;
-          if (first_page > range.x) {
-            value = fma(y[at + quad], vec4f(merged.before), value);
-          }
-          y[at + quad] = select(value, value / total_of(merged.met, head), last_page == range.y);
+        if (is_apart(chunks)) {
+          keep(first_page / CHUNK - chunks.x, row, head, chunk, quad, outs[part][t][i]);
+          continue;
         }
+        var value = outs[part][t][i] * merged.chunk;
+        if (first_page > range.x) {
+          value = fma(y[at + quad], vec4f(merged.before), value);
+        }
+        y[at + quad] = select(value, value / total_of(merged.met, head), last_page == range.y);
       }
     }
   }

@@ -16,7 +16,7 @@ const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const FILLS_REGISTERS = true;
-const ROLLED = false; // true for CPUs, which compile one store faster; a GPU keeps sums in registers only without the loop
+const ROLLED = false; // GPUs keep sums in registers only without the loop
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)
 fn main(
@@ -67,13 +67,14 @@ fn main(
 
   let y_quad = args.first_group * 8u + column;
   let inside = column / 8u < args.groups && y_quad < args.y_quads;
-  let count = min(args.last - first, LANES * TILES);
+  let after = min(first + LANES * TILES, args.last); // the loop begins at a value of run time, so that drivers do not unroll it
   var sums = c;
-  for (var i = 0u; i < select(LANES * TILES, count, ROLLED); i++) {
+  for (var pixel = first; pixel < select(first + LANES * TILES, after, ROLLED); pixel++) {
+    let i = pixel - first;
     let sum = sum_splits(sums[i / LANES][i % LANES], local, split);
-    if (inside && split == 0u && i < count) {
-      let image = (first + i) / (args.y_height * args.y_width);
-      let at = (first + i - args.y_first) * args.y_quads + y_quad;
+    if (inside && split == 0u && pixel < after) {
+      let image = pixel / (args.y_height * args.y_width);
+      let at = (pixel - args.y_first) * args.y_quads + y_quad;
       y[at] = activate(sum + addend(image, y_quad) + residual_at(at));
     }
   }

@@ -25,7 +25,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     bits = masks[(mask - 1u) * args.mask_words + word];
   }
   let first = row * args.stride + word * 32u;
-  for (var i = 0u; i < 32u; i++) {
-    y[first + i] = select(MASKED, logits[first + i], ((bits >> i) & 1u) == 1u);
+  for (var i = first; i < first + 32u; i++) {
+    y[i] = select(MASKED, logits[i], (bits & 1u) == 1u);
+    bits >>= 1u;
   }
 }

@@ -13,6 +13,7 @@ const RUN = 8u; // quads of k's held at once: 4 or 8, at most the subgroup's siz
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const FILLS_REGISTERS = true;
+const ROLLED = false;
 const TASK_ROWS = ROWS;
 
 // c[r] += the four k's of one quad of row r · w
@@ -68,10 +69,11 @@ fn main(
   }
 
   let inside = place.inside && place.y_quad < args.y_quads;
-  for (var r = 0u; r < ROWS; r++) {
-    let acc = sum_splits(c[r], local, split);
+  let base = select(0u, row0, ROLLED); // a value of run time, from which drivers unroll no loop
+  for (var r = base; r < base + ROWS; r++) {
+    let acc = sum_splits(c[r - base], local, split);
     if (inside && split == 0u) {
-      store(row0 + r, place.y_quad, acc);
+      store(row0 + r - base, place.y_quad, acc);
     }
   }
 }

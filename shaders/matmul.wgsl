@@ -57,16 +57,19 @@ fn main(
     }
   }
 
-  // Stored through an array in memory, so that one loop stores all rows.
-  var sums: array<vec4f, LANES * TILES>;
+  // Stored through an array in memory, by a loop from a value of run time, so that drivers do not unroll it: they would compile 15 times as long.
+  var sums: array<vec4f, TASK_ROWS>;
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
-      sums[t * LANES + i] = sum_splits(c[t][i], local, split);
+      sums[t * LANES + i] = c[t][i];
     }
   }
-  if (place.inside && place.y_quad < args.y_quads && split == 0u) {
-    for (var row = 0u; row < min(TASK_ROWS, args.rows - row0); row++) { // a run-time bound, because drivers unroll loops with constant bounds
-      store(row0 + row, place.y_quad, sums[row]);
+  let is_inside = place.inside && place.y_quad < args.y_quads && split == 0u;
+  let after = min(row0 + TASK_ROWS, args.rows);
+  for (var row = row0; row < after; row++) {
+    let sum = sum_splits(sums[row - row0], local, split);
+    if (is_inside) {
+      store(row, place.y_quad, sum);
     }
   }
 }

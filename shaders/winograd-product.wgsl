@@ -7,7 +7,7 @@
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const HELD = 8u; // quads of channels held at once; a multiple of 8
-const ROLLED = false; // whether the stores are a loop, as in conv2d.wgsl
+const ROLLED = false; // as in conv2d.wgsl
 
 struct Args {
   x_quads: u32,       // quads of channels from one row to the next

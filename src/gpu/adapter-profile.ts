@@ -75,8 +75,6 @@ export interface AdapterProfile {
   dispatchWork: number | null;
   /** Whether 3×3 convolutions of stride 1 are faster in Winograd's form, which multiplies less and moves more data. */
   winograd: boolean;
-  /** Whether a convolution's loop over its taps stays a loop; unrolled, it compiles several times as long. */
-  rolledTaps: boolean;
   attention: {
     /** Minimum number of pages per chunk of a context, and maximum number of chunks. Each chunk has a workgroup of its own. */
     chunkPages: number;
@@ -144,7 +142,6 @@ export const CPU: AdapterProfile = {
   splits: null,
   dispatchWork: null,
   winograd: true,
-  rolledTaps: true,
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
   attention: { chunkPages: 2 ** 24, chunks: 1 },
   attend: {
@@ -183,7 +180,6 @@ const DISCRETE: AdapterProfile = {
   // 1.2 s on a GeForce GT 1030 or a Radeon RX 550 (1.1 TFLOP/s in f32) that reaches a tenth of its peak.
   dispatchWork: 2 ** 36,
   winograd: false,
-  rolledTaps: false,
   attention: { chunkPages: 8, chunks: 64 },
   attend: {
     teams: 4,

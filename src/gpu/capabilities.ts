@@ -20,6 +20,11 @@ export interface Capabilities {
   columnLanes: number;
   /** Lanes of a subgroup of kernels that fill the registers; null: the driver chooses. */
   subgroupSize: number | null;
+  /**
+   * Whether kernels keep loops of few turns that store or branch: Mesa unrolls those whose turns it can count, and its software driver then compiles five to
+   * fifteen times as long.
+   */
+  rollsLoops: boolean;
   /** Whether shaders may compute in f16; storing f16 does not require it. */
   f16: boolean;
   /** Whether kernels convert halves by integers, because the adapter takes subnormal ones for zero. */
@@ -68,6 +73,7 @@ export function readCapabilities(
     columnLanes: Math.max(profile.columnLanes, gpu.features.has('subgroups') ? summary.subgroupMaxSize : 0),
     exactHalves: probed?.keepsSubnormalHalves === false,
     subgroupSize,
+    rollsLoops: summary.software,
     f16: gpu.features.has('shader-f16'),
     bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
     maxBufferSize: gpu.limits.maxBufferSize,

@@ -7,6 +7,7 @@
 //   const REQUIRED_SUBGROUP = 16u;   the entry point requires subgroups of this size; 0: of any
 //   const FILLS_REGISTERS = true;    on a device that pins subgroups, it requires the size that the profile wants; the x extent of the workgroup is a
 //                                    multiple of 32 there
+//   const ROLLED = false;            true on devices whose drivers should keep the kernel's short loops as loops
 //
 // `enable`, `requires` and `diagnostic` lines of all files move to the top; a file that uses a language feature beyond the first WGSL, which
 // every WebGPU compiles, names it by `requires`. What a kernel binds and takes is read off
@@ -53,6 +54,7 @@ const REQUIRES = /^requires\s+([^;]+);/gm;
 const DECLARATION = /^(const|alias)\s+(\w+)(\s*:\s*\w+)?\s*=\s*([^;]+);(.*)$/;
 const FILLS_REGISTERS = /^const\s+FILLS_REGISTERS\s*=\s*true;/;
 const REQUIRED_SUBGROUP = /^const\s+REQUIRED_SUBGROUP\s*=\s*(\d+)u;/;
+const ROLLED = /^const\s+ROLLED\s*=\s*false;/;
 const ENTRY = /^@compute\b/;
 const BINDING =
   /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read_write|read)\s*)?>\s*(\w+)/g;
@@ -67,13 +69,15 @@ export interface Wishes {
   exactHalves?: boolean;
   /** Lanes of a subgroup of kernels that fill the registers; null: the driver chooses. */
   subgroupSize?: number | null;
+  /** Loops stay loops in kernels that can do so. */
+  rollsLoops?: boolean;
 }
 
 export function link(
   source: ShaderSource,
   name: string,
   params: Params = {},
-  { exactHalves = false, subgroupSize = null }: Wishes = {},
+  { exactHalves = false, subgroupSize = null, rollsLoops = false }: Wishes = {},
 ): LinkedShader {
   const directives = new Map<string, Line>();
   const body: Line[] = [];
@@ -93,7 +97,8 @@ export function link(
         } else if (DIRECTIVE.test(text)) {
           directives.set(text.trim(), { text: text.trim(), file, line: i + 1 });
         } else {
-          body.push({ text: substitute(text, params, unused), file, line: i + 1 });
+          const own = rollsLoops ? text.replace(ROLLED, 'const ROLLED = true;') : text;
+          body.push({ text: substitute(own, params, unused), file, line: i + 1 });
         }
       });
     imports.forEach(append);

@@ -104,7 +104,6 @@ function productKernel(conv: Convolution, window: MatrixWindow): ProductKernel {
     params: {
       LANES: tape.lanes,
       TILES: tiling.rows / tape.lanes,
-      ROLLED: tape.device.profile.rolledTaps,
       COLUMN_LANES: columnLanes,
       SPLITS: splits,
     },

@@ -2,9 +2,10 @@
 // planes, multiplied plane by plane with weights that were transformed when they were packed, and transformed back; some megabytes
 // of planes at a time. For CPUs, where a convolution's cost is its products.
 
+import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { epilogueOf, pixelsOf, readsOf, type Convolution } from './convolution.ts';
-import { weightOperands } from './matrix.ts';
+import { weightOperands, type Matrix } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
 import { tilingOf, type Tiled } from './tiling.ts';
 import { spread } from './walkers.ts';
@@ -101,8 +102,7 @@ function recordProduct(
         LANES: tape.lanes,
         TILES: tileRows / tape.lanes,
         COLUMN_LANES: columnLanes,
-        HELD: Math.max(8, Math.floor(((MOST_HELD / tileRows) * tape.lanes) / 8) * 8),
-        ROLLED: tape.device.profile.rolledTaps,
+        HELD: heldQuads(tape, weight, tileRows),
         W: window.format.name,
       },
       args: {
@@ -120,6 +120,12 @@ function recordProduct(
       groups: () => [tiles.planeRows / tileRows, PLANES],
     });
   }
+}
+
+/** Quads of channels that a lane holds of a row, a multiple of 8: at most those of the weight, because drivers compile longer for a longer array. */
+function heldQuads({ lanes }: Tape, { k }: Matrix, tileRows: number): number {
+  const most = Math.max(8, Math.floor(((MOST_HELD / tileRows) * lanes) / 8) * 8);
+  return Math.min(most, Math.ceil(k / 32) * 8);
 }
 
 function recordOutput(conv: Convolution, tiles: Tiles, strip: Pixels, products: Tensor): void {
