@@ -42,14 +42,16 @@ fn main(
     let block = group * args.blocks + b;
     let block_data = load_block(block, lane);
     var pack: Pack;
-    for (var quad = 0u; quad < 8u; quad++) { // four k's per iteration: CPU drivers do not unroll this loop, so that it stays in the code cache
+    let first = b * 8u;
+    for (var at = first; at < first + 8u; at++) { // four k's per iteration, in a loop that drivers do not unroll
+      let quad = at - first;
       if (quad % (STEP / 4u) == 0u) {
         pack = load_pack(block, quad / (STEP / 4u), lane);
       }
       let w = unpack(pack, block_data, quad);
       var xs: array<vec4f, TILES>; // loaded together, which on llvmpipe is a third faster than loading each before its use
       for (var t = 0u; t < TILES; t++) {
-        xs[t] = x[x0[t] + b * 8u + quad];
+        xs[t] = x[x0[t] + at];
       }
       for (var t = 0u; t < TILES; t++) {
         fold_quad(&c, t, xs[t], w);
