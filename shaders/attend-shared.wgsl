@@ -7,6 +7,7 @@
 #import "lib/attend-dots.$DOTS.wgsl"
 #import "lib/attend-values.wgsl"
 #import "lib/blocks.$BLOCKS.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 
@@ -122,13 +123,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   workgroupBarrier();
 
-  for (var i = 0u; i < 4u * QUERY_QUADS; i++) {
+  var outs = out; // so that the loops above keep theirs in registers
+  for (var i = loop_start(workgroup.x); i < 4u * QUERY_QUADS; i++) {
     let query = first + query_of(i, row_lane);
     let rate = factors[query_of(i, row_lane)];
     for (var o = 0u; o < OUT_QUADS; o++) {
       let quad = o * COLUMN_LANES + column_lane;
       if (query < args.queries && quad < head_quads) {
-        y[y0 + query * args.y_quads + quad] = out[i * OUT_QUADS + o] * rate;
+        y[y0 + query * args.y_quads + quad] = outs[i * OUT_QUADS + o] * rate;
       }
     }
   }

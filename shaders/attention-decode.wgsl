@@ -6,6 +6,7 @@
 #import "lib/cap.$CAP.wgsl"
 #import "lib/decode-round.wgsl"
 #import "lib/own-chunks.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -58,7 +59,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let of_keys = key_scales(key_head, token_lane, DIMS);
     let tokens = vec4u((page + round_page) * 32u + token_lane * 4u) + vec4u(0u, 1u, 2u, 3u);
     let is_seen = (tokens < vec4u(min(seen_by(tile, position), last_page * 32u + 32u))) & (tokens + args.window > vec4u(position));
-    for (var turn = 0u; turn < PARTS; turn++) {
+    for (var turn = loop_start(workgroup.x); turn < PARTS; turn++) {
       if (part == turn) {
         for (var i = 0u; i < QUERIES; i++) {
           let at = i * TOKEN_QUADS + round_page * 8u + token_lane;
@@ -128,7 +129,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (sharer == 0u && shared_query < QUERIES) {
     largest_of[shared_query] = largest;
   }
-  for (var i = 0u; i < QUERIES; i++) {
+  for (var i = loop_start(workgroup.x); i < QUERIES; i++) {
     workgroupBarrier();
     spread[local] = out[i];
     workgroupBarrier();

@@ -12,6 +12,7 @@ enable subgroups;
 #import "lib/chunk-merge.wgsl"
 #import "lib/chunks.$CHUNKS.wgsl"
 #import "lib/lanes.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -98,7 +99,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         }
       }
 
-      for (var j = workgroup.x >> 16u; j < 8u; j++) { // from 0, as drivers do not know: they unroll other loops
+      for (var j = loop_start(workgroup.x); j < 8u; j++) {
         for (var u = 0u; u < 4u; u += 2u) {
           var v: array<array<vec4f, 2>, PASSES>;
           for (var part = 0u; part < PASSES; part++) {

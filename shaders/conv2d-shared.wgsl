@@ -8,6 +8,7 @@
 #import "lib/conv2d-args.wgsl"
 #import "lib/pixels.wgsl"
 #import "lib/pixel-floats.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/shared-tile.wgsl"
 
 @compute @workgroup_size(LANES)
@@ -65,17 +66,18 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
 
-  for (var j = 0u; j < COLUMN_QUADS; j++) {
+  var sums = c; // so that the loops above keep theirs in registers
+  for (var j = loop_start(workgroup.y); j < COLUMN_QUADS; j++) {
     let column = workgroup.x * 32u + j * COLUMN_LANES + column_lane;
     let y_quad = args.first_group * 8u + column;
     if (column / 8u < args.groups && y_quad < args.y_quads) {
-      for (var i = 0u; i < ROW_QUADS; i++) {
-        for (var r = 0u; r < 4u; r++) {
+      for (var i = loop_start(workgroup.y); i < ROW_QUADS; i++) {
+        for (var r = loop_start(workgroup.y); r < 4u; r++) {
           let pixel = first + (i * ROW_LANES + row_lane) * 4u + r;
           if (pixel < args.last) {
             let at = (pixel - args.y_first) * args.y_quads + y_quad;
             let image = pixel / (args.y_height * args.y_width);
-            y[at] = activate(c[(i * COLUMN_QUADS + j) * 4u + r] + addend(image, y_quad) + residual_at(at));
+            y[at] = activate(sums[(i * COLUMN_QUADS + j) * 4u + r] + addend(image, y_quad) + residual_at(at));
           }
         }
       }

@@ -10,13 +10,13 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "lib/conv2d-args.wgsl"
 #import "lib/pixels.wgsl"
 #import "lib/pixel-floats.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/splits.wgsl"
 
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const FILLS_REGISTERS = true;
-const ROLLED = false; // GPUs keep sums in registers only without the loop
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)
 fn main(
@@ -67,12 +67,11 @@ fn main(
 
   let y_quad = args.first_group * 8u + column;
   let inside = column / 8u < args.groups && y_quad < args.y_quads;
-  let after = min(first + LANES * TILES, args.last); // the loop begins at a value of run time, so that drivers do not unroll it
   var sums = c;
-  for (var pixel = first; pixel < select(first + LANES * TILES, after, ROLLED); pixel++) {
-    let i = pixel - first;
+  for (var i = loop_start(workgroup.y); i < LANES * TILES; i++) {
     let sum = sum_splits(sums[i / LANES][i % LANES], local, split);
-    if (inside && split == 0u && pixel < after) {
+    let pixel = first + i;
+    if (inside && split == 0u && pixel < args.last) {
       let image = pixel / (args.y_height * args.y_width);
       let at = (pixel - args.y_first) * args.y_quads + y_quad;
       y[at] = activate(sum + addend(image, y_quad) + residual_at(at));

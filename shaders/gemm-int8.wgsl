@@ -6,6 +6,7 @@
 #import "lib/integer-dots.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/store.$STORE.wgsl"
 
 const LANE_ROWS = 8u; // 4 or 8
@@ -119,11 +120,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   let place = place_of(workgroup.y, workgroup.x * 32u + quad);
+  var sums = c;
   if (place.inside && place.y_quad < args.y_quads) {
-    for (var i = 0u; i < LANE_ROWS; i++) {
+    for (var i = loop_start(workgroup.y); i < LANE_ROWS; i++) {
       let y_row = workgroup.y * ROWS + row + i;
       if (y_row < args.rows) {
-        store(y_row, place.y_quad, c[i]);
+        store(y_row, place.y_quad, sums[i]);
       }
     }
   }

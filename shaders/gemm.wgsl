@@ -3,6 +3,7 @@
 #import "weights/$W.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/x-floats.wgsl"
 #import "lib/shared-tile.wgsl"
 #import "lib/store.$STORE.wgsl"
@@ -67,14 +68,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
 
-  for (var j = 0u; j < COLUMN_QUADS; j++) {
+  var sums = c; // so that the loops above keep theirs in registers
+  for (var j = loop_start(workgroup.y); j < COLUMN_QUADS; j++) {
     let place = place_of(workgroup.y, workgroup.x * 32u + j * COLUMN_LANES + column_lane);
     if (place.inside && place.y_quad < args.y_quads) {
-      for (var i = 0u; i < ROW_QUADS; i++) {
+      for (var i = loop_start(workgroup.y); i < ROW_QUADS; i++) {
         let row = workgroup.y * ROWS + (i * ROW_LANES + row_lane) * 4u;
-        for (var r = 0u; r < 4u; r++) {
+        for (var r = loop_start(workgroup.y); r < 4u; r++) {
           if (row + r < args.rows) {
-            store(row + r, place.y_quad, c[(i * COLUMN_QUADS + j) * 4u + r]);
+            store(row + r, place.y_quad, sums[(i * COLUMN_QUADS + j) * 4u + r]);
           }
         }
       }

@@ -5,6 +5,7 @@ enable subgroups;
 #import "weights/$W.wgsl"
 #import "lib/few-args.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/store.$STORE.wgsl"
 #import "lib/splits.wgsl"
 
@@ -13,7 +14,6 @@ const RUN = 8u; // quads of k's held at once: 4 or 8, at most the subgroup's siz
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const FILLS_REGISTERS = true;
-const ROLLED = false;
 const TASK_ROWS = ROWS;
 
 // c[r] += the four k's of one quad of row r · w
@@ -69,11 +69,10 @@ fn main(
   }
 
   let inside = place.inside && place.y_quad < args.y_quads;
-  let base = select(0u, row0, ROLLED); // a value of run time, from which drivers unroll no loop
-  for (var r = base; r < base + ROWS; r++) {
-    let acc = sum_splits(c[r - base], local, split);
+  for (var r = loop_start(workgroup.y); r < ROWS; r++) {
+    let acc = sum_splits(c[r], local, split);
     if (inside && split == 0u) {
-      store(row0 + r - base, place.y_quad, acc);
+      store(row0 + r, place.y_quad, acc);
     }
   }
 }

@@ -6,6 +6,7 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "lib/rows.$LANES.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/x-floats.wgsl"
 #import "lib/store.$STORE.wgsl"
 #import "lib/splits.wgsl"
@@ -42,16 +43,14 @@ fn main(
     let block = group * args.blocks + b;
     let block_data = load_block(block, lane);
     var pack: Pack;
-    let first = b * 8u;
-    for (var at = first; at < first + 8u; at++) { // four k's per iteration, in a loop that drivers do not unroll
-      let quad = at - first;
+    for (var quad = loop_start(workgroup.y); quad < 8u; quad++) { // four k's per iteration; unrolled, it would leave a CPU's code cache
       if (quad % (STEP / 4u) == 0u) {
         pack = load_pack(block, quad / (STEP / 4u), lane);
       }
       let w = unpack(pack, block_data, quad);
       var xs: array<vec4f, TILES>; // loaded together, which on llvmpipe is a third faster than loading each before its use
       for (var t = 0u; t < TILES; t++) {
-        xs[t] = x[x0[t] + at];
+        xs[t] = x[x0[t] + b * 8u + quad];
       }
       for (var t = 0u; t < TILES; t++) {
         fold_quad(&c, t, xs[t], w);
@@ -59,7 +58,7 @@ fn main(
     }
   }
 
-  // Stored through an array in memory, by a loop from a value of run time, so that drivers do not unroll it: they would compile 15 times as long.
+  // Copied, so that the loops above keep theirs in registers.
   var sums: array<vec4f, TASK_ROWS>;
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
@@ -67,11 +66,10 @@ fn main(
     }
   }
   let is_inside = place.inside && place.y_quad < args.y_quads && split == 0u;
-  let after = min(row0 + TASK_ROWS, args.rows);
-  for (var row = row0; row < after; row++) {
-    let sum = sum_splits(sums[row - row0], local, split);
-    if (is_inside) {
-      store(row, place.y_quad, sum);
+  for (var i = loop_start(workgroup.y); i < TASK_ROWS; i++) {
+    let sum = sum_splits(sums[i], local, split);
+    if (is_inside && row0 + i < args.rows) {
+      store(row0 + i, place.y_quad, sum);
     }
   }
 }

@@ -5,6 +5,7 @@
 #import "lib/integer-dots.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/store.$STORE.wgsl"
 
 const ROWS = 1u; // at most SLICES
@@ -80,13 +81,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       workgroupBarrier();
     }
     if (slice >= first && slice < first + ROUND) {
-      for (var r = 0u; r < ROWS; r++) {
+      for (var r = loop_start(workgroup.y); r < ROWS; r++) {
         sums[(r * ROUND + slice - first) * 8u + lane] = c[r];
       }
     }
     workgroupBarrier();
     if (slice < ROWS) {
-      for (var s = 0u; s < ROUND; s++) {
+      for (var s = loop_start(workgroup.y); s < ROUND; s++) {
         sum += sums[(slice * ROUND + s) * 8u + lane];
       }
     }

@@ -6,6 +6,7 @@
 #import "lib/few-args.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/norm.$NORM.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/store.$STORE.wgsl"
 
 const ROWS = 1u; // at most SLICES
@@ -106,7 +107,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       workgroupBarrier();
     }
     if (slice >= first && slice < first + ROUND) {
-      for (var r = 0u; r < ROWS; r++) {
+      for (var r = loop_start(workgroup.y); r < ROWS; r++) {
         let at = (r * ROUND + slice - first) * 8u + lane;
         sums[at] = c[r];
         share_squares(at, squares[r]);
@@ -114,7 +115,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     workgroupBarrier();
     if (slice < ROWS) {
-      for (var s = 0u; s < ROUND; s++) {
+      for (var s = loop_start(workgroup.y); s < ROUND; s++) {
         let at = (slice * ROUND + s) * 8u + lane;
         sum += sums[at];
         square += shared_square(at);

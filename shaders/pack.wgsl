@@ -4,11 +4,11 @@
 #import "sources/$SOURCE.wgsl"
 #import "codes/$W.wgsl"
 #import "lib/packed-rows.wgsl"
+#import "lib/rolled.wgsl"
 
 const TRANSPOSED = false; // whether `raw` holds k after k, each with the values of all rows, from block args.first_block on
 const FRAMES = 1u; // frames of a filter in `raw`
 const FRAME = 0u; // the one of them that is packed
-const ROLLED = false;
 const WINOGRAD = false; // whether the nine taps g become the 16 taps of G · g · Gᵀ
 
 // Row r of G: ⟨1 0 0⟩, ⟨½ ½ ½⟩, ⟨½ -½ ½⟩ or ⟨0 0 1⟩; the taps it reads are [first, last].
@@ -48,11 +48,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   var values: array<f32, 32>;
   let tap_blocks = args.blocks / args.taps;
-  let base = select(0u, id.z, ROLLED); // 0, but a value of run time: drivers unroll no loop from there
-  for (var i = base; i < base + 32u; i++) {
-    let k = id.y % tap_blocks * 32u + i - base;
+  for (var i = loop_start(id.z); i < 32u; i++) {
+    let k = id.y % tap_blocks * 32u + i;
     if (k < args.k) {
-      values[i - base] = tap(select(id.x * args.k + k, k * args.rows + id.x, TRANSPOSED), id.y / tap_blocks);
+      values[i] = tap(select(id.x * args.k + k, k * args.rows + id.x, TRANSPOSED), id.y / tap_blocks);
     }
   }
   let block = begin_block(column, args.first_block + id.y, WORDS);

@@ -2,12 +2,12 @@
 // matmul.wgsl. A workgroup computes all columns of its rows from HELD quads of these rows' channels in a private array, which a CPU
 // reads much faster than a buffer. Partial sums are kept in y until the next channels.
 #import "weights/$W.wgsl"
+#import "lib/rolled.wgsl"
 #import "lib/rows.$LANES.wgsl"
 
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const HELD = 8u; // quads of channels held at once; a multiple of 8
-const ROLLED = false; // as in conv2d.wgsl
 
 struct Args {
   x_quads: u32,       // quads of channels from one row to the next
@@ -18,7 +18,6 @@ struct Args {
   first_group: u32,   // groups of 32 columns before this window
   groups: u32,        // groups in this window
   turns: u32,         // iterations over COLUMN_LANES columns each
-  tile_rows: u32,     // rows of a tile; a run-time value, so that drivers do not unroll the stores
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -34,7 +33,6 @@ fn main(
   let row0 = workgroup.y * args.plane_rows + workgroup.x * LANES * TILES;
   let x0 = (row0 + lane_row(lanes)) * args.x_quads;
 
-  // Two-dimensional arrays, because drivers unroll loops over a one-dimensional array whose length they know.
   var held: array<array<vec4f, TILES>, HELD>;
   var sums: array<array<vec4f, LANES>, TILES>; // sums that are loaded from y and stored to it
   for (var first = 0u; first < args.channel_quads; first += HELD) {
@@ -52,7 +50,7 @@ fn main(
       let y0 = row0 * args.y_quads + y_quad;
       let is_inside = column / 8u < args.groups && y_quad < args.y_quads;
 
-      for (var i = 0u; i < select(LANES * TILES, args.tile_rows, ROLLED); i++) {
+      for (var i = loop_start(workgroup.x); i < LANES * TILES; i++) {
         sums[i / LANES][i % LANES] = select(vec4f(0.0), y[select(0u, y0 + i * args.y_quads, is_inside)], first > 0u);
       }
       var c = sums;
@@ -74,7 +72,7 @@ fn main(
       }
       sums = c;
       if (is_inside) {
-        for (var i = 0u; i < select(LANES * TILES, args.tile_rows, ROLLED); i++) {
+        for (var i = loop_start(workgroup.x); i < LANES * TILES; i++) {
           y[y0 + i * args.y_quads] = sums[i / LANES][i % LANES];
         }
       }

@@ -114,7 +114,6 @@ function recordProduct(
         first_group: window.firstGroup,
         groups: window.groups,
         turns: Math.ceil((window.groups * 8) / columnLanes),
-        tile_rows: tileRows,
       },
       bind: { x: inputs, y: products, ...weightOperands(tape.device, window) },
       groups: () => [tiles.planeRows / tileRows, PLANES],
