@@ -30,6 +30,8 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['GotOcr2ForConditionalGeneration', true],
   ['Idefics3ForConditionalGeneration', false],
   ['SmolVLMForConditionalGeneration', false],
+  ['LightOnOcrForConditionalGeneration', true],
+  ['LightOnOCRForConditionalGeneration', true],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
   ['KimiVLForConditionalGeneration', null],
@@ -57,6 +59,7 @@ const QWEN2_VL = {
 };
 /** Types of text models that exist only within others → the type that computes the same, with defaults that differ. */
 const TYPES = new Map<string, { modelType: string; defaults: Json }>([
+  ['lightonocr_text', { modelType: 'qwen3', defaults: {} }],
   ['kimi_k2', { modelType: 'deepseek_v3', defaults: {} }],
   ['qwen2_vl', QWEN2_VL],
   ['qwen2_vl_text', QWEN2_VL],

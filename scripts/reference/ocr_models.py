@@ -1,0 +1,81 @@
+"""The tiny models of ocr.py: widths, depths and patches that no published one has."""
+
+from dataclasses import dataclass, field
+from typing import Callable
+
+import torch
+import transformers
+from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
+
+BYTES = 256
+QWEN = ['<|endoftext|>', '<|im_end|>', '<|im_start|>', '<|image_pad|>', '<|vision_pad|>', '<|vision_end|>']
+QWEN_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for part in message['content'] %}{% if part['type'] == 'image' %}<|image_pad|>{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}"
+    "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+SIZES = dict(hidden_size=48, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=2048,
+             bos_token_id=None, pad_token_id=BYTES)  # fmt: skip
+
+
+@dataclass
+class Case:
+    special: list
+    """Texts of tokens by their name in transformers' tokenizers."""
+    tokens: dict
+    model: Callable
+    """From a tokenizer."""
+    processor: Callable
+    """Patches of what the processor returns, in the order and with the columns that the tower reads."""
+    patches: Callable
+    """Patches of noise, and their rows, from a model and draws."""
+    rows: Callable
+    """Width and height of the image that the noise stands for."""
+    noise: list
+    """Whether the columns of a patch are pixel by pixel."""
+    by_pixels: bool = False
+    """The published name of a tensor."""
+    published: Callable = field(default=lambda name: name)
+
+    def id(self, name):
+        return BYTES + self.special.index(self.tokens[name])
+
+
+def cut(image, size):
+    """[3, height, width] → patches, channel by channel"""
+    _, height, width = image.shape
+    pieces = image.reshape(3, height // size, size, width // size, size)
+    return pieces.permute(1, 3, 0, 2, 4).reshape(-1, 3 * size**2)
+
+
+def joined(patches, rows, columns, size):
+    pieces = patches.reshape(rows, columns, 3, size, size)
+    return pieces.permute(2, 0, 3, 1, 4).reshape(3, rows * size, columns * size)
+
+
+def lighton_ocr():
+    """Sides of images are multiples of a patch: what fills no cell of 2 × 2 patches is not seen."""
+    size, (rows, columns) = 4, (7, 10)
+    tokens = dict(image='<|image_pad|>', image_break='<|vision_pad|>', image_end='<|vision_end|>')
+
+    def model():
+        text = dict(SIZES, model_type='qwen3', head_dim=16, vocab_size=BYTES + len(QWEN), rms_norm_eps=1e-6, rope_theta=1e6, eos_token_id=BYTES + 1)
+        vision = dict(model_type='pixtral', hidden_size=36, intermediate_size=52, num_hidden_layers=2, num_attention_heads=3, head_dim=12, patch_size=size,
+                      hidden_act='silu')  # fmt: skip
+        config = transformers.LightOnOcrConfig(text_config=text, vision_config=vision, image_token_id=case.id('image'))
+        return transformers.LightOnOcrForConditionalGeneration(config)
+
+    def processor(tokenizer):
+        images = PixtralImageProcessorPil(size=dict(longest_edge=58), patch_size=dict(height=size, width=size))
+        return transformers.LightOnOcrProcessor(images, tokenizer, patch_size=size, spatial_merge_size=2, chat_template=QWEN_TEMPLATE)
+
+    def noise(model, draws):
+        patches = draws('patches', (1, rows * columns, 3 * size**2), 1)
+        pixels = joined(patches[0], rows, columns, size)[None]
+        return patches, model.model.get_image_features(pixels, torch.tensor([[rows * size, columns * size]])).pooler_output[0]
+
+    case = Case(QWEN, tokens, model, processor, lambda out: cut(out['pixel_values'][0], size), noise, [columns * size, rows * size])
+    return case
+
+
+MODELS = {'lighton-ocr': lighton_ocr()}
