@@ -78,4 +78,41 @@ def lighton_ocr():
     return case
 
 
-MODELS = {'lighton-ocr': lighton_ocr()}
+LFM2 = ['<|pad|>', '<|im_end|>', '<|im_start|>', '<image>', '<|image_start|>', '<|image_end|>', '<|img_thumbnail|>'] + [
+    f'<|img_row_{row}_col_{column}|>' for row in range(1, 5) for column in range(1, 5)
+]
+
+
+def lfm2_vl():
+    """Tiles of 3 × 3 cells of 2 × 2 patches; positions of 5 × 5 patches are shrunk and enlarged; the tower has modules as transformers 4 names them."""
+    size, (rows, columns) = 4, (6, 8)
+    tokens = dict(image='<image>', image_start='<|image_start|>', image_end='<|image_end|>', image_thumbnail='<|img_thumbnail|>')
+
+    def model():
+        text = dict(SIZES, model_type='lfm2', vocab_size=BYTES + len(LFM2), num_hidden_layers=3, layer_types=['conv', 'full_attention', 'conv'],
+                    eos_token_id=BYTES + 1, block_auto_adjust_ff_dim=False)  # fmt: skip
+        vision = dict(model_type='siglip2_vision_model', hidden_size=36, intermediate_size=52, num_hidden_layers=2, num_attention_heads=3, patch_size=size,
+                      num_patches=25, vision_use_head=False)  # fmt: skip
+        config = transformers.Lfm2VlConfig(text_config=text, vision_config=vision, image_token_id=case.id('image'), projector_hidden_size=60)
+        return transformers.Lfm2VlForConditionalGeneration(config)
+
+    def processor(tokenizer):
+        images = transformers.Lfm2VlImageProcessor(do_convert_rgb=True, encoder_patch_size=size, tile_size=24, min_image_tokens=4, max_image_tokens=12, max_tiles=4)
+        return transformers.Lfm2VlProcessor(images, tokenizer, chat_template=QWEN_TEMPLATE.replace('<|image_pad|>', '<image>'))
+
+    def patches(out):
+        return out['pixel_values'][out['pixel_attention_mask'] > 0]
+
+    def noise(model, draws):
+        values = draws('patches', (rows * columns, 3 * size**2), 1)
+        shapes, mask = torch.tensor([[rows, columns]]), torch.ones(1, rows * columns, dtype=torch.int32)
+        return values, model.model.get_image_features(values[None], shapes, mask).pooler_output[0]
+
+    def published(name):
+        return name.replace('vision_tower.', 'vision_tower.vision_model.')
+
+    case = Case(LFM2, tokens, model, processor, patches, noise, [columns * size, rows * size], by_pixels=True, published=published)
+    return case
+
+
+MODELS = {'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr()}

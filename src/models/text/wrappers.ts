@@ -30,6 +30,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['GotOcr2ForConditionalGeneration', true],
   ['Idefics3ForConditionalGeneration', false],
   ['SmolVLMForConditionalGeneration', false],
+  ['Lfm2VlForConditionalGeneration', true],
   ['LightOnOcrForConditionalGeneration', true],
   ['LightOnOCRForConditionalGeneration', true],
   ['VoxtralForConditionalGeneration', null],

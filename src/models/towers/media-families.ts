@@ -13,6 +13,7 @@ import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
 import { PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
+import { LFM2_VL } from '../vision/lfm2-vl-media.ts';
 import { LIGHT_ON_OCR, MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
 import {
@@ -30,6 +31,7 @@ const families: MediaFamily[] = [
   QWEN2_5_VL,
   QWEN3_VL,
   QWEN3_5,
+  LFM2_VL,
   LIGHT_ON_OCR,
   MISTRAL3,
   PIXTRAL,

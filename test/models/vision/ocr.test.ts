@@ -13,8 +13,8 @@ import { readImage } from '../../../src/files/media/read-image.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { isJsonObject, type Json } from '../../../src/models/config-values.ts';
-import { mediaFamily } from '../../../src/models/towers/media-families.ts';
-import type { MediaFiles, MediaModel, PreparedMedium } from '../../../src/models/media.ts';
+import { mediaFamily, mediaHalf } from '../../../src/models/towers/media-families.ts';
+import type { MediaFiles, MediaModel, PreparedMedium, TileLimits } from '../../../src/models/media.ts';
 import { finished } from '../../../src/models/preparation.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, expectAgreement, readValues } from '../image-golden.ts';
@@ -27,10 +27,14 @@ const CLIP = {
   means: [0.48145466, 0.4578275, 0.40821073],
   spreads: [0.26862954, 0.26130258, 0.27577711],
 };
-/** Columns of patches, and what their values are normalized by. */
-const NAMES = ['lighton-ocr'] as const;
-const COLOURS = { 'lighton-ocr': CLIP };
-type Name = (typeof NAMES)[number];
+const HALVES = { means: [0.5, 0.5, 0.5], spreads: [0.5, 0.5, 0.5] };
+/** What the values of patches are normalized by, and whether their columns are pixel by pixel, in place of channel by channel. */
+const COLOURS = {
+  'lfm2-vl': { ...HALVES, isByPixels: true },
+  'lighton-ocr': { ...CLIP, isByPixels: false },
+};
+type Name = keyof typeof COLOURS;
+const NAMES = Object.keys(COLOURS) as Name[];
 
 interface SeenImage {
   tokens: number;
@@ -74,9 +78,9 @@ function openModel(name: Name, config: Json = {}, changes: Json = {}, texts: Jso
 function seenOf(name: Name, { inputs, parts }: PreparedMedium): SeenImage {
   const { shape, data } = inputs['patches']!;
   const columns = shape.at(-1)!;
-  const { means, spreads } = COLOURS[name];
+  const { means, spreads, isByPixels } = COLOURS[name];
   const made = Uint8Array.from(data, (value, i) => {
-    const channel = Math.floor((i % columns) / (columns / 3));
+    const channel = isByPixels ? i % 3 : Math.floor((i % columns) / (columns / 3));
     return Math.round((value * spreads[channel]! + means[channel]!) * 255);
   });
   return {
@@ -114,6 +118,19 @@ it.each(NAMES)('odd images are seen by the processor of %s as by transformers', 
 });
 
 it.each([
+  ['lfm2-vl', 'another filter', {}, { resample: 3 }, {}, 'unsupported'],
+  ['lfm2-vl', 'states of another layer', { vision_feature_layer: -2 }, {}, {}, 'unsupported'],
+  ['lfm2-vl', 'patches of another size', {}, { encoder_patch_size: 6 }, {}, 'bad_checkpoint'],
+  ['lfm2-vl', 'tiles of half cells', {}, { tile_size: 20 }, {}, 'unsupported'],
+  ['lfm2-vl', 'a tile at least', {}, { min_tiles: 1 }, {}, 'unsupported'],
+  [
+    'lfm2-vl',
+    'images without tokens around them',
+    {},
+    {},
+    { use_image_special_tokens: false },
+    'unsupported',
+  ],
   ['lighton-ocr', 'another filter', {}, { resample: 1 }, {}, 'unsupported'],
   ['lighton-ocr', 'sides that are no multiples of a patch', {}, { patch_size: 6 }, {}, 'bad_checkpoint'],
   [
@@ -126,6 +143,22 @@ it.each([
   ],
 ] as const)('a configuration of %s is refused with %s', (name, _, config, changes, texts, code) => {
   expect(() => openModel(name, config, changes, texts)).toThrow(expect.objectContaining({ code }));
+});
+
+it('a request may bound the tiles of an image', () => {
+  const image = { width: 60, height: 96, data: new Uint8Array(3 * 60 * 96) };
+  const { prepare } = openModel('lfm2-vl').readers.image!;
+  const tiles = (limits: TileLimits): unknown => finished(prepare(image, limits)).layout;
+  const whole = { tiles: 1, rows: 8, columns: 4 };
+  expect(tiles({})).toEqual([{ tiles: 2, rows: 6, columns: 6 }, whole]);
+  expect(tiles({ minTiles: 3, maxTiles: 6 })).toEqual([{ tiles: 6, rows: 6, columns: 6 }, whole]);
+  expect(tiles({ maxTiles: 1 })).toEqual([whole]);
+});
+
+it('the language model of LFM2-VL may have experts', () => {
+  const config = { model_type: 'lfm2_vl', text_config: { model_type: 'lfm2_moe' } };
+  const half = mediaHalf(config, 'Lfm2VlForConditionalGeneration');
+  expect(half?.architecture).toBe('Lfm2MoeForCausalLM');
 });
 
 describe('towers', () => {

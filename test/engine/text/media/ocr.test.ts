@@ -10,22 +10,22 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const FOLDER = fileURLToPath(new URL('../../../golden/ocr', import.meta.url));
 
-it.each([['lighton-ocr', ['image']]])(
-  '%s makes the ids and the tokens of transformers, one by one and all at once',
-  async (name, media) => {
-    const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
-    const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
-    const model = await openMediaModel({ path: `${FOLDER}/${name}` }, { prefillChunk: 16 });
-    try {
-      expect(model.info.media).toEqual(media);
-      for (const [title, one] of Object.entries(conversations))
-        expect(await run(model, requestOf(one)), title).toEqual({ prompt: one.ids, ids: one.greedy });
-      await model.flushCache();
-      const all = Object.values(conversations);
-      const found = await Promise.all(all.map((one) => run(model, requestOf(one))));
-      expect(found.map(({ ids }) => ids)).toEqual(all.map(({ greedy }) => greedy));
-    } finally {
-      await model.close();
-    }
-  },
-);
+it.each([
+  ['lfm2-vl', ['image']],
+  ['lighton-ocr', ['image']],
+])('%s makes the ids and the tokens of transformers, one by one and all at once', async (name, media) => {
+  const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
+  const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
+  const model = await openMediaModel({ path: `${FOLDER}/${name}` }, { prefillChunk: 16 });
+  try {
+    expect(model.info.media).toEqual(media);
+    for (const [title, one] of Object.entries(conversations))
+      expect(await run(model, requestOf(one)), title).toEqual({ prompt: one.ids, ids: one.greedy });
+    await model.flushCache();
+    const all = Object.values(conversations);
+    const found = await Promise.all(all.map((one) => run(model, requestOf(one))));
+    expect(found.map(({ ids }) => ids)).toEqual(all.map(({ greedy }) => greedy));
+  } finally {
+    await model.close();
+  }
+});
