@@ -18,7 +18,7 @@ export type Siglip2Config = Omit<SiglipConfig, 'side'> & {
 };
 
 /** Rows and columns of patches. */
-export interface PatchGrid {
+export interface Siglip2Grid {
   rows: number;
   columns: number;
 }
@@ -58,7 +58,7 @@ export function siglip2(config: Siglip2Config, weights: WeightTable, name: strin
 export function placeInputs(
   key: string,
   places: number,
-  { rows, columns }: PatchGrid,
+  { rows, columns }: Siglip2Grid,
 ): Record<string, MediaInput> {
   const down = taps(mixtureOf('bilinear', places, rows));
   const across = taps(mixtureOf('bilinear', places, columns));
