@@ -5,6 +5,7 @@ from typing import Callable
 
 import torch
 import transformers
+from transformers.models.glm46v.image_processing_pil_glm46v import Glm46VImageProcessorPil
 from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
 
 BYTES = 256
@@ -115,4 +116,52 @@ def lfm2_vl():
     return case
 
 
-MODELS = {'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr()}
+GLM = ['<|endoftext|>', '<|user|>', '<|assistant|>', '[gMASK]', '<sop>', '<|image|>', '<|begin_of_image|>', '<|end_of_image|>', '<|video|>',
+       '<|begin_of_video|>', '<|end_of_video|>']  # fmt: skip
+GLM_TEMPLATE = (
+    "[gMASK]<sop>{% for message in messages %}<|{{ message['role'] }}|>\n{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for part in message['content'] %}{% if part['type'] == 'image' %}<|begin_of_image|><|image|><|end_of_image|>{% else %}{{ part['text'] }}"
+    "{% endif %}{% endfor %}{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+
+
+def glm(model_class, config_class, text, vision):
+    """Cells of 2 × 2 patches of two frames."""
+    size, (rows, columns) = 4, (6, 8)
+    tokens = dict(image='<|image|>', video='<|video|>')
+    names = dict(image='<|image|>', video='<|video|>', image_start='<|begin_of_image|>', image_end='<|end_of_image|>', video_start='<|begin_of_video|>',
+                 video_end='<|end_of_video|>')  # fmt: skip
+    rope = dict(rope_type='default', rope_theta=10000.0, **text.pop('rope'))
+
+    def model():
+        own = dict(SIZES, vocab_size=BYTES + len(GLM), eos_token_id=BYTES, head_dim=16, rope_parameters=rope, **text)
+        shown = dict(hidden_size=36, num_heads=3, depth=2, patch_size=size, out_hidden_size=48, intermediate_size=52, **vision)
+        ids = {f'{name}_token_id': BYTES + GLM.index(text) for name, text in names.items()}
+        return model_class(config_class(text_config=own, vision_config=shown, tie_word_embeddings=False, **ids))
+
+    def processor(tokenizer):
+        images = Glm46VImageProcessorPil(patch_size=size, size=dict(shortest_edge=8 * 8 * 2 * 4, longest_edge=8 * 8 * 2 * 24))
+        videos = transformers.Glm46VVideoProcessor(patch_size=size)
+        return transformers.Glm46VProcessor(images, tokenizer, videos, chat_template=GLM_TEMPLATE)
+
+    def noise(model, draws):
+        values = draws('patches', (1, rows * columns // 2, 2, 6 * size**2), 1)
+        return values, model.model.get_image_features(values.reshape(rows * columns, -1), torch.tensor([[1, rows, columns]])).pooler_output[0]
+
+    return Case(GLM, tokens, model, processor, lambda out: out['pixel_values'], noise, [columns * size, rows * size])
+
+
+def glm_ocr():
+    """Norms on both sides of a block, adjacent pairs of dimensions turn."""
+    text = dict(model_type='glm_ocr_text', rope=dict(mrope_section=[2, 3, 3], partial_rotary_factor=1.0))
+    return glm(transformers.GlmOcrForConditionalGeneration, transformers.GlmOcrConfig, text, {})
+
+
+def glm_4v_moe():
+    """Learned positions of 5 × 5 patches; the second layer has experts; half of a head's dimensions turns."""
+    experts = dict(n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=28, n_shared_experts=1, routed_scaling_factor=1.5)
+    text = dict(model_type='glm4v_moe_text', rope=dict(mrope_section=[1, 1, 2], partial_rotary_factor=0.5), **experts)
+    return glm(transformers.Glm4vMoeForConditionalGeneration, transformers.Glm4vMoeConfig, text, dict(image_size=20))
+
+
+MODELS = {'glm-4v-moe': glm_4v_moe(), 'glm-ocr': glm_ocr(), 'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr()}

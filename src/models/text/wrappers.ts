@@ -30,6 +30,10 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['GotOcr2ForConditionalGeneration', true],
   ['Idefics3ForConditionalGeneration', false],
   ['SmolVLMForConditionalGeneration', false],
+  ['Glm4vForConditionalGeneration', null],
+  ['Glm46VForConditionalGeneration', null],
+  ['Glm4vMoeForConditionalGeneration', null],
+  ['GlmOcrForConditionalGeneration', null],
   ['Lfm2VlForConditionalGeneration', true],
   ['LightOnOcrForConditionalGeneration', true],
   ['LightOnOCRForConditionalGeneration', true],
@@ -58,9 +62,36 @@ const QWEN2_VL = {
     rope_theta: 1e6,
   },
 };
+const GLM_4V = {
+  modelType: 'glm4',
+  defaults: {
+    attention_bias: true,
+    partial_rotary_factor: 1,
+    rms_norm_eps: 1e-5,
+    max_position_embeddings: 32768,
+  },
+};
 /** Types of text models that exist only within others → the type that computes the same, with defaults that differ. */
 const TYPES = new Map<string, { modelType: string; defaults: Json }>([
   ['lightonocr_text', { modelType: 'qwen3', defaults: {} }],
+  ['glm4v', GLM_4V],
+  ['glm4v_text', GLM_4V],
+  [
+    'glm4v_moe_text',
+    { modelType: 'glm4_moe', defaults: { attention_bias: true, max_position_embeddings: 65536 } },
+  ],
+  [
+    'glm_ocr_text',
+    {
+      modelType: 'glm4',
+      defaults: {
+        ...GLM_4V.defaults,
+        attention_bias: false,
+        num_key_value_heads: 8,
+        max_position_embeddings: 131072,
+      },
+    },
+  ],
   ['kimi_k2', { modelType: 'deepseek_v3', defaults: {} }],
   ['qwen2_vl', QWEN2_VL],
   ['qwen2_vl_text', QWEN2_VL],

@@ -9,6 +9,7 @@ import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
+import { GLM_4V, GLM_OCR } from '../vision/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
@@ -31,6 +32,8 @@ const families: MediaFamily[] = [
   QWEN2_5_VL,
   QWEN3_VL,
   QWEN3_5,
+  GLM_4V,
+  GLM_OCR,
   LFM2_VL,
   LIGHT_ON_OCR,
   MISTRAL3,

@@ -1,4 +1,4 @@
-// Learned positions of a square of patches for a square of another size: each new position is a mixture of 16 old ones, as PyTorch's
+// Learned positions of a square of patches for patches of another grid: each new position is a mixture of 16 old ones, as PyTorch's
 // bicubic interpolation without antialiasing weighs them.
 
 /** Positions of the first side, of old ones, that one position of the new side mixes. */
@@ -8,17 +8,25 @@ const A = -0.75;
 
 /** `from` and `to`: patches along a side. → old positions of each new one, and their shares, [side², 16] */
 export function placeMixtures(from: number, to: number) {
-  const line = lineMixtures(from, to);
-  const sources = new Uint32Array(to * to * TAPS * TAPS);
+  const patches = Array.from({ length: to * to }, (_, i) => [Math.floor(i / to), i % to] as const);
+  return gridMixtures(from, { rows: to, columns: to }, patches);
+}
+
+/** `from`: positions along a side of the table; `patches` of a grid. → positions of each patch, and their shares, [patches, 16] */
+export function gridMixtures(
+  from: number,
+  grid: { rows: number; columns: number },
+  patches: readonly (readonly [row: number, column: number])[],
+) {
+  const [rows, columns] = [lineMixtures(from, grid.rows), lineMixtures(from, grid.columns)];
+  const sources = new Uint32Array(patches.length * TAPS * TAPS);
   const shares = new Float32Array(sources.length);
   let at = 0;
-  for (const row of line) {
-    for (const column of line) {
-      for (const [y, down] of row) {
-        for (const [x, across] of column) {
-          sources[at] = y * from + x;
-          shares[at++] = down * across;
-        }
+  for (const [row, column] of patches) {
+    for (const [y, down] of rows[row]!) {
+      for (const [x, across] of columns[column]!) {
+        sources[at] = y * from + x;
+        shares[at++] = down * across;
       }
     }
   }

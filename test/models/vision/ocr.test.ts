@@ -30,6 +30,8 @@ const CLIP = {
 const HALVES = { means: [0.5, 0.5, 0.5], spreads: [0.5, 0.5, 0.5] };
 /** What the values of patches are normalized by, and whether their columns are pixel by pixel, in place of channel by channel. */
 const COLOURS = {
+  'glm-4v-moe': { ...CLIP, isByPixels: false },
+  'glm-ocr': { ...CLIP, isByPixels: false },
   'lfm2-vl': { ...HALVES, isByPixels: true },
   'lighton-ocr': { ...CLIP, isByPixels: false },
 };
@@ -118,6 +120,15 @@ it.each(NAMES)('odd images are seen by the processor of %s as by transformers', 
 });
 
 it.each([
+  ['glm-ocr', 'another activation', { vision_config: { hidden_act: 'gelu' } }, {}, {}, 'unsupported'],
+  [
+    'glm-ocr',
+    'another rotation',
+    { vision_config: { rope_parameters: { rope_theta: 100 } } },
+    {},
+    {},
+    'unsupported',
+  ],
   ['lfm2-vl', 'another filter', {}, { resample: 3 }, {}, 'unsupported'],
   ['lfm2-vl', 'states of another layer', { vision_feature_layer: -2 }, {}, {}, 'unsupported'],
   ['lfm2-vl', 'patches of another size', {}, { encoder_patch_size: 6 }, {}, 'bad_checkpoint'],

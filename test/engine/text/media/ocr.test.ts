@@ -11,6 +11,8 @@ vi.setConfig({ testTimeout: 120_000 });
 const FOLDER = fileURLToPath(new URL('../../../golden/ocr', import.meta.url));
 
 it.each([
+  ['glm-4v-moe', ['image']],
+  ['glm-ocr', ['image']],
   ['lfm2-vl', ['image']],
   ['lighton-ocr', ['image']],
 ])('%s makes the ids and the tokens of transformers, one by one and all at once', async (name, media) => {
