@@ -147,6 +147,8 @@ def make(name, case):
     processor.save_pretrained(folder)
     model.config.dtype, model.config.architectures = 'float16', [type(model).__name__]
     model.config.save_pretrained(folder)
+    stated = json.loads((folder / 'config.json').read_text())
+    (folder / 'config.json').write_text(json.dumps(case.flat(stated), indent=2) + '\n')
     tied = model.config.tie_word_embeddings
     tensors = {key: value.half().contiguous() for key, value in model.state_dict().items() if not (tied and key == 'lm_head.weight')}
     save_file({case.published(key): value for key, value in tensors.items()}, folder / 'model.safetensors')

@@ -6,6 +6,7 @@ from typing import Callable
 import torch
 import transformers
 from transformers.models.glm46v.image_processing_pil_glm46v import Glm46VImageProcessorPil
+from transformers.models.paddleocr_vl.image_processing_pil_paddleocr_vl import PaddleOCRVLImageProcessorPil
 from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
 
 BYTES = 256
@@ -37,6 +38,8 @@ class Case:
     by_pixels: bool = False
     """The published name of a tensor."""
     published: Callable = field(default=lambda name: name)
+    """The published form of a configuration."""
+    flat: Callable = field(default=lambda config: config)
 
     def id(self, name):
         return BYTES + self.special.index(self.tokens[name])
@@ -164,4 +167,52 @@ def glm_4v_moe():
     return glm(transformers.Glm4vMoeForConditionalGeneration, transformers.Glm4vMoeConfig, text, dict(image_size=20))
 
 
-MODELS = {'glm-4v-moe': glm_4v_moe(), 'glm-ocr': glm_ocr(), 'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr()}
+PADDLE = ['<unk>', '</s>', '<|begin_of_sentence|>', '<|IMAGE_START|>', '<|IMAGE_PLACEHOLDER|>', '<|IMAGE_END|>', '<|video_pad|>']
+PADDLE_TEMPLATE = (
+    "<|begin_of_sentence|>{% for message in messages %}{{ message['role'] }}: {% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for part in message['content'] %}{% if part['type'] == 'image' %}<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>{% else %}{{ part['text'] }}"
+    "{% endif %}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}Assistant: {% endif %}"
+)
+
+
+def paddleocr_vl():
+    """Positions of 5 × 5 patches; in the published form: one configuration for both halves, other names of modules."""
+    size, (rows, columns) = 4, (6, 8)
+    tokens = dict(image='<|IMAGE_PLACEHOLDER|>')
+
+    def model():
+        rope = dict(rope_type='default', rope_theta=10000.0, mrope_section=[2, 3, 3])
+        text = dict(SIZES, vocab_size=BYTES + len(PADDLE), eos_token_id=BYTES + 1, head_dim=16, rope_parameters=rope, tie_word_embeddings=False)
+        vision = dict(hidden_size=36, intermediate_size=52, num_hidden_layers=2, num_attention_heads=3, patch_size=size, image_size=20)
+        ids = dict(image_token_id=case.id('image'), video_token_id=BYTES + 6, vision_start_token_id=BYTES + 3, vision_end_token_id=BYTES + 5)
+        config = transformers.PaddleOCRVLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **ids)
+        return transformers.PaddleOCRVLForConditionalGeneration(config)
+
+    def processor(tokenizer):
+        images = PaddleOCRVLImageProcessorPil(patch_size=size, size=dict(shortest_edge=8 * 8 * 4, longest_edge=8 * 8 * 24))
+        return transformers.PaddleOCRVLProcessor(images, tokenizer, chat_template=PADDLE_TEMPLATE)
+
+    def noise(model, draws):
+        values = draws('patches', (1, rows * columns, 1, 3 * size**2), 1)
+        pixels = values.reshape(rows * columns, 3, size, size)
+        return values, model.model.get_image_features(pixels, torch.tensor([[1, rows, columns]])).pooler_output[0]
+
+    def published(name):
+        for there, alone in {'model.language_model.': 'model.', 'model.visual.': 'visual.', 'model.projector.': 'mlp_AR.'}.items():
+            if name.startswith(there):
+                return name.replace(there, alone)
+        return name
+
+    def flat(config):
+        text = config.pop('text_config')
+        rope = text.pop('rope_parameters')
+        theta = rope.pop('rope_theta')
+        code = dict(AutoModelForCausalLM='modeling_paddleocr_vl.PaddleOCRVLForConditionalGeneration')
+        return {**text, **config, 'rope_theta': theta, 'rope_scaling': {**rope, 'type': 'default'}, 'auto_map': code}
+
+    case = Case(PADDLE, tokens, model, processor, lambda out: out['pixel_values'].flatten(1), noise, [columns * size, rows * size], published=published,
+                flat=flat)  # fmt: skip
+    return case
+
+
+MODELS = {'glm-4v-moe': glm_4v_moe(), 'glm-ocr': glm_ocr(), 'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr(), 'paddleocr-vl': paddleocr_vl()}

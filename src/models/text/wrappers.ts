@@ -9,6 +9,7 @@ import { say } from '../../files/message.ts';
 import { listsClasses } from '../../files/openers.ts';
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';
+import { WRAPPED_TYPES, type WrappedType } from './wrapped-types.ts';
 
 /** A text model within another, as config.json describes it. */
 export interface TextHalf {
@@ -36,7 +37,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['GlmOcrForConditionalGeneration', null],
   ['Lfm2VlForConditionalGeneration', true],
   ['LightOnOcrForConditionalGeneration', true],
-  ['LightOnOCRForConditionalGeneration', true],
+  ['PaddleOCRVLForConditionalGeneration', true],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
   ['KimiVLForConditionalGeneration', null],
@@ -62,36 +63,9 @@ const QWEN2_VL = {
     rope_theta: 1e6,
   },
 };
-const GLM_4V = {
-  modelType: 'glm4',
-  defaults: {
-    attention_bias: true,
-    partial_rotary_factor: 1,
-    rms_norm_eps: 1e-5,
-    max_position_embeddings: 32768,
-  },
-};
 /** Types of text models that exist only within others → the type that computes the same, with defaults that differ. */
-const TYPES = new Map<string, { modelType: string; defaults: Json }>([
-  ['lightonocr_text', { modelType: 'qwen3', defaults: {} }],
-  ['glm4v', GLM_4V],
-  ['glm4v_text', GLM_4V],
-  [
-    'glm4v_moe_text',
-    { modelType: 'glm4_moe', defaults: { attention_bias: true, max_position_embeddings: 65536 } },
-  ],
-  [
-    'glm_ocr_text',
-    {
-      modelType: 'glm4',
-      defaults: {
-        ...GLM_4V.defaults,
-        attention_bias: false,
-        num_key_value_heads: 8,
-        max_position_embeddings: 131072,
-      },
-    },
-  ],
+const TYPES = new Map<string, WrappedType>([
+  ...WRAPPED_TYPES,
   ['kimi_k2', { modelType: 'deepseek_v3', defaults: {} }],
   ['qwen2_vl', QWEN2_VL],
   ['qwen2_vl_text', QWEN2_VL],
@@ -141,11 +115,12 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
 /** Keys of the outer config.json that apply to the text model if its own config does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
-/** Classes around a text model that only Python code of their repositories defines; none of it is looked at. */
+/** Classes around a text model that only Python code of their repositories defines, or defined before transformers did; none of it is looked at. */
 export const CODE_ONLY: readonly string[] = [
   'InternVLChatModel',
   'KimiK25ForConditionalGeneration',
   'KimiVLForConditionalGeneration',
+  'PaddleOCRVLForConditionalGeneration',
 ];
 
 /** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */

@@ -15,6 +15,7 @@ import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
 import { PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
 import { LFM2_VL } from '../vision/lfm2-vl-media.ts';
+import { PADDLE_OCR_VL } from '../vision/paddleocr-vl-media.ts';
 import { LIGHT_ON_OCR, MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
 import {
@@ -37,6 +38,7 @@ const families: MediaFamily[] = [
   LFM2_VL,
   LIGHT_ON_OCR,
   MISTRAL3,
+  PADDLE_OCR_VL,
   PIXTRAL,
   QWEN2_AUDIO,
   VOXTRAL,

@@ -25,9 +25,8 @@ export const MISTRAL3: MediaFamily = {
   read: (files) => mediaModel(readMistral3(files), ENDED),
 };
 
-/** The second name is that of the model's own code. */
 export const LIGHT_ON_OCR: MediaFamily = {
-  classes: ['LightOnOcrForConditionalGeneration', 'LightOnOCRForConditionalGeneration'],
+  classes: ['LightOnOcrForConditionalGeneration'],
   read: (files) =>
     mediaModel(readLightOnOcr(files), { token: '<|image_pad|>', parts: (rows, columns) => [rows * columns] }),
 };

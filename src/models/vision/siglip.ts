@@ -38,7 +38,7 @@ export function siglip(config: SiglipConfig, weights: WeightTable, name: string)
   };
 }
 
-/** The layers and the norm behind them; x [images, patches, hidden] → [images, patches, hidden] */
+/** The layers and the norm behind them; x [images, patches, hidden], rotations [patches, dims] if there are any → [images, patches, hidden] */
 export function siglipLayers(
   config: Pick<SiglipConfig, 'hidden' | 'ffn' | 'heads' | 'layers' | 'eps' | 'activation'>,
   weights: WeightTable,
@@ -48,9 +48,9 @@ export function siglipLayers(
     clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: false }),
   );
   const norm = affine(weights, `${name}post_layernorm`, config.hidden);
-  return (x: Tensor): Tensor =>
+  return (x: Tensor, rotations?: Tensor): Tensor =>
     layernorm(
-      layers.reduce((y, layer) => layer(y), x),
+      layers.reduce((y, layer) => layer(y, rotations), x),
       norm,
       config.eps,
     );

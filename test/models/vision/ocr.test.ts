@@ -34,6 +34,7 @@ const COLOURS = {
   'glm-ocr': { ...CLIP, isByPixels: false },
   'lfm2-vl': { ...HALVES, isByPixels: true },
   'lighton-ocr': { ...CLIP, isByPixels: false },
+  'paddleocr-vl': { ...CLIP, isByPixels: false },
 };
 type Name = keyof typeof COLOURS;
 const NAMES = Object.keys(COLOURS) as Name[];

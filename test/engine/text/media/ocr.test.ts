@@ -15,6 +15,7 @@ it.each([
   ['glm-ocr', ['image']],
   ['lfm2-vl', ['image']],
   ['lighton-ocr', ['image']],
+  ['paddleocr-vl', ['image']],
 ])('%s makes the ids and the tokens of transformers, one by one and all at once', async (name, media) => {
   const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
   const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
