@@ -9,13 +9,13 @@ import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
-import { GLM_4V, GLM_OCR } from '../vision/glm-vision-media.ts';
+import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
 import { PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
-import { LFM2_VL } from '../vision/lfm2-vl-media.ts';
-import { PADDLE_OCR_VL } from '../vision/paddleocr-vl-media.ts';
+import { LFM2_VL } from '../vision/ocr/lfm2-vl-media.ts';
+import { PADDLE_OCR_VL } from '../vision/ocr/paddleocr-vl-media.ts';
 import { LIGHT_ON_OCR, MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
 import {

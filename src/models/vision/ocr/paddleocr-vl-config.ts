@@ -1,10 +1,10 @@
 // Converts the configuration of PaddleOCR-VL to what its tower and its processor need. Only this file knows the key names.
 
-import { readConfig } from '../config-values.ts';
-import type { MediaFiles } from '../media.ts';
-import { processorPart } from '../processor-part.ts';
-import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen/qwen-processor-config.ts';
-import { readSiglipEncoder, type SiglipConfig } from './siglip-config.ts';
+import { readConfig } from '../../config-values.ts';
+import type { MediaFiles } from '../../media.ts';
+import { processorPart } from '../../processor-part.ts';
+import { readQwenProcessorConfig, type QwenProcessorConfig } from '../qwen/qwen-processor-config.ts';
+import { readSiglipEncoder, type SiglipConfig } from '../siglip-config.ts';
 
 export interface PaddleVisionConfig extends SiglipConfig {
   /** Dimensions of a head. */

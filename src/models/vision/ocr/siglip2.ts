@@ -1,16 +1,16 @@
 // SigLIP 2's encoder, whose images have any number of patches along a side: learned positions of a square are resized to each grid as an image is,
 // by triangles that are wider where the grid is smaller.
 
-import { mixtureOf } from '../../files/image/resample.ts';
-import type { Tensor } from '../../gpu/tensor.ts';
-import { joinRows } from '../../kernels/copy-rows.ts';
-import { linearAdd } from '../../kernels/matmul.ts';
-import { mixRows } from '../../kernels/mix-rows.ts';
-import type { MediaInput } from '../media.ts';
-import { tilesAtOnce } from '../tile-turns.ts';
-import type { WeightTable } from '../weights.ts';
-import type { SiglipConfig } from './siglip-config.ts';
-import { siglipLayers } from './siglip.ts';
+import { mixtureOf } from '../../../files/image/resample.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { joinRows } from '../../../kernels/copy-rows.ts';
+import { linearAdd } from '../../../kernels/matmul.ts';
+import { mixRows } from '../../../kernels/mix-rows.ts';
+import type { MediaInput } from '../../media.ts';
+import { tilesAtOnce } from '../../tile-turns.ts';
+import type { WeightTable } from '../../weights.ts';
+import type { SiglipConfig } from '../siglip-config.ts';
+import { siglipLayers } from '../siglip.ts';
 
 export type Siglip2Config = Omit<SiglipConfig, 'side'> & {
   /** Positions along a side of the table. */

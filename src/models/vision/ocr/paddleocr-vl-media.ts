@@ -1,17 +1,17 @@
 // Images of PaddleOCR-VL: a size near their own, a token for each cell of merged patches, positions of three parts as in Qwen2-VL.
 
-import { resampleInBands } from '../../files/image/resample.ts';
-import type { Pixels } from '../../files/image/pixels.ts';
-import { isJsonObject, type Json } from '../config-values.ts';
-import type { MediaFamily, Preparation } from '../media.ts';
-import { withSections } from '../text/wrappers.ts';
-import { linearMixtures } from './interpolated-places.ts';
+import { resampleInBands } from '../../../files/image/resample.ts';
+import type { Pixels } from '../../../files/image/pixels.ts';
+import { isJsonObject, type Json } from '../../config-values.ts';
+import type { MediaFamily, Preparation } from '../../media.ts';
+import { withSections } from '../../text/wrappers.ts';
+import { linearMixtures } from '../interpolated-places.ts';
 import { paddleVision, type PaddleGrid } from './paddleocr-vl.ts';
 import { readPaddleOcr } from './paddleocr-vl-config.ts';
-import { prepareFrames, type FramesConfig } from './qwen/qwen-frames.ts';
-import { qwenPlaces } from './qwen/qwen-places.ts';
-import type { QwenProcessorConfig } from './qwen/qwen-processor-config.ts';
-import { roundHalfEven, smartSize } from './smart-size.ts';
+import { prepareFrames, type FramesConfig } from '../qwen/qwen-frames.ts';
+import { qwenPlaces } from '../qwen/qwen-places.ts';
+import type { QwenProcessorConfig } from '../qwen/qwen-processor-config.ts';
+import { roundHalfEven, smartSize } from '../smart-size.ts';
 
 const [TOWER, IMAGE] = ['vision', '<|IMAGE_PLACEHOLDER|>'];
 

@@ -1,14 +1,14 @@
 // Converts the configuration of LFM2-VL to what its tower and its processor need. Only this file knows the key names.
 
-import type { Activation } from '../../kernels/activation.ts';
-import { readConfig, shown, type ConfigReader } from '../config-values.ts';
-import type { MediaFiles } from '../media.ts';
-import { processorPart } from '../processor-part.ts';
-import { checkSteps, HALVES, readPixelValues } from './pixel-values.ts';
+import type { Activation } from '../../../kernels/activation.ts';
+import { readConfig, shown, type ConfigReader } from '../../config-values.ts';
+import type { MediaFiles } from '../../media.ts';
+import { processorPart } from '../../processor-part.ts';
+import { checkSteps, HALVES, readPixelValues } from '../pixel-values.ts';
 import type { Siglip2Config } from './siglip2.ts';
-import { readSiglipEncoder } from './siglip-config.ts';
-import type { TileBounds } from './tile-grid.ts';
-import type { PatchConfig } from './tiles.ts';
+import { readSiglipEncoder } from '../siglip-config.ts';
+import type { TileBounds } from '../tile-grid.ts';
+import type { PatchConfig } from '../tiles.ts';
 
 export interface Lfm2VisionConfig extends Siglip2Config {
   /** Patches along a side of a cell; each cell becomes one row of the result. */

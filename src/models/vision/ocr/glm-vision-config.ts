@@ -1,7 +1,7 @@
 // Converts the vision_config of GLM-OCR, and of GLM-4.1V to GLM-4.6V, to the configuration of glm-vision.ts. Only this file knows the key names.
 
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
-import { readSquare } from './tower-values.ts';
+import { checkHeads, readConfig, type Json } from '../../config-values.ts';
+import { readSquare } from '../tower-values.ts';
 
 export type GlmVisionConfig = ReturnType<typeof readGlmVision>;
 

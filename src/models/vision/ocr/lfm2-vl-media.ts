@@ -1,13 +1,13 @@
 // Images of LFM2-VL: whole in a size of their own, or, if they are large, as tiles of a grid with the whole image behind them.
 
-import type { Pixels } from '../../files/image/pixels.ts';
-import type { MediaFamily, MediaInput, Preparation, TileLimits } from '../media.ts';
+import type { Pixels } from '../../../files/image/pixels.ts';
+import type { MediaFamily, MediaInput, Preparation, TileLimits } from '../../media.ts';
 import { lfm2Vision, type Lfm2Group } from './lfm2-vl.ts';
 import { readLfm2Vl, type Lfm2ImageConfig } from './lfm2-vl-config.ts';
 import { placeInputs } from './siglip2.ts';
-import { roundHalfEven, smartSize } from './smart-size.ts';
-import { closestGrid, tileBounds, type TileGrid } from './tile-grid.ts';
-import { gridTiles, pixelPatches, resized } from './tiles.ts';
+import { roundHalfEven, smartSize } from '../smart-size.ts';
+import { closestGrid, tileBounds, type TileGrid } from '../tile-grid.ts';
+import { gridTiles, pixelPatches, resized } from '../tiles.ts';
 
 const TOWER = 'vision';
 const IMAGE = '<image>';

@@ -1,17 +1,17 @@
 // The vision tower of PaddleOCR-VL: patches of an image in a size near its own pass SigLIP's layers, which know places by learned positions and by
 // rotation; the patches of a cell are merged into one row for the language model.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { takeRows } from '../../kernels/copy-rows.ts';
-import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearAdd } from '../../kernels/matmul.ts';
-import { mixRows } from '../../kernels/mix-rows.ts';
-import { patchify } from '../../kernels/patchify.ts';
-import { affine } from '../affine.ts';
-import type { Tower } from '../media.ts';
-import type { WeightTable } from '../weights.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { takeRows } from '../../../kernels/copy-rows.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear, linearAdd } from '../../../kernels/matmul.ts';
+import { mixRows } from '../../../kernels/mix-rows.ts';
+import { patchify } from '../../../kernels/patchify.ts';
+import { affine } from '../../affine.ts';
+import type { Tower } from '../../media.ts';
+import type { WeightTable } from '../../weights.ts';
 import type { PaddleVisionConfig } from './paddleocr-vl-config.ts';
-import { siglipLayers } from './siglip.ts';
+import { siglipLayers } from '../siglip.ts';
 
 const NAME = 'visual.vision_model.';
 /** As published, and of transformers 5. */
@@ -51,7 +51,7 @@ export function paddleVision(config: PaddleVisionConfig, weights: WeightTable): 
     const positions = mixRows(table.on(patches!.tape!), sources!, shares!);
     const shape = [1, rows * columns];
     const embedded = linearAdd(takeRows(patches!, 0, shape), embed, takeRows(positions, 0, shape));
-    const states = layernorm(encode(embedded, rotations!), norm, EPS); // [1, patches, hidden]
+    const states = layernorm(encode(embedded, rotations), norm, EPS); // [1, patches, hidden]
     const cells = patchify(takeRows(states, 0, [1, rows, columns]), { size: merge, order: 'pqc' });
     return [linear(linear(cells, first, { activation: 'gelu' }), second)];
   };

@@ -1,20 +1,20 @@
 // The vision towers of GLM-OCR and of GLM-4.1V to GLM-4.6V: the patches of an image attend to each other, a convolution merges those of a cell,
 // and a gated block makes them rows for the language model.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { activation } from '../../kernels/activation.ts';
-import { addRows } from '../../kernels/add-rows.ts';
-import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
-import { takeRows } from '../../kernels/copy-rows.ts';
-import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearAdd, linearSwiglu } from '../../kernels/matmul.ts';
-import { mixRows } from '../../kernels/mix-rows.ts';
-import { patchify } from '../../kernels/patchify.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
-import { rotate } from '../../kernels/rotate.ts';
-import { affine } from '../affine.ts';
-import type { Tower } from '../media.ts';
-import type { WeightTable } from '../weights.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { activation } from '../../../kernels/activation.ts';
+import { addRows } from '../../../kernels/add-rows.ts';
+import { attend, SEGMENT_WORK } from '../../../kernels/attend.ts';
+import { takeRows } from '../../../kernels/copy-rows.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear, linearAdd, linearSwiglu } from '../../../kernels/matmul.ts';
+import { mixRows } from '../../../kernels/mix-rows.ts';
+import { patchify } from '../../../kernels/patchify.ts';
+import { rmsnorm } from '../../../kernels/rmsnorm.ts';
+import { rotate } from '../../../kernels/rotate.ts';
+import { affine } from '../../affine.ts';
+import type { Tower } from '../../media.ts';
+import type { WeightTable } from '../../weights.ts';
 import type { GlmVisionConfig } from './glm-vision-config.ts';
 
 const ROOT = 'visual.';

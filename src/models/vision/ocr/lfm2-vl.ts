@@ -1,15 +1,15 @@
 // The vision tower of LFM2-VL: tiles and the whole image pass SigLIP 2's encoder, neighbouring patches are merged, and two products make them rows
 // for the language model.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
-import { layernorm } from '../../kernels/layernorm.ts';
-import { linear } from '../../kernels/matmul.ts';
-import { patchify } from '../../kernels/patchify.ts';
-import { affine } from '../affine.ts';
-import type { Tower } from '../media.ts';
-import { inTurns } from '../tile-turns.ts';
-import type { WeightTable } from '../weights.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { joinRows, takeRows } from '../../../kernels/copy-rows.ts';
+import { layernorm } from '../../../kernels/layernorm.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { patchify } from '../../../kernels/patchify.ts';
+import { affine } from '../../affine.ts';
+import type { Tower } from '../../media.ts';
+import { inTurns } from '../../tile-turns.ts';
+import type { WeightTable } from '../../weights.ts';
 import type { Lfm2VisionConfig } from './lfm2-vl-config.ts';
 import { placesOn, siglip2, type Siglip2Grid } from './siglip2.ts';
 

@@ -1,18 +1,18 @@
 // Images of GLM-OCR and of GLM-4.1V to GLM-4.6V: any size, a token for each cell of merged patches, positions of three parts as in Qwen2-VL.
 
-import { resampleInBands } from '../../files/image/resample.ts';
-import type { Pixels } from '../../files/image/pixels.ts';
-import type { Json } from '../config-values.ts';
-import type { MediaFamily, MediaFiles, MediaModel, Preparation } from '../media.ts';
-import { processorPart } from '../processor-part.ts';
-import { withSections } from '../text/wrappers.ts';
+import { resampleInBands } from '../../../files/image/resample.ts';
+import type { Pixels } from '../../../files/image/pixels.ts';
+import type { Json } from '../../config-values.ts';
+import type { MediaFamily, MediaFiles, MediaModel, Preparation } from '../../media.ts';
+import { processorPart } from '../../processor-part.ts';
+import { withSections } from '../../text/wrappers.ts';
 import { glmVision } from './glm-vision.ts';
 import { readGlmVision } from './glm-vision-config.ts';
-import { gridMixtures } from './interpolated-places.ts';
-import { prepareFrames, type FramesConfig } from './qwen/qwen-frames.ts';
-import { qwenPlaces } from './qwen/qwen-places.ts';
-import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen/qwen-processor-config.ts';
-import { smartSize } from './smart-size.ts';
+import { gridMixtures } from '../interpolated-places.ts';
+import { prepareFrames, type FramesConfig } from '../qwen/qwen-frames.ts';
+import { qwenPlaces } from '../qwen/qwen-places.ts';
+import { readQwenProcessorConfig, type QwenProcessorConfig } from '../qwen/qwen-processor-config.ts';
+import { smartSize } from '../smart-size.ts';
 
 const [TOWER, IMAGE] = ['vision', '<|image|>'];
 
