@@ -46,6 +46,8 @@ MODELS = {
     'smolvlm': ('idefics3/smolvlm', True, []),
     'pixtral': ('pixtral/pixtral', False, OLDER),
     'mistral3': ('pixtral/mistral3', True, OLDER),
+    'lighton-ocr': ('ocr/lighton-ocr', False, []),
+    'paddleocr-vl': ('ocr/paddleocr-vl', True, []),
     'qwen2-audio': ('audio/qwen2-audio', False, OLDER),
     'voxtral': ('audio/voxtral', True, OLDER),
 }
@@ -71,6 +73,16 @@ def published(source, folder, names):
         # Published towers have the longest side of an image as their own size.
         settings = [json.loads(path.read_text()) for path in folder.glob('*processor_config.json')]
         config['vision_config']['image_size'] = next(one['size'] for one in [*settings, settings[0].get('image_processor', {})] if 'size' in one)['longest_edge']
+    if source.parent.name == 'ocr':
+        images = json.loads((folder / 'processor_config.json').read_text())['image_processor']
+        if source.name == 'lighton-ocr':
+            # The converter knows the class by its first name; published towers have the longest side of an image as their own size.
+            config['architectures'] = ['LightOnOCRForConditionalGeneration']
+            config['vision_config']['image_size'] = images['size']['longest_edge']
+        else:
+            config['vision_config']['architectures'] = ['PaddleOCRVisionModel']
+            images |= dict(min_pixels=images['size']['shortest_edge'], max_pixels=images['size']['longest_edge'])
+        (folder / 'preprocessor_config.json').write_text(json.dumps(images))
     if source.parent.name == 'idefics3':
         config['text_config']['architectures'] = ['VLlama3ForCausalLM']
     if source.parent.name == 'internvl':

@@ -176,6 +176,7 @@ export const REALS = {
   image_std: [1e-6, 10],
   pan_and_scan_min_ratio_to_activate: [1, 1e3],
   rescale_factor: [1e-9, 1e3],
+  max_pixels_tolerance: [1e-3, 1e3],
   attention_logit_cap: [1e-3, 1e6],
   residual_weight: [1e-6, 1e6],
   min_frequency: [0, 1e6],

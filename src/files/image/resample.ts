@@ -1,5 +1,5 @@
 // Resizes images like Pillow: a separable filter, widened when the image shrinks, in fixed point with eight bits between the
-// passes. Values equal Pillow's to the last bit, so that images prepared in this way equal those in diffusers.
+// passes. Values equal Pillow's to the last bit, or torchvision's, so that images prepared in this way equal those in diffusers and transformers.
 
 import type { Pixels } from './pixels.ts';
 
@@ -25,15 +25,16 @@ const FILTERS = {
   },
 } satisfies Record<string, Filter>;
 
-/** Bits after the point of a weight; sums of products with bytes stay within 32 bits. */
+/** Most bits after the point of a weight; sums of products with bytes stay within 32 bits. */
 const FRACTION_BITS = 22;
-const HALF = 2 ** (FRACTION_BITS - 1);
+/** Weights of torch are below. */
+const SHORT = 2 ** 15;
 
 export interface ResampleOptions {
   filter?: keyof typeof FILTERS;
   /** Part of the image to use, in pixels; with zero height or width: its edge. */
   box?: { left: number; top: number; right: number; bottom: number };
-  /** Filters along rows first, whatever the sizes, as torchvision does with the frames of videos; left out: as Pillow does. */
+  /** Filters as torchvision does with bytes: along rows first, whatever the sizes, with weights of 16 bits; left out: as Pillow does. */
   rowsFirst?: boolean;
 }
 
@@ -71,8 +72,8 @@ export function* resampleInBands(
 /** An image that is resized by bands of rows. */
 export class Resampling {
   readonly #image: Pixels;
-  readonly #across: readonly Taps[];
-  readonly #down: readonly Taps[];
+  readonly #across: Line;
+  readonly #down: Line;
   /** Values are rounded to eight bits between the passes, so their order matters. */
   readonly #columnsFirst: boolean;
   /** Rows of the image from `first` on, filtered for the last band: where an image shrinks, the next band needs most of them again. */
@@ -82,21 +83,23 @@ export class Resampling {
     const { filter = 'lanczos', box, rowsFirst = false } = options;
     const { left, top, right, bottom } = box ?? { left: 0, top: 0, right: image.width, bottom: image.height };
     this.#image = image;
-    this.#across = tapsOf(FILTERS[filter], image.width, [left, right], width);
-    this.#down = tapsOf(FILTERS[filter], image.height, [top, bottom], height);
+    const fixed = rowsFirst ? shortLine : longLine;
+    this.#across = fixed(weightsOf(FILTERS[filter], image.width, [left, right], width));
+    this.#down = fixed(weightsOf(FILTERS[filter], image.height, [top, bottom], height));
     this.#columnsFirst = !rowsFirst && image.height - height > 2 * Math.max(image.width - width, 0);
   }
 
   /** Returns the rows from `from` to before `to` of the resized image. */
   rows(from: number, to: number): Pixels {
-    const down = this.#down.slice(from, to);
-    if (this.#columnsFirst) return filterRows(filterColumns(this.#image, down), this.#across);
+    const { bits, taps } = this.#down;
+    const down = taps.slice(from, to);
+    if (this.#columnsFirst) return filterRows(filterColumns(this.#image, { bits, taps: down }), this.#across);
     const first = Math.min(...down.map(({ first }) => first));
     const end = Math.max(...down.map(({ first, weights }) => first + weights.length));
-    return filterColumns(
-      this.#filteredRows(first, end),
-      down.map((taps) => ({ ...taps, first: taps.first - first })),
-    );
+    return filterColumns(this.#filteredRows(first, end), {
+      bits,
+      taps: down.map((tap) => ({ ...tap, first: tap.first - first })),
+    });
   }
 
   /** Rows of the image, each filtered along itself, once if bands are asked for in order. */
@@ -123,14 +126,15 @@ function rowsOf({ width, data }: Pixels, first: number, end: number): Pixels {
 }
 
 /** Filters along rows; each row gets as many pixels as there are taps. */
-function filterRows({ width, height, data }: Pixels, taps: readonly Taps[]): Pixels {
+function filterRows({ width, height, data }: Pixels, { bits, taps }: Line): Pixels {
+  const half = 2 ** (bits - 1);
   const made = new Uint8ClampedArray(3 * taps.length * height);
   let to = 0;
   for (let y = 0; y < height; y++) {
     for (const { first, weights } of taps) {
-      let red = HALF;
-      let green = HALF;
-      let blue = HALF;
+      let red = half;
+      let green = half;
+      let blue = half;
       let from = 3 * (y * width + first);
       for (let k = 0; k < weights.length; k++, from += 3) {
         const weight = weights[k]!;
@@ -138,40 +142,56 @@ function filterRows({ width, height, data }: Pixels, taps: readonly Taps[]): Pix
         green += Math.imul(weight, data[from + 1]!);
         blue += Math.imul(weight, data[from + 2]!);
       }
-      made[to++] = red >> FRACTION_BITS;
-      made[to++] = green >> FRACTION_BITS;
-      made[to++] = blue >> FRACTION_BITS;
+      made[to++] = red >> bits;
+      made[to++] = green >> bits;
+      made[to++] = blue >> bits;
     }
   }
   return { width: taps.length, height, data: new Uint8Array(made.buffer) };
 }
 
 /** Filters along columns; each column gets as many pixels as there are taps. */
-function filterColumns({ width, data }: Pixels, taps: readonly Taps[]): Pixels {
+function filterColumns({ width, data }: Pixels, { bits, taps }: Line): Pixels {
+  const half = 2 ** (bits - 1);
   const line = 3 * width;
   const made = new Uint8ClampedArray(line * taps.length);
   const sums = new Int32Array(line);
   for (const [y, { first, weights }] of taps.entries()) {
-    sums.fill(HALF);
+    sums.fill(half);
     for (let k = 0; k < weights.length; k++) {
       const weight = weights[k]!;
       const from = (first + k) * line;
       for (let at = 0; at < line; at++) sums[at] = sums[at]! + Math.imul(weight, data[from + at]!);
     }
-    for (let at = 0; at < line; at++) made[y * line + at] = sums[at]! >> FRACTION_BITS;
+    for (let at = 0; at < line; at++) made[y * line + at] = sums[at]! >> bits;
   }
   return { width, height: taps.length, data: new Uint8Array(made.buffer) };
 }
 
-interface Taps {
+interface Taps<Weights = Int32Array> {
   /** Index of the first weight's pixel. */
   first: number;
-  /** Weights in fixed point. */
-  weights: Int32Array;
+  weights: Weights;
+}
+
+/** Weights in fixed point, with so many bits after the point. */
+interface Line {
+  bits: number;
+  taps: readonly Taps[];
+}
+
+/** Values of a line of `length` that each of `count` values mixes, and their shares. */
+export function mixtureOf(filter: keyof typeof FILTERS, length: number, count: number): Taps<number[]>[] {
+  return weightsOf(FILTERS[filter], length, [0, length], count);
 }
 
 /** Source pixels and weights of each of `count` pixels over a span of a line of `length`. */
-function tapsOf({ reach, at }: Filter, length: number, [from, to]: [number, number], count: number): Taps[] {
+function weightsOf(
+  { reach, at }: Filter,
+  length: number,
+  [from, to]: [number, number],
+  count: number,
+): Taps<number[]>[] {
   const scale = Math.fround(to - from) / count; // Pillow's boxes have 32-bit edges
   const widening = Math.max(scale, 1);
   const support = reach * widening;
@@ -181,9 +201,23 @@ function tapsOf({ reach, at }: Filter, length: number, [from, to]: [number, numb
     const end = Math.min(Math.trunc(centre + support + 0.5), length);
     const exact = Array.from({ length: end - first }, (__, k) => at((first + k - centre + 0.5) / widening));
     const total = exact.reduce((sum, weight) => sum + weight, 0);
-    return { first, weights: Int32Array.from(exact, (weight) => fixed(weight / total)) };
+    return { first, weights: exact.map((weight) => weight / total) };
   });
 }
 
-/** A weight in fixed point, halves rounded away from zero. */
-const fixed = (weight: number): number => Math.trunc(weight * 2 ** FRACTION_BITS + Math.sign(weight) / 2);
+/** Halves are rounded away from zero. */
+const longLine = (taps: readonly Taps<number[]>[], bits = FRACTION_BITS): Line => ({
+  bits,
+  taps: taps.map(({ first, weights }) => ({
+    first,
+    weights: Int32Array.from(weights, (weight) => Math.trunc(weight * 2 ** bits + Math.sign(weight) / 2)),
+  })),
+});
+
+/** As many bits as the largest weight leaves. Source: torch's upsampling of bytes. */
+function shortLine(taps: readonly Taps<number[]>[]): Line {
+  const most = taps.reduce((all, { weights }) => Math.max(all, ...weights), 0);
+  let bits = 0;
+  while (bits < FRACTION_BITS && Math.trunc(0.5 + most * 2 ** (bits + 1)) < SHORT) bits++;
+  return longLine(taps, bits);
+}

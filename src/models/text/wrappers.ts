@@ -9,6 +9,7 @@ import { say } from '../../files/message.ts';
 import { listsClasses } from '../../files/openers.ts';
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';
+import { WRAPPED_TYPES, type WrappedType } from './wrapped-types.ts';
 
 /** A text model within another, as config.json describes it. */
 export interface TextHalf {
@@ -30,6 +31,13 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['GotOcr2ForConditionalGeneration', true],
   ['Idefics3ForConditionalGeneration', false],
   ['SmolVLMForConditionalGeneration', false],
+  ['Glm4vForConditionalGeneration', null],
+  ['Glm46VForConditionalGeneration', null],
+  ['Glm4vMoeForConditionalGeneration', null],
+  ['GlmOcrForConditionalGeneration', null],
+  ['Lfm2VlForConditionalGeneration', true],
+  ['LightOnOcrForConditionalGeneration', true],
+  ['PaddleOCRVLForConditionalGeneration', true],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
   ['KimiVLForConditionalGeneration', null],
@@ -56,7 +64,8 @@ const QWEN2_VL = {
   },
 };
 /** Types of text models that exist only within others → the type that computes the same, with defaults that differ. */
-const TYPES = new Map<string, { modelType: string; defaults: Json }>([
+const TYPES = new Map<string, WrappedType>([
+  ...WRAPPED_TYPES,
   ['kimi_k2', { modelType: 'deepseek_v3', defaults: {} }],
   ['qwen2_vl', QWEN2_VL],
   ['qwen2_vl_text', QWEN2_VL],
@@ -106,11 +115,12 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
 /** Keys of the outer config.json that apply to the text model if its own config does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
-/** Classes around a text model that only Python code of their repositories defines; none of it is looked at. */
+/** Classes around a text model that only Python code of their repositories defines, or defined before transformers did; none of it is looked at. */
 export const CODE_ONLY: readonly string[] = [
   'InternVLChatModel',
   'KimiK25ForConditionalGeneration',
   'KimiVLForConditionalGeneration',
+  'PaddleOCRVLForConditionalGeneration',
 ];
 
 /** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */

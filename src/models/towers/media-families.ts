@@ -9,11 +9,15 @@ import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
+import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
-import { PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
-import { MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
+import { LIGHT_ON_VISION_GGUF, PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
+import { LFM2_VL } from '../vision/ocr/lfm2-vl-media.ts';
+import { PADDLE_OCR_VISION_GGUF } from '../vision/ocr/paddleocr-vl-gguf.ts';
+import { PADDLE_OCR_VL } from '../vision/ocr/paddleocr-vl-media.ts';
+import { LIGHT_ON_OCR, MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
 import {
   QWEN2_VISION_GGUF,
@@ -30,7 +34,12 @@ const families: MediaFamily[] = [
   QWEN2_5_VL,
   QWEN3_VL,
   QWEN3_5,
+  GLM_4V,
+  GLM_OCR,
+  LFM2_VL,
+  LIGHT_ON_OCR,
   MISTRAL3,
+  PADDLE_OCR_VL,
   PIXTRAL,
   QWEN2_AUDIO,
   VOXTRAL,
@@ -50,6 +59,8 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   GEMMA3_VISION_GGUF,
   INTERNVL_VISION_GGUF,
   IDEFICS3_VISION_GGUF,
+  LIGHT_ON_VISION_GGUF,
+  PADDLE_OCR_VISION_GGUF,
   PIXTRAL_VISION_GGUF,
   QWEN2_AUDIO_GGUF,
   VOXTRAL_GGUF,

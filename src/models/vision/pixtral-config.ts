@@ -1,5 +1,5 @@
-// Converts the configurations of Mistral 3 and of Pixtral in transformers' classes to what their tower and their processor need. Only this
-// file knows the key names.
+// Converts the configurations of Pixtral, Mistral 3 and LightOnOCR in transformers' classes to what their tower and their processor need.
+// Only this file knows the key names.
 
 import { checkHeads, readConfig, shown, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
@@ -13,6 +13,8 @@ export interface PixtralConfig {
   patches: PatchConfig;
   /** Pixels along a side of a cell, which is one token. */
   cell: number;
+  /** Pixels of which the sides of images are multiples. */
+  unit: number;
   /** Most pixels of the sides of an image. */
   most: { width: number; height: number };
 }
@@ -23,10 +25,17 @@ interface ClassDefaults {
   layer: number;
   bias: boolean;
   patch: number;
+  /** Names of the modules, with a dot at the end. */
+  modules: { tower: string; projector: string };
 }
 
-const LLAVA: ClassDefaults = { hasMerger: false, layer: -2, bias: true, patch: 16 };
-const MISTRAL3: ClassDefaults = { hasMerger: true, layer: -1, bias: false, patch: 14 };
+const MODULES = { tower: 'vision_tower.', projector: 'multi_modal_projector.' };
+const LLAVA: ClassDefaults = { hasMerger: false, layer: -2, bias: true, patch: 16, modules: MODULES };
+const MISTRAL3: ClassDefaults = { hasMerger: true, layer: -1, bias: false, patch: 14, modules: MODULES };
+const LIGHT_ON: ClassDefaults = {
+  ...MISTRAL3,
+  modules: { tower: 'vision_encoder.', projector: 'vision_projection.' },
+};
 const GATES = { silu: 'silu', gelu: 'gelu' } as const;
 const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh', silu: 'silu' } as const;
 const PROCESSED = { do_convert_rgb: [true], do_center_crop: [false] };
@@ -56,16 +65,41 @@ export function readMistral3(files: MediaFiles): PixtralConfig {
   return readFiles(files, MISTRAL3);
 }
 
-function readFiles({ config: json, processors, hidden: out }: MediaFiles, own: ClassDefaults): PixtralConfig {
-  const config = readConfig('config.json', json);
-  const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
+/** LightOnOcrForConditionalGeneration, whose images have no tokens that end rows of cells. */
+export function readLightOnOcr(files: MediaFiles): PixtralConfig {
+  // Transformers' classes before version 5 named the parts otherwise.
+  readConfig('config.json', files.config)
+    .part('vision_config')
+    .only({ model_type: ['pixtral', 'lightonocr_vision'] });
+  const config = readFiles(files, LIGHT_ON);
+  const processor = imageProcessor(files);
+  const unit = sideOf(processor, 'patch_size', 16);
+  if (unit % config.tower.patch === 0) return { ...config, unit };
+  const problem = `is ${unit}, and the tower's patches have ${config.tower.patch} pixels along a side`;
+  throw processor.error('bad_checkpoint', 'patch_size', problem);
+}
+
+function sideOf(processor: ConfigReader, key: 'patch_size', fallback: number): number {
+  const size = processor.part(key);
+  if (size.values['height'] == null) return readSquare(processor, key, fallback);
+  size.only({ width: [size.values['height']] });
+  return size.count('height');
+}
+
+const imageProcessor = ({ processors }: MediaFiles): ConfigReader =>
+  processorPart(processors, 'image_processor', 'preprocessor_config.json');
+
+function readFiles(files: MediaFiles, own: ClassDefaults): PixtralConfig {
+  const config = readConfig('config.json', files.config);
+  const processor = imageProcessor(files);
   checkSteps(processor, 'bicubic', PROCESSED);
-  const tower = readTower(config, own, out);
-  checkTexts(processors, tower);
+  const tower = readTower(config, own, files.hidden);
+  checkTexts(files.processors, tower);
+  const cell = tower.patch * (tower.merger?.merge ?? 1);
   return {
     tower,
     patches: { patch: tower.patch, ...readPixelValues(processor, CLIP_COLOURS) },
-    cell: tower.patch * (tower.merger?.merge ?? 1),
+    ...{ cell, unit: cell },
     most: mostOf(processor),
   };
 }
@@ -80,6 +114,7 @@ function readTower(config: ConfigReader, own: ClassDefaults, out: number) {
   const merge = config.count('spatial_merge_size', 2);
   const allLayers = vision.count('num_hidden_layers', 24);
   return {
+    modules: own.modules,
     /** Pixels along a side of a patch. */
     patch: readSquare(vision, 'patch_size', own.patch),
     hidden,

@@ -1,19 +1,18 @@
-// The vision tower of Pixtral and Mistral 3: patches of an image in its own resolution pass transformer layers that know rows and columns by
-// rotation; cells of patches are merged, where the class does so, and a projector makes them rows for the language model.
+// The vision tower of Pixtral, Mistral 3 and LightOnOCR: patches of an image in its own resolution pass transformer layers that know rows and
+// columns by rotation; cells of patches are merged, where the class does so, and a projector makes them rows for the language model.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
 import { takeRows } from '../../kernels/copy-rows.ts';
 import { linear, linearAdd, linearGeglu, linearSwiglu } from '../../kernels/matmul.ts';
 import { patchify } from '../../kernels/patchify.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import type { Tower } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
 import type { PixtralVisionConfig } from './pixtral-config.ts';
 
 const EPS = 1e-5;
-const [TOWER, PROJECTOR] = ['vision_tower.', 'multi_modal_projector.'];
 
 /** Rows and columns of an image, in patches. */
 export interface PixtralGrid {
@@ -22,25 +21,25 @@ export interface PixtralGrid {
 }
 
 /**
- * Inputs: `patches` [1, rows · columns, 3 · patch²], `rotations` [rows · columns, dims]; the layout is a PixtralGrid. → rows cell by cell,
- * [1, cells, out]
+ * Inputs: `patches` [1, rows · columns, 3 · patch²], `rotations` [rows · columns, dims], and `whole` u32, the patches that fill whole cells,
+ * where there are others; the layout is a PixtralGrid. → rows cell by cell, [1, cells, out]
  */
 export function pixtralTower(config: PixtralVisionConfig, weights: WeightTable): Tower {
-  const { hidden, patch } = config;
+  const { hidden, patch, modules } = config;
   const stored = [3, patch, patch];
-  const embed = weights.matrix(`${TOWER}patch_conv.weight`, hidden, 3 * patch ** 2, { stored });
-  const norm = weights.vector(`${TOWER}ln_pre.weight`, hidden);
+  const embed = weights.matrix(`${modules.tower}patch_conv.weight`, hidden, 3 * patch ** 2, { stored });
+  const norm = weights.vector(`${modules.tower}ln_pre.weight`, hidden);
   const layers = Array.from({ length: config.layers }, (_, i) =>
-    layer(config, weights, `${TOWER}transformer.layers.${i}`),
+    layer(config, weights, `${modules.tower}transformer.layers.${i}`),
   );
   const project = projector(config, weights);
   const unread = Array.from({ length: config.allLayers - config.layers }, (_, i) => config.layers + i);
   if (unread.length > 0) weights.ignore(new RegExp(`\\.transformer\\.layers\\.(${unread.join('|')})\\.`));
 
-  return ({ patches, rotations }, grid) => {
+  return ({ patches, rotations, whole }, grid) => {
     let x = rmsnorm(linear(patches!, embed), norm, EPS); // [1, rows · columns, hidden]
     for (const run of layers) x = run(x, rotations!);
-    return [project(x, grid as PixtralGrid)];
+    return [project(x, grid as PixtralGrid, whole)];
   };
 }
 
@@ -86,27 +85,35 @@ function gatedUnit(
 
 function projector(config: PixtralVisionConfig, weights: WeightTable) {
   const { hidden, merger, activation, bias, out } = config;
-  const cells = merger && cellMerger(hidden, merger, weights);
-  const first = weights.matrix(`${PROJECTOR}linear_1.weight`, out, hidden, { bias });
-  const second = weights.matrix(`${PROJECTOR}linear_2.weight`, out, out, { bias });
+  const { projector: name } = config.modules;
+  const cells = merger && cellMerger(config, merger, weights);
+  const first = weights.matrix(`${name}linear_1.weight`, out, hidden, { bias });
+  const second = weights.matrix(`${name}linear_2.weight`, out, out, { bias });
 
-  return (x: Tensor, grid: PixtralGrid): Tensor => {
-    const rows = cells ? cells(x, grid) : x; // [1, cells, hidden]
+  return (x: Tensor, grid: PixtralGrid, whole?: Tensor): Tensor => {
+    const rows = cells ? cells(x, grid, whole) : x; // [1, cells, hidden]
     return linear(linear(rows, first, { activation }), second);
   };
 }
 
-/** Rows and columns of patches that fill no cell do not occur, because images are resized to whole cells. */
+/** Patches to the right and below that fill no cell are left out. */
 function cellMerger(
-  hidden: number,
+  { hidden, modules }: Pick<PixtralVisionConfig, 'hidden' | 'modules'>,
   { merge, eps }: NonNullable<PixtralVisionConfig['merger']>,
   weights: WeightTable,
 ) {
-  const norm = weights.vector(`${PROJECTOR}norm.weight`, hidden);
-  const layer = weights.matrix(`${PROJECTOR}patch_merger.merging_layer.weight`, hidden, merge ** 2 * hidden);
+  const norm = weights.vector(`${modules.projector}norm.weight`, hidden);
+  const layer = weights.matrix(
+    `${modules.projector}patch_merger.merging_layer.weight`,
+    hidden,
+    merge ** 2 * hidden,
+  );
 
-  return (x: Tensor, { rows, columns }: PixtralGrid): Tensor => {
-    const image = takeRows(rmsnorm(x, norm, eps), 0, [1, rows, columns]);
+  return (x: Tensor, { rows, columns }: PixtralGrid, whole?: Tensor): Tensor => {
+    const extents = [1, rows - (rows % merge), columns - (columns % merge)];
+    const image = whole
+      ? rmsnormRows(x, norm, eps, whole, extents)
+      : takeRows(rmsnorm(x, norm, eps), 0, extents);
     return linear(patchify(image, { size: merge, order: 'cpq' }), layer);
   };
 }

@@ -26,7 +26,7 @@ const MODULES = {
 };
 
 /** `root`: that of the encoder's modules, with a dot. */
-const encoder = (root: string): TowerNames => ({
+export const siglipNames = (root: string): TowerNames => ({
   layer: `${root}encoder.layers.#.`,
   modules: MODULES,
   outer: {
@@ -36,7 +36,7 @@ const encoder = (root: string): TowerNames => ({
   },
 });
 
-const GEMMA3 = encoder('vision_tower.');
+const GEMMA3 = siglipNames('vision_tower.');
 const NORM = 'multi_modal_projector.mm_soft_emb_norm.weight';
 /** Patches along a side of the square of which a row is the mean. */
 const POOLED = 4;
@@ -72,9 +72,9 @@ export const GEMMA3_VISION_GGUF: GgufTower = {
 };
 
 const IDEFICS3: TowerNames = {
-  ...encoder('vision_model.'),
+  ...siglipNames('vision_model.'),
   outer: {
-    ...encoder('vision_model.').outer,
+    ...siglipNames('vision_model.').outer,
     'mm.model.fc.': 'connector.modality_projection.proj.',
   },
 };

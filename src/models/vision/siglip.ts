@@ -12,7 +12,7 @@ import { tilesAtOnce } from '../tile-turns.ts';
 
 /** `name`: prefix of the tensors, which ends with a dot. */
 export function siglip(config: SiglipConfig, weights: WeightTable, name: string) {
-  const { side, patch, hidden, ffn, eps } = config;
+  const { side, patch, hidden, ffn } = config;
   const count = Math.floor(side / patch) ** 2; // what is left of an image to the right and below is not seen
   const stored = [3, patch, patch];
   const embed = weights.matrix(`${name}embeddings.patch_embedding.weight`, hidden, 3 * patch ** 2, {
@@ -20,10 +20,7 @@ export function siglip(config: SiglipConfig, weights: WeightTable, name: string)
     stored,
   });
   const places = weights.table(`${name}embeddings.position_embedding.weight`, count, hidden);
-  const layers = Array.from({ length: config.layers }, (_, i) =>
-    clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: false }),
-  );
-  const norm = affine(weights, `${name}post_layernorm`, hidden);
+  const encode = siglipLayers(config, weights, name);
 
   return {
     /** Images that pass the layers together. */
@@ -36,9 +33,25 @@ export function siglip(config: SiglipConfig, weights: WeightTable, name: string)
         Array.from({ length: images }, () => table),
         [images, count],
       );
-      let x = linearAdd(patches, embed, positions); //                   [images, patches, hidden]
-      for (const layer of layers) x = layer(x);
-      return layernorm(x, norm, eps);
+      return encode(linearAdd(patches, embed, positions)); // [images, patches, hidden]
     },
   };
+}
+
+/** The layers and the norm behind them; x [images, patches, hidden], rotations [patches, dims] if there are any → [images, patches, hidden] */
+export function siglipLayers(
+  config: Pick<SiglipConfig, 'hidden' | 'ffn' | 'heads' | 'layers' | 'eps' | 'activation'>,
+  weights: WeightTable,
+  name: string,
+) {
+  const layers = Array.from({ length: config.layers }, (_, i) =>
+    clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: false }),
+  );
+  const norm = affine(weights, `${name}post_layernorm`, config.hidden);
+  return (x: Tensor, rotations?: Tensor): Tensor =>
+    layernorm(
+      layers.reduce((y, layer) => layer(y, rotations), x),
+      norm,
+      config.eps,
+    );
 }

@@ -8,6 +8,10 @@ export interface SizeBounds {
   multiple: number;
   minPixels: number;
   maxPixels: number;
+  /** Fewest pixels of a side, before their number is bounded; left out: none. */
+  least?: number;
+  /** Largest ratio of the sides; left out: 200. */
+  mostRatio?: number;
   /** Frames of a video whose pixels are counted together, and their number as a multiple of a step's; left out: one. */
   frames?: { count: number; padded: number };
   /** Size that messages tell; left out: that of the image. */
@@ -19,27 +23,26 @@ interface Size {
   height: number;
 }
 
-/** Largest ratio of the sides. */
-const MOST_RATIO = 200;
-
-/** Throws bad_request for an image whose sides differ by more than a factor of 200. */
+/** Throws bad_request for an image whose sides differ by a larger factor. */
 export function smartSize(
   { width, height }: Size,
   {
     multiple,
     minPixels,
     maxPixels,
+    least = 0,
+    mostRatio = 200,
     frames = { count: 1, padded: 1 },
     stated = { width, height },
   }: SizeBounds,
 ): Size {
-  if (Math.max(width, height) / Math.min(width, height) > MOST_RATIO) {
+  if (Math.max(width, height) / Math.min(width, height) > mostRatio) {
     throw badRequest(
-      `an image of ${stated.width} × ${stated.height} pixels is too narrow: one side may be at most ${MOST_RATIO} times the other`,
+      `an image of ${stated.width} × ${stated.height} pixels is too narrow: one side may be at most ${mostRatio} times the other`,
       'image',
     );
   }
-  const rounded = (side: number): number => roundHalfEven(side / multiple) * multiple;
+  const rounded = (side: number): number => Math.max(least, roundHalfEven(side / multiple) * multiple);
   const size = { width: rounded(width), height: rounded(height) };
   const pixels = frames.padded * size.width * size.height;
   if (pixels > maxPixels) {

@@ -3,12 +3,13 @@
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Activation } from '../../../kernels/activation.ts';
 import type { Tape } from '../../../gpu/tape.ts';
-import { attend } from '../../../kernels/attend.ts';
+import { attend, SEGMENT_WORK } from '../../../kernels/attend.ts';
 import { copy } from '../../../kernels/copy-rows.ts';
 import { embedExtra } from '../../../kernels/embed-extra.ts';
 import { embedTokens } from '../../../kernels/embed-tokens.ts';
 import { layernorm, layernormRows } from '../../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
+import { rotate } from '../../../kernels/rotate.ts';
 import { affine } from '../../affine.ts';
 import type { ClipConfig } from './clip-config.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -66,7 +67,10 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
 /** Sizes of a layer, which CLIP's encoders of texts and of images share. */
 type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps'> & { activation: Activation };
 
-/** x [batch, tokens, hidden] → x, changed in place. `causal`: whether a token sees only those before it. */
+/**
+ * x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys. `causal`: whether a token sees only those
+ * before it.
+ */
 export function clipLayer(
   config: ClipLayer,
   weights: WeightTable,
@@ -79,8 +83,8 @@ export function clipLayer(
   const norm2 = affine(weights, `${name}.layer_norm2`, hidden);
   const feed = mlp(config, weights, `${name}.mlp`);
 
-  return (x: Tensor): Tensor => {
-    x = attention(layernorm(x, norm1, eps), x);
+  return (x: Tensor, rotations?: Tensor): Tensor => {
+    x = attention(layernorm(x, norm1, eps), x, rotations);
     x = feed(layernorm(x, norm2, eps), x);
     x.tape!.cut();
     return x;
@@ -96,10 +100,15 @@ function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name:
   );
   const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
-  return (x: Tensor, residual: Tensor): Tensor => {
+  return (x: Tensor, residual: Tensor, rotations?: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
+    if (rotations)
+      for (const i of [0, 1])
+        rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves' });
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    return linearAdd(attend(q!, k!, v!, { heads, dims, causal }), out, residual);
+    // Images that turn have many patches.
+    const limit = rotations && { mostWork: SEGMENT_WORK };
+    return linearAdd(attend(q!, k!, v!, { heads, dims, causal, ...limit }), out, residual);
   };
 }
 

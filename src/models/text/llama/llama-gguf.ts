@@ -48,6 +48,8 @@ const FILES: readonly LlamaFiles[] = [
     names: { post_attention_norm: 'post_attention_layernorm' },
     more: (model) => ({ ...biases(model), attention_out_bias: model.tensors.has('blk.0.attn_output.bias') }),
   },
+  // The text model of PaddleOCR-VL.
+  { name: 'paddleocr', className: 'LlamaForCausalLM', more: biases },
   // The converter gives both classes the names and the order of Llama's tensors, the second with its pairs.
   { name: 'exaone', className: 'LlamaForCausalLM', more: biases },
   { name: 'internlm2', className: 'LlamaForCausalLM', paired: true, more: biases },

@@ -1,4 +1,4 @@
-// What Qwen's towers read of an image, or of the frames of a video: patches in the tower's order, rotations, and learned positions.
+// What the towers of Qwen and GLM read of an image, or of the frames of a video: patches in the tower's order, rotations, and learned positions.
 
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { MediaInput } from '../../media.ts';
@@ -10,6 +10,8 @@ import { visionPatches } from './qwen-vision-patches.ts';
 export interface FramesConfig extends LayoutConfig {
   /** Positions along one side of the table of learned positions; null: there is none. */
   places: number | null;
+  /** How they are mixed for the patches of a grid; left out: from four of them. */
+  mixtures?: typeof bilinearPlaces;
 }
 
 export interface PreparedFrames {
@@ -26,7 +28,7 @@ export function* prepareFrames(
   processor: QwenProcessorConfig,
   steps: readonly (Pixels | readonly Pixels[])[],
 ): Generator<void, PreparedFrames, void> {
-  const { merge, dims, window, places: side } = config;
+  const { merge, window, dims, places: side, mixtures = bilinearPlaces } = config;
   const [first] = steps;
   const { width, height } = 'data' in first! ? first : first![0]!;
   const grid = { rows: height / processor.patch, columns: width / processor.patch };
@@ -51,9 +53,10 @@ export function* prepareFrames(
     inputs['places'] = { shape: [places.length], data: places };
   }
   if (side !== null) {
-    const { sources, shares } = bilinearPlaces(side, grid, layout.patches);
-    inputs['sources'] = { shape: [count, 4], data: sources };
-    inputs['shares'] = { shape: [count, 4], data: shares };
+    const { sources, shares } = mixtures(side, grid, layout.patches);
+    const shape = [count, sources.length / count];
+    inputs['sources'] = { shape, data: sources };
+    inputs['shares'] = { shape, data: shares };
   }
   return { inputs, groups: layout.groups, rows: grid.rows / merge, columns: grid.columns / merge };
 }

@@ -13,7 +13,8 @@ export function readQwenProcessorConfig(
     minPixels = 56 * 56,
     maxPixels = 28 * 28 * 1280,
     patch = 14,
-  }: { minPixels?: number; maxPixels?: number; patch?: number } = {},
+    frames = 2,
+  }: { minPixels?: number; maxPixels?: number; patch?: number; frames?: number } = {},
 ) {
   checkSteps(config, 'bicubic', {});
   const size = config.part('size');
@@ -23,7 +24,7 @@ export function readQwenProcessorConfig(
     /** Pixels along one side of a patch, patches along one side of a cell, frames of a patch. */
     patch: config.count('patch_size', patch),
     merge: config.count('merge_size', 2),
-    frames: config.count('temporal_patch_size', 2),
+    frames: config.count('temporal_patch_size', frames),
     ...readPixelValues(config, CLIP_COLOURS),
   };
 }

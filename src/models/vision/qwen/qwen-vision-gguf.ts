@@ -156,7 +156,7 @@ function reading(file: TowerFile, className: string, modelType: string, vision: 
   const isQwen3 = modelType.startsWith('qwen3');
   return {
     ...statedClass(file, className, modelType, {
-      text_config: withSections(file),
+      text_config: sectionedText(file),
       vision_config: { model_type: modelType, ...vision },
       ...(token >= 0 && { image_token_id: token }),
     }),
@@ -164,8 +164,8 @@ function reading(file: TowerFile, className: string, modelType: string, vision: 
   };
 }
 
-/** The numbers of frequencies for time, row and column; the first three of the file's four. */
-function withSections({ language: { config, keys, metadata } }: TowerFile): Json {
+/** The language model's configuration with numbers of frequencies for time, row and column; the first three of the file's four. */
+export function sectionedText({ language: { config, keys, metadata } }: TowerFile): Json {
   const sections = keys.numbers(`${metadata}.${SECTIONS}`);
   if (sections === null) return config;
   const { rope_scaling: scaling } = config as { rope_scaling?: Json };

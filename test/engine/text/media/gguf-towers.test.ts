@@ -33,6 +33,8 @@ afterAll(() => device.destroy());
 
 interface Pair {
   name: string;
+  /** Settings of images that files of llama.cpp have otherwise. */
+  settings?: Record<string, unknown>;
   /** Folder of the safetensors files. */
   from: string;
   /** general.architecture of the language model. */
@@ -48,6 +50,8 @@ const PAIRS: readonly Pair[] = [
   { name: 'smolvlm', from: 'idefics3/smolvlm', metadata: 'llama' },
   { name: 'pixtral', from: 'pixtral/pixtral', metadata: 'llama' },
   { name: 'mistral3', from: 'pixtral/mistral3', metadata: 'llama' },
+  { name: 'lighton-ocr', from: 'ocr/lighton-ocr', metadata: 'qwen3', settings: { patch_size: 8 } },
+  { name: 'paddleocr-vl', from: 'ocr/paddleocr-vl', metadata: 'paddleocr' },
   { name: 'qwen2-audio', from: 'audio/qwen2-audio', metadata: 'qwen2' },
   { name: 'voxtral', from: 'audio/voxtral', metadata: 'llama' },
 ];
@@ -76,42 +80,47 @@ function stepTimes({ readers: { video } }: MediaModel): readonly number[] | null
   return finished(video.prepare({ source, indices, frames, isFitted: true }, {})).grid?.times ?? null;
 }
 
-it.each(PAIRS)('the GGUF tower $name has the rows of safetensors files', async ({ name, from, metadata }) => {
-  const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
-  const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
-  const hidden = plain.config['hidden_size'] as number;
-  const keys = new GgufKeys({ name: 'text.gguf', metadata: new Map() });
-  const language = { metadata, keys, config: plain.config, architecture: plain.architecture };
-  const file = towerBeside(`${name}.gguf`, await folder.names())!;
-  const tower = await openGgufTower(folder, file, language, { ...TEXT_CLASSES, towers: GGUF_TOWERS });
-  try {
-    const wrapper = { architecture: tower.className, left: [], leftTensors: 0 };
-    const own = readMedia(plain, { hidden }, expect.fail)!;
-    const other = readMedia({ wrapper, beside: tower }, { hidden }, expect.fail)!;
-    const [wanted, medium] = await Promise.all([own, other].map(({ model }) => prepared(model)));
-    const { inputs: _own, ...text } = wanted!;
-    const { inputs: _inputs, ...made } = medium!;
-    expect(made).toEqual(text);
-    expect(stepTimes(other.model)).toEqual(stepTimes(own.model));
-    const [plainRows, rows] = [
-      await rowsOf(
-        device,
-        { beside: { ...plain.beside!, tensors: new Map(own.tensors) } },
-        own.model,
-        wanted!,
-      ),
-      await rowsOf(device, { beside: { ...tower, tensors: new Map(other.tensors) } }, other.model, medium!),
-    ];
-    expect(rows.columns).toBe(plainRows.columns);
-    for (const [i, values] of plainRows.blocks.entries()) {
-      const stride = [values.length, 1];
-      expectRows(rows.blocks[i]!, 1, { shape: stride, values });
+it.each(PAIRS)(
+  'the GGUF tower $name has the rows of safetensors files',
+  async ({ name, from, metadata, settings }) => {
+    const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
+    if (settings)
+      Object.assign(plain.beside!.processors['processor_config.json']!['image_processor']!, settings);
+    const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
+    const hidden = plain.config['hidden_size'] as number;
+    const keys = new GgufKeys({ name: 'text.gguf', metadata: new Map() });
+    const language = { metadata, keys, config: plain.config, architecture: plain.architecture };
+    const file = towerBeside(`${name}.gguf`, await folder.names())!;
+    const tower = await openGgufTower(folder, file, language, { ...TEXT_CLASSES, towers: GGUF_TOWERS });
+    try {
+      const wrapper = { architecture: tower.className, left: [], leftTensors: 0 };
+      const own = readMedia(plain, { hidden }, expect.fail)!;
+      const other = readMedia({ wrapper, beside: tower }, { hidden }, expect.fail)!;
+      const [wanted, medium] = await Promise.all([own, other].map(({ model }) => prepared(model)));
+      const { inputs: _own, ...text } = wanted!;
+      const { inputs: _inputs, ...made } = medium!;
+      expect(made).toEqual(text);
+      expect(stepTimes(other.model)).toEqual(stepTimes(own.model));
+      const [plainRows, rows] = [
+        await rowsOf(
+          device,
+          { beside: { ...plain.beside!, tensors: new Map(own.tensors) } },
+          own.model,
+          wanted!,
+        ),
+        await rowsOf(device, { beside: { ...tower, tensors: new Map(other.tensors) } }, other.model, medium!),
+      ];
+      expect(rows.columns).toBe(plainRows.columns);
+      for (const [i, values] of plainRows.blocks.entries()) {
+        const stride = [values.length, 1];
+        expectRows(rows.blocks[i]!, 1, { shape: stride, values });
+      }
+    } finally {
+      await Promise.all(tower.sources.map((source) => source.close()));
+      await plain.close();
     }
-  } finally {
-    await Promise.all(tower.sources.map((source) => source.close()));
-    await plain.close();
-  }
-});
+  },
+);
 
 function soundParts(parts: string | (string | number)[], sounds: Uint8Array[]): string | ContentPart[] {
   if (typeof parts === 'string') return parts;
@@ -150,6 +159,7 @@ describe('a pair of GGUF files generates the tokens of transformers', () => {
     { name: 'internvl', from: 'internvl/qwen2' },
     { name: 'smolvlm', from: 'idefics3/smolvlm' },
     { name: 'mistral3', from: 'pixtral/mistral3' },
+    { name: 'paddleocr-vl', from: 'ocr/paddleocr-vl' },
   ])('$name', async ({ name, from }) => {
     const text = readFileSync(`${GOLDEN}/${from}.json`, 'utf8');
     const { conversations } = JSON.parse(text) as { conversations: Record<string, Limited> };
