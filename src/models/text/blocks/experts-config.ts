@@ -15,8 +15,8 @@ export interface ExpertsFamily {
   router?: string;
   /** A vector of factors on the shares of experts; left out: they stay as they are. */
   gains?: string;
-  /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
-  projections: { gate: string; up: string; down: string; gateUp?: string };
+  /** Without `gate`, experts have none. `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
+  projections: { gate?: string; up: string; down: string; gateUp?: string };
   /** Order of its rows: gate and up alternate, or those of gate come first. Left out: turns. */
   gateUpOrder?: 'turns' | 'halves';
   /** Router and experts have biases. */

@@ -4,7 +4,8 @@
 import type { GgufTensor } from '../../../files/gguf/gguf.ts';
 import type { GgufClass, GgufModel, GgufPart } from '../../../files/gguf/model.ts';
 import { decoderConfig } from '../blocks/gguf-config.ts';
-import { decoderParts, type DecoderLayout } from '../blocks/gguf-tensors.ts';
+import { decoderParts, isChoiceBias, type DecoderLayout } from '../blocks/gguf-tensors.ts';
+import { DEEPSEEKS } from './deepseek-families.ts';
 
 type Json = Record<string, unknown>;
 
@@ -23,8 +24,8 @@ const LAYOUT: DecoderLayout = {
     ffn_up_shexp: 'mlp.shared_experts.up_proj',
     ffn_down_shexp: 'mlp.shared_experts.down_proj',
   },
+  experts: DEEPSEEKS['DeepseekV3ForCausalLM']!.experts!,
 };
-const CHOICE_BIAS = /^blk\.(\d+)\.exp_probs_b(?:\.bias)?$/;
 /** Matrices of heads, [heads, rows, k]. */
 const OF_HEADS = /^blk\.\d+\.attn_[kv]_b\.weight$/;
 const LAYER = /^blk\.(\d+)\./;
@@ -71,9 +72,6 @@ function parts(tensor: Pick<GgufTensor, 'name' | 'shape'>, config: Json): readon
   const [, layer] = LAYER.exec(name) ?? [];
   // Layers behind the last predict several tokens ahead.
   if (layer !== undefined && Number(layer) >= (config['num_hidden_layers'] as number)) return [];
-  const [, biased] = CHOICE_BIAS.exec(name) ?? [];
-  if (biased !== undefined)
-    return [{ name: `model.layers.${biased}.mlp.gate.e_score_correction_bias`, shape }];
   if (!OF_HEADS.test(name)) return decoderParts(tensor, LAYOUT);
   const [heads = 0, rows = 0, ...k] = shape;
   return decoderParts({ name, shape: [heads * rows, ...k] }, LAYOUT);
@@ -113,7 +111,7 @@ function isBiased({ keys, tensors }: GgufModel): boolean {
   const gating = keys.count(key, SOFTMAX);
   if (gating !== SOFTMAX && gating !== SIGMOID)
     throw keys.unsupported(key, `choose a model that has ${SOFTMAX} or ${SIGMOID}`);
-  const hasBias = [...tensors.keys()].some((name) => CHOICE_BIAS.test(name));
+  const hasBias = [...tensors.keys()].some((name) => isChoiceBias(name));
   return isStated ? gating === SIGMOID : hasBias;
 }
 

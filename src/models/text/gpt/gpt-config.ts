@@ -1,23 +1,15 @@
 // Converts config.json of the classes in gpt-families.ts to the configuration of plain-layer.ts. Keys that decoders share are read in
 // decoder-config.ts.
 
-import type { Activation } from '../../../kernels/activation.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 import { readHeads, withSharedKeys } from '../blocks/decoder-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import { FAMILIES } from './gpt-families.ts';
 import type { GptParts } from './gpt-family.ts';
 
-const ACTIVATIONS: Readonly<Record<string, Activation>> = {
-  gelu: 'gelu',
-  gelu_new: 'gelu-tanh',
-  gelu_fast: 'gelu-tanh',
-  gelu_pytorch_tanh: 'gelu-tanh',
-  relu: 'relu',
-  silu: 'silu',
-};
 /** The bound of ALiBi's slopes, as an exponent of two. */
 const ALIBI_MOST = 8;
 

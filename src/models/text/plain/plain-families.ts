@@ -32,7 +32,7 @@ export interface PlainFamily {
   headBias: boolean;
   /** Both blocks of a layer read its input, normalized once. */
   parallel: Stated;
-  activation: 'silu' | 'gelu_new' | 'relu2' | 'xielu';
+  activation: PlainConfig['activation'];
   queryNorm: 'none' | 'heads';
   modules: PlainConfig['modules'];
   attentionNames: NonNullable<PlainConfig['attentionNames']>;
@@ -62,7 +62,7 @@ const PHI: PlainFamily = {
   mlpBias: true,
   headBias: true,
   parallel: true,
-  activation: 'gelu_new',
+  activation: 'gelu-tanh',
   queryNorm: 'none',
   modules: { attention: 'self_attn', up: 'mlp.fc1', down: 'mlp.fc2' },
   attentionNames: { out: 'dense' },
@@ -92,7 +92,7 @@ const ARCEE: PlainFamily = {
   norm: 'rms',
   eps: ['rms_norm_eps', 1e-5],
   mlpBias: MLP_BIAS,
-  activation: 'relu2',
+  activation: 'relu-squared',
   modules: UNGATED,
 };
 
