@@ -1,6 +1,7 @@
 // Reads the rope settings of a Hugging Face config.json, in the published form (rope_theta, rope_scaling) and in that of
 // transformers 5 (rope_parameters).
 
+import type { HeadShape } from '../../../kernels/batch.ts';
 import { isReal, REALS } from '../../config-bounds.ts';
 import { shown, type ConfigReader, type Json } from '../../config-values.ts';
 import type { RopeConfig, RopeType } from './rope.ts';
@@ -78,6 +79,15 @@ export function readRope(
   }
   rope.attentionFactor = attentionFactor(rope, own);
   return rope;
+}
+
+/** llama_4_scaling_beta stands among the rope parameters; 0 leaves queries as they are. */
+export function readGrowth(
+  config: ConfigReader,
+  { originalContext: length }: RopeConfig,
+): Pick<HeadShape, 'growth'> {
+  const beta = ropeScaling(config).real('llama_4_scaling_beta');
+  return beta === 0 ? {} : { growth: { beta, length } };
 }
 
 /** Dimensions of a head that are rotated: `factor` of them, rounded down as transformers does. */
