@@ -307,7 +307,17 @@ MODELS |= {
                             'long_factor': [1.0, 1.5, 2.5, 4.0], 'original_max_position_embeddings': 64, 'factor': 1.0},
     },
 }
-SEEDS |= {'mistral4': 273, 'minicpm3': 274}
+MODELS |= {
+    'mpt': {'model_type': 'mpt', 'vocab_size': 40, 'd_model': 16, 'n_layers': 2, 'n_heads': 4, 'max_seq_len': 64},
+    'phimoe': {
+        'model_type': 'phimoe', **SIZES, 'num_local_experts': 4, 'attention_bias': True, 'lm_head_bias': True, 'original_max_position_embeddings': 16,
+        'sliding_window': None,
+        'rope_parameters': {**LONGROPE, 'partial_rotary_factor': 1.0, 'short_mscale': 1.224744871391589, 'long_mscale': 1.224744871391589},
+    },
+}
+SEEDS |= {'mistral4': 273, 'minicpm3': 274, 'mpt': 275, 'phimoe': 276}
+# Classes that the converter knows by the names of repositories, or within others.
+NAMED_OTHERWISE = {'mistral4': 'Mistral3ForConditionalGeneration', 'mpt': 'MPTForCausalLM', 'phimoe': 'PhiMoEForCausalLM'}
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -348,8 +358,7 @@ def no_vocabulary(model):
 def convert(folder, target, name):
     hparams = json.loads((folder / 'config.json').read_text())
     kind = hparams['model_type']
-    # The converter knows Mistral 4 within Mistral 3's class for images alone.
-    architecture = 'Mistral3ForConditionalGeneration' if kind == 'mistral4' else get_model_architecture(hparams, ModelType.TEXT)
+    architecture = NAMED_OTHERWISE.get(kind) or get_model_architecture(hparams, ModelType.TEXT)
     model_class = get_model_class(architecture, mmproj=False)
     # The class for Mistral 3 only chooses another.
     model_class = getattr(model_class, 'Mistral4Model' if kind == 'mistral4' else 'Ministral3Model', model_class)

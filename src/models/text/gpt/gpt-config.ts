@@ -10,9 +10,6 @@ import { readRope } from '../blocks/rope-config.ts';
 import { FAMILIES } from './gpt-families.ts';
 import type { GptParts } from './gpt-family.ts';
 
-/** The bound of ALiBi's slopes, as an exponent of two. */
-const ALIBI_MOST = 8;
-
 /** Errors: bad_checkpoint; unsupported for settings that plain-layer.ts does not compute. */
 export function readGptConfig(stated: Json, architecture: string, statedIn = CONFIG_JSON): PlainConfig {
   const family = FAMILIES.get(architecture)!;
@@ -35,12 +32,13 @@ export function readGptConfig(stated: Json, architecture: string, statedIn = CON
   const heads: HeadShape = {
     ...keys,
     ...(order && { order }),
-    ...(alibi !== undefined && { alibi: { most: ALIBI_MOST, scale: alibi } }),
+    ...(alibi && { alibi }),
   };
   const rope = rotation ? rotate(config, heads, rotation, context) : null;
   const count = config.count('num_hidden_layers');
   return {
     parallel: false,
+    norm: 'layer',
     ...own,
     architecture,
     vocabulary: config.count('vocab_size'),
@@ -49,7 +47,6 @@ export function readGptConfig(stated: Json, architecture: string, statedIn = CON
     heads: rope?.heads ?? heads,
     layers: Array.from({ length: count }, () => ({ window: null, rope: rope ? 0 : null })),
     ropes: rope ? [rope.table] : [],
-    norm: 'layer',
     eps: config.real('layer_norm_eps', 1e-5),
     context,
     tied: config.flag('tie_word_embeddings', family.tied),

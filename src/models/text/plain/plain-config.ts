@@ -13,6 +13,7 @@ import {
 } from '../../config-values.ts';
 import { namesOfActivation } from '../blocks/activation-names.ts';
 import { readHeads, scaledContext } from '../blocks/decoder-config.ts';
+import { readExperts } from '../blocks/experts-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import { FAMILIES, type PlainFamily, type Stated } from './plain-families.ts';
@@ -36,14 +37,15 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
   });
   const flag = (of: Stated): boolean => (typeof of === 'boolean' ? of : config.flag(...of));
   const parallel = flag(family.parallel);
-  const { norm, normPlus, eps, headBias, queryNorm, modules, attentionNames } = family;
+  const { norm, normPlus, eps, headBias, queryNorm, modules, attentionNames, experts } = family;
+  const layers = config.count('num_hidden_layers');
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
     hidden,
     ffn: config.count('intermediate_size'),
     heads: rope.dims < heads.dims ? { ...heads, rotated: rope.dims } : heads,
-    layers: Array.from({ length: config.count('num_hidden_layers') }, () => ({ window: null, rope: 0 })),
+    layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
     ropes: [rope],
     norm,
     normPlus,
@@ -51,7 +53,7 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', false),
     names: family.names,
-    headBias,
+    headBias: flag(headBias),
     modules: parallel ? { ...modules, mlpNorm: null } : modules,
     attentionNames,
     qkvBias: flag(family.qkvBias),
@@ -61,6 +63,7 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
     activation,
     ...(activation === 'xielu' && readXielu(config)),
     parallel,
+    experts: experts ? readExperts(config, experts, layers) : null,
   };
 }
 
