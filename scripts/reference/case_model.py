@@ -90,6 +90,8 @@ def build(checkpoint, case, folder, state=None, tabled=True):
     for i, scalar in enumerate(buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
         scalar.fill_(1 - (i + 1) / 8)
     if state is not None:
+        if config.model_type == 'phimoe':
+            state = {name.replace('.mlp.gate.', '.mlp.router.'): tensor for name, tensor in state.items()}
         model.load_state_dict(state, strict=False)
         model.tie_weights()
     lengths = lengths_in_force(case)

@@ -619,8 +619,9 @@ QWEN3_5 = Checkpoint(
 from dense_cases import DENSE  # noqa: E402 - they are made of the classes above
 from hybrid_cases import HYBRIDS  # noqa: E402 - they are made of the classes above
 from mixture_cases import MIXTURES  # noqa: E402 - they are made of the classes above
+from recent_cases import RECENT  # noqa: E402 - they are made of the classes above
 
 ALL = (*MIXTURES, LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
        GLM, GLM4, COHERE2, STARCODER2, LFM2, LFM2_BIAS, MINISTRAL3, MISTRAL_54, GPT_NEOX, GPT_NEOX_26, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
-       GEMMA4, GEMMA4_E, GEMMA4_MOE, *deepseek_cases.checkpoints(Checkpoint, Case), *DENSE, *HYBRIDS)  # fmt: skip
+       GEMMA4, GEMMA4_E, GEMMA4_MOE, *deepseek_cases.checkpoints(Checkpoint, Case), *DENSE, *HYBRIDS, *RECENT)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

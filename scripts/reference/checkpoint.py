@@ -25,7 +25,7 @@ def draw(model, config, seed):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
     hidden, draws = model.config.hidden_size, Draws(seed)
     # Where embeddings are multiplied, a head tied to them would repeat the last token.
-    embedded = {'granite': 0.04, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4, 'granitemoe': 0.04, 'granitemoeshared': 0.04, 'granitemoehybrid': 0.04}.get(model.config.model_type, 2)
+    embedded = {'granite': 0.04, 'minicpm3': 0.08, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4, 'granitemoe': 0.04, 'granitemoeshared': 0.04, 'granitemoehybrid': 0.04}.get(model.config.model_type, 2)
     for name, weight in model.named_parameters():
         if name.endswith('A_log'):
             weight.data = draws(name, weight.shape, 1, -1.5)  # some heads forget within a few tokens, others keep dozens

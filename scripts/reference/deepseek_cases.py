@@ -1,6 +1,13 @@
 """The tiny checkpoints of DeepSeek V2 and V3 and of those built like them: attention over latents."""
 
-from transformers import DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, Glm4MoeLiteForCausalLM, YoutuForCausalLM
+from transformers import (
+    DeepseekV2ForCausalLM,
+    DeepseekV3ForCausalLM,
+    Glm4MoeLiteForCausalLM,
+    MiniCPM3ForCausalLM,
+    Mistral4ForCausalLM,
+    YoutuForCausalLM,
+)
 
 SIZES = dict(
     vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4,
@@ -53,4 +60,22 @@ def checkpoints(checkpoint, case):
                 'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000.0}},
         spelling='transformers 5',
         cases=[case('default', note='biases, and no experts')],
+    )  # fmt: skip
+    yield checkpoint(
+        name='mistral4',
+        model=Mistral4ForCausalLM,
+        seed=64,
+        config={**SIZES, **EXPERTS, 'q_lora_rank': 24, 'n_group': 4, 'topk_group': 2, 'first_k_dense_replace': 1,
+                'rope_parameters': {**YARN, 'mscale': 1.0, 'mscale_all_dim': 1.0, 'llama_4_scaling_beta': 0.5}},
+        spelling='transformers 5',
+        cases=[case('default', note='queries grow; experts of the two best of four groups by a softmax')],
+    )  # fmt: skip
+    yield checkpoint(
+        name='minicpm3',
+        model=MiniCPM3ForCausalLM,
+        seed=65,
+        config={**SIZES, 'q_lora_rank': 24, 'v_head_dim': None, 'tie_word_embeddings': True, 'scale_emb': 6.0, 'scale_depth': 1.4, 'dim_model_base': 16,
+                'rope_parameters': {'rope_type': 'longrope', 'rope_theta': 10000.0, 'short_factor': [1.0, 1.1, 1.25, 1.5],
+                                    'long_factor': [1.0, 1.5, 2.5, 4.0], 'original_max_position_embeddings': 64, 'factor': 2.0}},
+        cases=[case('default', note='three multipliers; rotations turn halves')],
     )  # fmt: skip

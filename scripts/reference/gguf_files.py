@@ -27,7 +27,7 @@ from conversion import ModelType, get_model_architecture, get_model_class  # noq
 from checkpoint import save_mxfp4  # noqa: E402
 from recipe import Draws, drawn_for, keep, keep_gguf  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM  # noqa: E402
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, Mistral4ForCausalLM  # noqa: E402
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'gguf'
 SIZES = {
@@ -293,6 +293,31 @@ MODELS['deepseek-v3'] = {
     'rope_parameters': {**YARN, 'rope_theta': 5000.0, 'original_max_position_embeddings': 16, 'mscale': 1.0, 'mscale_all_dim': 1.0},
 }
 SEEDS['deepseek-v3'] = 272  # for the same reason as of gemma3
+MODELS |= {
+    'mistral4': {
+        'model_type': 'mistral4', **SIZES, 'num_key_value_heads': 4, 'q_lora_rank': 12, 'kv_lora_rank': 16, 'qk_nope_head_dim': 8, 'qk_rope_head_dim': 8,
+        'v_head_dim': 12, 'n_routed_experts': 4, 'num_experts_per_tok': 2, 'n_shared_experts': 1, 'moe_intermediate_size': 12, 'pad_token_id': 0,
+        'rope_parameters': {**MINISTRAL3_ROPE, 'beta_fast': 32.0},
+    },
+    # llama.cpp has the multipliers of the published model.
+    'minicpm3': {
+        'model_type': 'minicpm3', **SIZES, 'num_key_value_heads': 4, 'q_lora_rank': 12, 'kv_lora_rank': 16, 'qk_nope_head_dim': 8, 'qk_rope_head_dim': 8,
+        'tie_word_embeddings': False, 'pad_token_id': 0,
+        'rope_parameters': {'rope_type': 'longrope', 'rope_theta': 10000.0, 'short_factor': [1.0, 1.1, 1.25, 1.5],
+                            'long_factor': [1.0, 1.5, 2.5, 4.0], 'original_max_position_embeddings': 64, 'factor': 1.0},
+    },
+}
+MODELS |= {
+    'mpt': {'model_type': 'mpt', 'vocab_size': 40, 'd_model': 16, 'n_layers': 2, 'n_heads': 4, 'max_seq_len': 64},
+    'phimoe': {
+        'model_type': 'phimoe', **SIZES, 'num_local_experts': 4, 'attention_bias': True, 'lm_head_bias': True, 'original_max_position_embeddings': 16,
+        'sliding_window': None,
+        'rope_parameters': {**LONGROPE, 'partial_rotary_factor': 1.0, 'short_mscale': 1.224744871391589, 'long_mscale': 1.224744871391589},
+    },
+}
+SEEDS |= {'mistral4': 273, 'minicpm3': 274, 'mpt': 275, 'phimoe': 276}
+# Classes that the converter knows by the names of repositories, or within others.
+NAMED_OTHERWISE = {'mistral4': 'Mistral3ForConditionalGeneration', 'mpt': 'MPTForCausalLM', 'phimoe': 'PhiMoEForCausalLM'}
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -333,9 +358,10 @@ def no_vocabulary(model):
 def convert(folder, target, name):
     hparams = json.loads((folder / 'config.json').read_text())
     kind = hparams['model_type']
-    model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
+    architecture = NAMED_OTHERWISE.get(kind) or get_model_architecture(hparams, ModelType.TEXT)
+    model_class = get_model_class(architecture, mmproj=False)
     # The class for Mistral 3 only chooses another.
-    model_class = getattr(model_class, 'Ministral3Model', model_class)
+    model_class = getattr(model_class, 'Mistral4Model' if kind == 'mistral4' else 'Ministral3Model', model_class)
     if kind.startswith('gemma'):
         (folder / 'tokenizer.json').write_text(json.dumps({'model': {'vocab': {str(i): i for i in range(40)}}, 'added_tokens': []}))
     # Tiny checkpoints have no layers that predict several tokens ahead.
@@ -414,7 +440,7 @@ def main():
             continue
         config = AutoConfig.for_model(**stated)
         maker = AutoModel if kind in ENCODERS else AutoModelForCausalLM
-        model = maker.from_config(config).float()
+        model = (Mistral4ForCausalLM(config) if kind == 'mistral4' else maker.from_config(config)).float()
         draws = draw(model, SEEDS.get(name, seed))
         model.eval()
         with tempfile.TemporaryDirectory() as kept:

@@ -19,6 +19,7 @@ struct Args {
   eps: f32,
   norm_values: u32,   // 1: values are normed, too
   growth: f32,        // beta of the growth of queries
+  growth_first: u32,  // added to positions for it
   growth_length: u32, // tokens after which queries grow
   slope_heads: u32,   // heads of the first series of slopes, a power of two
   slope_step: f32,    // log2 of two neighbouring slopes of that series

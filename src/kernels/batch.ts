@@ -172,11 +172,13 @@ export interface Alibi {
   scale: number;
 }
 
-/** Queries are multiplied by 1 + beta · ln(1 + ⌊position / length⌋). */
+/** Queries are multiplied by 1 + beta · ln(1 + ⌊(position + first) / length⌋). */
 export interface QueryGrowth {
   beta: number;
   /** Number of tokens after which queries grow. */
   length: number;
+  /** Left out: 0. */
+  first?: number;
 }
 
 /** Throws for heads that kernels cannot divide, or that do not add up to `columns`. */

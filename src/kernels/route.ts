@@ -1,5 +1,5 @@
-// Routing: the experts that a router's logits choose for each row, and the share of each. Two kernels: route.wgsl for the best logits
-// with the shares of a softmax, route-scores.wgsl for everything else.
+// Routing: the experts that a router's logits choose for each row, and the share of each. Three kernels: route.wgsl for the best logits
+// with the shares of a softmax, route-near.wgsl for those of softmaxes over logits near the chosen ones, route-scores.wgsl for everything else.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -25,6 +25,11 @@ export interface Routing {
   logitScale?: number;
   /** Factor on the shares; left out: 1. */
   scale?: number;
+  /**
+   * An expert's share is that of a softmax over those that are not chosen before it and whose logits differ from its own by at most this part of
+   * the larger of the two. Left out: over all.
+   */
+  margin?: number;
 }
 
 export interface ExpertGroups {
@@ -121,9 +126,22 @@ interface RouteVariant {
 /** The kernel of a routing, with the arguments and tensors that only it has. */
 function variant(
   experts: number,
-  { chosen, scores = 'softmax', groups = { count: 1, chosen: 1, by: 1 }, scale = 1, logitScale = 1 }: Routing,
+  routing: Routing,
   { bias = null, gains = null }: RouterVectors,
 ): RouteVariant {
+  const {
+    chosen,
+    scores = 'softmax',
+    groups = { count: 1, chosen: 1, by: 1 },
+    scale = 1,
+    logitScale = 1,
+    margin,
+  } = routing;
+  if (margin !== undefined) {
+    if (scores !== 'softmax' || groups.count > 1 || scale !== 1 || logitScale !== 1 || bias || gains)
+      throw new Error('route: shares among near logits have no groups, factors or biases');
+    return { shader: 'route-near.wgsl', params: {}, args: { margin }, bind: {} };
+  }
   if (scores === 'softmax' && groups.count === 1 && scale === 1 && bias === null)
     return {
       shader: 'route.wgsl',

@@ -66,5 +66,6 @@ export const TEXT_COUNTS = {
   eos_token_id: TOKEN_ID,
   pad_token_id: TOKEN_ID,
   projection_dim: SIZE,
+  alibi_bias_max: [1, 2 ** 10],
   position_sections: [0, 2 ** 9],
 } as const satisfies Readonly<Record<string, Bounds>>;

@@ -20,6 +20,7 @@ const NAMES = [
   'llama',
   'qwen3-moe',
   'deepseek-v3',
+  'mistral4',
   'gemma3',
   'ministral3',
   'gpt-neox',

@@ -216,9 +216,9 @@ describe('the plan of a language model', () => {
       return plan(copy).catch((error: unknown) => error);
     };
     try {
-      expect(await refused('MptForCausalLM')).toMatchObject({
+      expect(await refused('RwkvForCausalLM')).toMatchObject({
         code: 'unsupported',
-        message: expect.stringContaining('the architecture is MptForCausalLM'),
+        message: expect.stringContaining('the architecture is RwkvForCausalLM'),
       });
     } finally {
       rmSync(copy, { recursive: true });

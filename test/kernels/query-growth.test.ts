@@ -1,4 +1,4 @@
-// Queries that rope-kv.wgsl multiplies by a factor that grows with their position.
+// Queries that rope-kv.wgsl and grow-rows.wgsl multiply by a factor that grows with their position.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -11,6 +11,7 @@ import {
   type KvPages,
   type TextBatch,
 } from '../../src/kernels/batch.ts';
+import { growRows } from '../../src/kernels/grow-rows.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 it('queries grow with the logarithm of their position in steps, keys and values do not', async () => {
-  const growth = { beta: 0.5, length: 16 };
+  const growth = { beta: 0.5, length: 16, first: 1 };
   const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8 };
   const positions = [0, 15, 16, 47, 48, 1000, 131071];
   const width = 32;
@@ -50,9 +51,29 @@ it('queries grow with the logarithm of their position in steps, keys and values 
   const [plain, grown] = [await run(shape), await run({ ...shape, growth })];
   expect(grown.written).toEqual(plain.written);
   positions.forEach((position, row) => {
-    const factor = 1 + growth.beta * Math.log(1 + Math.floor(position / growth.length));
+    const factor = 1 + growth.beta * Math.log(1 + Math.floor((position + growth.first) / growth.length));
     plain.q[row]!.forEach((value, i) =>
       expect(Math.abs(grown.q[row]![i]! - value * factor)).toBeLessThan(1e-5 * Math.abs(factor)),
+    );
+  });
+});
+
+it.each([5, 301])('rows of %i columns grow by their positions', async (columns) => {
+  const growth = { beta: 0.25, length: 8 };
+  const positions = [0, 7, 8, 1000, 3];
+  const x = new Random(columns).floats(positions.length * columns);
+  const rows = upload(device, Uint32Array.from(positions.flatMap((position) => [0, position, 0, 0])));
+  const y = await compute({
+    device,
+    capacity: { rows: 8 },
+    sizes: { rows: positions.length },
+    record: (_, input) => growRows(input(['rows', columns], x), growth, rows),
+  });
+  expect(y).toHaveLength(positions.length);
+  positions.forEach((position, row) => {
+    const factor = 1 + growth.beta * Math.log(1 + Math.floor(position / growth.length));
+    y[row]!.forEach((value, i) =>
+      expect(Math.abs(value - x[row * columns + i]! * factor)).toBeLessThan(1e-5 * factor),
     );
   });
 });

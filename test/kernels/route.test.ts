@@ -69,6 +69,30 @@ it.each([
   }
 });
 
+it.each([
+  [2, 2, 0.3],
+  [6, 2, 0.4],
+  [64, 2, 0.02],
+  [131, 40, 1],
+])('shares of near logits: %i experts, %i of them', async (experts, chosen, margin) => {
+  const logits = new Random(experts).floats(7 * experts).map((value) => 6 * value);
+  const { shares, ids } = await routed(logits, experts, chosen, false, { margin });
+  ids.forEach((found, row) => {
+    const values = [...logits.subarray(row * experts, (row + 1) * experts)];
+    const order = values.map((_, i) => i).sort((a, b) => values[b]! - values[a]!);
+    expect(found).toEqual(order.slice(0, chosen));
+    found.forEach((expert, j) => {
+      const best = values[expert]!;
+      const near = order.slice(j).filter((i) => {
+        const least = margin * Math.max(Math.abs(values[i]!), best);
+        return best - values[i]! <= least;
+      });
+      const sum = near.reduce((total, i) => total + Math.exp(values[i]! - best), 0);
+      expect(Math.abs(shares[row]![j]! * sum - 1)).toBeLessThan(TOLERANCE);
+    });
+  });
+});
+
 it('shares follow a factor on the logits and one for each expert', async () => {
   const [experts, chosen, rows] = [9, 3, 5];
   const random = new Random(3);

@@ -1,6 +1,7 @@
 // Converts config.json of the BERT, RoBERTa and DistilBERT families to the configuration of bert.ts. Only this file knows their key names.
 
 import { CONFIG_JSON, checkHeads, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 import { withSharedKeys } from '../blocks/decoder-config.ts';
 import { headOf, readOutputs, type TextOutputs } from '../blocks/outputs.ts';
 
@@ -53,14 +54,6 @@ export const BERT_FAMILIES: readonly BertFamily[] = [
     layout: 'distilbert',
   },
 ];
-
-const ACTIVATIONS = {
-  gelu: 'gelu',
-  gelu_new: 'gelu-tanh',
-  gelu_pytorch_tanh: 'gelu-tanh',
-  silu: 'silu',
-  relu: 'relu',
-} as const;
 
 /** DistilBERT's names of settings, by BERT's. Its positions are learned in all checkpoints, whatever sinusoidal_pos_embds says. */
 const DISTILBERT_KEYS = {

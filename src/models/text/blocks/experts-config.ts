@@ -15,8 +15,8 @@ export interface ExpertsFamily {
   router?: string;
   /** A vector of factors on the shares of experts; left out: they stay as they are. */
   gains?: string;
-  /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
-  projections: { gate: string; up: string; down: string; gateUp?: string };
+  /** Without `gate`, experts have none. `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
+  projections: { gate?: string; up: string; down: string; gateUp?: string };
   /** Order of its rows: gate and up alternate, or those of gate come first. Left out: turns. */
   gateUpOrder?: 'turns' | 'halves';
   /** Router and experts have biases. */
@@ -36,6 +36,8 @@ export interface ExpertsFamily {
   groupsBy?: 1 | 2;
   /** routed_scaling_factor multiplies the shares. */
   scaled?: boolean;
+  /** Shares are those among experts that twice router_jitter_noise tells near, which is this where it is left out. */
+  jitter?: number;
   /** mlp_only_layers and decoder_sparse_step leave some layers without experts; `first`: first_k_dense_replace or mlp_layer_types do. */
   denseLayers: boolean | 'first';
   /** A further expert takes all tokens, by a gate of its own; `plain`: without a gate, as wide as shared_expert_intermediate_size or as n_shared_experts. */
@@ -80,6 +82,8 @@ export interface ExpertsConfig {
   groups?: ExpertGroups;
   /** Factor on the shares; left out: 1. */
   scale?: number;
+  /** As Routing has it. */
+  margin?: number;
   /** Whether each layer has experts; other layers have one block for all tokens. */
   layers: boolean[];
   /** Width of the expert that takes all tokens; null: there is none. */
@@ -121,6 +125,7 @@ export function readExperts(config: ConfigReader, family: ExpertsFamily, layers:
     ...(family.scores && { scores: family.scores }),
     ...(groups && { groups }),
     ...(family.scaled && { scale: config.real('routed_scaling_factor', 1) }),
+    ...(family.jitter !== undefined && { margin: 2 * config.real('router_jitter_noise', family.jitter) }),
     layers: readSparse(config, family, layers),
     shared: readShared(config, family),
     ...(family.shared === 'plain' && { plainShared: true }),

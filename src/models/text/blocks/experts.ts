@@ -119,6 +119,8 @@ function expertGateUps(
   each: readonly string[],
 ): Matrix {
   const { gate, up, gateUp } = names.projections;
+  if (gate === undefined)
+    throw new Error('experts without gates have an activation behind their first product');
   if (gateUp !== undefined && !weights.has(`${each[0]}.${gate}.weight`)) {
     const both = each.map((expert) => `${expert}.${gateUp}.weight`);
     if (names.gateUpOrder === 'halves') return weights.expertHalves(both, ffn, hidden);

@@ -27,7 +27,8 @@ export interface ExpertNames {
   block: string;
   /** Left out: gate. */
   router?: string;
-  projections: { gate: string; up: string; down: string };
+  /** Left out: experts have no gates. */
+  projections: { gate?: string; up: string; down: string };
   /** Tensor of values that are added to the scores of the experts. */
   choiceBias?: string;
   /** An expert of all tokens, where it has no gate of its own. */
@@ -35,10 +36,8 @@ export interface ExpertNames {
   sharedMlp?: SharedMlp;
 }
 
-const EXPERT_NAMES: ExpertNames = {
-  block: 'mlp',
-  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' },
-};
+const MLP_NAMES = { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
+const EXPERT_NAMES: ExpertNames = { block: 'mlp', projections: MLP_NAMES };
 
 type Tensor = Pick<GgufTensor, 'name' | 'shape'>;
 
@@ -103,7 +102,8 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const outer = layout.outer?.[name] ?? OUTER[name];
   if (outer !== undefined)
     return [{ name: outer, shape, ...(name === 'output_norm.weight' && norm(layout)) }];
-  const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
+  const own = isChoiceBias(name) ? name.replace(/(\.bias)?$/, '.bias') : name;
+  const [, layer, module, expert, kind] = LAYER.exec(own) ?? [];
   if (layer === undefined || module === undefined) return null;
   const prefix = `${layout.prefix ?? 'model.'}${layout.layers ?? 'layers'}.${layer}`;
   const { block, router = 'gate', projections, choiceBias } = layout.experts ?? EXPERT_NAMES;
@@ -111,35 +111,47 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
   const holder = block === '' ? prefix : `${prefix}.${block}`;
   if (module === ROUTER) return [{ name: `${holder}.${router}.${kind}`, shape }];
-  if (module === CHOICE_BIAS) return [{ name: `${holder}.${choiceBias}`, shape }];
+  if (module === CHOICE_BIAS)
+    return choiceBias === undefined ? null : [{ name: `${holder}.${choiceBias}`, shape }];
   const shared = SHARED[module];
   if (shared !== undefined && layout.experts?.shared === 'plain')
     return [{ name: `${prefix}.${sharedName(layout.experts, shared)}.${kind}`, shape }];
-  const each = EXPERTS[module]?.map((one) => projections[one]);
-  if (each !== undefined) {
-    const own = `${holder}.experts`;
-    return kind === 'weight' ? expertParts(tensor, own, each) : expertBiases(tensor, own, each);
+  const each = expertNames(module, projections);
+  if (each !== null) {
+    const all = `${holder}.experts`;
+    return kind === 'weight' ? expertParts(tensor, all, each) : expertBiases(tensor, all, each);
   }
   if (expert !== undefined) {
     // Files of the first mixtures have a tensor for each expert.
-    const own = EXPERTS[`${module}_exps`]?.map((one) => projections[one]);
-    return own?.length === 1 ? [{ name: `${holder}.experts.${expert}.${own[0]}.${kind}`, shape }] : null;
+    const one = expertNames(`${module}_exps`, projections);
+    return one?.length === 1 ? [{ name: `${holder}.experts.${expert}.${one[0]}.${kind}`, shape }] : null;
   }
-  const own = layout.names?.[module] ?? IN_LAYER[module];
-  if (own === undefined) return null;
+  const named = layout.names?.[module] ?? IN_LAYER[module];
+  if (named === undefined) return null;
   // The converter stores a matrix of one row as a vector.
   const isGate = module === 'ffn_gate_inp_shexp' && shape.length === 1;
-  const part = { name: `${prefix}.${own}.${kind}`, shape: isGate ? [1, ...shape] : shape };
+  const part = { name: `${prefix}.${named}.${kind}`, shape: isGate ? [1, ...shape] : shape };
   if (module.endsWith('_norm')) return [{ ...part, ...(kind === 'weight' && norm(layout)) }];
   const heads =
     module === 'attn_q' ? layout.paired?.heads : module === 'attn_k' ? layout.paired?.kvHeads : undefined;
   return [heads === undefined ? part : { ...part, pairedHeads: heads }];
 }
 
+/** Whether a tensor is added to the scores of experts for their choice. The first files leave its kind out. */
+export function isChoiceBias(name: string): boolean {
+  return /\.exp_probs_b(\.bias)?$/.test(name);
+}
+
+/** Projections of each expert that a tensor holds; null: it holds none that the experts have. */
+function expertNames(module: string, projections: ExpertNames['projections']): string[] | null {
+  const names = EXPERTS[module]?.map((one) => projections[one]) ?? [undefined];
+  return names.every((name) => name !== undefined) ? names : null;
+}
+
 /** A projection of the expert that takes all tokens. */
 function sharedName({ block, sharedMlp }: ExpertNames, projection: 'gate' | 'up' | 'down'): string {
   const { module = 'shared_experts', beside = false, mlpNames } = sharedMlp ?? {};
-  const own = (mlpNames ?? EXPERT_NAMES.projections)[projection];
+  const own = (mlpNames ?? MLP_NAMES)[projection];
   return beside ? `${module}.${own}` : `${block}.${module}.${own}`;
 }
 

@@ -5,7 +5,8 @@
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { attention } from '../../../kernels/attention.ts';
-import type { HeadShape } from '../../../kernels/batch.ts';
+import type { HeadShape, QueryGrowth } from '../../../kernels/batch.ts';
+import { growRows } from '../../../kernels/grow-rows.ts';
 import { headLinear, headLinearAcross } from '../../../kernels/head-linear.ts';
 import { latentKv, type LatentShape } from '../../../kernels/latent-kv.ts';
 import { linear } from '../../../kernels/matmul.ts';
@@ -23,6 +24,8 @@ export interface LatentAttentionConfig {
     eps: number;
     /** Whether the first and the last projections have biases. */
     bias: boolean;
+    /** Growth of queries with their position; left out: none. */
+    growth?: QueryGrowth;
   };
 }
 
@@ -36,7 +39,7 @@ export function latentAttention(
   weights: WeightTable,
   name: string,
 ): SelfAttention {
-  const { heads, rank, rotated, values, eps, bias } = shape;
+  const { heads, rank, rotated, values, eps, bias, growth } = shape;
   const query = queries(hidden, shape, weights, name);
   const down = weights.matrix(`${name}.kv_a_proj_with_mqa.weight`, rank + rotated, hidden, { bias });
   const norm = weights.vector(`${name}.kv_a_layernorm.weight`, rank);
@@ -46,7 +49,8 @@ export function latentAttention(
   return {
     attend(x, rope, batch, kv) {
       if (kv.kind !== 'kv' || !rope) throw new Error(`${name} keeps rotated keys in pages`);
-      const q = query(x); //                                        [rows, heads · (plain + rotated)]
+      const own = query(x); //                                      [rows, heads · (plain + rotated)]
+      const q = growth ? growRows(own, growth, batch.rows) : own;
       const c = rmsnormColumns(linear(x, down), 0, norm, eps); //   [rows, rank + rotated]
       const absorbed = absorb(q, latentKv(c, q, rope, shape, kv)); // [rows, heads · (rank + rotated)]
       const mixed = attention(absorbed, batch, latentHeads(shape), kv, { window: null }); // [rows, heads · rank]

@@ -1,14 +1,16 @@
-// The layer of GPT and its kin: norms of any kind, attention, and a feed-forward block with or without a gate, one after the other or beside
-// each other. Seven dispatches per layer; six if both blocks read one norm.
+// The layer of GPT and its kin: norms of any kind, attention, and a feed-forward block with or without a gate or of experts, one after the other or
+// beside each other. Seven dispatches per layer; six if both blocks read one norm.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Activation } from '../../../kernels/activation.ts';
+import type { TextBatch } from '../../../kernels/batch.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import { xielu, type Xielu } from '../../../kernels/xielu.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
 import type { Block } from './decoder.ts';
+import { feedForward as mixtureOrGated } from './feed-forward.ts';
 import { gatedMlp } from './gated-mlp.ts';
 import { norm } from './norm.ts';
 import { selfAttention, type AttentionConfig } from './self-attention.ts';
@@ -45,18 +47,30 @@ export function plainLayer(config: PlainConfig, weights: WeightTable, name: stri
   const ofAttention = norm(weights, `${name}.${attentionNorm}`, hidden, { kind, eps, plus });
   const { attend, out } = selfAttention(config, weights, `${name}.${modules.attention}`, { window });
   const ofMlp = mlpNorm === null ? null : norm(weights, `${name}.${mlpNorm}`, hidden, { kind, eps, plus });
-  const { widen, down } = feedForward(config, weights, name, i);
+  const mlp = feedForward(config, weights, name, i);
 
   return (x, rope, batch, kv) => {
     const y = ofAttention.all(x); //                                       [rows, hidden]
     const early = parallel ? (ofMlp?.all(x) ?? y) : null;
     x = linearAdd(attend(y, rope, batch, kv), out, x); //                  [rows, hidden]
-    return linearAdd(widen(early ?? ofMlp!.all(x)), down, x); //           [rows, hidden]
+    return mlp(early ?? ofMlp!.all(x), x, batch); //                       [rows, hidden]
   };
 }
 
-/** `widen`: x [rows, hidden] → [rows, ffn]; `down`: [hidden, ffn] */
+/** The feed-forward block of layer `i`, with the addition to the residual stream. */
 function feedForward(
+  config: PlainConfig,
+  weights: WeightTable,
+  name: string,
+  i: number,
+): (x: Tensor, residual: Tensor, batch: TextBatch) => Tensor {
+  if (config.experts) return mixtureOrGated(config, weights, name, i);
+  const { widen, down } = dense(config, weights, name, i);
+  return (x, residual) => linearAdd(widen(x), down, residual);
+}
+
+/** `widen`: x [rows, hidden] → [rows, ffn]; `down`: [hidden, ffn] */
+function dense(
   config: PlainConfig,
   weights: WeightTable,
   name: string,

@@ -1,6 +1,7 @@
 // Reads the rope settings of a Hugging Face config.json, in the published form (rope_theta, rope_scaling) and in that of
 // transformers 5 (rope_parameters).
 
+import type { HeadShape } from '../../../kernels/batch.ts';
 import { isReal, REALS } from '../../config-bounds.ts';
 import { shown, type ConfigReader, type Json } from '../../config-values.ts';
 import type { RopeConfig, RopeType } from './rope.ts';
@@ -80,6 +81,15 @@ export function readRope(
   return rope;
 }
 
+/** llama_4_scaling_beta stands among the rope parameters; 0 leaves queries as they are. */
+export function readGrowth(
+  config: ConfigReader,
+  { originalContext: length }: RopeConfig,
+): Pick<HeadShape, 'growth'> {
+  const beta = ropeScaling(config).real('llama_4_scaling_beta');
+  return beta === 0 ? {} : { growth: { beta, length } };
+}
+
 /** Dimensions of a head that are rotated: `factor` of them, rounded down as transformers does. */
 function rotatedDims(config: ConfigReader, factor: number, dims: number, partial: boolean): number {
   const rotated = Math.trunc(dims * factor);
@@ -139,11 +149,23 @@ function attentionFactor(rope: RopeConfig, own: ConfigReader): number {
   if (rope.type !== 'longrope' && rope.type !== 'yarn') return 1;
   if (own.values['attention_factor'] != null) return own.real('attention_factor');
   if (rope.type === 'longrope') {
+    if (own.values['short_mscale'] != null) return readMscale(own);
     return rope.factor <= 1 ? 1 : Math.sqrt(1 + Math.log(rope.factor) / Math.log(rope.originalContext));
   }
   const [mscale, all] = [own.real('mscale', 0), own.real('mscale_all_dim', 0)];
   const grow = (by: number): number => (rope.factor <= 1 ? 1 : 0.1 * by * Math.log(rope.factor) + 1);
   return mscale !== 0 && all !== 0 ? grow(mscale) / grow(all) : grow(1);
+}
+
+/** PhiMoE states a factor for short texts and one for long ones. */
+function readMscale(own: ConfigReader): number {
+  const [short, long] = [own.real('short_mscale'), own.real('long_mscale')];
+  if (short === long) return short;
+  throw own.error(
+    'unsupported',
+    'long_mscale',
+    `${long} is not built where short_mscale is ${short}; choose a model that has equal ones`,
+  );
 }
 
 function factors(

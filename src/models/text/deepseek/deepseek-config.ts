@@ -1,29 +1,33 @@
 // Converts config.json of DeepSeek V2 and V3 and of those built like them to the configuration of deepseek.ts. Keys that decoders share are read in
 // decoder-config.ts.
 
-import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../../config-values.ts';
 import type { DecoderModel } from '../blocks/decoder-architecture.ts';
-import { scaledContext } from '../blocks/decoder-config.ts';
+import { scaledContext, withSharedKeys } from '../blocks/decoder-config.ts';
 import { readExperts, type ExpertsFamily } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
 import { latentHeads, type LatentAttentionConfig } from '../blocks/latent-attention.ts';
-import { readRope, ropeScaling } from '../blocks/rope-config.ts';
-import { DEEPSEEKS } from './deepseek-families.ts';
+import { miniCpmMultipliers } from '../blocks/residual-multipliers.ts';
+import { readGrowth, readRope, ropeScaling } from '../blocks/rope-config.ts';
+import { DEEPSEEKS, type DeepseekFamily } from './deepseek-families.ts';
 
 export type DeepseekConfig = DecoderModel & MlpConfig & LatentAttentionConfig;
 
 const UNINDEXED = 'beyond them, attention would choose index_topk tokens by an indexer, which is not built';
 
 /** Errors: bad_checkpoint; unsupported for settings that deepseek.ts does not compute. */
-export function readDeepseekConfig(json: Json, architecture: string, file = CONFIG_JSON): DeepseekConfig {
+export function readDeepseekConfig(given: Json, architecture: string, givenIn = CONFIG_JSON): DeepseekConfig {
   const family = DEEPSEEKS[architecture]!;
+  const [json, file] = withSharedKeys(given, givenIn, family.keys ?? {});
   const stated = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined));
-  const config = readConfig(file, { ...family.defaults, ...stated });
+  const config = withRotation(readConfig(file, { ...family.defaults, ...stated }), family);
   config.only({ hidden_act: ['silu'], mlp_bias: [false], use_mla: [true], ...family.only });
   const context = config.count('max_position_embeddings');
-  const latents = readLatents(config);
+  const latents = readLatents(config, family);
   const rope = readRope(config, latents.rotated, { context });
+  if (family.growth) Object.assign(latents, readGrowth(config, rope));
   const layers = config.count('num_hidden_layers');
+  const eps = config.real('rms_norm_eps');
   const trained = scaledContext(rope, context);
   const indexed = family.indexed ? config.count('index_topk') : Infinity;
   const experts = family.experts && readExperts(config, expertsOf(config, family.experts), layers);
@@ -36,7 +40,7 @@ export function readDeepseekConfig(json: Json, architecture: string, file = CONF
     latents,
     layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
     ropes: [rope],
-    eps: config.real('rms_norm_eps'),
+    ...(family.multipliers ? miniCpmMultipliers(config, layers, eps) : { eps }),
     context: Math.min(trained, indexed),
     limited: trained > indexed ? { context: trained, reason: UNINDEXED } : null,
     tied: config.flag('tie_word_embeddings', false),
@@ -46,18 +50,36 @@ export function readDeepseekConfig(json: Json, architecture: string, file = CONF
 
 /** How DeepSeek V2 chooses experts: the best of all, or of some groups. */
 function expertsOf(config: ConfigReader, experts: ExpertsFamily): ExpertsFamily {
-  if (experts.choiceBias !== undefined) return experts;
+  if (experts.groupsBy !== undefined) return experts;
   const isLimited = config.choice('topk_method', { greedy: false, group_limited_greedy: true }, 'greedy');
   return isLimited ? { ...experts, groupsBy: 1 } : experts;
 }
 
-function readLatents(config: ConfigReader): DeepseekConfig['latents'] {
+/** The rotation with the parameters of the class where none are stated. The share of a head that rotates follows from its dimensions. */
+function withRotation(config: ConfigReader, { rope, growth }: DeepseekFamily): ConfigReader {
+  if (!growth) return config;
+  const json = config.values;
+  const isStated = json['rope_parameters'] != null || json['rope_scaling'] != null;
+  const { partial_rotary_factor: share, ...own } = ropeScaling(
+    isStated ? config : config.with({ rope_parameters: rope }),
+  ).values;
+  const [rotated, plain] = [config.count('qk_rope_head_dim'), config.count('qk_nope_head_dim')];
+  if (share != null && share !== rotated / (rotated + plain))
+    throw config.error(
+      'bad_checkpoint',
+      'partial_rotary_factor',
+      `is ${shown(share)}, and ${rotated} of ${rotated + plain} dimensions are rotated: take the values that the model was published with`,
+    );
+  return config.with({ ...json, rope_scaling: null, rope_parameters: own });
+}
+
+function readLatents(config: ConfigReader, { pairs }: DeepseekFamily): DeepseekConfig['latents'] {
   const heads = config.count('num_attention_heads');
   const dims = {
     rank: config.count('kv_lora_rank'),
     rotated: config.count('qk_rope_head_dim'),
     plain: config.count('qk_nope_head_dim'),
-    values: config.count('v_head_dim'),
+    values: config.count('v_head_dim', config.count('hidden_size') / heads),
   };
   const keys = ['kv_lora_rank', 'qk_rope_head_dim', 'qk_nope_head_dim', 'v_head_dim'] as const;
   Object.values(dims).forEach((count, i) => {
@@ -77,7 +99,7 @@ function readLatents(config: ConfigReader): DeepseekConfig['latents'] {
     eps: 1e-6,
     bias: config.flag('attention_bias', false),
     scale: attentionGrowth(config) / Math.sqrt(dims.plain + dims.rotated),
-    pairs: config.flag('rope_interleave', true) ? 'adjacent' : 'half',
+    pairs: pairs ?? (config.flag('rope_interleave', true) ? 'adjacent' : 'half'),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Json } from '../../config-values.ts';
 import type { ExpertsFamily } from '../blocks/experts-config.ts';
+import { MINICPM_KEYS } from '../blocks/residual-multipliers.ts';
 
 export interface DeepseekFamily {
   /** model_type of config.json, and of a text_config. */
@@ -15,6 +16,16 @@ export interface DeepseekFamily {
   experts: ExpertsFamily | null;
   /** A row attends to the index_topk tokens that an indexer chooses: to all, as long as they are no more. Left out: to all. */
   indexed?: boolean;
+  /** Its keys of config.json by those that decoders share; left out: none differ. */
+  keys?: Readonly<Record<string, string>>;
+  /** rope_parameters where none are stated; left out: plain ones. */
+  rope?: Json;
+  /** Queries grow with their position, by llama_4_scaling_beta of the rope parameters. */
+  growth?: boolean;
+  /** MiniCPM's multipliers are read. */
+  multipliers?: boolean;
+  /** Dimensions that a rotation turns together; left out: as rope_interleave says. */
+  pairs?: 'half';
 }
 
 const EXPERTS: ExpertsFamily = {
@@ -148,6 +159,69 @@ export const DEEPSEEKS: Readonly<Record<string, DeepseekFamily>> = {
     only: BIASED,
     experts: BIASED_EXPERTS,
     indexed: true,
+  },
+  MiniCPM3ForCausalLM: {
+    modelType: 'minicpm3',
+    examples: 'MiniCPM3-4B',
+    needsNoCode: true,
+    keys: MINICPM_KEYS,
+    defaults: {
+      ...LATENTS,
+      q_lora_rank: 768,
+      kv_lora_rank: 256,
+      qk_nope_head_dim: 64,
+      qk_rope_head_dim: 32,
+      v_head_dim: null,
+      rms_norm_eps: 1e-5,
+      vocab_size: 73448,
+      hidden_size: 2560,
+      intermediate_size: 6400,
+      num_hidden_layers: 62,
+      num_attention_heads: 40,
+      max_position_embeddings: 32768,
+      tie_word_embeddings: true,
+      embedding_multiplier: 12,
+      residual_multiplier: 1.4,
+      dim_model_base: 256,
+    },
+    only: {},
+    experts: null,
+    multipliers: true,
+    pairs: 'half',
+  },
+  Mistral4ForCausalLM: {
+    modelType: 'mistral4',
+    examples: 'Mistral Small 4',
+    needsNoCode: false,
+    defaults: {
+      ...LATENTS,
+      q_lora_rank: 1024,
+      kv_lora_rank: 256,
+      qk_nope_head_dim: 64,
+      vocab_size: 131072,
+      hidden_size: 4096,
+      intermediate_size: 12288,
+      num_hidden_layers: 36,
+      num_attention_heads: 32,
+      max_position_embeddings: 1048576,
+      n_routed_experts: 128,
+      n_shared_experts: 1,
+      num_experts_per_tok: 4,
+      moe_intermediate_size: 2048,
+      norm_topk_prob: true,
+    },
+    only: { scoring_func: ['softmax'] },
+    experts: { ...EXPERTS, groupsBy: 2 },
+    growth: true,
+    rope: {
+      rope_type: 'yarn',
+      rope_theta: 10000,
+      factor: 128,
+      original_max_position_embeddings: 8192,
+      mscale: 1,
+      mscale_all_dim: 1,
+      llama_4_scaling_beta: 0.1,
+    },
   },
   YoutuForCausalLM: {
     modelType: 'youtu',

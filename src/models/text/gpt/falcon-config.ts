@@ -23,7 +23,7 @@ export function readFalcon(config: ConfigReader, { heads, dims }: GptSizes): Gpt
     ...readOrder(config, isNew, heads),
     // Slopes are divided like the products of queries and keys.
     ...(config.flag('alibi', false)
-      ? { alibi: 1 / Math.sqrt(dims) }
+      ? { alibi: { most: 8, scale: 1 / Math.sqrt(dims) } }
       : { rotation: { share: 1, pairs: 'half' } }),
     parallel: isParallel,
     qkvBias: bias,

@@ -1,25 +1,14 @@
 // Converts config.json of the classes in gpt-families.ts to the configuration of plain-layer.ts. Keys that decoders share are read in
 // decoder-config.ts.
 
-import type { Activation } from '../../../kernels/activation.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 import { readHeads, withSharedKeys } from '../blocks/decoder-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import { FAMILIES } from './gpt-families.ts';
 import type { GptParts } from './gpt-family.ts';
-
-const ACTIVATIONS: Readonly<Record<string, Activation>> = {
-  gelu: 'gelu',
-  gelu_new: 'gelu-tanh',
-  gelu_fast: 'gelu-tanh',
-  gelu_pytorch_tanh: 'gelu-tanh',
-  relu: 'relu',
-  silu: 'silu',
-};
-/** The bound of ALiBi's slopes, as an exponent of two. */
-const ALIBI_MOST = 8;
 
 /** Errors: bad_checkpoint; unsupported for settings that plain-layer.ts does not compute. */
 export function readGptConfig(stated: Json, architecture: string, statedIn = CONFIG_JSON): PlainConfig {
@@ -43,12 +32,13 @@ export function readGptConfig(stated: Json, architecture: string, statedIn = CON
   const heads: HeadShape = {
     ...keys,
     ...(order && { order }),
-    ...(alibi !== undefined && { alibi: { most: ALIBI_MOST, scale: alibi } }),
+    ...(alibi && { alibi }),
   };
   const rope = rotation ? rotate(config, heads, rotation, context) : null;
   const count = config.count('num_hidden_layers');
   return {
     parallel: false,
+    norm: 'layer',
     ...own,
     architecture,
     vocabulary: config.count('vocab_size'),
@@ -57,7 +47,6 @@ export function readGptConfig(stated: Json, architecture: string, statedIn = CON
     heads: rope?.heads ?? heads,
     layers: Array.from({ length: count }, () => ({ window: null, rope: rope ? 0 : null })),
     ropes: rope ? [rope.table] : [],
-    norm: 'layer',
     eps: config.real('layer_norm_eps', 1e-5),
     context,
     tied: config.flag('tie_word_embeddings', family.tied),

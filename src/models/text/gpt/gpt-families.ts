@@ -47,6 +47,57 @@ const GPT2: GptFamily = {
   }),
 };
 
+const MPT: GptFamily = {
+  modelType: 'mpt',
+  examples: 'MPT 7B and 30B',
+  needsNoCode: true,
+  keys: {
+    hidden_size: 'd_model',
+    num_hidden_layers: 'n_layers',
+    num_attention_heads: 'n_heads',
+    max_position_embeddings: 'max_seq_len',
+    layer_norm_eps: 'layer_norm_epsilon',
+  },
+  context: 2048,
+  tied: true,
+  activation: 'gelu',
+  only: {
+    expansion_ratio: [4],
+    no_bias: [true],
+    logit_scale: [null],
+    norm_type: ['low_precision_layernorm', 'layernorm'],
+  },
+  read(config) {
+    const attention = config.part('attn_config');
+    attention.only({
+      alibi: [true],
+      attn_type: ['multihead_attention'],
+      attn_uses_sequence_id: [false],
+      clip_qkv: [null],
+      prefix_lm: [false],
+      qk_ln: [false],
+      softmax_scale: [null],
+    });
+    return {
+      norm: 'layer-weight',
+      names: { ...TRANSFORMER, layers: 'blocks', finalNorm: 'norm_f' },
+      modules: {
+        attentionNorm: 'norm_1',
+        attention: 'attn',
+        mlpNorm: 'norm_2',
+        up: 'ffn.up_proj',
+        down: 'ffn.down_proj',
+      },
+      attentionNames: { qkv: 'Wqkv', out: 'out_proj' },
+      order: 'kinds',
+      alibi: { most: attention.count('alibi_bias_max', 8), scale: 1 },
+      qkvBias: false,
+      outBias: false,
+      mlpBias: false,
+    };
+  },
+};
+
 export const FAMILIES: ReadonlyMap<string, GptFamily> = new Map<string, GptFamily>([
   ['GPT2LMHeadModel', GPT2],
   [
@@ -153,13 +204,16 @@ export const FAMILIES: ReadonlyMap<string, GptFamily> = new Map<string, GptFamil
         modules: { attention: 'self_attention', up: 'mlp.dense_h_to_4h', down: 'mlp.dense_4h_to_h' },
         attentionNames: { qkv: 'query_key_value', out: 'dense' },
         order: 'groups',
-        alibi: 1,
+        alibi: { most: 8, scale: 1 },
         qkvBias: true,
         outBias: true,
         mlpBias: true,
       }),
     },
   ],
+  // As its repositories call it, and as transformers does.
+  ['MPTForCausalLM', MPT],
+  ['MptForCausalLM', MPT],
   [
     'FalconForCausalLM',
     {

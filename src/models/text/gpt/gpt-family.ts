@@ -1,5 +1,6 @@
 // What a class of gpt-families.ts may have otherwise than others. Values left out of a config.json are those of transformers' configuration classes.
 
+import type { Alibi } from '../../../kernels/batch.ts';
 import type { ConfigReader } from '../../config-values.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 
@@ -17,12 +18,12 @@ export type GptParts = Pick<
   PlainConfig,
   'modules' | 'names' | 'attentionNames' | 'qkvBias' | 'outBias' | 'mlpBias'
 > &
-  Partial<Pick<PlainConfig, 'positions' | 'embeddingNorm' | 'headBias' | 'ignored' | 'parallel'>> & {
+  Partial<Pick<PlainConfig, 'norm' | 'positions' | 'embeddingNorm' | 'headBias' | 'ignored' | 'parallel'>> & {
     kvHeads?: number;
     /** Other than separate projections of queries, keys and values: one, in this order. */
     order?: 'kinds' | 'groups';
-    /** Factor on the slopes of ALiBi; left out: it is not used. */
-    alibi?: number;
+    /** Slopes of ALiBi; left out: it is not used. */
+    alibi?: Alibi;
     /** Rotated dimensions of a head, and what a rotation turns together; left out: heads are not rotated. */
     rotation?: { share: number; pairs: 'half' | 'adjacent' };
   };

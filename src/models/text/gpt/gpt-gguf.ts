@@ -1,4 +1,4 @@
-// GGUF files of GPT-2, StarCoder, BLOOM and Falcon. Queries, keys and values of all heads follow each other there.
+// GGUF files of GPT-2, StarCoder, BLOOM, MPT and Falcon. Queries, keys and values of all heads follow each other there.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig, rowsOf } from '../blocks/gguf-config.ts';
@@ -10,9 +10,15 @@ interface GptFiles {
   /** general.architecture */
   name: string;
   className: string;
+  /** The name of the class in its repositories, where that is another. */
+  published?: string;
   names: Readonly<Record<string, string>>;
   /** Modules outside of the layers that are named otherwise than in GPT-2. */
   outer?: Readonly<Record<string, string>>;
+  /** Module of the layers; left out: h. */
+  layers?: string;
+  /** Keys that change a computation and that the class reads. */
+  reads?: readonly string[];
   /** Whether keys stand beside their queries on the page. */
   isGrouped(config: Json): boolean;
   /** Further keys of config.json. */
@@ -43,6 +49,9 @@ const BLOOM = {
 /** The norms of Falcon's larger models are those of the feed-forward block and of attention. */
 const SECOND_NORM = 'blk.0.attn_norm_2.weight';
 
+/** The bound of ALiBi's slopes, as an exponent of two; 0: it is not used. */
+const ALIBI = 'attention.max_alibi_bias';
+
 const positions = (model: GgufModel): Json => ({
   max_position_embeddings: rowsOf(model, 'position_embd.weight'),
 });
@@ -69,6 +78,27 @@ const FILES: readonly GptFiles[] = [
     more: () => ({}),
   },
   {
+    name: 'mpt',
+    className: 'MptForCausalLM',
+    published: 'MPTForCausalLM',
+    names: {
+      attn_norm: 'norm_1',
+      attn_qkv: 'attn.Wqkv',
+      attn_output: 'attn.out_proj',
+      ffn_norm: 'norm_2',
+      ffn_up: 'ffn.up_proj',
+      ffn_down: 'ffn.down_proj',
+    },
+    outer: { 'output_norm.weight': 'transformer.norm_f.weight' },
+    layers: 'blocks',
+    reads: [ALIBI],
+    isGrouped: () => false,
+    more: ({ keys }, { clip_qkv: clip = null }) => {
+      const most = keys.count(`mpt.${ALIBI}`, 0);
+      return { attn_config: { alibi: most > 0, alibi_bias_max: most, clip_qkv: clip } };
+    },
+  },
+  {
     name: 'falcon',
     className: 'FalconForCausalLM',
     names: BLOOM,
@@ -83,12 +113,12 @@ const FILES: readonly GptFiles[] = [
 ];
 
 export const GPT_GGUF: readonly GgufClass[] = FILES.map(
-  ({ name, className, names, outer, isGrouped, more }) => ({
+  ({ name, className, published, names, outer, layers = 'h', reads = [], isGrouped, more }) => ({
     name,
-    classNames: [className],
+    classNames: [className, ...(published === undefined ? [] : [published])],
     keys: { num_ln_in_parallel_attn: SECOND_NORM },
     async read(model) {
-      const config = await decoderConfig(model, { layerNorm: true });
+      const config = await decoderConfig(model, { reads, layerNorm: true });
       return {
         className,
         config: { ...config, layer_norm_eps: config['rms_norm_eps'], ...more(model, config) },
@@ -99,7 +129,7 @@ export const GPT_GGUF: readonly GgufClass[] = FILES.map(
       const isTwice = config['new_decoder_architecture'] === true && config['num_ln_in_parallel_attn'] !== 1;
       const parts = decoderParts(tensor, {
         prefix: 'transformer.',
-        layers: 'h',
+        layers,
         outer: { ...OUTER, ...outer },
         names: isTwice ? { ...names, attn_norm: 'ln_mlp', attn_norm_2: 'ln_attn' } : names,
       });

@@ -18,8 +18,8 @@ import { readExperts } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
 import { FAMILIES } from './llama-families.ts';
 import type { LayerModules, LlamaFamily } from './llama-family.ts';
-import { readRope, ropeScaling } from '../blocks/rope-config.ts';
-import type { RopeConfig } from '../blocks/rope.ts';
+import { graniteMultipliers, miniCpmMultipliers } from '../blocks/residual-multipliers.ts';
+import { readGrowth, readRope } from '../blocks/rope-config.ts';
 import type { AttentionConfig } from '../blocks/self-attention.ts';
 
 export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig & { modules?: LayerModules };
@@ -105,43 +105,14 @@ function withGrowth(json: Json): Json {
     : json;
 }
 
-/** llama_4_scaling_beta stands among the rope parameters; 0 leaves queries as they are. */
-function readGrowth(
-  config: ConfigReader,
-  { originalContext: length }: RopeConfig,
-): Pick<HeadShape, 'growth'> {
-  const beta = ropeScaling(config).real('llama_4_scaling_beta');
-  return beta === 0 ? {} : { growth: { beta, length } };
-}
-
-/**
- * Granite adds r · f(norm(x)) to x. Divided by r, the residual stream adds f alone; its norms then need eps / r², and nothing else
- * changes. So a model with multipliers is one with another embedding scale, eps, scale of scores and scale of logits.
- */
+/** Heads with the scale of their scores, and the multipliers of the residual stream. */
 function scaled(config: ConfigReader, heads: HeadShape, layers: number, { eps, multipliers }: LlamaFamily) {
   const plain = config.real('rms_norm_eps', eps);
   if (multipliers === 'none') return { heads, multipliers: { eps: plain } };
-  if (multipliers === 'minicpm') return { heads, multipliers: miniCpm(config, layers, plain) };
-  const residual = config.real('residual_multiplier', 1);
+  if (multipliers === 'minicpm') return { heads, multipliers: miniCpmMultipliers(config, layers, plain) };
   return {
     heads: { ...heads, scale: config.real('attention_multiplier', 1) },
-    multipliers: {
-      eps: plain / residual ** 2,
-      scalesResidual: true,
-      embeddingScale: config.real('embedding_multiplier', 1) / residual,
-      logitScale: 1 / config.real('logits_scaling', 1),
-    },
-  };
-}
-
-/** MiniCPM divides scale_depth by √layers, and its logits by hidden_size / dim_model_base. */
-function miniCpm(config: ConfigReader, layers: number, eps: number) {
-  const residual = config.real('residual_multiplier', 1) / Math.sqrt(layers);
-  return {
-    eps: eps / residual ** 2,
-    scalesResidual: true,
-    embeddingScale: config.real('embedding_multiplier', 1) / residual,
-    logitScale: config.count('dim_model_base', 1) / config.count('hidden_size'),
+    multipliers: graniteMultipliers(config, plain),
   };
 }
 

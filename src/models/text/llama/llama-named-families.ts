@@ -1,5 +1,6 @@
 // Classes that llama.ts computes and that transformers does not have: configurations and tensors under names of their own.
 
+import { MINICPM_KEYS } from '../blocks/residual-multipliers.ts';
 import { LLAMA, type LlamaFamily } from './llama-family.ts';
 
 export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
@@ -77,10 +78,7 @@ export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
       mlpBias: null,
       multipliers: 'minicpm',
       layout: {
-        keys: {
-          embedding_multiplier: 'scale_emb',
-          residual_multiplier: 'scale_depth',
-        },
+        keys: MINICPM_KEYS,
       },
     },
   ],

@@ -1,16 +1,9 @@
 // Converts config.json of ModernBERT to the configuration of modernbert.ts.
 
 import { CONFIG_JSON, checkHeads, readConfig, type Json } from '../../config-values.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 import { readRopes, readWindowed, withSharedKeys } from '../blocks/decoder-config.ts';
 import { headOf, readOutputs } from '../blocks/outputs.ts';
-
-const ACTIVATIONS = {
-  gelu: 'gelu',
-  gelu_pytorch_tanh: 'gelu-tanh',
-  silu: 'silu',
-  relu: 'relu',
-  tanh: 'tanh',
-} as const;
 
 /** Its names of settings, by those of decoders. */
 const KEYS = {

@@ -36,9 +36,9 @@ const DEFAULTS = {
   norm_topk_prob: true,
 };
 
-const EXPERTS: ExpertsFamily = {
+export const EXPERTS: ExpertsFamily = {
   block: 'mixer',
-  projections: { gate: 'up_proj', up: 'up_proj', down: 'down_proj' },
+  projections: { up: 'up_proj', down: 'down_proj' },
   ffn: 'moe_intermediate_size',
   normed: 'stated',
   scores: 'sigmoid',

@@ -6,6 +6,7 @@ import { decoderConfig } from '../blocks/gguf-config.ts';
 import { decoderParts } from '../blocks/gguf-tensors.ts';
 import type { LayerKind } from '../blocks/mamba2-config.ts';
 import { layerKinds, mambaParts, mambaSizes } from '../blocks/mamba2-gguf.ts';
+import { EXPERTS } from './nemotron-h-config.ts';
 
 type Json = Record<string, unknown>;
 
@@ -27,9 +28,7 @@ const NAMES = {
   ffn_latent_down: 'mixer.fc1_latent_proj',
   ffn_latent_up: 'mixer.fc2_latent_proj',
 };
-const EXPERTS = { block: 'mixer', projections: { gate: 'up_proj', up: 'up_proj', down: 'down_proj' } };
 const READS = ['expert_shared_count', 'expert_group_count'];
-const CHOICE_BIAS = /^blk\.(\d+)\.exp_probs_b\.bias$/;
 const LAYER = /^blk\.(\d+)\./;
 
 function files(name: string): GgufClass {
@@ -81,12 +80,8 @@ function kindOf(has: (tensor: string) => boolean): LayerKind {
 }
 
 function tensorParts(tensor: Pick<GgufTensor, 'name' | 'shape'>, config: Json): readonly GgufPart[] | null {
-  const { name, shape } = tensor;
-  const [, layer] = LAYER.exec(name) ?? [];
+  const [, layer] = LAYER.exec(tensor.name) ?? [];
   if (layer !== undefined && Number(layer) >= (config['num_hidden_layers'] as number)) return [];
-  const [, biased] = CHOICE_BIAS.exec(name) ?? [];
-  if (biased !== undefined)
-    return [{ name: `${PREFIX}layers.${biased}.mixer.gate.e_score_correction_bias`, shape }];
   return (
     mambaParts(tensor, 'mixer', PREFIX) ??
     decoderParts(tensor, { prefix: PREFIX, outer: OUTER, names: NAMES, experts: EXPERTS })

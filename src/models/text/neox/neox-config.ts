@@ -1,17 +1,10 @@
 // Converts config.json of GPT-NeoX to the configuration of plain-layer.ts. Keys that decoders share are read in decoder-config.ts.
 
-import type { Activation } from '../../../kernels/activation.ts';
 import { CONFIG_JSON, readConfig, type Json } from '../../config-values.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 import { readHeads } from '../blocks/decoder-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
-
-const ACTIVATIONS: Readonly<Record<string, Activation>> = {
-  gelu: 'gelu',
-  gelu_new: 'gelu-tanh',
-  gelu_fast: 'gelu-tanh',
-  gelu_pytorch_tanh: 'gelu-tanh',
-};
 
 /** Errors: bad_checkpoint; unsupported for settings that plain-layer.ts does not compute. */
 export function readNeoxConfig(json: Json, architecture: string, file = CONFIG_JSON): PlainConfig {

@@ -1,7 +1,6 @@
 // Converts config.json of the classes in plain-families.ts to the configuration of plain-layer.ts. Keys that decoders share are read in
 // decoder-config.ts.
 
-import type { Activation } from '../../../kernels/activation.ts';
 import type { Xielu } from '../../../kernels/xielu.ts';
 import { isReal } from '../../config-bounds.ts';
 import {
@@ -12,27 +11,22 @@ import {
   type ConfigReader,
   type Json,
 } from '../../config-values.ts';
+import { namesOfActivation } from '../blocks/activation-names.ts';
 import { readHeads, scaledContext } from '../blocks/decoder-config.ts';
+import { readExperts } from '../blocks/experts-config.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 import { readRope } from '../blocks/rope-config.ts';
 import { FAMILIES, type PlainFamily, type Stated } from './plain-families.ts';
-
-/** Names of each activation, the first where a file names none. */
-const ACTIVATIONS: Readonly<
-  Record<PlainFamily['activation'], { names: readonly string[]; of: Activation | 'xielu' }>
-> = {
-  silu: { names: ['silu', 'swish'], of: 'silu' },
-  gelu_new: { names: ['gelu_new', 'gelu_fast', 'gelu_pytorch_tanh'], of: 'gelu-tanh' },
-  relu2: { names: ['relu2'], of: 'relu-squared' },
-  xielu: { names: ['xielu'], of: 'xielu' },
-};
 
 /** Errors: bad_checkpoint; unsupported for settings that plain-layer.ts does not compute. */
 export function readPlainConfig(json: Json, architecture: string, file = CONFIG_JSON): PlainConfig {
   const family = FAMILIES.get(architecture)!;
   const config = readConfig(file, json);
-  const { names, of: activation } = ACTIVATIONS[family.activation];
-  config.only({ ...family.only, hidden_act: names });
+  const { activation } = family;
+  config.only({
+    ...family.only,
+    hidden_act: activation === 'xielu' ? ['xielu'] : namesOfActivation(activation),
+  });
   refuseClip(config);
   const hidden = config.count('hidden_size');
   const heads = readHeads(config, hidden, { kvHeads: null, dims: null });
@@ -43,14 +37,15 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
   });
   const flag = (of: Stated): boolean => (typeof of === 'boolean' ? of : config.flag(...of));
   const parallel = flag(family.parallel);
-  const { norm, normPlus, eps, headBias, queryNorm, modules, attentionNames } = family;
+  const { norm, normPlus, eps, headBias, queryNorm, modules, attentionNames, experts } = family;
+  const layers = config.count('num_hidden_layers');
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
     hidden,
     ffn: config.count('intermediate_size'),
     heads: rope.dims < heads.dims ? { ...heads, rotated: rope.dims } : heads,
-    layers: Array.from({ length: config.count('num_hidden_layers') }, () => ({ window: null, rope: 0 })),
+    layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
     ropes: [rope],
     norm,
     normPlus,
@@ -58,7 +53,7 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', false),
     names: family.names,
-    headBias,
+    headBias: flag(headBias),
     modules: parallel ? { ...modules, mlpNorm: null } : modules,
     attentionNames,
     qkvBias: flag(family.qkvBias),
@@ -68,6 +63,7 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
     activation,
     ...(activation === 'xielu' && readXielu(config)),
     parallel,
+    experts: experts ? readExperts(config, experts, layers) : null,
   };
 }
 

@@ -2,6 +2,7 @@
 // transformers' configuration classes.
 
 import type { Json } from '../../config-values.ts';
+import type { ExpertsFamily } from '../blocks/experts-config.ts';
 import type { NormKind } from '../blocks/norm.ts';
 import type { PlainConfig } from '../blocks/plain-layer.ts';
 
@@ -29,11 +30,13 @@ export interface PlainFamily {
   qkvBias: Stated;
   outBias: Stated;
   mlpBias: Stated;
-  headBias: boolean;
+  headBias: Stated;
   /** Both blocks of a layer read its input, normalized once. */
   parallel: Stated;
-  activation: 'silu' | 'gelu_new' | 'relu2' | 'xielu';
+  activation: PlainConfig['activation'];
   queryNorm: 'none' | 'heads';
+  /** Left out: each layer has one feed-forward block for all tokens. */
+  experts?: ExpertsFamily;
   modules: PlainConfig['modules'];
   attentionNames: NonNullable<PlainConfig['attentionNames']>;
   names: NonNullable<PlainConfig['names']>;
@@ -62,7 +65,7 @@ const PHI: PlainFamily = {
   mlpBias: true,
   headBias: true,
   parallel: true,
-  activation: 'gelu_new',
+  activation: 'gelu-tanh',
   queryNorm: 'none',
   modules: { attention: 'self_attn', up: 'mlp.fc1', down: 'mlp.fc2' },
   attentionNames: { out: 'dense' },
@@ -92,8 +95,29 @@ const ARCEE: PlainFamily = {
   norm: 'rms',
   eps: ['rms_norm_eps', 1e-5],
   mlpBias: MLP_BIAS,
-  activation: 'relu2',
+  activation: 'relu-squared',
   modules: UNGATED,
+};
+
+const PHIMOE: PlainFamily = {
+  ...BASE,
+  modelType: 'phimoe',
+  examples: 'Phi-3.5-MoE, Phi-mini-MoE, Phi-tiny-MoE',
+  needsNoCode: true,
+  eps: ['rms_norm_eps', 1e-5],
+  context: 131072,
+  theta: 1e6,
+  headBias: ['lm_head_bias', false],
+  only: { num_experts_per_tok: [2], sliding_window: [null, 131072] },
+  experts: {
+    block: 'block_sparse_moe',
+    projections: { gate: 'w1', up: 'w3', down: 'w2' },
+    ffn: 'intermediate_size',
+    normed: 'stated',
+    jitter: 0.01,
+    denseLayers: false,
+    shared: false,
+  },
 };
 
 export const FAMILIES: ReadonlyMap<string, PlainFamily> = new Map<string, PlainFamily>([
@@ -146,6 +170,9 @@ export const FAMILIES: ReadonlyMap<string, PlainFamily> = new Map<string, PlainF
       rotated: 0.5,
     },
   ],
+  // As its repositories call it, and as transformers does.
+  ['PhiMoEForCausalLM', PHIMOE],
+  ['PhimoeForCausalLM', PHIMOE],
   [
     'OlmoForCausalLM',
     {

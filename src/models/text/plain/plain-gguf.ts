@@ -2,7 +2,8 @@
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig } from '../blocks/gguf-config.ts';
-import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
+import { decoderParts, headsOf, type ExpertNames } from '../blocks/gguf-tensors.ts';
+import { FAMILIES } from './plain-families.ts';
 
 type Json = Record<string, unknown>;
 
@@ -10,6 +11,8 @@ interface PlainFiles {
   /** general.architecture */
   name: string;
   className: string;
+  /** The name of the class in its repositories, where that is another. */
+  published?: string;
   /** Query and key rows are stored in pairs. */
   paired?: boolean;
   layerNorm?: boolean;
@@ -17,6 +20,8 @@ interface PlainFiles {
   /** Modules of a layer, and tensors outside of them, that are named otherwise than in most decoders. */
   names?: Readonly<Record<string, string>>;
   outer?: Readonly<Record<string, string>>;
+  /** Names of the experts, for layers that have some. */
+  experts?: ExpertNames;
   /** Keys that change a computation and that the class reads. */
   reads?: readonly string[];
   /** Further keys of config.json. */
@@ -68,6 +73,19 @@ const FILES: readonly PlainFiles[] = [
     more: (model, config) => ({ norm_eps: config['rms_norm_eps'], ...biases(model) }),
   },
   {
+    name: 'phimoe',
+    className: 'PhimoeForCausalLM',
+    published: 'PhiMoEForCausalLM',
+    experts: FAMILIES.get('PhimoeForCausalLM')!.experts!,
+    outer: { 'output.bias': 'lm_head.bias' },
+    more: ({ keys, tensors }) => ({
+      attention_bias: hasBias(tensors),
+      lm_head_bias: tensors.has('output.bias'),
+      num_local_experts: keys.count('phimoe.expert_count'),
+      num_experts_per_tok: keys.count('phimoe.expert_used_count'),
+    }),
+  },
+  {
     name: 'olmo',
     className: 'OlmoForCausalLM',
     paired: true,
@@ -80,16 +98,18 @@ export const PLAIN_GGUF: readonly GgufClass[] = FILES.map(
   ({
     name,
     className,
+    published,
     paired = false,
     layerNorm = false,
     normsAdded = 0,
     names,
     outer,
+    experts,
     reads = [],
     more,
   }) => ({
     name,
-    classNames: [className],
+    classNames: [className, ...(published === undefined ? [] : [published])],
     keys: { xielu: 'xielu.alpha_p, alpha_n, beta and eps' },
     async read(model) {
       const config = await decoderConfig(model, { reads, layerNorm });
@@ -104,6 +124,7 @@ export const PLAIN_GGUF: readonly GgufClass[] = FILES.map(
         normsAdded,
         ...(names && { names }),
         ...(outer && { outer }),
+        ...(experts && { experts }),
       });
     },
   }),

@@ -1,0 +1,16 @@
+"""The tiny checkpoints of decoders that differ from others in their routers, their masks or the order of their norms."""
+
+from transformers import MptForCausalLM, PhimoeForCausalLM
+
+from dense_cases import old, tiny
+
+LONG = {
+    'rope_type': 'longrope', 'rope_theta': 10000.0, 'short_factor': [1.0 + i / 10 for i in range(8)], 'long_factor': [1.0 + i for i in range(8)],
+    'original_max_position_embeddings': 64, 'short_mscale': 1.25, 'long_mscale': 1.25,
+}  # fmt: skip
+
+RECENT = (
+    old('mpt', MptForCausalLM, 131, 'ALiBi with six heads; LayerNorms without biases', d_model=96, n_layers=2, n_heads=6, max_seq_len=128),
+    tiny('phimoe', PhimoeForCausalLM, 132, 'LayerNorms; two experts, each by its share of a softmax over logits near its own', rope_parameters=LONG,
+         intermediate_size=40, num_local_experts=6, attention_bias=True, lm_head_bias=True, router_jitter_noise=0.2),
+)  # fmt: skip
