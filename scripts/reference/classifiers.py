@@ -70,6 +70,15 @@ def roberta_spans():
     return transformers.RobertaForQuestionAnswering(config), tokenizer, specials
 
 
+def deberta(kind, **more):
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config = transformers.DebertaV2Config(
+        vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, relative_attention=True, position_biased_input=False,
+        pos_att_type='p2c|c2p', **BERT, **more,
+    )  # fmt: skip
+    return getattr(transformers, f'DebertaV2For{kind}')(config), tokenizer, specials
+
+
 def decoder(kind, labels, **more):
     tokenizer, specials = byte_level('<|endoftext|>')
     config = getattr(transformers, f'{kind}Config')(
@@ -98,6 +107,11 @@ CASES = {
     'modernbert': modernbert,
     'qwen3': lambda: decoder('Qwen3', 1, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
     'neox': lambda: decoder('GPTNeoX', 3),
+    'deberta': lambda: deberta(
+        'SequenceClassification', position_buckets=16, max_relative_positions=40, norm_rel_ebd='layer_norm',
+        share_att_key=True, id2label=labelled(1),
+    ),
+    'deberta-tokens': lambda: deberta('TokenClassification', max_relative_positions=24, id2label=labelled(3)),
 }
 
 

@@ -9,6 +9,8 @@ export const TEXT_COUNTS = {
   d_ff: WIDTH,
   relative_attention_num_buckets: [4, 2 ** 10],
   relative_attention_max_distance: TOKENS,
+  position_buckets: [-1, 2 ** 12],
+  max_relative_positions: [-1, 2 ** 20],
   vocab_size: [1, 2 ** 22],
   type_vocab_size: SIZE,
   hidden_size: SIZE,

@@ -14,6 +14,7 @@ import { COHERE } from './cohere/cohere-architecture.ts';
 import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
 import { DEEPSEEK } from './deepseek/deepseek-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
+import { DEBERTA } from './deberta/deberta-architecture.ts';
 import { DECI } from './deci/deci-architecture.ts';
 import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
@@ -36,6 +37,7 @@ const architectures: TextArchitecture[] = [
   BAMBA,
   BERT,
   COHERE,
+  DEBERTA,
   DECI,
   EXAONE4,
   FALCON_H1,

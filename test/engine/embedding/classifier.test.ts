@@ -64,6 +64,8 @@ const HEADS = [
   ['bert-tokens', 'BertForTokenClassification', 'token', 5, 'softmax'],
   ['roberta-spans', 'RobertaForQuestionAnswering', 'token', 2, 'none'],
   ['modernbert', 'ModernBertForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['deberta', 'DebertaV2ForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['deberta-tokens', 'DebertaV2ForTokenClassification', 'token', 3, 'softmax'],
   ['qwen3', 'Qwen3ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['neox', 'GPTNeoXForSequenceClassification', 'text', 3, 'softmax'],
 ] as const;
