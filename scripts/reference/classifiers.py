@@ -98,6 +98,15 @@ def modernbert():
     return transformers.ModernBertForSequenceClassification(config), tokenizer, specials
 
 
+def gte():
+    """GTE's reranker under transformers' names of its tensors."""
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    rope = {'rope_type': 'default', 'rope_theta': 5000.0}
+    sizes = dict(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, id2label=labelled(1), **BERT)
+    config = transformers.GteConfig(rope_parameters=rope, **sizes)
+    return transformers.GteForSequenceClassification(config), tokenizer, specials
+
+
 JUDGE = '''{%- set told = messages | selectattr('role', 'eq', 'system') | map(attribute='content') | first -%}
 Judge by: {{ told | default('relevance') }}
 Query: {{ messages | selectattr("role", "eq", "query") | map(attribute="content") | first }}
@@ -149,6 +158,7 @@ CASES = {
     ),
     'deberta-tokens': lambda: deberta('TokenClassification', max_relative_positions=24, id2label=labelled(3)),
     'judge': judge,
+    'gte': gte,
 }
 
 
@@ -158,7 +168,7 @@ def make(name, seed):
     shutil.rmtree(folder, ignore_errors=True)
     model, tokenizer, specials = CASES[name]()
     draws = draw(model, seed)
-    model.to(torch.float32).save_pretrained(folder)
+    model.to(torch.float32).save_pretrained(folder, save_original_format=name != 'gte')
     keep(folder / 'model.safetensors', draws)
     (folder / 'generation_config.json').unlink(missing_ok=True)
     tokenizer.save(str(folder / 'tokenizer.json'))

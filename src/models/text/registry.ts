@@ -31,6 +31,7 @@ import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
 import { PLAIN } from './plain/plain-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
+import { ROTARY_BERT } from './rotary-bert/rotary-bert-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
@@ -56,6 +57,7 @@ const architectures: TextArchitecture[] = [
   OLMO,
   PLAIN,
   QWEN3_NEXT,
+  ROTARY_BERT,
   STARCODER,
 ];
 

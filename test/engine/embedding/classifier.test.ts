@@ -66,6 +66,7 @@ const HEADS = [
   ['modernbert', 'ModernBertForSequenceClassification', 'text', 1, 'sigmoid'],
   ['deberta', 'DebertaV2ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['deberta-tokens', 'DebertaV2ForTokenClassification', 'token', 3, 'softmax'],
+  ['gte', 'GteForSequenceClassification', 'text', 1, 'sigmoid'],
   ['judge', 'Qwen3ForCausalLM', 'text', 1, 'none'],
   ['qwen3', 'Qwen3ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['neox', 'GPTNeoXForSequenceClassification', 'text', 3, 'softmax'],
