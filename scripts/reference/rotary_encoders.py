@@ -12,7 +12,8 @@ PUBLISHED = {
     'nomic': {
         'architectures': ['NomicBertModel'], 'model_type': 'nomic_bert', 'activation_function': 'swiglu', 'causal': False,
         'prenorm': False, 'qkv_proj_bias': False, 'mlp_fc1_bias': False, 'mlp_fc2_bias': False, 'rotary_emb_base': 1000,
-        'rotary_emb_fraction': 1.0, 'rotary_emb_interleaved': False, 'rotary_scaling_factor': None,
+        'rotary_emb_fraction': 1.0, 'rotary_emb_interleaved': False, 'rotary_emb_scale_base': None, 'rotary_scaling_factor': None,
+        'n_positions': 8192, 'max_trained_positions': 2048,
         'auto_map': {'AutoModel': 'nomic-ai/nomic-bert-2048--modeling_hf_nomic_bert.NomicBertModel'},
     },
     'gte': {

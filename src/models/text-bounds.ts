@@ -11,6 +11,7 @@ export const TEXT_COUNTS = {
   relative_attention_max_distance: TOKENS,
   position_buckets: [-1, 2 ** 12],
   max_relative_positions: [-1, 2 ** 20],
+  max_trained_positions: TOKENS,
   vocab_size: [1, 2 ** 22],
   type_vocab_size: SIZE,
   hidden_size: SIZE,

@@ -127,7 +127,7 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
   const dims = hidden / heads;
   config.only({ head_dim: [dims] });
   const head = headOf(architecture);
-  const context = config.count('max_position_embeddings', usual.context);
+  const context = contextOf(config, usual.context);
   return {
     architecture,
     kind,
@@ -147,6 +147,13 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
     context,
     outputs: head && readOutputs(config, head, 'cls'),
   };
+}
+
+/** NomicBERT without scaling is for the positions that it was trained for. */
+function contextOf(config: ConfigReader, usual: number): number {
+  const stated = config.count('max_position_embeddings', usual);
+  const isScaled = typeof config.values['rotary_scaling_factor'] === 'number';
+  return isScaled ? stated : Math.min(stated, config.count('max_trained_positions', stated));
 }
 
 interface Unit {
