@@ -70,6 +70,15 @@ def roberta_spans():
     return transformers.RobertaForQuestionAnswering(config), tokenizer, specials
 
 
+def deberta(kind, **more):
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config = transformers.DebertaV2Config(
+        vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, relative_attention=True, position_biased_input=False,
+        pos_att_type='p2c|c2p', **BERT, **more,
+    )  # fmt: skip
+    return getattr(transformers, f'DebertaV2For{kind}')(config), tokenizer, specials
+
+
 def decoder(kind, labels, **more):
     tokenizer, specials = byte_level('<|endoftext|>')
     config = getattr(transformers, f'{kind}Config')(
@@ -89,6 +98,51 @@ def modernbert():
     return transformers.ModernBertForSequenceClassification(config), tokenizer, specials
 
 
+def gte():
+    """GTE's reranker under transformers' names of its tensors."""
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    rope = {'rope_type': 'default', 'rope_theta': 5000.0}
+    sizes = dict(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, id2label=labelled(1), **BERT)
+    config = transformers.GteConfig(rope_parameters=rope, **sizes)
+    return transformers.GteForSequenceClassification(config), tokenizer, specials
+
+
+JUDGE = '''{%- set told = messages | selectattr('role', 'eq', 'system') | map(attribute='content') | first -%}
+Judge by: {{ told | default('relevance') }}
+Query: {{ messages | selectattr("role", "eq", "query") | map(attribute="content") | first }}
+{% for message in messages if message.role == 'document' %}Document: {{ message.content }}{% endfor %}
+Answer:'''
+#: Tokens whose logits make the score, and what the model is told to judge by.
+SCORED = {'judge': (7, 11, 'the topic')}
+
+
+def judge():
+    """A language model with sentence-transformers' LogitScore module, as Qwen3-Reranker."""
+    tokenizer, specials = byte_level('<|endoftext|>')
+    config = transformers.Qwen3Config(
+        vocab_size=tokenizer.get_vocab_size(), intermediate_size=112, max_position_embeddings=512, pad_token_id=3,
+        num_key_value_heads=2, head_dim=16, tie_word_embeddings=True, **SMALL,
+    )  # fmt: skip
+    return transformers.Qwen3ForCausalLM(config), tokenizer, specials
+
+
+def write_judge(folder, name):
+    yes, no, told = SCORED[name]
+    kinds = ['base.modules.transformer.Transformer', 'cross_encoder.modules.logit_score.LogitScore']
+    write(folder, 'modules.json', [
+        {'idx': at, 'name': str(at), 'path': path, 'type': f'sentence_transformers.{kind}'}
+        for at, (path, kind) in enumerate(zip(['', '1_LogitScore'], kinds, strict=True))
+    ])  # fmt: skip
+    write(folder, '1_LogitScore/config.json', {
+        'true_token_id': yes, 'false_token_id': no, 'module_input_name': 'causal_logits',
+    })  # fmt: skip
+    write(folder, 'config_sentence_transformers.json', {
+        'model_type': 'CrossEncoder', 'prompts': {'usual': told}, 'default_prompt_name': 'usual',
+        'activation_fn': 'torch.nn.modules.linear.Identity',
+    })  # fmt: skip
+    (folder / 'chat_template.jinja').write_text(JUDGE)
+
+
 CASES = {
     'cross-encoder': cross_encoder,
     'xlm-roberta': xlm_roberta,
@@ -98,6 +152,13 @@ CASES = {
     'modernbert': modernbert,
     'qwen3': lambda: decoder('Qwen3', 1, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
     'neox': lambda: decoder('GPTNeoX', 3),
+    'deberta': lambda: deberta(
+        'SequenceClassification', position_buckets=16, max_relative_positions=40, norm_rel_ebd='layer_norm',
+        share_att_key=True, id2label=labelled(1),
+    ),
+    'deberta-tokens': lambda: deberta('TokenClassification', max_relative_positions=24, id2label=labelled(3)),
+    'judge': judge,
+    'gte': gte,
 }
 
 
@@ -107,20 +168,24 @@ def make(name, seed):
     shutil.rmtree(folder, ignore_errors=True)
     model, tokenizer, specials = CASES[name]()
     draws = draw(model, seed)
-    model.to(torch.float32).save_pretrained(folder)
+    model.to(torch.float32).save_pretrained(folder, save_original_format=name != 'gte')
     keep(folder / 'model.safetensors', draws)
     (folder / 'generation_config.json').unlink(missing_ok=True)
     tokenizer.save(str(folder / 'tokenizer.json'))
     write(folder, 'tokenizer_config.json', specials)
+    if name in SCORED:
+        write_judge(folder, name)
     model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
-    cases = [case(model, tokenizer, texts) for texts in [(text,) for text in TEXTS[:3]] + PAIRS]
+    cases = [case(model, tokenizer, texts, SCORED.get(name)) for texts in [(text,) for text in TEXTS[:3]] + PAIRS]
     packages = {package: version(package) for package in ('torch', 'transformers', 'tokenizers')}
     write(folder, 'values.json', {
         'command': 'python scripts/reference/classifiers.py', 'made_with': packages, 'cases': cases,
     })  # fmt: skip
 
 
-def case(model, tokenizer, texts):
+def case(model, tokenizer, texts, scored):
+    if scored:
+        return judged(model, tokenizer, texts, scored)
     encoding = tokenizer.encode(*texts)
     typed = getattr(model.config, 'type_vocab_size', 0) > 1
     types = {'token_type_ids': torch.tensor([encoding.type_ids])} if typed else {}
@@ -133,6 +198,19 @@ def case(model, tokenizer, texts):
         'texts': texts, 'ids': encoding.ids, 'types': encoding.type_ids, 'cut': cut,
         'values': [round(value, 6) for value in values.flatten().tolist()],
     }  # fmt: skip
+
+
+def judged(model, tokenizer, texts, scored):
+    yes, no, told = scored
+    ids = tokenizer.encode(*texts).ids
+    if len(texts) > 1:
+        writer = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=JUDGE)
+        contents = zip(['system', 'query', 'document'], [told, *texts], strict=True)
+        messages = [{'role': role, 'content': content} for role, content in contents]
+        ids = writer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+    logits = model(torch.tensor([ids])).logits[0, -1]
+    values = [round((logits[yes] - logits[no]).item(), 6)]
+    return {'texts': texts, 'ids': ids, 'types': [0] * len(ids), 'cut': [], 'values': values}
 
 
 if __name__ == '__main__':

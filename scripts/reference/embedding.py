@@ -16,9 +16,11 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from safetensors.torch import save_file
 from transformers import (
     AutoModel, BertConfig, BertModel, Gemma3TextConfig, Gemma3TextModel, ModernBertConfig, ModernBertModel, Qwen3Config,
-    Qwen3Model, XLMRobertaConfig, XLMRobertaModel,
+    GteConfig, GteModel, JinaEmbeddingsV3Config, JinaEmbeddingsV3Model, NomicBertConfig, NomicBertModel, Qwen3Model,
+    XLMRobertaConfig, XLMRobertaModel,
 )  # fmt: skip
 from recipe import Draws, keep
+from rotary_encoders import PUBLISHED, publish
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'embedding'
 TEXTS = [
@@ -124,9 +126,33 @@ def qwen3():
     return Qwen3Model(config), tokenizer, specials, 'lasttoken', torch.bfloat16
 
 
+def rotary(kind, rope, **more):
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config, model = {
+        'nomic': (NomicBertConfig, NomicBertModel), 'gte': (GteConfig, GteModel),
+        'jina': (JinaEmbeddingsV3Config, JinaEmbeddingsV3Model),
+    }[kind]  # fmt: skip
+    stated = config(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, rope_parameters=rope, **BERT, **more)
+    made = model(stated, add_pooling_layer=False)
+    return made, tokenizer, specials, 'cls_token' if kind == 'gte' else 'mean_tokens', torch.float32
+
+
+def nomic():
+    return rotary('nomic', {'rope_type': 'default', 'rope_theta': 1000.0})
+
+
+def gte():
+    """NTK scaling as the published code has it: a larger base, and frequencies divided by the factor's share of two dimensions."""
+    return rotary('gte', {'rope_type': 'linear', 'rope_theta': 8 * 500.0, 'factor': 8 ** (2 / 16)})
+
+
+def jina3():
+    return rotary('jina', {'rope_type': 'default', 'rope_theta': 20000.0})
+
+
 CASES = {
     'bert': bert, 'bert-cls': bert_cls, 'roberta': roberta, 'qwen3': qwen3, 'bert-26': bert_26, 'gemma3': gemma3,
-    'modernbert': modernbert,
+    'modernbert': modernbert, 'nomic': nomic, 'gte': gte, 'jina3': jina3,
 }  # fmt: skip
 #: Sizes, bias and function of the Dense modules of a case.
 DENSE = {'gemma3': [(64, 96, True, 'Tanh'), (96, 48, False, 'Identity')]}
@@ -188,6 +214,8 @@ def make(name, seed):
     write(folder, '1_Pooling/config.json', {'word_embedding_dimension': model.config.hidden_size, **modes})
 
     reference = AutoModel.from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
+    if name in PUBLISHED:
+        publish(folder, name)
     cases = []
     for text in TEXTS:
         ids = tokenizer.encode(text).ids

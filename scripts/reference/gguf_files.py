@@ -391,7 +391,9 @@ def convert_embedding(name, pre):
     model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
     own = {'get_vocab_base': lambda self: (*vocabulary_of(source), pre), 'model_arch': model_class.model_arch}
     plain = type(model_class.__name__, (model_class,), own)
-    plain(source, gguf.LlamaFileType.MOSTLY_F16, target, model_name=name).write()
+    # AutoConfig takes other values where settings have NomicBERT's own names.
+    stated = {'hparams': hparams} if 'n_embd' in hparams else {}
+    plain(source, gguf.LlamaFileType.MOSTLY_F16, target, model_name=name, **stated).write()
     keep_gguf(target, drawn_for(source / 'model.safetensors'))
 
 
@@ -471,6 +473,7 @@ def main():
     if sys.argv[2:]:
         return
     convert_embedding('bert', 'bert-bge')
+    convert_embedding('nomic', 'bert-bge')
     convert_embedding('qwen3', 'gpt-2')
     adapt('llama', ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
 

@@ -164,6 +164,7 @@ export const BODIES = {
   '/v1/rerank': [
     { model: 'default', query: 'a', documents: ['b', { text: 'c' }], top_n: 1, return_documents: false },
     { query: 'a', texts: ['b'], return_text: true, raw_scores: true, truncate: true },
+    { query: 'a', documents: ['b'], instruct: 'c', instruction: 'd' },
   ],
   '/rerank': [{ query: 'a', documents: ['b'], truncate_prompt_tokens: 8 }],
   '/v2/rerank': [{ model: 'default', query: 'a', documents: ['b'] }],

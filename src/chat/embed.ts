@@ -3,7 +3,7 @@
 import { unsupported } from '../files/error.ts';
 import { valuesOf, type ScoreOptions, type ScoringModel } from './score.ts';
 
-export type EmbedOptions = Omit<ScoreOptions, 'activation'>;
+export type EmbedOptions = Omit<ScoreOptions, 'activation' | 'instruction'>;
 
 /** The vectors of texts, in their order. Errors: those of generate(); unsupported for a model that classifies. */
 export async function embedTexts(

@@ -9,11 +9,11 @@ const WORKGROUP = 32;
 
 /** Learned rows that are added to a token's embedding. */
 export interface Places {
-  /** [at least first + positions, k] */
-  positions: Tensor;
+  /** [at least first + positions, k]; left out: none are added. */
+  positions?: Tensor;
   /** Row of `positions` for a text's first token. */
   first?: number;
-  /** [types, k]: the row of a token's type is added, which the batch has in the place of rotary frequencies. */
+  /** [types, k]: the row of a token's type is added, which the batch has in the place of rotary frequencies; without positions the first row. */
   types?: Tensor;
 }
 
@@ -23,6 +23,11 @@ export interface EmbedOptions {
   places?: Places | null;
   /** The token whose row of the matrix stands for an input embedding; left out: the embedding itself does. */
   inputToken?: number;
+}
+
+function placesVariant(places: Places | null): string {
+  if (!places?.positions) return places?.types ? 'one-type' : 'none';
+  return places.types ? 'typed' : 'learned';
 }
 
 /**
@@ -45,7 +50,7 @@ export function embed(
       params: {
         W: window.format.name,
         INPUTS: inputs ? 'rows' : 'none',
-        PLACES: types ? 'typed' : positions ? 'learned' : 'none',
+        PLACES: placesVariant(places),
       },
       args: {
         y_quads: y.stride / 4,

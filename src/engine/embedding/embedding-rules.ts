@@ -44,6 +44,7 @@ const EMBEDDING_REQUEST: Record<keyof Required<EmbeddingRequest>, Rule> = {
   inputs: listOf(input, { least: 1, most: LIMITS.inputs }),
   dimensions: whole(1),
   truncate: whole(-1),
+  instruction: filledText,
   activation: flag,
 };
 

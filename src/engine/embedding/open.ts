@@ -1,5 +1,6 @@
 // The files of an embedding model as it is opened, how its runner is loaded onto a device, and what serves requests on it.
 
+import { unsupported } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { openDenseModules } from '../../files/checkpoint/dense-modules.ts';
@@ -17,6 +18,8 @@ import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
 import type { Opening, ReadModel } from '../opening/served.ts';
+import { untieStoredHead } from '../opening/tied-head.ts';
+import { withTokenScore } from './token-score.ts';
 import { withDense } from './vector-modules.ts';
 import { withPlace } from '../opening/replicas.ts';
 import { modelName } from '../opening/model-name.ts';
@@ -76,16 +79,35 @@ async function openFiles(
   const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
   const dense = await openDenseModules(folder, layout.dense);
   defer(dense.close);
-  const declaration = withDense(stated, layout.dense);
+  const asStored =
+    layout.tokenScore === null
+      ? stated
+      : await untieStoredHead(stated, checkpoint.tensors, (message) => onEvent(noteOf(message)));
+  const declaration = withTokenScore(withDense(asStored, layout.dense), layout.tokenScore);
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, declaration.vocabulary);
   const tensors = new Map([...checkpoint.tensors, ...dense.tensors]);
-  const template =
-    declaration.outputs?.per === 'text'
-      ? openPairTemplate(checkpoint.chatTemplate, tokenizer.specials)
-      : null;
-  const encoder = template === null ? tokenizer : templateEncoder(tokenizer, template);
+  const encoder = encoderOf(checkpoint, tokenizer, declaration, layout);
   return { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer, encoder };
+}
+
+/** The tokenizer, or what writes pairs by the template of a model that judges documents. */
+function encoderOf(
+  { path, chatTemplate }: Pick<Checkpoint, 'path' | 'chatTemplate'>,
+  tokenizer: Tokenizer,
+  { outputs }: TextDeclaration,
+  { tokenScore }: EmbeddingLayout,
+): TextEncoder {
+  const template =
+    outputs?.per === 'text'
+      ? openPairTemplate(chatTemplate, tokenizer.specials, tokenScore?.instruction)
+      : null;
+  if (template !== null) return templateEncoder(tokenizer, template);
+  if (tokenScore === null) return tokenizer;
+  throw unsupported(
+    `${path} judges documents by its logits and has no chat template with the roles query and document: fetch chat_template.jinja of its repository`,
+    'chat_template',
+  );
 }
 
 async function load(

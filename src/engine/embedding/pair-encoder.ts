@@ -12,9 +12,10 @@ export function templateEncoder(
   const plain = { addSpecialTokens: false };
   return {
     encode: (text, options) => tokenizer.encode(text, options),
-    encodePair(query, given, most = Infinity): InputTokens {
+    isInstructed: template.isInstructed,
+    encodePair(query, given, most = Infinity, instruction?: string): InputTokens {
       for (let document = given; ;) {
-        const ids = tokenizer.encode(template(query, document), plain);
+        const ids = tokenizer.encode(template.write(query, document, instruction), plain);
         const over = ids.length - most;
         if (over <= 0 || document === '') return { ids };
         const own = tokenizer.encode(document, plain);

@@ -11,12 +11,15 @@ import { NOWHERE, readPlannedCheckpoint, type PlannedCheckpoint } from '../plan/
 import { plannedPage, weightsOf } from '../plan/planned-weights.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
+import { withTokenScore } from './token-score.ts';
 import { withDense } from './vector-modules.ts';
 import { openEmbeddingRunner, WARM_UP_BATCHES } from './runner.ts';
 
 export const openEmbeddingOnPaper: OpenOnPaper = async (path, options, place, note) => {
   const folder = await place.openFolder(path);
-  const pageOf = ({ embed }: PlannedCheckpoint['declaration']) => embed!;
+  const { tokenScore } = await readEmbeddingLayout(folder, 'last');
+  const pageOf = (declaration: PlannedCheckpoint['declaration']) =>
+    withTokenScore(declaration, declaration.outputs ? null : tokenScore).embed!;
   const read = await readPlannedCheckpoint(folder, EMBEDDING_CLASSES, place, pageOf, note);
   const isWhole = read.declaration.inputs.attention === 'whole';
   const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
@@ -45,8 +48,11 @@ export const openEmbeddingOnPaper: OpenOnPaper = async (path, options, place, no
   };
 };
 
-/** The checkpoint with its Dense modules, whose tensors are those that their configurations state. */
-function withModules(checkpoint: PlannedCheckpoint, { dense }: EmbeddingLayout): PlannedCheckpoint {
+/** The checkpoint with its modules; the tensors of Dense modules are those that their configurations state. */
+function withModules(
+  checkpoint: PlannedCheckpoint,
+  { dense, tokenScore }: EmbeddingLayout,
+): PlannedCheckpoint {
   const headers = dense.flatMap((one): [name: string, shape: number[]][] => [
     [`${denseName(one)}.weight`, [one.rows, one.columns]],
     ...(one.bias ? [[`${denseName(one)}.bias`, [one.rows]] satisfies [string, number[]]] : []),
@@ -56,7 +62,8 @@ function withModules(checkpoint: PlannedCheckpoint, { dense }: EmbeddingLayout):
     return [name, { name, shape, dtype: 'F32', bytes, source: NOWHERE, offset: 0 }];
   });
   const tensors = new Map([...checkpoint.tensors, ...stated]);
-  return { ...checkpoint, tensors, declaration: withDense(checkpoint.declaration, dense) };
+  const declaration = withTokenScore(withDense(checkpoint.declaration, dense), tokenScore);
+  return { ...checkpoint, tensors, declaration };
 }
 
 async function openBatches(

@@ -14,7 +14,9 @@ export interface InputTokens {
 /** The tokenizer of a model and its rules for texts and pairs of texts. */
 export interface TextEncoder {
   encode: Tokenizer['encode'];
-  encodePair: (text: string, pair: string, most?: number) => InputTokens;
+  encodePair: (text: string, pair: string, most?: number, instruction?: string) => InputTokens;
+  /** Whether an instruction can be written before pairs; left out: none can. */
+  isInstructed?: boolean;
 }
 
 type Input = EmbeddingRequest['inputs'][number];
@@ -22,15 +24,17 @@ type Sizes = Pick<EmbeddingModelInfo, 'contextLength' | 'vocabSize'>;
 
 /** Throws bad_request for an input without tokens, and context_length_exceeded for one that is too long and may not be cut. */
 export function requestTokens(
-  { inputs, truncate }: Pick<EmbeddingRequest, 'inputs' | 'truncate'>,
+  { inputs, truncate, instruction }: Pick<EmbeddingRequest, 'inputs' | 'truncate' | 'instruction'>,
   encoder: TextEncoder,
   sizes: Sizes,
 ): InputTokens[] {
   const { contextLength, vocabSize } = sizes;
+  if (instruction !== undefined && !encoder.isInstructed)
+    throw badRequest('the model has no place for an instruction in its pairs: leave it out', 'instruction');
   const cut = truncate === -1 ? contextLength : truncate;
   return inputs.map((input, index) => {
     const param = `inputs.${index}`;
-    const tokens = tokensOf(input, encoder, cut);
+    const tokens = tokensOf(input, encoder, cut, instruction);
     const { length } = tokens.ids;
     if (length === 0) throw badRequest(`${param} has no tokens: send a text that is not empty`, param);
     checkRows(tokens.ids, vocabSize, param);
@@ -43,8 +47,13 @@ export function requestTokens(
   });
 }
 
-function tokensOf(input: Input, encoder: TextEncoder, most: number | undefined): InputTokens {
+function tokensOf(
+  input: Input,
+  encoder: TextEncoder,
+  most: number | undefined,
+  instruction: string | undefined,
+): InputTokens {
   if (typeof input === 'string') return { ids: encoder.encode(input, most === undefined ? {} : { most }) };
   if (Array.isArray(input)) return { ids: input.slice(0, most) };
-  return encoder.encodePair(input.text, input.pair, most);
+  return encoder.encodePair(input.text, input.pair, most, instruction);
 }

@@ -139,7 +139,8 @@ export function refuseCustomCode(
   if (code === null) return;
   const { reference, module, className } = code;
   const [stated] = Array.isArray(config['architectures']) ? (config['architectures'] as unknown[]) : [];
-  if (stated === className && codeOnly.includes(className)) return;
+  const isBuilt = codeOnly.includes(className);
+  if (isBuilt && (stated === className || codeOnly.includes(architecture))) return;
   const isSame = familyOf(className) === familyOf(architecture);
   if (isSame && (reference.includes('--') || !files.includes(`${module}.py`))) return;
   const problem = isSame

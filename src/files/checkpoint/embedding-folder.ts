@@ -3,6 +3,7 @@
 
 import { readDenseModule, type DenseModule } from './dense-modules.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
+import { readTokenScore, type TokenScore } from './token-score.ts';
 import { isRecord, readJson, readJsonValue, type Folder } from '../source.ts';
 
 export type Pooling = 'cls' | 'mean' | 'last';
@@ -12,9 +13,16 @@ export interface EmbeddingLayout {
   normalize: boolean;
   /** Matrices that vectors pass through after pooling. */
   dense: readonly DenseModule[];
+  /** The score that a language model gives by its logits in place of a vector; null: it gives vectors. */
+  tokenScore: TokenScore | null;
   /** Limit on the tokens of one text; null: the model's context. */
   mostTokens: number | null;
 }
+
+/** The layout of a model without files of sentence-transformers. */
+export const plainLayout = (pooling: Pooling): EmbeddingLayout => ({
+  ...{ pooling, normalize: true, dense: [], tokenScore: null, mostTokens: null },
+});
 
 /** File whose presence marks a checkpoint for embeddings. */
 export const MODULES = 'modules.json';
@@ -30,22 +38,24 @@ const MODES: Readonly<Record<string, Pooling>> = {
 /** `otherwise`: the pooling of a checkpoint that states none. */
 export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): Promise<EmbeddingLayout> {
   const names = await folder.names();
-  if (!names.includes(MODULES)) return { pooling: otherwise, normalize: true, dense: [], mostTokens: null };
+  if (!names.includes(MODULES)) return plainLayout(otherwise);
   const modules = await readModules(folder);
   const foreign = modules.find(({ kind }, at) => !isBuilt(kind, modules.slice(0, at)));
   if (foreign) {
     throw unsupported(
-      `${folder.path} ends in a ${foreign.kind} module (${MODULES}), which is not built: choose a model whose modules are Transformer, Pooling, Dense and Normalize`,
+      `${folder.path} ends in a ${foreign.kind} module (${MODULES}), which is not built: choose a model whose modules are Transformer, Pooling, Dense and Normalize, or Transformer and LogitScore`,
       MODULES,
     );
   }
   const pooling = modules.find(({ kind }) => kind === 'Pooling');
+  const judge = modules.find(({ kind }) => kind === 'LogitScore');
   return {
     pooling: pooling ? await readPooling(folder, `${pooling.path}/config.json`) : otherwise,
     normalize: modules.some(({ kind }) => kind === 'Normalize'),
     dense: await Promise.all(
       modules.filter(({ kind }) => kind === 'Dense').map(({ path }) => readDenseModule(folder, path)),
     ),
+    tokenScore: judge ? await readTokenScore(folder, judge.path) : null,
     mostTokens: names.includes(SETTINGS) ? await readMostTokens(folder) : null,
   };
 }
@@ -55,8 +65,9 @@ export async function poolsStates(folder: Folder, names: readonly string[]): Pro
   return names.includes(MODULES) && (await readModules(folder)).some(({ kind }) => kind === 'Pooling');
 }
 
-/** Vectors pass through Dense modules after pooling, and before they are normalized. */
+/** Vectors pass through Dense modules after pooling, and before they are normalized; logits come of a language model alone. */
 function isBuilt(kind: string, before: readonly { kind: string }[]): boolean {
+  if (kind === 'LogitScore') return before.length === 1;
   if (kind !== 'Dense') return ['Transformer', 'Pooling', 'Normalize'].includes(kind);
   return before.some((one) => one.kind === 'Pooling') && !before.some((one) => one.kind === 'Normalize');
 }

@@ -2,7 +2,7 @@
 // of the page that computes it.
 
 import type { KnownClasses } from './architecture.ts';
-import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
+import { plainLayout, type EmbeddingLayout, type Pooling } from './embedding-folder.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
 import { type EngineError, unsupported } from '../error.ts';
 import { say } from '../message.ts';
@@ -214,5 +214,5 @@ function layoutOf(keys: GgufKeys, architecture: string): EmbeddingLayout | null 
   const pooling = POOLINGS[keys.count(key)];
   if (pooling === undefined)
     throw keys.unsupported(key, 'choose a model that has 1 (mean), 2 (cls) or 3 (last)');
-  return pooling === null ? null : { pooling, normalize: true, dense: [], mostTokens: null };
+  return pooling === null ? null : plainLayout(pooling);
 }

@@ -8,7 +8,7 @@ import { closeAll, keepingOpen, type ByteSource, type Folder } from '../source.t
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { refuseUnknownClass, type KnownClasses } from './architecture.ts';
 import { refuseEmbeddingFolder } from './checkpoint-refusal.ts';
-import { MODULES, type EmbeddingLayout } from './embedding-folder.ts';
+import { MODULES, plainLayout, type EmbeddingLayout } from './embedding-folder.ts';
 import type { Checkpoint } from './opened-checkpoint.ts';
 
 /** The GGUF file that a folder is opened by; null: none. Throws where there are several models. */
@@ -48,8 +48,7 @@ export async function openGguf(
       configSource: { name, metadata },
       shards: own.map((source) => source.name),
       tokenizer: async () => (tokenizer ??= readOwn()),
-      layout: async (otherwise) =>
-        layout ?? { pooling: otherwise, normalize: true, dense: [], mostTokens: null },
+      layout: async (otherwise) => layout ?? plainLayout(otherwise),
       close: () => closeAll(sources),
     };
   });

@@ -58,7 +58,7 @@ export function checkTokenizerFiles(
 }
 
 /** Tokenizer files of other formats: SentencePiece, tiktoken. */
-const FOREIGN_TOKENIZERS = ['tokenizer.model', SPIECE];
+const FOREIGN_TOKENIZERS = ['tokenizer.model', 'spm.model', SPIECE];
 
 function missingTokenizer(path: string, names: readonly string[]): EngineError {
   const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));

@@ -6,23 +6,35 @@ import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
 import { JinjaTemplate } from './jinja/jinja.ts';
 import type { ChatTemplates } from './template.ts';
 
-/** Writes a query and a document as the model reads them. */
-export type PairTemplate = (query: string, document: string) => string;
+export interface PairTemplate {
+  /** A query and a document as the model reads them; `instruction`: what to judge by, in place of the one of the model. */
+  write(query: string, document: string, instruction?: string): string;
+  /** Whether the template has a place for an instruction. */
+  isInstructed: boolean;
+}
 
-/** null: the checkpoint has no such template, and its tokenizer joins pairs. Throws bad_checkpoint for a broken one. */
+/**
+ * null: the checkpoint has no such template, and its tokenizer joins pairs. `usual`: the instruction of the model, which stands in a message of the role
+ * `system`. Throws bad_checkpoint for a broken one.
+ */
 export function openPairTemplate(
   templates: ChatTemplates | null,
   specials: SpecialTokens,
+  usual: string | null = null,
 ): PairTemplate | null {
   const source = templates?.['default'];
   if (source === undefined || !['query', 'document'].every((role) => readsRole(source, role))) return null;
   const template = openTemplate(source);
-  return (query, document) => {
-    const messages = [
-      { role: 'query', content: query },
-      { role: 'document', content: document },
-    ];
-    return orBroken(() => template.render({ ...specials, messages, add_generation_prompt: true }));
+  return {
+    write(query, document, instruction = usual ?? undefined) {
+      const messages = [
+        ...(instruction === undefined ? [] : [{ role: 'system', content: instruction }]),
+        { role: 'query', content: query },
+        { role: 'document', content: document },
+      ];
+      return orBroken(() => template.render({ ...specials, messages, add_generation_prompt: true }));
+    },
+    isInstructed: readsRole(source, 'system'),
   };
 }
 

@@ -14,6 +14,7 @@ import { COHERE } from './cohere/cohere-architecture.ts';
 import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
 import { DEEPSEEK } from './deepseek/deepseek-architecture.ts';
 import { metadataKeys } from './blocks/gguf-config.ts';
+import { DEBERTA } from './deberta/deberta-architecture.ts';
 import { DECI } from './deci/deci-architecture.ts';
 import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
@@ -30,12 +31,14 @@ import { NEOX } from './neox/neox-architecture.ts';
 import { OLMO } from './olmo/olmo-architecture.ts';
 import { PLAIN } from './plain/plain-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
+import { ROTARY_BERT } from './rotary-bert/rotary-bert-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
   BAMBA,
   BERT,
   COHERE,
+  DEBERTA,
   DECI,
   EXAONE4,
   FALCON_H1,
@@ -54,6 +57,7 @@ const architectures: TextArchitecture[] = [
   OLMO,
   PLAIN,
   QWEN3_NEXT,
+  ROTARY_BERT,
   STARCODER,
 ];
 

@@ -20,6 +20,8 @@ import { useModel } from '../service/use-model.ts';
 export interface JudgingBody {
   model?: string | undefined;
   truncate_prompt_tokens?: number | undefined;
+  instruct?: string | undefined;
+  instruction?: string | undefined;
   use_activation?: boolean | undefined;
   activation?: boolean | undefined;
 }
@@ -29,7 +31,7 @@ export interface Judge {
   info: EmbeddingModel['info'];
   /** Its calls, whose texts are counted, and which end when the client leaves. */
   model: ReturnType<typeof judged>;
-  options: { truncate?: number; activation?: boolean };
+  options: { truncate?: number; instruction?: string; activation?: boolean };
   usage(): { prompt_tokens: number; total_tokens: number };
 }
 
@@ -38,6 +40,7 @@ export async function judgeOf(
   body: JudgingBody,
 ): Promise<Judge> {
   const { model } = await useModel(asking, MODEL_KINDS.embedding, body.model ?? 'default');
+  const { instruct, instruction = instruct } = body;
   const { truncate_prompt_tokens: truncate, use_activation: uses, activation = uses } = body;
   if (truncate === 0) refuseField('truncate_prompt_tokens', 'is 0; send at least 1, or -1 for all');
   const most = model.info.contextLength;
@@ -49,6 +52,7 @@ export async function judgeOf(
     model: judged(asking, model, count),
     options: {
       ...(truncate !== undefined && { truncate: Math.min(truncate, most) }),
+      ...(instruction !== undefined && { instruction }),
       ...(activation === false && { activation }),
     },
     usage: () => ({ prompt_tokens: count.tokens, total_tokens: count.tokens }),

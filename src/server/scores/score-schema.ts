@@ -29,6 +29,14 @@ const common = {
   user: noEffect('Who asks.'),
 } satisfies FieldTable;
 
+const instruction = {
+  instruction: honoured(
+    filled,
+    'What a model that judges by its logits is told to judge by. Left out: its own.',
+  ),
+  instruct: honoured(filled, "SGLang's name of instruction."),
+} satisfies FieldTable;
+
 const document = z.union([filled, z.object({ text: filled })]);
 
 export const RERANK_FIELDS = {
@@ -45,6 +53,7 @@ export const RERANK_FIELDS = {
   truncate: honoured(z.boolean(), 'As truncate_prompt_tokens -1.', false),
   max_tokens_per_doc: neutralOnly('Documents are cut together with the query: see truncate_prompt_tokens.'),
   rank_fields: neutralOnly('Documents are judged by their text.'),
+  ...instruction,
   ...common,
 } satisfies FieldTable;
 
@@ -56,6 +65,7 @@ export const SCORE_FIELDS = {
   queries: honoured(oneOrMore, 'Another name of text_1.'),
   documents: honoured(oneOrMore, 'Another name of text_2.'),
   label_token_ids: neutralOnly("SGLang's scores of next tokens are not built."),
+  ...instruction,
   ...common,
 } satisfies FieldTable;
 

@@ -64,6 +64,10 @@ const HEADS = [
   ['bert-tokens', 'BertForTokenClassification', 'token', 5, 'softmax'],
   ['roberta-spans', 'RobertaForQuestionAnswering', 'token', 2, 'none'],
   ['modernbert', 'ModernBertForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['deberta', 'DebertaV2ForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['deberta-tokens', 'DebertaV2ForTokenClassification', 'token', 3, 'softmax'],
+  ['gte', 'GteForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['judge', 'Qwen3ForCausalLM', 'text', 1, 'none'],
   ['qwen3', 'Qwen3ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['neox', 'GPTNeoXForSequenceClassification', 'text', 3, 'softmax'],
 ] as const;
@@ -94,7 +98,7 @@ describe.each(HEADS)('the classifier %s', (name, architecture, per, count, activ
   });
 });
 
-it.each(HEADS.map(([name]) => name))(
+it.each(HEADS.map(([name]) => name).filter((name) => name !== 'judge'))(
   'pairs of %s are joined and cut as by the tokenizers library',
   (name) => {
     const tokenizer = openTokenizer({
@@ -169,6 +173,52 @@ it('a pair is written by the template of roles that a checkpoint has, and its do
   expect(ofCut).toEqual((await valuesOf(model, { inputs: [cut] }))[0]);
   rmSync(folder, { recursive: true });
 });
+
+it('a language model that judges by its logits takes an instruction, and is planned with its head', async () => {
+  const model = await open('judge');
+  const [{ texts, ids, values }] = casesOf('judge').filter((one) => one.texts.length === 2) as [Case];
+  const [query, document] = texts as [string, string];
+  const [byIds] = await valuesOf(model, { inputs: [ids] });
+  expectNear(byIds!, values);
+  const usual = await model.score(query, [document]);
+  expect(await model.score(query, [document], { instruction: 'the topic' })).toEqual(usual);
+  expect(await model.score(query, [document], { instruction: 'the length' })).not.toEqual(usual);
+  const cross = await open('cross-encoder');
+  await expect(cross.score(query, [document], { instruction: 'the topic' })).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'instruction',
+  });
+  const plan = await planModel({ model: join(GOLDEN, 'judge') });
+  expect(plan).toMatchObject({ kind: 'embedding', architecture: 'Qwen3ForCausalLM' });
+});
+
+it.each([
+  [{ '1_LogitScore/config.json': { true_token_id: 'yes' } }, 'bad_checkpoint', /true_token_id/],
+  [
+    { '1_LogitScore/config.json': { true_token_id: 9999 } },
+    'bad_checkpoint',
+    /token 9999 .* beyond the \d+ tokens/,
+  ],
+  [
+    { 'chat_template.jinja': '{{ messages }}' },
+    'unsupported',
+    /no chat template with the roles query and document/,
+  ],
+  [{ 'config_sentence_transformers.json': { activation_fn: 'torch.Erf' } }, 'unsupported', /activation_fn/],
+] as [Record<string, unknown>, string, RegExp][])(
+  'a judge is refused with %j',
+  async (files, code, message) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-judge-'));
+    cpSync(join(GOLDEN, 'judge'), folder, { recursive: true });
+    for (const [file, value] of Object.entries(files))
+      writeFileSync(join(folder, file), typeof value === 'string' ? value : JSON.stringify(value));
+    await expect(openEmbeddingModel({ model: folder, inline: true })).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message) as string,
+    });
+    rmSync(folder, { recursive: true });
+  },
+);
 
 it('a classifier names the best label of texts, which may be cut', async () => {
   const model = await open('distilbert');

@@ -65,6 +65,13 @@ describe('the form of a rerank reply', () => {
     expect(body.results).toEqual([{ index: 1, relevance_score: 0.75 }]);
   });
 
+  it.each(['instruct', 'instruction'])('follows what %s tells the model to judge by', async (name) => {
+    const { post, cross } = await startScores();
+    await post('/v1/rerank', { ...QUERY, [name]: 'the topic' });
+    await post('/v1/score', { model: 'cross', text_1: 'q', text_2: 'a', [name]: 'the length' });
+    expect(cross.requests.map(({ instruction }) => instruction)).toEqual(['the topic', 'the length']);
+  });
+
   it("is TEI's for texts", async () => {
     const { post, cross } = await startScores();
     const given = { model: 'cross', query: 'q', texts: ['a', 'bb'] };

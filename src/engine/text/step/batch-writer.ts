@@ -152,10 +152,10 @@ export class BatchWriter {
     words.wanted[sizes.sampled++] = row;
   }
 
-  /** Marks `count` rows from row `first` on as one text whose states are averaged. */
+  /** Marks `count` rows from row `first` on as one text whose states are averaged, or whose last row's logits are read. */
   pool(first: number, count: number): void {
     this.words.pooled.set([first, count], POOL_WORDS * this.#pooled++);
-    this.#sizes.sampled++;
+    this.words.wanted[this.#sizes.sampled++] = first + count - 1;
   }
 
   /** Uploads the written words, and those in `more`. */
@@ -166,7 +166,7 @@ export class BatchWriter {
       rows: rows * ROW_WORDS,
       turns: this.#rope.takeChanged() * this.#ropeWords,
       tiles: sizes.tiles * TILE_WORDS,
-      wanted: this.#pooled > 0 ? 0 : sampled,
+      wanted: sampled,
       pooled: this.#pooled * POOL_WORDS,
       planes: this.#model.inputs.positions === 3 ? rows * PLANE_WORDS : 0,
       sequences: this.#buffers.readsSequences ? sequences * SEQUENCE_WORDS : 0,

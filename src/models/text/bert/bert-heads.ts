@@ -10,35 +10,46 @@ import type { BertConfig } from './bert-config.ts';
 import { bert, rootOf } from './bert.ts';
 
 /** The two matrices of a head for texts, which reads the state of the first token. */
-interface TextHead {
-  /** Name behind the root's; `inRoot`: the module is part of the body. */
+export interface TextHead {
+  /** Names of the two. */
   dense: string;
-  inRoot: boolean;
-  activation: Activation;
   out: string;
+  activation: Activation;
 }
-const TEXT_HEADS: Readonly<Record<BertConfig['layout'], TextHead>> = {
+interface BertTextHead extends TextHead {
+  /** The first is part of the body. */
+  inRoot: boolean;
+}
+const TEXT_HEADS: Readonly<Record<BertConfig['layout'], BertTextHead>> = {
   bert: { dense: 'pooler.dense', inRoot: true, activation: 'tanh', out: 'classifier' },
   roberta: { dense: 'classifier.dense', inRoot: false, activation: 'tanh', out: 'classifier.out_proj' },
   distilbert: { dense: 'pre_classifier', inRoot: false, activation: 'relu', out: 'classifier' },
 };
 
-/** Values of each text [sampled, labels], or of each token [rows, labels]. */
 export function bertHead(config: BertConfig, outputs: TextOutputs, weights: WeightTable): TextForward {
-  const { hidden, layout, architecture } = config;
-  const { labels, per } = outputs;
+  const head = TEXT_HEADS[config.layout];
+  const root = head.inRoot ? rootOf(config, weights) : '';
   const states = bert(config, weights);
+  return encoderHead(config, outputs, weights, states, { ...head, dense: `${root}${head.dense}` });
+}
+
+/** Values of each text [sampled, labels], or of each token [rows, labels]. */
+export function encoderHead(
+  { hidden, architecture }: Pick<BertConfig, 'hidden' | 'architecture'>,
+  { labels, per }: TextOutputs,
+  weights: WeightTable,
+  states: TextForward,
+  { dense: denseName, out: outName, activation }: TextHead,
+): TextForward {
   if (per === 'token') {
     const name = architecture.endsWith('ForQuestionAnswering') ? 'qa_outputs' : 'classifier';
     const out = weights.matrix(`${name}.weight`, labels.length, hidden, { bias: true });
     return (...step) => linear(states(...step), out);
   }
-  const head = TEXT_HEADS[layout];
-  const root = head.inRoot ? rootOf(config, weights) : '';
-  const dense = weights.matrix(`${root}${head.dense}.weight`, hidden, hidden, { bias: true });
-  const out = weights.matrix(`${head.out}.weight`, labels.length, hidden, { bias: true });
+  const dense = weights.matrix(`${denseName}.weight`, hidden, hidden, { bias: true });
+  const out = weights.matrix(`${outName}.weight`, labels.length, hidden, { bias: true });
   return (tape, batch, stores) => {
     const first = meanRows(states(tape, batch, stores), batch.pooled); // [sampled, hidden]
-    return linear(linear(first, dense, { activation: head.activation }), out);
+    return linear(linear(first, dense, { activation }), out);
   };
 }

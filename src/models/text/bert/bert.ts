@@ -2,6 +2,7 @@
 // dispatches per layer.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
+import type { Activation } from '../../../kernels/activation.ts';
 import { attention } from '../../../kernels/attention.ts';
 import { kvOf, type KvPages, type TextBatch } from '../../../kernels/batch.ts';
 import { embed } from '../../../kernels/embed.ts';
@@ -13,17 +14,19 @@ import type { TextForward } from '../blocks/architecture.ts';
 import type { BertConfig } from './bert-config.ts';
 import type { WeightTable } from '../../weights.ts';
 
-/** Names of a layer's modules. */
-interface LayerNames {
-  layers: string;
-  qkv: readonly [string, string, string];
+/** Names of the modules of a layer that norms follow. */
+export interface BertLayerNames {
   out: string;
   attentionNorm: string;
   up: string;
   down: string;
   outputNorm: string;
 }
-const BERT_NAMES: LayerNames = {
+interface LayerNames extends BertLayerNames {
+  layers: string;
+  qkv: readonly [string, string, string];
+}
+export const BERT_NAMES: LayerNames = {
   layers: 'encoder.layer',
   qkv: ['attention.self.query', 'attention.self.key', 'attention.self.value'],
   out: 'attention.output.dense',
@@ -75,17 +78,27 @@ export function bert(config: BertConfig, weights: WeightTable): TextForward {
 }
 
 function layer(config: BertConfig, weights: WeightTable, root: string, i: number) {
-  const { hidden, ffn, eps, activation } = config;
   const names = NAMES[config.layout];
   const name = `${root}${names.layers}.${i}`;
-  const attend = selfAttention(config, weights, name);
+  return bertLayer(config, weights, name, names, selfAttention(config, weights, name));
+}
+
+/** `attend`: x [rows, hidden] → heads side by side [rows, hidden] */
+export function bertLayer<Rest extends readonly unknown[]>(
+  { hidden, ffn, eps, activation }: Pick<BertConfig, 'hidden' | 'ffn' | 'eps'> & { activation: Activation },
+  weights: WeightTable,
+  name: string,
+  names: BertLayerNames,
+  attend: (x: Tensor, ...rest: Rest) => Tensor,
+) {
+  const out = weights.matrix(`${name}.${names.out}.weight`, hidden, hidden, { bias: true, split: 'rows' });
   const norm1 = affine(weights, `${name}.${names.attentionNorm}`, hidden);
   const up = weights.matrix(`${name}.${names.up}.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const down = weights.matrix(`${name}.${names.down}.weight`, hidden, ffn, { bias: true, split: 'rows' });
   const norm2 = affine(weights, `${name}.${names.outputNorm}`, hidden);
 
-  return (x: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
-    x = layernorm(attend(x, batch, kv), norm1, eps);
+  return (x: Tensor, ...rest: Rest): Tensor => {
+    x = layernorm(linearAdd(attend(x, ...rest), out, x), norm1, eps);
     x = layernorm(linearAdd(linear(x, up, { activation }), down, x), norm2, eps);
     x.tape!.cut();
     return x;
@@ -94,16 +107,13 @@ function layer(config: BertConfig, weights: WeightTable, root: string, i: number
 
 function selfAttention({ hidden, heads, layout }: BertConfig, weights: WeightTable, name: string) {
   const shape = { heads, kvHeads: heads, dims: hidden / heads };
-  const names = NAMES[layout];
   const qkv = weights.stacked(
-    names.qkv.map((part) => ({ name: `${name}.${part}.weight`, rows: hidden })),
+    NAMES[layout].qkv.map((part) => ({ name: `${name}.${part}.weight`, rows: hidden })),
     hidden,
     { bias: true, split: 'columns' },
   );
-  const out = weights.matrix(`${name}.${names.out}.weight`, hidden, hidden, { bias: true, split: 'rows' });
-
   return (x: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const q = ropeKv(linear(x, qkv), null, shape, kv, null); //  [rows, hidden]
-    return linearAdd(attention(q, batch, shape, kv, { window: null }), out, x);
+    return attention(q, batch, shape, kv, { window: null });
   };
 }

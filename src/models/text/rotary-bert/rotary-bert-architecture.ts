@@ -1,0 +1,51 @@
+// Text architecture of NomicBERT, GTE and Jina Embeddings v3: BERT with rotated heads, most of them with gates.
+
+import { paddedHead } from '../../../kernels/resize-heads.ts';
+import type { TextArchitecture, TextClass, TextDeclaration } from '../blocks/architecture.ts';
+import { encoderHead } from '../bert/bert-heads.ts';
+import { readRotaryBertConfig, ROTARY_FAMILIES, type RotaryBertConfig } from './rotary-bert-config.ts';
+import { ROTARY_BERT_GGUF } from './rotary-bert-gguf.ts';
+import { rootOf, rotaryBert } from './rotary-bert.ts';
+
+const shared = { needsNoCode: true, serves: ['embed'] } as const;
+
+export const ROTARY_BERT: TextArchitecture = {
+  classes: ROTARY_FAMILIES.flatMap(({ className, modelType, examples, ends }) =>
+    ends.map((end): TextClass =>
+      end === 'Model'
+        ? { ...shared, name: `${className}${end}`, modelType, examples }
+        : { ...shared, name: `${className}${end}`, modelType: null },
+    ),
+  ),
+  read: (json, className, file) => declare(readRotaryBertConfig(json, className, file)),
+  gguf: ROTARY_BERT_GGUF,
+};
+
+function declare(config: RotaryBertConfig): TextDeclaration {
+  const { architecture, kind, vocabulary, hidden, heads, layers, ffn, gated, context, rope, outputs } =
+    config;
+  const dims = paddedHead(hidden / heads);
+  return {
+    ...{ architecture, vocabulary, hidden, context },
+    ropes: [rope],
+    inputs: { embeddings: true, positions: 1, attention: 'whole' },
+    depth: layers,
+    // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
+    layers: [{ kind: 'kv', kvHeads: heads, dims, window: null, format: 'f32' }],
+    widest: Math.max((gated ? 2 : 1) * ffn, 3 * heads * dims),
+    experts: null,
+    tied: null,
+    generate: null,
+    embed: (weights) => {
+      const states = rotaryBert(config, weights);
+      if (!outputs) return states;
+      const head =
+        kind === 'jina'
+          ? { dense: 'classifier.dense', out: 'classifier.out_proj' }
+          : { dense: `${rootOf(weights)}pooler.dense`, out: 'classifier' };
+      return encoderHead(config, outputs, weights, states, { ...head, activation: 'tanh' });
+    },
+    states: null,
+    ...(outputs && { outputs }),
+  };
+}
