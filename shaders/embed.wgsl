@@ -13,7 +13,8 @@ struct Args {
   groups: u32,      // groups in this window
   scale: f32,       // factor on rows of W
   first_place: u32, // row of learned positions for position 0
-  input_token: u32, // token of rows that are input embeddings, where those are not read
+  input_token: u32, // token of rows that are input embeddings, where those are not read, and of those whose token W has not
+  tokens: u32,      // rows of W
 }
 
 @group(0) @binding(0) var<storage, read> rows: array<Row>;
@@ -39,6 +40,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   var token = select(source, sampled[source & ~FROM_SLOT], (source & FROM_SLOT) != 0u);
   token = select(token, args.input_token, (source & (FROM_SLOT | FROM_INPUT)) == FROM_INPUT);
+  token = select(token, args.input_token, token >= args.tokens);
   let group = token / 32u - args.first_group;
   if (step >= args.blocks * (32u / STEP) || token / 32u < args.first_group || group >= args.groups) {
     return;

@@ -19,6 +19,7 @@ from transformers import (
     Cohere2ForCausalLM,
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
+    Gemma3nForCausalLM,
     Gemma4ForCausalLM,
     Glm4ForCausalLM,
     GlmForCausalLM,
@@ -260,6 +261,21 @@ GEMMA3 = Checkpoint(
         Case('default.int8', weights='int8'),
         Case('default.int4', weights='int4'),
     ],
+)
+
+GEMMA3N = Checkpoint(
+    name='gemma3n',
+    model=Gemma3nForCausalLM,
+    seed=28,
+    config=dict(
+        vocab_size=99, vocab_size_per_layer_input=91, hidden_size=64, intermediate_size=[48, 48, 64, 48], num_hidden_layers=4,
+        num_attention_heads=4, num_key_value_heads=1, head_dim=16, sliding_window=8, rms_norm_eps=1e-6, final_logit_softcapping=10.0,
+        hidden_size_per_layer_input=16, num_kv_shared_layers=2, laurel_rank=12, activation_sparsity_pattern=[0.8, 0.0, 0.8, 0.0],
+        layer_types=['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention'],
+        max_position_embeddings=128, dtype='bfloat16', bos_token_id=2, eos_token_id=1, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='four streams; two layers close most gates; the last two read keys of earlier ones; tokens beyond the table of all layers', states=True)],
 )
 
 GEMMA4 = Checkpoint(
@@ -623,5 +639,5 @@ from recent_cases import RECENT  # noqa: E402 - they are made of the classes abo
 
 ALL = (*MIXTURES, LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
        GLM, GLM4, COHERE2, STARCODER2, LFM2, LFM2_BIAS, MINISTRAL3, MISTRAL_54, GPT_NEOX, GPT_NEOX_26, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
-       GEMMA4, GEMMA4_E, GEMMA4_MOE, *deepseek_cases.checkpoints(Checkpoint, Case), *DENSE, *HYBRIDS, *RECENT)  # fmt: skip
+       GEMMA3N, GEMMA4, GEMMA4_E, GEMMA4_MOE, *deepseek_cases.checkpoints(Checkpoint, Case), *DENSE, *HYBRIDS, *RECENT)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -25,7 +25,7 @@ def draw(model, config, seed):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
     hidden, draws = model.config.hidden_size, Draws(seed)
     # Where embeddings are multiplied, a head tied to them would repeat the last token.
-    embedded = {'granite': 0.04, 'minicpm3': 0.08, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma4_text': 0.4, 'granitemoe': 0.04, 'granitemoeshared': 0.04, 'granitemoehybrid': 0.04}.get(model.config.model_type, 2)
+    embedded = {'granite': 0.04, 'minicpm3': 0.08, 'gemma2': 0.4, 'gemma3_text': 0.4, 'gemma3n_text': 0.4, 'gemma4_text': 0.4, 'granitemoe': 0.04, 'granitemoeshared': 0.04, 'granitemoehybrid': 0.04}.get(model.config.model_type, 2)
     for name, weight in model.named_parameters():
         if name.endswith('A_log'):
             weight.data = draws(name, weight.shape, 1, -1.5)  # some heads forget within a few tokens, others keep dozens
@@ -38,9 +38,9 @@ def draw(model, config, seed):
         elif re.search(r'embed|lm_head|\bw[tp]e\b', name):
             weight.data = draws(name, weight.shape, embedded / hidden**0.5)
         else:
-            is_router = name.endswith(('gate.weight', 'gate.wg.weight', 'router.weight'))
+            is_divided = name.endswith(('router.proj.weight', 'modality_router.weight'))  # Gemma 4 divides the logits by √hidden, Gemma 3n by hidden
+            is_router = name.endswith(('gate.weight', 'gate.wg.weight', 'router.weight')) and not is_divided
             is_query = re.search(r'[qk]_proj|query_key|c_attn|[Ww]qkv|q_b_proj|kv_b_proj', name)
-            is_divided = name.endswith('router.proj.weight')  # Gemma 4 divides the logits by √hidden
             gain = 1.6 if is_query else 3.0 if is_router else 3.0 * hidden**0.5 if is_divided else 1.0
             weight.data = draws(name, weight.shape, gain / weight.shape[-1] ** 0.5)
     for name, bias in model.named_buffers():

@@ -318,6 +318,14 @@ MODELS |= {
 SEEDS |= {'mistral4': 273, 'minicpm3': 274, 'mpt': 275, 'phimoe': 276}
 # Classes that the converter knows by the names of repositories, or within others.
 NAMED_OTHERWISE = {'mistral4': 'Mistral3ForConditionalGeneration', 'mpt': 'MPTForCausalLM', 'phimoe': 'PhiMoEForCausalLM'}
+# llama.cpp divides the squares of gates by one less than their number, which makes no difference where there are many, knows one rank and one number
+# of columns for each layer, and shares keys from layer 20 on.
+MODELS['gemma3n'] = {
+    'model_type': 'gemma3n_text', **SIZES, 'hidden_size': 32, 'intermediate_size': 512, 'head_dim': 8, 'sliding_window': 16,
+    'vocab_size_per_layer_input': 40, 'hidden_size_per_layer_input': 256, 'num_kv_shared_layers': 0, 'laurel_rank': 64,
+    'activation_sparsity_pattern': [0.95, 0.95], 'layer_types': ['sliding_attention', 'full_attention'],
+}
+SEEDS['gemma3n'] = 800
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 

@@ -21,7 +21,7 @@ export interface EmbedOptions {
   /** Factor on rows of the matrix; input embeddings are not scaled. */
   scale?: number;
   places?: Places | null;
-  /** The token whose row of the matrix stands for an input embedding; left out: the embedding itself does. */
+  /** The token whose row of the matrix stands for an input embedding, and for tokens that it has no row of; left out: the embedding itself does. */
   inputToken?: number;
 }
 
@@ -60,6 +60,7 @@ export function embed(
         scale,
         first_place: first,
         input_token: inputToken ?? 0,
+        tokens: weight.columns,
       },
       bind: {
         rows: batch.rows,

@@ -9,6 +9,11 @@ const NARROW = 32;
 const HELD = 4;
 const LEAST_LANES = 64;
 
+/** The lanes of a kernel with a workgroup for each row of so many quads, where it is the same everywhere; empty: its own. */
+export function rowLanes(tape: Tape, quads: number): Params {
+  return rowKernel(tape, { narrow: '', wide: '' }, quads).params;
+}
+
 /** The kernel for rows of so many quads, and its lanes, which follow from that number alone. */
 export function rowKernel(
   { plain, device }: Tape,

@@ -125,6 +125,7 @@ export const COUNTS = {
 /** Numbers, whole or not. */
 export const REALS = {
   ...HYBRID_REALS,
+  activation_sparsity_pattern: [0, 0.9999],
   rms_norm_eps: EPS,
   layer_norm_epsilon: EPS,
   layer_norm_eps: EPS,

@@ -23,6 +23,7 @@ export const TEXT_COUNTS = {
   eagle_aux_hidden_state_layer_ids: [0, 2 ** 10],
   target_hidden_size: SIZE,
   backbone_hidden_size: SIZE,
+  laurel_rank: SIZE,
   num_kv_shared_layers: [0, 2 ** 10],
   num_hidden_layers: LAYERS,
   num_attention_heads: HEADS,

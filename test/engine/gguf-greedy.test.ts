@@ -28,6 +28,7 @@ const NAMES = [
   'qwen3-next',
   'qwen3-5',
   'qwen3-5-moe',
+  'gemma3n',
   'gemma4',
   'gemma4-e',
   'ernie4-5',

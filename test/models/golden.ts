@@ -65,6 +65,7 @@ export const GOLDENS = [
   'gpt-neox-26',
   'qwen3-next',
   'qwen3-5',
+  'gemma3n',
   'gemma4',
   'gemma4-e',
   'ernie4-5',

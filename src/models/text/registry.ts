@@ -18,6 +18,7 @@ import { DEBERTA } from './deberta/deberta-architecture.ts';
 import { DECI } from './deci/deci-architecture.ts';
 import { EXAONE4 } from './exaone4/exaone4-architecture.ts';
 import { GEMMA } from './gemma/gemma-architecture.ts';
+import { GEMMA3N } from './gemma3n/gemma3n-architecture.ts';
 import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
 import { GLM } from './glm/glm-architecture.ts';
 import { GPT } from './gpt/gpt-architecture.ts';
@@ -44,6 +45,7 @@ const architectures: TextArchitecture[] = [
   FALCON_H1,
   DEEPSEEK,
   GEMMA,
+  GEMMA3N,
   GEMMA4,
   GLM,
   GPT,

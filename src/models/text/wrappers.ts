@@ -43,6 +43,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['KimiVLForConditionalGeneration', null],
   ['KimiK25ForConditionalGeneration', null],
   ['Gemma3ForConditionalGeneration', true],
+  ['Gemma3nForConditionalGeneration', true],
   ['Gemma4ForConditionalGeneration', true],
   ['Gemma4UnifiedForConditionalGeneration', true],
   ['Qwen2VLForConditionalGeneration', false],

@@ -22,6 +22,7 @@ import {
   type DecoderConfig,
   type DecoderLayer,
   type LayerInputs,
+  type Streams,
 } from './decoder.ts';
 import { headClasses, withHead, type DecoderHeads } from './decoder-heads.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
@@ -70,12 +71,17 @@ export interface DecoderFamily<Config extends DecoderModel> {
   divide?(config: Config, ranks: number): Config;
   /** Columns that enter all layers; left out: none. */
   inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
+  /** Streams in place of one residual stream; left out: it is one. */
+  streams?(config: Config, weights: WeightTable, name: string): Streams;
   /** The heads that predict several tokens ahead; left out: checkpoints of the family have none. */
   mtp?(config: Config): DraftDeclaration;
 }
 
 /** What a declaration needs of a family beside its configuration. */
-type FamilyParts<Config extends DecoderModel> = Pick<DecoderFamily<Config>, 'layer' | 'inputs' | 'mtp'>;
+type FamilyParts<Config extends DecoderModel> = Pick<
+  DecoderFamily<Config>,
+  'layer' | 'inputs' | 'streams' | 'mtp'
+>;
 
 export function decoderArchitecture<Config extends DecoderModel>({
   classes,
@@ -88,9 +94,15 @@ export function decoderArchitecture<Config extends DecoderModel>({
   layer,
   divide,
   inputs,
+  streams,
   mtp,
 }: DecoderFamily<Config>): TextArchitecture {
-  const parts: FamilyParts<Config> = { layer, ...(inputs && { inputs }), ...(mtp && { mtp }) };
+  const parts: FamilyParts<Config> = {
+    layer,
+    ...(inputs && { inputs }),
+    ...(streams && { streams }),
+    ...(mtp && { mtp }),
+  };
   const configOf = (json: Json, className: string, file: ConfigFile): Config =>
     read(json, headless[className]?.whole ?? heads[className]?.whole ?? className, file);
   return {
@@ -144,7 +156,7 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
 }
 
 function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
-  const { layer, inputs, mtp } = parts;
+  const { layer, inputs, streams, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
   const { experts = null, limited = null } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
@@ -153,6 +165,7 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     config,
     layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
     inputs: (weights: WeightTable, name: string) => inputs?.(config, weights, name) ?? null,
+    streams: (weights: WeightTable, name: string) => streams?.(config, weights, name) ?? null,
   };
   return {
     architecture,
@@ -185,7 +198,8 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
       : null,
     generate: config.bidirectional ? null : (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
-    states: (weights, depths) => statesAfter(decoder, weights, depths),
+    // No image model takes states of several streams.
+    states: streams ? null : (weights, depths) => statesAfter(decoder, weights, depths),
     ...(mtp && { mtp: mtp(config) }),
   };
 }

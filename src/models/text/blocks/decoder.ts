@@ -105,12 +105,22 @@ export type Block = (
 /** Columns that enter the layers beside the residual stream, computed once from its embeddings; x [rows, hidden] → [rows, columns] */
 export type LayerInputs = (tape: Tape, batch: TextBatch, x: Tensor) => Tensor;
 
+/** Streams that stand in place of one residual stream. */
+export interface Streams {
+  /** x [rows, hidden] → [rows, streams · hidden] */
+  part(x: Tensor): Tensor;
+  /** [rows, streams · hidden] → [rows, hidden] */
+  join(streams: Tensor): Tensor;
+}
+
 /** A config, and how layer `i` is built from the weights whose names begin with `name`. */
 export interface Decoder {
   config: DecoderConfig;
   layer(weights: WeightTable, name: string, i: number): Block;
   /** Columns that enter all layers, from the weights whose names begin with `name`; null: none. */
   inputs(weights: WeightTable, name: string): LayerInputs | null;
+  /** The streams of all layers, from the weights whose names begin with `name`; null: one. */
+  streams(weights: WeightTable, name: string): Streams | null;
 }
 
 export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
@@ -195,7 +205,7 @@ function exactly(name: string): RegExp {
 }
 
 /** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
-function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: number) {
+function stack({ config, layer, inputs, streams }: Decoder, weights: WeightTable, depth: number) {
   const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1, ignored } = config;
   const { prefix, embeddings, head, layers: module } = namesOf(config);
   const name = weights.has(embeddings[1]) ? '' : prefix;
@@ -206,6 +216,7 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
   const places = placesOf(config, weights, name);
   const embeddingNorm = config.embeddingNorm && normOf(config, weights, `${name}${config.embeddingNorm}`);
   const enter = inputs(weights, name);
+  const parted = streams(weights, name);
   const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}${module}.${i}`, i));
   weights.ignore(/rotary_emb\.inv_freq$/);
   if (ignored) weights.ignore(ignored);
@@ -221,6 +232,7 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
     const entering = enter && enter(tape, batch, x); //                     [rows, columns]
     const kept = keptStates(layers, stores);
+    if (parted) x = parted.part(x);
     blocks.forEach((block, i) => {
       const { rope } = layers[i]!;
       x = block(x, rope === null ? null : turns[rope]!, batch, kept[i]!, entering);
@@ -229,7 +241,7 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
       after?.(x, i + 1);
       tape.cut();
     });
-    return x;
+    return parted ? parted.join(x) : x;
   };
   return { embedding, name, run };
 }

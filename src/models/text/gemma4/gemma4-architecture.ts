@@ -3,7 +3,7 @@
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
 import { readGemma4Config } from './gemma4-config.ts';
 import { GEMMA4_GGUF } from './gemma4-gguf.ts';
-import { gemma4Inputs, gemma4Layer } from './gemma4.ts';
+import { enteringColumns, gemma4Layer } from './gemma4.ts';
 
 export const GEMMA4 = decoderArchitecture({
   classes: [
@@ -17,5 +17,5 @@ export const GEMMA4 = decoderArchitecture({
   fusedExperts: 'rows',
   read: readGemma4Config,
   layer: gemma4Layer,
-  inputs: gemma4Inputs,
+  inputs: (config, weights, name) => enteringColumns(config, weights, name),
 });

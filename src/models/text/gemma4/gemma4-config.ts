@@ -125,8 +125,12 @@ function readEntering(config: ConfigReader): Gemma4Config['entering'] {
 }
 
 /** The layer whose keys and values each layer reads: from the first shared one on the last of its kind before; undefined: its own. */
-function readShares(config: ConfigReader, full: readonly boolean[]): (number | undefined)[] {
-  const first = full.length - config.count('num_kv_shared_layers', 0);
+export function readShares(
+  config: ConfigReader,
+  full: readonly boolean[],
+  shared = 0,
+): (number | undefined)[] {
+  const first = full.length - config.count('num_kv_shared_layers', shared);
   const own = full.slice(0, Math.max(first, 0));
   return full.map((isFull, i) => {
     if (i < first) return undefined;

@@ -28,7 +28,7 @@ export interface Gemma4Config extends DecoderModel, AttentionConfig, MlpConfig {
   sharedFfn: number;
 }
 
-interface Entering {
+export interface Entering {
   /** Rows of their table. */
   vocabulary: number;
   /** Columns for each layer. */
@@ -89,7 +89,7 @@ function expertsBeside(
 }
 
 /** Checkpoints may have keys and values of layers that read those of another. */
-function unreadKeys(name: string): RegExp {
+export function unreadKeys(name: string): RegExp {
   return new RegExp(`^${name.replaceAll('.', '\\.')}\\.self_attn\\.(k_proj|v_proj|k_norm|v_norm)\\.`);
 }
 
@@ -114,7 +114,11 @@ function enteringBlock(
 }
 
 /** Columns for all layers: a projection of the embeddings, normalized layer by layer, and rows of a second table. */
-export function gemma4Inputs(config: Gemma4Config, weights: WeightTable, name: string): LayerInputs | null {
+export function enteringColumns(
+  config: Pick<Gemma4Config, 'hidden' | 'eps' | 'layers' | 'entering'>,
+  weights: WeightTable,
+  name: string,
+): LayerInputs | null {
   const { hidden, eps, layers, entering } = config;
   if (entering === null) return null;
   const { vocabulary, columns, padding } = entering;
