@@ -36,6 +36,8 @@ export interface AttentionRule {
   causal?: boolean;
   /** [heads]: an additional score per head that takes a share of the weights and has no value. */
   sinks?: Tensor | null;
+  /** u32 [rows, pages]: a bit for each token that a row sees among those up to itself; null: it sees all. */
+  chosen?: Tensor | null;
 }
 
 /**
@@ -48,7 +50,7 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
+  { window, bothSides = false, cap = null, causal = false, sinks = null, chosen = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, dims, valueDims = dims } = shape;
@@ -62,13 +64,16 @@ export function attention(
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const bind = { ...merged, q, ...pages };
+  const bind = { ...merged, q, ...pages, ...(chosen && { chosen }) };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const scores = { KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' };
-  const args = argsOf(tape, shape, { q, y }, { window, cap });
+  const scores = {
+    ...{ KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' },
+    CHOSEN: chosen ? 'bits' : 'all',
+  };
+  const args = argsOf(tape, shape, { q, y }, { window, cap, chosen });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
@@ -77,9 +82,9 @@ export function attention(
     return y;
   }
   if (tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS) {
-    const { KV, CAP } = scores;
+    const { KV, ...kinds } = scores;
     const each = {
-      ...{ pages: { KV }, scores: { ...seen, CAP } },
+      ...{ pages: { KV }, scores: { ...seen, ...kinds } },
       sinks: variants,
     };
     attendPhases(tape, {
@@ -106,7 +111,7 @@ function argsOf(
   tape: Tape,
   { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { q, y }: { q: Tensor; y: Tensor },
-  { window, cap }: Pick<AttentionRule, 'window' | 'cap'>,
+  { window, cap, chosen }: Pick<AttentionRule, 'window' | 'cap' | 'chosen'>,
 ): Record<string, number> {
   return {
     heads,
@@ -119,6 +124,7 @@ function argsOf(
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
     blocks: tape.capacity['contextPages'] ?? 1,
+    chosen_words: chosen?.stride ?? 0,
     first_tile: 0,
   };
 }

@@ -6,13 +6,7 @@ import type { HeadShape } from '../../../kernels/batch.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
-import type {
-  ContextLimit,
-  DraftDeclaration,
-  TextArchitecture,
-  TextClass,
-  TextDeclaration,
-} from './architecture.ts';
+import type { OwnDraft, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import {
   languageModel,
   namesOf,
@@ -33,8 +27,6 @@ export interface DecoderModel extends DecoderConfig {
   architecture: string;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
-  /** Left out: all of the context is built. */
-  limited?: ContextLimit | null;
   ffn: number;
   /** Whether each token sees its whole text, so that nothing can be generated; left out: only itself and those before it. */
   bidirectional?: boolean;
@@ -70,8 +62,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   divide?(config: Config, ranks: number): Config;
   /** Columns that enter all layers; left out: none. */
   inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
-  /** The heads that predict several tokens ahead; left out: checkpoints of the family have none. */
-  mtp?(config: Config): DraftDeclaration;
+  /** The heads that predict several tokens ahead; null, left out: checkpoints of the class, of the family have none. */
+  mtp?(config: Config): OwnDraft | null;
 }
 
 /** What a declaration needs of a family beside its configuration. */
@@ -146,7 +138,8 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
 function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
   const { layer, inputs, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
-  const { experts = null, limited = null } = config;
+  const { experts = null } = config;
+  const draft = mtp?.(config);
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
     (own.heads + 2 * own.kvHeads) * storedHead(own);
   const decoder = {
@@ -159,7 +152,6 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     vocabulary,
     hidden,
     context,
-    ...(limited && { limited }),
     ropes,
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
     inputs: {
@@ -186,6 +178,6 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     generate: config.bidirectional ? null : (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
     states: (weights, depths) => statesAfter(decoder, weights, depths),
-    ...(mtp && { mtp: mtp(config) }),
+    ...(draft && { mtp: draft }),
   };
 }

@@ -8,11 +8,16 @@ import { readExperts, type ExpertsFamily } from '../blocks/experts-config.ts';
 import type { MlpConfig } from '../blocks/gated-mlp.ts';
 import { latentHeads, type LatentAttentionConfig } from '../blocks/latent-attention.ts';
 import { readRope, ropeScaling } from '../blocks/rope-config.ts';
+import { behindLayers } from '../drafts/mtp.ts';
 import { DEEPSEEKS } from './deepseek-families.ts';
+import { readIndexer, type DeepseekIndexer } from './deepseek-indexer.ts';
 
-export type DeepseekConfig = DecoderModel & MlpConfig & LatentAttentionConfig;
-
-const UNINDEXED = 'beyond them, attention would choose index_topk tokens by an indexer, which is not built';
+export type DeepseekConfig = DecoderModel &
+  MlpConfig &
+  LatentAttentionConfig & {
+    /** What chooses the tokens that a row sees; null: it sees all. */
+    indexer: DeepseekIndexer | null;
+  };
 
 /** Errors: bad_checkpoint; unsupported for settings that deepseek.ts does not compute. */
 export function readDeepseekConfig(json: Json, architecture: string, file = CONFIG_JSON): DeepseekConfig {
@@ -24,8 +29,8 @@ export function readDeepseekConfig(json: Json, architecture: string, file = CONF
   const latents = readLatents(config);
   const rope = readRope(config, latents.rotated, { context });
   const layers = config.count('num_hidden_layers');
-  const trained = scaledContext(rope, context);
-  const indexed = family.indexed ? config.count('index_topk') : Infinity;
+  const { rotated } = latents;
+  const indexer = family.indexed ? readIndexer(config, { layers, rotated, pairs: family.indexed }) : null;
   const experts = family.experts && readExperts(config, expertsOf(config, family.experts), layers);
   return {
     architecture,
@@ -34,11 +39,15 @@ export function readDeepseekConfig(json: Json, architecture: string, file = CONF
     ffn: config.count('intermediate_size'),
     heads: latentHeads(latents),
     latents,
-    layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
+    layers: Array.from({ length: layers }, (_, i) => ({
+      ...{ window: null, rope: 0 },
+      ...(indexer?.own[i] && { index: indexer.dims }),
+    })),
+    indexer,
+    ...behindLayers(config, layers),
     ropes: [rope],
     eps: config.real('rms_norm_eps'),
-    context: Math.min(trained, indexed),
-    limited: trained > indexed ? { context: trained, reason: UNINDEXED } : null,
+    context: scaledContext(rope, context),
     tied: config.flag('tie_word_embeddings', false),
     experts,
   };
