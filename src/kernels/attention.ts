@@ -69,10 +69,7 @@ export function attention(
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const scores = {
-    ...{ KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' },
-    CHOSEN: chosen ? 'bits' : 'all',
-  };
+  const scores = { KV: pagesVariant(kv, chosen !== null), CAP: cap === null ? 'none' : 'tanh' };
   const args = argsOf(tape, shape, { q, y }, { window, cap, chosen });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
@@ -82,9 +79,9 @@ export function attention(
     return y;
   }
   if (tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS) {
-    const { KV, ...kinds } = scores;
+    const { KV, CAP } = scores;
     const each = {
-      ...{ pages: { KV }, scores: { ...seen, ...kinds } },
+      ...{ pages: { KV }, scores: { ...seen, CAP } },
       sinks: variants,
     };
     attendPhases(tape, {
@@ -178,9 +175,10 @@ function assertValues({ dims, valueDims = dims }: HeadShape, { values }: KvPages
 }
 
 /** The variant of shaders/kv/read.*.wgsl for pages. */
-function pagesVariant({ format, values }: KvPages): PagesVariant {
+function pagesVariant({ format, values }: KvPages, isChosen: boolean): PagesVariant {
+  if (isChosen && values !== null) throw new Error('attention: only tokens of latents are chosen');
   if (values !== null) return format;
-  if (format === 'f16' || format === 'f32') return `latent-${format}`;
+  if (format === 'f16' || format === 'f32') return isChosen ? `chosen-${format}` : `latent-${format}`;
   throw new Error(`attention: values cannot be the dimensions of keys in codes (${format})`);
 }
 
