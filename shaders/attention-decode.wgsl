@@ -44,6 +44,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var total = 0.0;
   var out: array<vec4f, QUERIES>;
   for (var page = first_page; page <= last_page; page += PAGES) {
+    if (!any_chosen(tile.first_row, tile.first_row, page, min(page + PAGES - 1u, last_page))) {
+      continue;
+    }
     var s = array<vec4f, QUERIES>();
     let key_head = pages[tile.pages + min(page + round_page, last_page)] * args.kv_heads + kv_head;
     for (var turn = 0u; turn < PART_TURNS; turn++) {
@@ -58,7 +61,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     let of_keys = key_scales(key_head, token_lane, DIMS);
     let tokens = vec4u((page + round_page) * 32u + token_lane * 4u) + vec4u(0u, 1u, 2u, 3u);
-    let is_seen = (tokens < vec4u(min(seen_by(tile, position), last_page * 32u + 32u))) & (tokens + args.window > vec4u(position));
+    let is_seen = (tokens < vec4u(min(seen_by(tile, position), last_page * 32u + 32u))) & (tokens + args.window > vec4u(position)) & are_chosen(tile.first_row, tokens);
     for (var turn = loop_start(workgroup.x); turn < PARTS; turn++) {
       if (part == turn) {
         for (var i = 0u; i < QUERIES; i++) {

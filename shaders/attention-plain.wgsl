@@ -27,10 +27,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var total = 0.0;
   var out: array<vec4f, QUADS>;
   for (var p = first_page_of(tile, at); p <= last_page_of(tile, at); p++) {
+    if (!any_chosen(row, row, p, p)) {
+      continue;
+    }
     let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
     let token = p * 32u + local;
     var score = MASKED;
-    if (token < seen_by(tile, at) && token + args.window > at) {
+    if (token < seen_by(tile, at) && token + args.window > at && are_chosen(row, vec4u(token)).x) {
       score = 0.0;
       for (var d = 0u; d < args.dims; d += 4u) {
         let four = key_quads(stored, d / 4u, args.dims, local / 4u);

@@ -65,6 +65,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
 
     for (var p = first_page; p <= last_page; p++) {
+      if (!any_chosen(tile.first_row + first / share, tile.first_row + last_query / share, p, p)) {
+        continue;
+      }
       let head = pages[tile.pages + p] * args.kv_heads + kv_head;
       var s = array<array<vec4f, LANES>, TILES>();
       for (var d = 0u; d < args.dims; d += 4u) {
@@ -84,7 +87,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       for (var t = 0u; t < TILES; t++) {
         for (var i = 0u; i < LANES; i++) {
           let at = position[t][i];
-          let is_seen = (tokens < vec4u(seen_by(tile, at))) & (tokens + args.window > vec4u(at));
+          let is_seen = (tokens < vec4u(seen_by(tile, at))) & (tokens + args.window > vec4u(at)) & are_chosen(tile.first_row + at - start, tokens);
           let scores = select(vec4f(MASKED), capped(s[t][i] * of_keys), is_seen);
           let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
           let now = max(largest[t][i], largest_of_lanes(best));

@@ -79,7 +79,7 @@ const MODELS = {
   'image/z-image': /tuned z-image-padded/,
   // One family of each kind of layer: those with the same kernels differ in their numbers only.
   'text/blocks/decoder':
-    /(^| )(qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|granite-hybrid|starcoder2|gpt-neox|deepseek-v3|bloom) default: logits/,
+    /(^| )(qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|granite-hybrid|starcoder2|gpt-neox|deepseek-v32|bloom) default: logits/,
   'text/clip/clip': /tuned clip-projection/,
   'text/t5/t5': /tuned t5/,
   'vision/clip-vision': /tuned clip-vision/,

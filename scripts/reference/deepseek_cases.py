@@ -3,7 +3,9 @@
 from transformers import (
     DeepseekV2ForCausalLM,
     DeepseekV3ForCausalLM,
+    DeepseekV32ForCausalLM,
     Glm4MoeLiteForCausalLM,
+    GlmMoeDsaForCausalLM,
     MiniCPM3ForCausalLM,
     Mistral4ForCausalLM,
     YoutuForCausalLM,
@@ -15,6 +17,7 @@ SIZES = dict(
     tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
 )  # fmt: skip
 EXPERTS = dict(moe_intermediate_size=40, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=2, norm_topk_prob=True)
+INDEXER = dict(q_lora_rank=24, index_n_heads=19, index_head_dim=12, index_topk=12)
 YARN = {'rope_type': 'yarn', 'rope_theta': 10000.0, 'factor': 8.0, 'original_max_position_embeddings': 16,
         'beta_fast': 4.0, 'beta_slow': 0.5}  # fmt: skip
 
@@ -78,4 +81,25 @@ def checkpoints(checkpoint, case):
                 'rope_parameters': {'rope_type': 'longrope', 'rope_theta': 10000.0, 'short_factor': [1.0, 1.1, 1.25, 1.5],
                                     'long_factor': [1.0, 1.5, 2.5, 4.0], 'original_max_position_embeddings': 64, 'factor': 2.0}},
         cases=[case('default', note='three multipliers; rotations turn halves')],
+    )  # fmt: skip
+    yield checkpoint(
+        name='deepseek-v32',
+        model=DeepseekV32ForCausalLM,
+        seed=64,
+        config={**SIZES, **EXPERTS, **INDEXER, 'n_group': 4, 'topk_group': 2, 'routed_scaling_factor': 2.5, 'first_k_dense_replace': 1,
+                'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000.0}},
+        cases=[
+            case('default', prompt=40, note='each row sees 12 of up to 72 tokens'),
+            case('short', {'index_topk': 80}, note='no row has more tokens than may be chosen'),
+        ],
+    )  # fmt: skip
+    yield checkpoint(
+        name='glm-moe-dsa',
+        model=GlmMoeDsaForCausalLM,
+        seed=65,
+        config={**SIZES, **EXPERTS, **INDEXER, 'num_hidden_layers': 3, 'n_group': 1, 'topk_group': 1, 'routed_scaling_factor': 2.5,
+                'first_k_dense_replace': 1, 'indexer_types': ['full', 'shared', 'full'],
+                'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000.0}},
+        spelling='transformers 5',
+        cases=[case('default', prompt=20, note='the second layer sees the tokens that the first one chose')],
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Makes the tiny draft models of test/golden/drafts and what they guess:  python scripts/reference/drafts.py
 
 Targets are checkpoints of cases.py; run checkpoint.py before. The heads that predict several tokens ahead lie in a copy of their target's file.
-transformers ignores those, so that they are written here by vLLM's qwen3_next_mtp.py, with transformers' layer; EAGLE3 by SGLang's llama_eagle3.py, with
+transformers ignores those, so that they are written here by vLLM's qwen3_next_mtp.py and SGLang's deepseek_nextn.py, with transformers' layer; EAGLE3 by SGLang's llama_eagle3.py, with
 transformers' layer of Llama split in two. Gemma 4's assistant is that of transformers.
 
 test/golden/drafts.json lists the cases; drafts.safetensors holds, for each, `<case>` = f32 logits [rows, vocabulary] of the draft model for each token
@@ -51,9 +51,9 @@ def causal(rows):
 class Mtp(nn.Module):
     """vLLM's Qwen3NextMultiTokenPredictor with one layer."""
 
-    def __init__(self, target):
+    def __init__(self, target, layer):
         super().__init__()
-        config = type(target.config).from_dict(target.config.to_dict() | {'layer_types': ['full_attention'], 'num_hidden_layers': 1, 'mlp_only_layers': []})
+        config = type(target.config).from_dict(target.config.to_dict() | layer | {'num_hidden_layers': 1})
         config._attn_implementation = config._experts_implementation = 'eager'
         base = target.model
         norm = type(base.norm)
@@ -154,7 +154,7 @@ def assisted(target, assistant, ids):
 def target_of(name):
     checkpoint = CHECKPOINTS[name]
     folder = ROOT / name
-    return checkpoint, build(checkpoint, checkpoint.cases[0], folder, load(folder, 'stored'))
+    return checkpoint, build(checkpoint, checkpoint.cases[0], folder, load(folder, 'stored', checkpoint))
 
 
 def write(folder, config, tensors, *draws):
@@ -164,16 +164,30 @@ def write(folder, config, tensors, *draws):
     keep(folder / 'model.safetensors', *draws)
 
 
-def mtp(name, seed):
+FULL = {'layer_types': ['full_attention'], 'mlp_only_layers': []}
+
+
+def behind(key):
+    """A name of Mtp's as the layer behind the second has it."""
+    for ours, name in {'layers.0.': '', 'fc.': 'eh_proj.', 'norm.': 'shared_head.norm.', 'pre_fc_norm_hidden.': 'hnorm.', 'pre_fc_norm_embedding.': 'enorm.'}.items():
+        if key.startswith(ours):
+            return f'model.layers.2.{name}{key.removeprefix(ours)}'
+    raise KeyError(key)
+
+
+def mtp(name, seed, layer=FULL, named='mtp.{}'.format, stated='mtp_num_hidden_layers', copies=()):
     _, target = target_of(name)
     draws = Draws(seed)
-    draft = Mtp(target).float().eval()
-    own = {}
+    draft = Mtp(target, layer).float().eval()
+    own, values = {}, {}
     for key, value in draft.state_dict().items():
-        own[f'mtp.{key}'] = drawn(draws, f'mtp.{key}', value.shape).bfloat16()
-    draft.load_state_dict({key.removeprefix('mtp.'): value.float() for key, value in own.items()})
+        own[named(key)] = drawn(draws, named(key), value.shape).bfloat16()
+        values[key] = own[named(key)].float()
+    draft.load_state_dict(values)
+    for copy in copies:
+        own[copy] = drawn(draws, copy, target.model.embed_tokens.weight.shape).bfloat16()
     path = ROOT / name / 'model.safetensors'
-    config = json.loads((ROOT / name / 'config.json').read_text()) | {'mtp_num_hidden_layers': 1}
+    config = json.loads((ROOT / name / 'config.json').read_text()) | {stated: 1}
     write(FOLDER / f'{name}-mtp', config, load_file(path) | own, draws, drawn_for(path))
     return (name, lambda ids: chained(draft, ids))
 
@@ -224,6 +238,11 @@ def make():
     made = {
         'qwen3-5-mtp': mtp('qwen3-5', 51),
         'qwen3-next-mtp': mtp('qwen3-next', 52),
+        'deepseek-v32-mtp': mtp(
+            'deepseek-v32', 56, {'first_k_dense_replace': 0, 'mlp_layer_types': ['sparse'], 'layer_types': ['indexed_attention']}, behind,
+            'num_nextn_predict_layers', ('model.layers.2.embed_tokens.weight', 'model.layers.2.shared_head.head.weight'),
+        ),
+        'glm4-moe-mtp': mtp('glm4-moe', 57, {'first_k_dense_replace': 0}, behind, 'num_nextn_predict_layers'),
         'eagle3': eagle3('eagle3', 'qwen3-moe', 53, False),
         'eagle3-normed': eagle3('eagle3-normed', 'qwen3-moe', 54, True),
         'gemma4-assistant': assistant('gemma4-assistant', 'gemma4-e', 55),

@@ -1,5 +1,6 @@
 // Reads the layout that kv/write.f32.wgsl writes.
 #import "kv/read-keys.f32.wgsl"
+#import "lib/chosen.all.wgsl"
 #import "lib/kv-scales.none.wgsl"
 @group(0) @binding(6) var<storage, read> values: array<vec4f>;
 

@@ -10,6 +10,7 @@ struct Args {
   cap: f32,      // bound of the scores if they are capped
   rows: u32,     // rows that a chunk has room for, if chunks have separate workgroups
   blocks: u32,   // pages of the longest context
+  chosen_words: u32, // words from one row of chosen tokens to the next
   first_tile: u32, // tile of the first workgroup, if a dispatch computes a part of the tiles
 }
 

@@ -17,8 +17,8 @@ const STRIP = 32;
 /** Lanes of a workgroup, each with four dimensions. */
 const LANES = 128;
 
-/** Variants of shaders/kv/read.*.wgsl: pages of a format, and such without values. */
-export type PagesVariant = KvFormat | 'latent-f16' | 'latent-f32';
+/** Variants of shaders/kv/read.*.wgsl: pages of a format, such without values, and such of which rows see chosen tokens. */
+export type PagesVariant = KvFormat | `${'latent' | 'chosen'}-${'f16' | 'f32'}`;
 
 /** Largest value that these kernels divide among the lanes of a workgroup. */
 export const MOST_DIMS = 4 * LANES;
@@ -72,9 +72,8 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
 }
 
 /** The kernel on matrix units, which reads values of their own; null: there is none for these heads. */
-function matrixKernel(tape: Tape, { shape, variants }: PhasedAttention): PromptKernel | null {
-  const { KV } = variants.pages;
-  return KV === 'latent-f16' || KV === 'latent-f32' ? null : promptMatrixKernel(tape, shape, KV);
+function matrixKernel(tape: Tape, { shape, variants, bind }: PhasedAttention): PromptKernel | null {
+  return bind['values'] ? promptMatrixKernel(tape, shape, variants.pages.KV as KvFormat) : null;
 }
 
 function promptKernel(tape: Tape, attention: PhasedAttention): PromptKernel {

@@ -36,6 +36,8 @@ export interface AttentionRule {
   causal?: boolean;
   /** [heads]: an additional score per head that takes a share of the weights and has no value. */
   sinks?: Tensor | null;
+  /** u32 [rows, pages]: a bit for each token that a row sees among those up to itself; null: it sees all. */
+  chosen?: Tensor | null;
 }
 
 /**
@@ -48,7 +50,7 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
+  { window, bothSides = false, cap = null, causal = false, sinks = null, chosen = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, dims, valueDims = dims } = shape;
@@ -62,13 +64,13 @@ export function attention(
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const bind = { ...merged, q, ...pages };
+  const bind = { ...merged, q, ...pages, ...(chosen && { chosen }) };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const scores = { KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' };
-  const args = argsOf(tape, shape, { q, y }, { window, cap });
+  const scores = { KV: pagesVariant(kv, chosen !== null), CAP: cap === null ? 'none' : 'tanh' };
+  const args = argsOf(tape, shape, { q, y }, { window, cap, chosen });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
@@ -106,7 +108,7 @@ function argsOf(
   tape: Tape,
   { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { q, y }: { q: Tensor; y: Tensor },
-  { window, cap }: Pick<AttentionRule, 'window' | 'cap'>,
+  { window, cap, chosen }: Pick<AttentionRule, 'window' | 'cap' | 'chosen'>,
 ): Record<string, number> {
   return {
     heads,
@@ -119,6 +121,7 @@ function argsOf(
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
     blocks: tape.capacity['contextPages'] ?? 1,
+    chosen_words: chosen?.stride ?? 0,
     first_tile: 0,
   };
 }
@@ -172,9 +175,10 @@ function assertValues({ dims, valueDims = dims }: HeadShape, { values }: KvPages
 }
 
 /** The variant of shaders/kv/read.*.wgsl for pages. */
-function pagesVariant({ format, values }: KvPages): PagesVariant {
+function pagesVariant({ format, values }: KvPages, isChosen: boolean): PagesVariant {
+  if (isChosen && values !== null) throw new Error('attention: only tokens of latents are chosen');
   if (values !== null) return format;
-  if (format === 'f16' || format === 'f32') return `latent-${format}`;
+  if (format === 'f16' || format === 'f32') return isChosen ? `chosen-${format}` : `latent-${format}`;
   throw new Error(`attention: values cannot be the dimensions of keys in codes (${format})`);
 }
 

@@ -43,11 +43,12 @@ export function ropeKv(
   assertHeads('ropeKv', shape, qkv.columns, places.all);
   if (rotated % 2 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
-  if (kv.values === null) throw new Error('ropeKv: pages without values');
+  if (kv.values === null && (shape.kv !== 'one' || isCoded(kv.format)))
+    throw new Error('ropeKv: pages without values');
   const placed = placedRows(shape, kv, norms, rows);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * width]);
   const all = heads + 2 * places.written;
-  const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims);
+  const { shader, params, heads: perWorkgroup } = kernelOf(tape, kv.format, dims, kv.values === null);
   tape.dispatch(shader, {
     params: {
       ...params,
@@ -86,7 +87,7 @@ export function ropeKv(
       places: kv.table.places,
       q,
       keys: kv.keys,
-      values: kv.values,
+      ...(kv.values && { values: kv.values }),
       ...(rope ? { rope } : {}),
       ...(placed ? { rows: placed } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
@@ -161,16 +162,18 @@ function kernelOf(
   tape: Tape,
   format: KvFormat,
   dims: number,
+  isLatent = false,
 ): { shader: string; params: Params; heads: number } {
   const lanes = lanesOf(tape, dims);
   if (isCoded(format)) {
     const params = { LANES: lanes === 1 ? LEAST_LANES : lanes, DIMS: paddedHead(dims), CODES: format };
     return { shader: 'rope-kv-codes.wgsl', params, heads: 1 };
   }
-  if (lanes === 1) return { shader: 'rope-kv.wgsl', params: { KV: format }, heads: WORKGROUP };
+  const KV = isLatent ? `latent-${format}` : format;
+  if (lanes === 1) return { shader: 'rope-kv.wgsl', params: { KV }, heads: WORKGROUP };
   return {
     shader: 'rope-kv-lanes.wgsl',
-    params: { LANES: lanes, KV: format },
+    params: { LANES: lanes, KV },
     heads: SHARED_WORKGROUP / lanes,
   };
 }

@@ -62,6 +62,30 @@ it('rows of a prompt and generated rows on GPUs, of 576 dims', async () => {
   expect(differingRows(await run(hardware, long, single, [13], true), [each[1]!])).toEqual([]);
 });
 
+it('rows see the tokens that were chosen for them, and pages without any change nothing', async () => {
+  const shape = { heads: 2, kvHeads: 1, dims: 16, valueDims: 8 };
+  const capacity = { ...CAPACITY, tiles: 34, contextPages: 24 };
+  // Every 13th token, and the last 40 before a row: none of many pages.
+  const sees = (row: number, token: number): boolean =>
+    token % 13 === row % 13 || (token > 200 && token < 240);
+  for (const on of [device, plain, hardware]) {
+    const of = {
+      ...problem(on, shape, 'f32', null, LONG_SEQUENCES),
+      sees: (row: number, token: number) => sees(row, token) || token === 0,
+    };
+    const rows = of.rows.map((_, i) => i);
+    const all = await run(on, of, capacity);
+    expect(worstError(of, all, rows)).toBeLessThan(TOLERANCE);
+    if (on !== hardware) continue;
+    const decoded = [0, 13, 34];
+    expect(worstError(of, await run(on, of, capacity, decoded, true), decoded)).toBeLessThan(TOLERANCE);
+  }
+  // All tokens chosen: the same bits as without a choice.
+  const whole = problem(plain, shape, 'f32', null);
+  const open = { ...whole, sees: () => true };
+  expect(differingRows(await run(plain, open, capacity), await run(plain, whole, capacity))).toEqual([]);
+});
+
 it('keys in codes are refused', async () => {
   const of = problem(device, { heads: 2, kvHeads: 1, dims: 12, valueDims: 8 }, 'int8', null);
   await expect(run(device, of, CAPACITY)).rejects.toThrow(

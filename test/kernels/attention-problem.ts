@@ -58,6 +58,8 @@ export interface Problem {
   cap: number | null;
   /** [heads] */
   sinks: Float32Array | null;
+  /** Whether a row sees a token among those up to itself; left out: it does. */
+  sees?: (row: number, token: number) => boolean;
   rows: { sequence: number; position: number }[];
 }
 
@@ -179,9 +181,26 @@ export function run(
       return attention(input(['rows', heads * paddedHead(dims)], padded), batch, of.shape, of.kv, {
         ...of,
         sinks,
+        ...(of.sees && {
+          chosen: input(['rows', capacity.contextPages!], bitsOf(of, chosen, capacity.contextPages!)),
+        }),
       });
     },
   });
+}
+
+/** A bit for each token that a row may see, [rows, pages]. */
+function bitsOf({ sees }: Problem, rows: number[], pages: number): Float32Array {
+  const words = Uint32Array.from(
+    rows.flatMap((row) =>
+      Array.from({ length: pages }, (_, page) =>
+        Array.from({ length: PAGE_TOKENS }, (_, i) =>
+          sees!(row, page * PAGE_TOKENS + i) ? 2 ** i : 0,
+        ).reduce((a, b) => a + b),
+      ),
+    ),
+  );
+  return new Float32Array(words.buffer);
 }
 
 /** Tokens of its sequence up to the last one that a row sees. */
@@ -201,6 +220,10 @@ export function reference(of: Problem, row: number): number[] {
     const weights: number[] = [];
     for (let token = first; token <= last; token++) {
       let score = 0;
+      if (of.sees && !of.sees(row, token)) {
+        weights.push(0);
+        continue;
+      }
       for (let d = 0; d < dims; d++) {
         score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
       }

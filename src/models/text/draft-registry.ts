@@ -5,7 +5,6 @@ import { option, say } from '../../files/message.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { DraftDeclaration, TextDeclaration } from './blocks/architecture.ts';
 import { EAGLE3_CLASSES, isEagle3, readEagle3 } from './drafts/eagle3-config.ts';
-import { MTP_SIGN } from './drafts/mtp.ts';
 import { GEMMA4_ASSISTANTS, readGemma4Assistant } from './gemma4/gemma4-assistant.ts';
 
 /** Classes of checkpoints that are draft models and nothing else. */
@@ -30,8 +29,8 @@ export function ownDraft(
   { mtp, architecture }: TextDeclaration,
   tensors: { has(name: string): boolean },
 ): DraftDeclaration {
-  if (mtp && tensors.has(MTP_SIGN)) return mtp;
-  const why = mtp ? `the checkpoint has no ${MTP_SIGN}` : `${architecture} has none that are built`;
+  if (mtp && tensors.has(mtp.sign)) return mtp;
+  const why = mtp ? `the checkpoint has no ${mtp.sign}` : `${architecture} has none that are built`;
   throw unsupported(
     say`${option('speculativeAlgorithm')} mtp needs heads that predict several tokens ahead, and ${why}: take ngram, or a checkpoint that was published with such heads`,
   );

@@ -1,4 +1,4 @@
-// A cache of latents: a request's tokens depend neither on its batch nor on what was cached, pages pass through storage, the plan counts the latents
+// A cache of latents and of the keys by which they are chosen: a request's tokens depend neither on its batch nor on what was cached, pages pass through storage, the plan counts the latents
 // alone, and codes are refused.
 
 import { mkdtempSync } from 'node:fs';
@@ -22,7 +22,7 @@ const idsOf = async (model: TextModel, request: (typeof REQUESTS)[number]): Prom
 it('a request has the same tokens alone, together, cached, retracted, stored, and as its own prompt', async () => {
   const alone: number[][] = [];
   {
-    await using model = await openGolden('deepseek-v3', { prefixCache: false });
+    await using model = await openGolden('deepseek-v32', { prefixCache: false });
     for (const request of REQUESTS) alone.push(await idsOf(model, request));
     // Generated tokens, given as a prompt, leave the same latents.
     const last = alone[3]!;
@@ -32,7 +32,7 @@ it('a request has the same tokens alone, together, cached, retracted, stored, an
   }
   const storageCache = mkdtempSync(join(tmpdir(), 'svc-latents-'));
   {
-    await using few = await openGolden('deepseek-v3', {
+    await using few = await openGolden('deepseek-v32', {
       maxTotalTokens: 160,
       prefillChunk: 32,
       storageCache,
@@ -44,20 +44,20 @@ it('a request has the same tokens alone, together, cached, retracted, stored, an
     expect(retractions + cache.evicted).toBeGreaterThan(0);
     expect(cache.hitRate).toBeGreaterThan(0);
   }
-  await using later = await openGolden('deepseek-v3', { storageCache });
+  await using later = await openGolden('deepseek-v32', { storageCache });
   expect(await idsOf(later, REQUESTS[3]!)).toEqual(alone[3]);
   expect((await later.metrics()).cache.fetched).toBeGreaterThanOrEqual(64);
 });
 
-it('the plan counts a latent and a rotated key for each token and layer', async () => {
-  const golden = goldenModel('deepseek-v3', {});
+it("the plan counts a latent, a rotated key and an indexer's key for each token and layer", async () => {
+  const golden = goldenModel('deepseek-v32', {});
   const plan = await planModel({ model: golden.path });
   golden.remove();
-  expect(plan.cache).toMatchObject({ dtype: 'f16', tokenBytes: 2 * (32 + 8) * 2 });
+  expect(plan.cache).toMatchObject({ dtype: 'f16', tokenBytes: 2 * (32 + 8 + 12) * 2 });
 });
 
 it.each(['fp8_e4m3', 'int8', 'int4'] as const)('a cache in %s is refused', async (kvCacheDtype) => {
-  await expect(openGolden('deepseek-v3', { kvCacheDtype })).rejects.toMatchObject({
+  await expect(openGolden('deepseek-v32', { kvCacheDtype })).rejects.toMatchObject({
     code: 'unsupported',
     param: 'kvCacheDtype',
     message: expect.stringContaining('which keeps latents in place of keys'),

@@ -137,13 +137,11 @@ function expertRows({ experts }: TextDeclaration, rowsOf: (columns: number) => n
 /** Notes that explain why the context in use differs from the requested one or from the model's own. */
 export function contextNotes(
   { contextLength, maxTotalTokens = Infinity }: TextModelOptions,
-  { context: modelContext, limited }: Pick<TextDeclaration, 'context' | 'limited'>,
+  { context: modelContext }: Pick<TextDeclaration, 'context'>,
   inForce: number,
   device: Device,
 ): Prose[] {
   const notes: Prose[] = [];
-  if (limited)
-    notes.push(`the context is limited to ${modelContext} of ${limited.context} tokens: ${limited.reason}`);
   const wanted = Math.min(contextLength ?? modelContext, modelContext);
   if (contextLength !== undefined && contextLength > modelContext) {
     notes.push(

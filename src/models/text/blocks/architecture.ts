@@ -83,8 +83,6 @@ export interface TextDeclaration {
   hidden: number;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
-  /** The context that the model was trained for, and why `context` is less; left out: it is not. */
-  limited?: ContextLimit;
   /** Rope tables; none if positions are learned. All tables depend on the same lengths as the first. */
   ropes: readonly RopeConfig[];
   inputs: TextInputs;
@@ -115,14 +113,7 @@ export interface TextDeclaration {
   /** Columns of the vectors of texts that `embed` gives in place of states, [sampled, vectors]; left out: it gives states. */
   vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
-  mtp?: DraftDeclaration;
-}
-
-/** A context that is not built whole. */
-export interface ContextLimit {
-  context: number;
-  /** For the note to users. */
-  reason: string;
+  mtp?: OwnDraft;
 }
 
 /** The kinds of rows that a model accepts. */
@@ -222,6 +213,12 @@ export interface DraftDeclaration {
   /** The tensor of what has to be added to each token of its own vocabulary; null: its tokens are the target's. */
   tokenOffsets: { name: string; count: number } | null;
   page(weights: WeightTable, target: DraftTarget): DraftPage;
+}
+
+/** A draft model among the model's own weights. */
+export interface OwnDraft extends DraftDeclaration {
+  /** A tensor that a checkpoint has if it has the draft model. */
+  sign: string;
 }
 
 /** The page of a draft model. */

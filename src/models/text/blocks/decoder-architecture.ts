@@ -6,13 +6,7 @@ import type { HeadShape } from '../../../kernels/batch.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
-import type {
-  ContextLimit,
-  DraftDeclaration,
-  TextArchitecture,
-  TextClass,
-  TextDeclaration,
-} from './architecture.ts';
+import type { OwnDraft, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import {
   languageModel,
   namesOf,
@@ -34,8 +28,6 @@ export interface DecoderModel extends DecoderConfig {
   architecture: string;
   /** Number of tokens that the model was trained for, including scaling. */
   context: number;
-  /** Left out: all of the context is built. */
-  limited?: ContextLimit | null;
   ffn: number;
   /** Whether each token sees its whole text, so that nothing can be generated; left out: only itself and those before it. */
   bidirectional?: boolean;
@@ -73,8 +65,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
   /** Streams in place of one residual stream; left out: it is one. */
   streams?(config: Config, weights: WeightTable, name: string): Streams;
-  /** The heads that predict several tokens ahead; left out: checkpoints of the family have none. */
-  mtp?(config: Config): DraftDeclaration;
+  /** The heads that predict several tokens ahead; null, left out: checkpoints of the class, of the family have none. */
+  mtp?(config: Config): OwnDraft | null;
 }
 
 /** What a declaration needs of a family beside its configuration. */
@@ -158,7 +150,8 @@ function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): Te
 function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts<Config>): TextDeclaration {
   const { layer, inputs, streams, mtp } = parts;
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, tied } = config;
-  const { experts = null, limited = null } = config;
+  const { experts = null } = config;
+  const draft = mtp?.(config);
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
     (own.heads + 2 * own.kvHeads) * storedHead(own);
   const decoder = {
@@ -172,7 +165,6 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     vocabulary,
     hidden,
     context,
-    ...(limited && { limited }),
     ropes,
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
     inputs: {
@@ -200,6 +192,6 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     embed: (weights) => normedStates(decoder, weights),
     // No image model takes states of several streams.
     states: streams ? null : (weights, depths) => statesAfter(decoder, weights, depths),
-    ...(mtp && { mtp: mtp(config) }),
+    ...(draft && { mtp: draft }),
   };
 }

@@ -14,16 +14,22 @@ export interface KeepingLayer {
   shares?: number;
   /** f32 values of the layer's fixed state; left out: it has none. */
   slot?: number;
+  /** Dimensions of keys beside its own by which it chooses the tokens that it sees; left out: it has none. */
+  index?: number;
   /** Whether the layer keeps KV pages; left out: unless it has a fixed state. */
   pages?: boolean;
 }
 
 /** What a layer reads and writes. */
-export type KeptState = LayerStore | { kind: 'both'; pages: KvPages; slots: StateSlots } | { kind: 'none' };
+export type KeptState =
+  | LayerStore
+  | { kind: 'indexed'; pages: KvPages; index: KvPages }
+  | { kind: 'both'; pages: KvPages; slots: StateSlots }
+  | { kind: 'none' };
 
 /** The states that a layer declares, in their order. */
 export function statesOf(layer: KeepingLayer, heads: HeadShape): LayerState[] {
-  const { window, slot, shares, heads: own = heads } = layer;
+  const { window, slot, shares, index, heads: own = heads } = layer;
   if (shares !== undefined) return [{ kind: 'shared', layer: shares }];
   const pages: LayerState = {
     ...{ kind: 'kv', kvHeads: own.kvHeads, dims: storedHead(own), window },
@@ -31,7 +37,9 @@ export function statesOf(layer: KeepingLayer, heads: HeadShape): LayerState[] {
     ...(own.valueDims !== undefined && { latent: true }),
   };
   const slots: LayerState[] = slot === undefined ? [] : [{ kind: 'slot', values: slot }];
-  return keepsPages(layer) ? [pages, ...slots] : slots;
+  const keys: LayerState[] =
+    index === undefined ? [] : [{ kind: 'kv', kvHeads: 1, dims: index, window: null, latent: true }];
+  return keepsPages(layer) ? [pages, ...keys, ...slots] : slots;
 }
 
 /** What each layer keeps, of the stores of all declared states. */
@@ -41,6 +49,12 @@ export function keptStates(layers: readonly KeepingLayer[], stores: readonly Lay
     const first = stores[next]!;
     if (layer.slot === undefined && !keepsPages(layer)) return { kind: 'none' };
     next++;
+    if (layer.index !== undefined) {
+      const index = stores[next++];
+      if (first.kind !== 'kv' || index?.kind !== 'kv')
+        throw new Error(`a layer with an indexer has ${first.kind} and ${index?.kind ?? 'nothing'}`);
+      return { kind: 'indexed', pages: first, index };
+    }
     if (layer.slot === undefined || !keepsPages(layer)) return first;
     const second = stores[next++];
     if (first.kind !== 'kv' || second?.kind !== 'slot')
@@ -53,7 +67,7 @@ const keepsPages = ({ pages, slot }: KeepingLayer): boolean => pages ?? slot ===
 
 /** The pages of the module `name`. */
 export function pagesOf(kept: KeptState, name: string): KvPages {
-  const pages = kept.kind === 'both' ? kept.pages : kept;
+  const pages = kept.kind === 'both' || kept.kind === 'indexed' ? kept.pages : kept;
   if (pages.kind !== 'kv')
     throw new Error(`${name} keeps keys and values in pages, and its layer has ${kept.kind}`);
   return pages;

@@ -10,10 +10,13 @@ import { growRows } from '../../../kernels/grow-rows.ts';
 import { headLinear, headLinearAcross } from '../../../kernels/head-linear.ts';
 import { latentKv, type LatentShape } from '../../../kernels/latent-kv.ts';
 import { linear } from '../../../kernels/matmul.ts';
+import type { Matrix } from '../../../kernels/matrix.ts';
 import { normed, type Rows } from '../../../kernels/normed.ts';
 import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
 import type { WeightTable } from '../../weights.ts';
+import { pagesOf } from './kept-states.ts';
 import type { SelfAttention } from './self-attention.ts';
+import type { TokenChooser } from './token-indexer.ts';
 
 export interface LatentAttentionConfig {
   hidden: number;
@@ -34,48 +37,52 @@ export function latentHeads({ heads, rank, rotated, scale }: LatentShape): HeadS
   return { heads, kvHeads: 1, dims: rank + rotated, valueDims: rank, scale };
 }
 
+/** `choose`: chooses the tokens that a row sees; left out: it sees all. */
 export function latentAttention(
   { hidden, latents: shape }: LatentAttentionConfig,
   weights: WeightTable,
   name: string,
+  choose?: TokenChooser,
 ): SelfAttention {
   const { heads, rank, rotated, values, eps, bias, growth } = shape;
-  const query = queries(hidden, shape, weights, name);
+  const { project, up } = queryProjections(hidden, shape, weights, name);
   const down = weights.matrix(`${name}.kv_a_proj_with_mqa.weight`, rank + rotated, hidden, { bias });
   const norm = weights.vector(`${name}.kv_a_layernorm.weight`, rank);
   const { absorb, expand } = keysAndValues(shape, weights, name);
   const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * values, { bias });
 
   return {
-    attend(x, rope, batch, kv) {
-      if (kv.kind !== 'kv' || !rope) throw new Error(`${name} keeps rotated keys in pages`);
-      const own = query(x); //                                      [rows, heads · (plain + rotated)]
+    attend(x, rope, batch, kept) {
+      if (!rope) throw new Error(`${name} keeps rotated keys in pages`);
+      const kv = pagesOf(kept, name);
+      const queries = project(x); //                                [rows, queryRank], or x
+      const own = linear(queries, up); //                           [rows, heads · (plain + rotated)]
       const q = growth ? growRows(own, growth, batch.rows) : own;
       const c = rmsnormColumns(linear(x, down), 0, norm, eps); //   [rows, rank + rotated]
       const absorbed = absorb(q, latentKv(c, q, rope, shape, kv)); // [rows, heads · (rank + rotated)]
-      const mixed = attention(absorbed, batch, latentHeads(shape), kv, { window: null }); // [rows, heads · rank]
+      const rule = { window: null, chosen: choose?.(x, queries, rope, batch, kept) ?? null };
+      const mixed = attention(absorbed, batch, latentHeads(shape), kv, rule); // [rows, heads · rank]
       return expand(mixed); //                                      [rows, heads · values]
     },
     out,
   };
 }
 
-/** x [rows, hidden] → [rows, heads · (plain + rotated)] */
-function queries(
+/** x [rows, hidden] → what `up` makes queries of: rows of `queryRank`, or x. */
+function queryProjections(
   hidden: number,
   { heads, plain, rotated, queryRank, eps, bias }: LatentAttentionConfig['latents'],
   weights: WeightTable,
   name: string,
-): (x: Rows) => Tensor {
+): { project(x: Rows): Rows; up: Matrix } {
   const columns = heads * (plain + rotated);
   if (queryRank === null) {
-    const whole = weights.matrix(`${name}.q_proj.weight`, columns, hidden);
-    return (x) => linear(x, whole);
+    return { project: (x) => x, up: weights.matrix(`${name}.q_proj.weight`, columns, hidden) };
   }
   const down = weights.matrix(`${name}.q_a_proj.weight`, queryRank, hidden, { bias });
   const norm = weights.vector(`${name}.q_a_layernorm.weight`, queryRank);
   const up = weights.matrix(`${name}.q_b_proj.weight`, columns, queryRank);
-  return (x) => linear(normed(linear(x, down), norm, eps), up);
+  return { project: (x) => normed(linear(x, down), norm, eps), up };
 }
 
 /**

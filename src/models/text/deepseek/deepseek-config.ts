@@ -9,11 +9,16 @@ import type { MlpConfig } from '../blocks/gated-mlp.ts';
 import { latentHeads, type LatentAttentionConfig } from '../blocks/latent-attention.ts';
 import { miniCpmMultipliers } from '../blocks/residual-multipliers.ts';
 import { readGrowth, readRope, ropeScaling } from '../blocks/rope-config.ts';
+import { behindLayers } from '../drafts/mtp.ts';
 import { DEEPSEEKS, type DeepseekFamily } from './deepseek-families.ts';
+import { readIndexer, type DeepseekIndexer } from './deepseek-indexer.ts';
 
-export type DeepseekConfig = DecoderModel & MlpConfig & LatentAttentionConfig;
-
-const UNINDEXED = 'beyond them, attention would choose index_topk tokens by an indexer, which is not built';
+export type DeepseekConfig = DecoderModel &
+  MlpConfig &
+  LatentAttentionConfig & {
+    /** What chooses the tokens that a row sees; null: it sees all. */
+    indexer: DeepseekIndexer | null;
+  };
 
 /** Errors: bad_checkpoint; unsupported for settings that deepseek.ts does not compute. */
 export function readDeepseekConfig(given: Json, architecture: string, givenIn = CONFIG_JSON): DeepseekConfig {
@@ -28,8 +33,8 @@ export function readDeepseekConfig(given: Json, architecture: string, givenIn = 
   if (family.growth) Object.assign(latents, readGrowth(config, rope));
   const layers = config.count('num_hidden_layers');
   const eps = config.real('rms_norm_eps');
-  const trained = scaledContext(rope, context);
-  const indexed = family.indexed ? config.count('index_topk') : Infinity;
+  const { rotated } = latents;
+  const indexer = family.indexed ? readIndexer(config, { layers, rotated, pairs: family.indexed }) : null;
   const experts = family.experts && readExperts(config, expertsOf(config, family.experts), layers);
   return {
     architecture,
@@ -38,11 +43,15 @@ export function readDeepseekConfig(given: Json, architecture: string, givenIn = 
     ffn: config.count('intermediate_size'),
     heads: latentHeads(latents),
     latents,
-    layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
+    layers: Array.from({ length: layers }, (_, i) => ({
+      ...{ window: null, rope: 0 },
+      ...(indexer?.own[i] && { index: indexer.dims }),
+    })),
+    indexer,
+    ...behindLayers(config, layers),
     ropes: [rope],
     ...(family.multipliers ? miniCpmMultipliers(config, layers, eps) : { eps }),
-    context: Math.min(trained, indexed),
-    limited: trained > indexed ? { context: trained, reason: UNINDEXED } : null,
+    context: scaledContext(rope, context),
     tied: config.flag('tie_word_embeddings', false),
     experts,
   };

@@ -14,8 +14,8 @@ export interface DeepseekFamily {
   /** Values of keys by which others would be computed, the first of which counts for a key that is left out. */
   only: Readonly<Record<string, readonly unknown[]>>;
   experts: ExpertsFamily | null;
-  /** A row attends to the index_topk tokens that an indexer chooses: to all, as long as they are no more. Left out: to all. */
-  indexed?: boolean;
+  /** A row attends to the index_topk tokens that an indexer chooses, whose rotations turn these pairs. Left out: to all. */
+  indexed?: 'half' | 'adjacent';
   /** Its keys of config.json by those that decoders share; left out: none differ. */
   keys?: Readonly<Record<string, string>>;
   /** rope_parameters where none are stated; left out: plain ones. */
@@ -53,6 +53,8 @@ const LATENTS = {
   v_head_dim: 128,
   rms_norm_eps: 1e-6,
 };
+
+const INDEXER = { index_topk: 2048, index_head_dim: 128 };
 
 const V3: DeepseekFamily = {
   modelType: 'deepseek_v3',
@@ -133,8 +135,8 @@ export const DEEPSEEKS: Readonly<Record<string, DeepseekFamily>> = {
     ...V3,
     modelType: 'deepseek_v32',
     examples: 'DeepSeek-V3.2',
-    defaults: { ...V3.defaults, max_position_embeddings: 163840, index_topk: 2048 },
-    indexed: true,
+    defaults: { ...V3.defaults, ...INDEXER, index_n_heads: 64, max_position_embeddings: 163840 },
+    indexed: 'half',
   },
   GlmMoeDsaForCausalLM: {
     modelType: 'glm_moe_dsa',
@@ -154,11 +156,12 @@ export const DEEPSEEKS: Readonly<Record<string, DeepseekFamily>> = {
       max_position_embeddings: 202752,
       n_group: 1,
       topk_group: 1,
-      index_topk: 2048,
+      ...INDEXER,
+      index_n_heads: 32,
     },
     only: BIASED,
     experts: BIASED_EXPERTS,
-    indexed: true,
+    indexed: 'adjacent',
   },
   MiniCPM3ForCausalLM: {
     modelType: 'minicpm3',

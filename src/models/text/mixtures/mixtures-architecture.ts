@@ -1,6 +1,7 @@
 // Text architecture of the mixtures of mixtures-families.ts, and of their dense relatives.
 
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { mtpBehind } from '../drafts/mtp.ts';
 import { llamaLayer } from '../llama/llama.ts';
 import { dividedLlama } from '../llama/llama-ranks.ts';
 import { readMixtureConfig } from './mixtures-config.ts';
@@ -14,5 +15,6 @@ export const MIXTURE = decoderArchitecture({
   fusedExperts: 'rows',
   read: readMixtureConfig,
   layer: llamaLayer,
+  mtp: (config) => (config.experts ? mtpBehind(config, llamaLayer) : null),
   divide: dividedLlama,
 });

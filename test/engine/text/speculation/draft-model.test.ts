@@ -69,6 +69,7 @@ async function idsOf(model: TextModel): Promise<(readonly number[] | undefined)[
 it.each([
   ['mtp', 'drafts/qwen3-5-mtp', null],
   ['mtp', 'drafts/qwen3-next-mtp', null],
+  ['mtp', 'drafts/deepseek-v32-mtp', null],
   ['mtp', 'gemma4-e', 'drafts/gemma4-assistant'],
   ['eagle3', 'qwen3-moe', 'drafts/eagle3'],
   ['draft', 'qwen3-moe', 'qwen3'],

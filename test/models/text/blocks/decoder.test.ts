@@ -23,12 +23,12 @@ const cases = GOLDENS.flatMap((checkpoint) => {
   }));
 });
 /**
- * Attention alone (with all kinds of rope), over latents, with experts, windows with sinks and experts, short convolutions, linear attention, layers that share keys,
+ * Attention alone (with all kinds of rope), over chosen latents, with experts, windows with sinks and experts, short convolutions, linear attention, layers that share keys,
  * scores with a cap, layers side by side with norms that have biases: other families have these layers in other numbers.
  */
 const LAYERS = [
   'llama',
-  'deepseek-v3',
+  'deepseek-v32',
   'qwen3-moe',
   'gpt-oss',
   'lfm2',

@@ -39,17 +39,16 @@ it('experts are chosen as the class and the file say', () => {
   expect(read('YoutuForCausalLM').experts).toBeNull();
 });
 
-it('a context beyond index_topk is not built', () => {
-  expect(read('DeepseekV3ForCausalLM').limited).toBeNull();
-  for (const className of ['DeepseekV32ForCausalLM', 'GlmMoeDsaForCausalLM']) {
-    const { context, limited } = read(className);
-    expect(context).toBe(2048);
-    expect(limited!.reason).toContain('an indexer, which is not built');
-    expect(read(className, { max_position_embeddings: 1024 })).toMatchObject({
-      context: 1024,
-      limited: null,
-    });
-  }
+it('layers with an indexer keep its keys, others see the tokens of the last one', () => {
+  expect(read('DeepseekV3ForCausalLM').indexer).toBeNull();
+  const { indexer, layers } = read('DeepseekV32ForCausalLM', { index_topk_freq: 1 });
+  expect(indexer).toMatchObject({ heads: 64, dims: 128, most: 2048, rotated: 64, pairs: 'half' });
+  expect(layers.map(({ index }) => index)).toEqual([128, 128, 128]);
+  const own = (json: Record<string, unknown>) => read('GlmMoeDsaForCausalLM', json).indexer!.own;
+  expect(read('GlmMoeDsaForCausalLM').indexer).toMatchObject({ heads: 32, pairs: 'adjacent' });
+  expect(own({ index_topk_freq: 4, index_skip_topk_offset: 1 })).toEqual([true, false, false]);
+  expect(own({ indexer_types: ['full', 'shared', 'full'] })).toEqual([true, false, true]);
+  expect(own({ index_topk_pattern: 'FFS' })).toEqual([true, true, false]);
 });
 
 it.each([
@@ -67,6 +66,13 @@ it.each([
     { num_experts_per_tok: 6, norm_topk_prob: true },
     'norm_topk_prob true is not built',
   ],
+  [
+    'GlmMoeDsaForCausalLM',
+    { indexer_types: ['shared', 'full', 'full'] },
+    'has 3 of 3 layers, the first of which needs an indexer',
+  ],
+  ['DeepseekV32ForCausalLM', { index_head_dim: 32 }, 'index_head_dim 32 is not built'],
+  ['DeepseekV32ForCausalLM', { q_lora_rank: null }, 'q_lora_rank null is not built with an indexer'],
   ['DeepseekV2ForCausalLM', { use_mla: false }, 'use_mla false is not built'],
   ['Glm4MoeLiteForCausalLM', { mlp_layer_types: ['dense'] }, 'mlp_layer_types has 1 of 3 layers'],
 ])('%s with %o', (className, json, message) => {
