@@ -71,9 +71,10 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
   }
 }
 
-/** The kernel on matrix units, which reads values of their own; null: there is none for these heads. */
+/** The kernel on matrix units, which reads values of their own and no biases; null: there is none for these heads. */
 function matrixKernel(tape: Tape, { shape, variants }: PhasedAttention): PromptKernel | null {
   const { KV } = variants.pages;
+  if (variants.scores['CAP'] === 'distance') return null;
   return KV === 'latent-f16' || KV === 'latent-f32' ? null : promptMatrixKernel(tape, shape, KV);
 }
 

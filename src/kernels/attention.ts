@@ -36,6 +36,11 @@ export interface AttentionRule {
   causal?: boolean;
   /** [heads]: an additional score per head that takes a share of the weights and has no value. */
   sinks?: Tensor | null;
+  /**
+   * [1, 2 · farthest + 1, heads]: added to the scores by the distance of a key from a query, from −farthest to farthest, which those beyond share, too;
+   * for heads with keys of their own, without a cap and sinks.
+   */
+  biases?: Tensor | null;
 }
 
 /**
@@ -48,7 +53,7 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
+  { window, bothSides = false, cap = null, causal = false, sinks = null, biases = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, dims, valueDims = dims } = shape;
@@ -56,19 +61,19 @@ export function attention(
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks });
+    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks, biases });
   const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
   const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const bind = { ...merged, q, ...pages };
+  const bind = { ...merged, q, ...pages, ...biasOperand(shape, { cap, sinks, biases }) };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const scores = { KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' };
-  const args = argsOf(tape, shape, { q, y }, { window, cap });
+  const scores = { KV: pagesVariant(kv), CAP: biases ? 'distance' : cap === null ? 'none' : 'tanh' };
+  const args = argsOf(tape, shape, { q, y }, { window, cap, biases });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
@@ -106,7 +111,7 @@ function argsOf(
   tape: Tape,
   { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { q, y }: { q: Tensor; y: Tensor },
-  { window, cap }: Pick<AttentionRule, 'window' | 'cap'>,
+  { window, cap, biases }: Pick<AttentionRule, 'window' | 'cap' | 'biases'>,
 ): Record<string, number> {
   return {
     heads,
@@ -119,8 +124,23 @@ function argsOf(
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
     blocks: tape.capacity['contextPages'] ?? 1,
+    farthest: biases ? (Number(biases.shape[1]) - 1) / 2 : 0,
+    bias_columns: biases?.stride ?? 0,
     first_tile: 0,
   };
+}
+
+/** The operand of scores with a bias by distance, which has the place of sinks. */
+function biasOperand(
+  { heads, kvHeads }: HeadShape,
+  { cap, sinks, biases }: Pick<AttentionRule, 'cap' | 'sinks' | 'biases'>,
+): { biases?: Tensor } {
+  if (!biases) return {};
+  if (heads !== kvHeads || biases.columns !== heads || cap !== null || sinks)
+    throw new Error(
+      `attention: biases of ${biases.columns} heads by distance, for ${heads} with keys of ${kvHeads}, a cap or sinks`,
+    );
+  return { biases };
 }
 
 /** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */

@@ -58,6 +58,8 @@ export interface Problem {
   cap: number | null;
   /** [heads] */
   sinks: Float32Array | null;
+  /** [2 · farthest + 1][heads]: biases of the distances from −farthest on; left out: none. */
+  biases?: Float32Array;
   rows: { sequence: number; position: number }[];
 }
 
@@ -176,9 +178,11 @@ export function run(
     record: (_, input) => {
       const sinks = of.sinks && input([heads], of.sinks);
       const padded = paddedHeads(q, dims);
+      const biases = of.biases ? input([1, of.biases.length / heads, heads], of.biases) : null;
       return attention(input(['rows', heads * paddedHead(dims)], padded), batch, of.shape, of.kv, {
         ...of,
         sinks,
+        biases,
       });
     },
   });
@@ -188,6 +192,12 @@ export function run(
 function seenBy(of: Problem, row: number): number {
   const { sequence, position } = of.rows[row]!;
   return 1 + Math.max(position, lastSeen(of, sequence, position) ?? 0);
+}
+
+function biasOf({ biases, shape: { heads } }: Problem, head: number, distance: number): number {
+  if (!biases) return 0;
+  const farthest = (biases.length / heads - 1) / 2;
+  return biases[(farthest + Math.max(-farthest, Math.min(farthest, distance))) * heads + head]!;
 }
 
 export function reference(of: Problem, row: number): number[] {
@@ -204,6 +214,7 @@ export function reference(of: Problem, row: number): number[] {
       for (let d = 0; d < dims; d++) {
         score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
       }
+      score += biasOf(of, head, token - position);
       weights.push(Math.exp(of.cap === null ? score : of.cap * Math.tanh(score / of.cap)));
     }
     if (weights.length === 0) return Array<number>(valueDims).fill(0);

@@ -18,7 +18,7 @@ import type { DeviceSource, Opening, ReadModel } from '../opening/served.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { checkLoraFolders } from './lora/lora-folders.ts';
-import { Loras } from './lora/loras.ts';
+import { Loras, noLoras } from './lora/loras.ts';
 import { loadOnto, type LoadedText } from './load.ts';
 import { readDraftModel } from './open-draft-model.ts';
 import { loadOnRanks, unloadRanks } from './open-ranks.ts';
@@ -40,6 +40,8 @@ export async function openText(
   const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
   opening.defer(() => checkpoint.close());
   const alone = await readTextFiles(checkpoint, options, opening.note);
+  for (const name of ['loraPaths', 'loraDir'] as const)
+    if (alone.config.source && options[name]) throw noLoras(name);
   const target = {
     declaration: alone.config,
     tensors: checkpoint.tensors,

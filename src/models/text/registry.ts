@@ -9,6 +9,7 @@ import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
 import { BAMBA } from './bamba/bamba-architecture.ts';
+import { BART } from './bart/bart-architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
 import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
@@ -31,9 +32,11 @@ import { OLMO } from './olmo/olmo-architecture.ts';
 import { PLAIN } from './plain/plain-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
+import { T5 } from './t5/t5-architecture.ts';
 
 const architectures: TextArchitecture[] = [
   BAMBA,
+  BART,
   BERT,
   COHERE,
   DECI,
@@ -55,6 +58,7 @@ const architectures: TextArchitecture[] = [
   PLAIN,
   QWEN3_NEXT,
   STARCODER,
+  T5,
 ];
 
 /** Classes of all architectures, in the order in which messages list them. */
