@@ -1,7 +1,7 @@
 // The files of a text model as it is opened, how its runner is loaded onto a device, and what serves requests on it.
 
 import { openCheckpoint, readCheckpointConfig, refuseTower } from '../../files/checkpoint/checkpoint.ts';
-import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
+import { checkTokenizerFiles, sourceTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
 import { badRequest } from '../../files/error.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { GivenTower } from '../../files/gguf/tower.ts';
@@ -84,8 +84,8 @@ async function inspect(folder: Folder, tower: GivenTower | undefined): Promise<v
   if (names.some(isGgufName)) return inspectGguf(folder, tower);
   if (tower) refuseTower(folder.path);
   const { config, architecture, configSource } = await readCheckpointConfig(folder, TEXT_CLASSES);
-  readText(config, architecture, configSource);
-  checkTokenizerFiles(folder.path, names);
+  const { source } = readText(config, architecture, configSource);
+  checkTokenizerFiles(folder.path, names, source ? await sourceTokenizerFiles(folder, names) : []);
 }
 
 /** Makes the checks of a GGUF file, whose header has everything but the weights themselves: its tensors and its tokenizer too. */

@@ -79,7 +79,7 @@ function worstError({ logprobs }: Reply, of: Case): number {
   return errors.reduce((most, error) => (error <= most ? most : error), 0);
 }
 
-it.each(['t5'])('%s: 32 greedy tokens of transformers, alone and together', async (name) => {
+it.each(['bart', 'marian', 'm2m100', 'mbart'])('%s: 32 greedy tokens of transformers, alone and together', async (name) => {
   await using model = await open(name);
   const cases = casesOf(name);
   for (const one of cases) {
