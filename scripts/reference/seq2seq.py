@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 from prompts import leads
 from recipe import Draws, keep
@@ -91,7 +92,10 @@ def write(name, model, draws, values, generation):
     if values.get('tie_word_embeddings') is False:
         model.config.tie_word_embeddings = False
     model.save_pretrained(folder)
-    keep(folder / 'model.safetensors', draws)
+    path = folder / 'model.safetensors'
+    frozen = {name for name, weight in model.named_parameters() if not weight.requires_grad}  # tables of positions, which follow from a formula
+    save_file({name: tensor for name, tensor in load_file(path).items() if name not in frozen}, path, {'format': 'pt'})
+    keep(path, draws)
     config = json.loads((folder / 'config.json').read_text())
     if values.get('tie_word_embeddings') is False:
         config['tie_word_embeddings'] = False

@@ -17,7 +17,7 @@ const golden = read('marian-tokenizer.json') as {
 const model = Uint8Array.from(Buffer.from(sentencePiece.model, 'base64'));
 const vocabulary = Object.fromEntries(golden.tokens.map((token, id) => [token, id]));
 
-it('has the ids of transformers, with languages in front, and the texts of ids', () => {
+it('the tokenizer of Marian has the ids of transformers, with languages in front, and the texts of ids', () => {
   const tokenizer = openTokenizer({
     tokenizerJson: marianTokenizer(model, vocabulary, {}),
     tokenizerConfig: withMarianTokens({}),

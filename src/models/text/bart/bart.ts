@@ -34,12 +34,11 @@ export const bartHeads = ({ hidden }: Pick<BartConfig, 'hidden'>, { heads }: Bar
 export function bart(config: BartConfig, weights: WeightTable): LanguageModel {
   const { vocabulary, hidden, tied } = config;
   const stored = EMBEDDINGS.find((name) => weights.has(name)) ?? EMBEDDINGS[0];
-  const embedding = weights.embedding(stored, vocabulary, hidden);
+  const bias = weights.has(LOGITS_BIAS) && LOGITS_BIAS;
+  const embedding = weights.embedding(stored, vocabulary, hidden, { bias: tied && bias });
   const encoder = stack(config, weights, 'encoder', embedding);
   const decoder = stack(config, weights, 'decoder', embedding);
-  const head = tied ? embedding : weights.head(BART_TIED.head, vocabulary, hidden);
-  // Products with an embedding that is the head add the bias; its rows as embeddings do not have it.
-  if (weights.has(LOGITS_BIAS)) head.bias = weights.vector(LOGITS_BIAS, vocabulary);
+  const head = tied ? embedding : weights.head(BART_TIED.head, vocabulary, hidden, { bias });
   weights.ignore(/^(model\.(shared|(en|de)coder\.embed_(tokens|positions))|lm_head)\.weight$/);
   weights.ignore(/^model\.(en|de)coder\.embed_positions\.(weights|_float_tensor)$/);
 
