@@ -71,7 +71,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
             sum += scores[at];
           }
           if (turn == PARTS - 1u) {
-            sum = select(vec4f(MASKED), capped(sum * of_keys), is_seen);
+            sum = select(vec4f(MASKED), scored(sum * of_keys, kv_head, position, tokens), is_seen);
           }
           scores[at] = sum;
         }

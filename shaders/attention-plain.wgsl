@@ -40,7 +40,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         let u = local % 4u;
         score += dot(q[q0 + d / 4u], vec4f(four[0][u], four[1][u], four[2][u], four[3][u]));
       }
-      score = capped(vec4f(score * key_scales(stored, local / 4u, args.dims)[local % 4u])).x;
+      score = scored(vec4f(score * key_scales(stored, local / 4u, args.dims)[local % 4u]), kv_head, at, vec4u(token)).x;
     }
     workgroupBarrier();
     weights[local] = score;

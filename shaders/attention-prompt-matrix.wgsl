@@ -97,5 +97,5 @@ fn head_of(tile: Tile, page: u32, kv_head: u32) -> u32 {
 }
 
 fn shifted_scores(scores: vec4f, scale: f32, shift: f32) -> vec4f {
-  return fma(capped(scores * scale), vec4f(LOG2E), vec4f(shift));
+  return fma(scored(scores * scale, 0u, 0u, vec4u(0u)), vec4f(LOG2E), vec4f(shift));
 }

@@ -11,6 +11,8 @@ struct Args {
   rows: u32,     // rows that a chunk has room for, if chunks have separate workgroups
   blocks: u32,   // pages of the longest context
   chosen_words: u32, // words from one row of chosen tokens to the next
+  farthest: u32, // distance from which on keys share a bias, if scores have one
+  bias_columns: u32, // columns from one distance's biases to the next
   first_tile: u32, // tile of the first workgroup, if a dispatch computes a part of the tiles
 }
 

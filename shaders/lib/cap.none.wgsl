@@ -1,4 +1,4 @@
-// Scores of attention without a cap.
-fn capped(scores: vec4f) -> vec4f {
+// Scores of attention without a cap; see lib/cap.distance.wgsl.
+fn scored(scores: vec4f, head: u32, at: u32, tokens: vec4u) -> vec4f {
   return scores;
 }

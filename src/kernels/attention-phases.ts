@@ -71,9 +71,10 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
   }
 }
 
-/** The kernel on matrix units, which reads values of their own; null: there is none for these heads. */
+/** The kernel on matrix units, which reads values of their own and no biases; null: there is none for these heads. */
 function matrixKernel(tape: Tape, { shape, variants, bind }: PhasedAttention): PromptKernel | null {
-  return bind['values'] ? promptMatrixKernel(tape, shape, variants.pages.KV as KvFormat) : null;
+  if (variants.scores['CAP'] === 'distance' || !bind['values']) return null;
+  return promptMatrixKernel(tape, shape, variants.pages.KV as KvFormat);
 }
 
 function promptKernel(tape: Tape, attention: PhasedAttention): PromptKernel {

@@ -38,6 +38,11 @@ export interface AttentionRule {
   sinks?: Tensor | null;
   /** u32 [rows, pages]: a bit for each token that a row sees among those up to itself; null: it sees all. */
   chosen?: Tensor | null;
+  /**
+   * [1, 2 · farthest + 1, heads]: added to the scores by the distance of a key from a query, from −farthest to farthest, which those beyond share, too;
+   * for heads with keys of their own, without a cap and sinks.
+   */
+  biases?: Tensor | null;
 }
 
 /**
@@ -50,7 +55,7 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, causal = false, sinks = null, chosen = null }: AttentionRule,
+  { window, bothSides = false, cap = null, causal = false, sinks = null, chosen = null, biases = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, dims, valueDims = dims } = shape;
@@ -58,19 +63,20 @@ export function attention(
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks });
+    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks, biases });
   const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
   const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const bind = { ...merged, q, ...pages, ...(chosen && { chosen }) };
+  const bind = { ...merged, q, ...pages, ...(chosen && { chosen }), ...biasOperand(shape, { cap, sinks, biases }) };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
   const seen = { SPANS: spans, BOTH_SIDES };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const scores = { KV: pagesVariant(kv, chosen !== null), CAP: cap === null ? 'none' : 'tanh' };
-  const args = argsOf(tape, shape, { q, y }, { window, cap, chosen });
+  const CAP = biases ? 'distance' : cap === null ? 'none' : 'tanh';
+  const scores = { KV: pagesVariant(kv, chosen !== null), CAP };
+  const args = argsOf(tape, shape, { q, y }, { window, cap, chosen, biases });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
@@ -108,7 +114,7 @@ function argsOf(
   tape: Tape,
   { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { q, y }: { q: Tensor; y: Tensor },
-  { window, cap, chosen }: Pick<AttentionRule, 'window' | 'cap' | 'chosen'>,
+  { window, cap, chosen, biases }: Pick<AttentionRule, 'window' | 'cap' | 'chosen' | 'biases'>,
 ): Record<string, number> {
   return {
     heads,
@@ -122,8 +128,23 @@ function argsOf(
     rows: tape.capacity['rows'] ?? 0,
     blocks: tape.capacity['contextPages'] ?? 1,
     chosen_words: chosen?.stride ?? 0,
+    farthest: biases ? (Number(biases.shape[1]) - 1) / 2 : 0,
+    bias_columns: biases?.stride ?? 0,
     first_tile: 0,
   };
+}
+
+/** The operand of scores with a bias by distance, which has the place of sinks. */
+function biasOperand(
+  { heads, kvHeads }: HeadShape,
+  { cap, sinks, biases }: Pick<AttentionRule, 'cap' | 'sinks' | 'biases'>,
+): { biases?: Tensor } {
+  if (!biases) return {};
+  if (heads !== kvHeads || biases.columns !== heads || cap !== null || sinks)
+    throw new Error(
+      `attention: biases of ${biases.columns} heads by distance, for ${heads} with keys of ${kvHeads}, a cap or sinks`,
+    );
+  return { biases };
 }
 
 /** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */

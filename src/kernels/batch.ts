@@ -27,6 +27,8 @@ export interface TextBatch {
   tiles: Region;
   /** Whether any tile has a span; otherwise attention ignores the tiles' last tokens. */
   spans: boolean;
+  /** The same tiles for attention to the sequences' sources, all of whose tokens each row sees; left out: the model reads none. */
+  sourceTiles?: Region;
   /** Sequence[sequences]: first row, rows, cached tokens, slot. */
   sequences: Region;
   /** (first row, rows)[sampled]: rows whose mean is the vector of a text. */
@@ -59,6 +61,12 @@ export function partialBatch(unused: Region, given: Partial<TextBatch>): TextBat
     adapters: { rows: unused, sampled: unused },
     ...given,
   };
+}
+
+/** The batch for attention of its rows to the sources of their sequences. */
+export function towardsSources(batch: TextBatch): TextBatch {
+  if (!batch.sourceTiles) throw new Error('the sequences of the batch have no sources');
+  return { ...batch, tiles: batch.sourceTiles, spans: true };
 }
 
 /** 32-bit words of an entry of each table. */

@@ -7,6 +7,7 @@ export const TEXT_COUNTS = {
   d_model: SIZE,
   d_kv: [1, 2 ** 10],
   d_ff: WIDTH,
+  num_decoder_layers: LAYERS,
   relative_attention_num_buckets: [4, 2 ** 10],
   relative_attention_max_distance: TOKENS,
   position_buckets: [-1, 2 ** 12],

@@ -111,16 +111,17 @@ export interface Rows {
   rows: number;
 }
 
-/** Names and rows of parts, and their biases, named beside them. */
+/** Names and rows of parts, and their biases, named beside them; `bias`: the name of the one of a single part. */
 export function listed(
   parts: readonly Rows[],
-  bias: boolean,
+  bias: boolean | string,
 ): Pick<WeightRequest, 'names' | 'rows' | 'bias'> {
   const names = parts.map(({ name }) => name);
   return {
     names,
     rows: parts.map(({ rows }) => rows),
-    bias: bias ? names.map((name) => name.replace(/weight$/, 'bias')) : null,
+    bias:
+      typeof bias === 'string' ? [bias] : bias ? names.map((name) => name.replace(/weight$/, 'bias')) : null,
   };
 }
 

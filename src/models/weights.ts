@@ -126,15 +126,16 @@ export class WeightTable {
     return this.#matrix({ ...request, ...this.#divided(split, ranges), ...(stored && { stored }) });
   }
 
-  /** Declares the head [rows, k] of a language model whose configuration does not tie it to the embedding. */
-  head(name: string, rows: number, k: number, { bias = false }: Pick<MatrixOptions, 'bias'> = {}): Matrix {
+  /** Declares the head [rows, k] of a language model whose configuration does not tie it to the embedding; `bias`: whether it has one, or its name. */
+  head(name: string, rows: number, k: number, { bias = false }: { bias?: boolean | string } = {}): Matrix {
     const request = { ...PLAIN, ...listed([{ name, rows }], bias), k, role: 'linear' } as const;
     return this.#matrix({ ...request, split: 'columns', mayBeTied: true });
   }
 
-  /** Declares an embedding [rows, k] with a row per token id; also for a tied head. */
-  embedding(name: string, rows: number, k: number): Matrix {
-    return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'embedding', split: 'columns' });
+  /** Declares an embedding [rows, k] with a row per token id; also for a tied head, whose products add a bias of that name. */
+  embedding(name: string, rows: number, k: number, { bias = false }: { bias?: false | string } = {}): Matrix {
+    const request = { ...PLAIN, ...listed([{ name, rows }], bias), k, role: 'embedding' } as const;
+    return this.#matrix({ ...request, split: 'columns' });
   }
 
   /** Declares a router [rows, k], which keeps its stored format even if matrices are quantized. */

@@ -60,6 +60,8 @@ export interface Problem {
   sinks: Float32Array | null;
   /** Whether a row sees a token among those up to itself; left out: it does. */
   sees?: (row: number, token: number) => boolean;
+  /** [2 · farthest + 1][heads]: biases of the distances from −farthest on; left out: none. */
+  biases?: Float32Array;
   rows: { sequence: number; position: number }[];
 }
 
@@ -178,12 +180,14 @@ export function run(
     record: (_, input) => {
       const sinks = of.sinks && input([heads], of.sinks);
       const padded = paddedHeads(q, dims);
+      const biases = of.biases ? input([1, of.biases.length / heads, heads], of.biases) : null;
       return attention(input(['rows', heads * paddedHead(dims)], padded), batch, of.shape, of.kv, {
         ...of,
         sinks,
         ...(of.sees && {
           chosen: input(['rows', capacity.contextPages!], bitsOf(of, chosen, capacity.contextPages!)),
         }),
+        biases,
       });
     },
   });
@@ -209,6 +213,12 @@ function seenBy(of: Problem, row: number): number {
   return 1 + Math.max(position, lastSeen(of, sequence, position) ?? 0);
 }
 
+function biasOf({ biases, shape: { heads } }: Problem, head: number, distance: number): number {
+  if (!biases) return 0;
+  const farthest = (biases.length / heads - 1) / 2;
+  return biases[(farthest + Math.max(-farthest, Math.min(farthest, distance))) * heads + head]!;
+}
+
 export function reference(of: Problem, row: number): number[] {
   const { heads, kvHeads, dims, valueDims = dims } = of.shape;
   const { sequence, position } = of.rows[row]!;
@@ -227,6 +237,7 @@ export function reference(of: Problem, row: number): number[] {
       for (let d = 0; d < dims; d++) {
         score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
       }
+      score += biasOf(of, head, token - position);
       weights.push(Math.exp(of.cap === null ? score : of.cap * Math.tanh(score / of.cap)));
     }
     if (weights.length === 0) return Array<number>(valueDims).fill(0);

@@ -5,7 +5,7 @@ import { onAbort } from '../async/abort-listeners.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
 import type { ServedDevice, Service } from '../opening/served.ts';
 import { EventQueue } from '../async/event-queue.ts';
-import type { Lora } from './lora/loras.ts';
+import { noLoras, type Lora } from './lora/loras.ts';
 import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './run/live-requests.ts';
 import type { LoadedText } from './load.ts';
 import { mergeEvents } from './run/merge-events.ts';
@@ -13,6 +13,7 @@ import { textMetrics, type MetricsSources } from './metrics.ts';
 import { prepareReply } from './request/prepare-reply.ts';
 import { renderPrompt } from './request/prompt.ts';
 import { createSequences } from './request/sequences.ts';
+import { sourceRequest } from './request/source-prompt.ts';
 import type { TileLimits } from '../../models/media.ts';
 import type {
   LoraInfo,
@@ -49,11 +50,12 @@ export class LocalTextModel implements Service<TextModel> {
   }
 
   async *generate(
-    request: TextRequest,
+    asked: TextRequest,
     { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<TextEvent, void, void> {
     const { context, loras } = this.#parts;
-    checkTextRequest(request, context.vocabulary);
+    checkTextRequest(asked, context.vocabulary);
+    const request = sourceRequest(asked, context.source);
     this.#placeFor(request);
     const live = this.#live.enter(request);
     // Until there are sequences, an abort cancels the preparation, which then throws; later it ends the sequences with the reason `abort`.
@@ -68,7 +70,8 @@ export class LocalTextModel implements Service<TextModel> {
       const prepared = await prepareReply(request, lora, context, end).catch((error: unknown) => {
         throw live.ended?.error ?? error;
       });
-      const { ids, media } = prepared.prompt;
+      const { media, source } = prepared.prompt;
+      const ids = source ? [...source.ids] : prepared.prompt.ids;
       const { compileMs, unenforced } = prepared.grammars;
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, prepared, context, emit);
@@ -107,10 +110,11 @@ export class LocalTextModel implements Service<TextModel> {
     if (signal?.aborted) end();
     try {
       const { context } = this.#parts;
-      const { text, ids, media } = await renderPrompt(prompt, context, limits, {
+      const { text, source, media, ...rendered } = await renderPrompt(prompt, context, limits, {
         signal,
         ended: ended.signal,
       });
+      const ids = source ? [...source.ids] : rendered.ids;
       return { text, ids, ...(media && { mediaTokens: media.tokens }) };
     } finally {
       stopListening();
@@ -154,6 +158,7 @@ export class LocalTextModel implements Service<TextModel> {
   async loadLora(name: string, path: string): Promise<LoraInfo[]> {
     filledText(name, 'name');
     filledText(path, 'path');
+    if (this.#parts.context.source) throw noLoras('path');
     return this.#parts.loras.load(name, path);
   }
 

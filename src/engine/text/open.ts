@@ -1,7 +1,7 @@
 // The files of a text model as it is opened, how its runner is loaded onto a device, and what serves requests on it.
 
 import { openCheckpoint, readCheckpointConfig, refuseTower } from '../../files/checkpoint/checkpoint.ts';
-import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
+import { checkTokenizerFiles, sourceTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
 import { badRequest } from '../../files/error.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { GivenTower } from '../../files/gguf/tower.ts';
@@ -18,7 +18,7 @@ import type { DeviceSource, Opening, ReadModel } from '../opening/served.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { checkLoraFolders } from './lora/lora-folders.ts';
-import { Loras } from './lora/loras.ts';
+import { Loras, noLoras } from './lora/loras.ts';
 import { loadOnto, type LoadedText } from './load.ts';
 import { readDraftModel } from './open-draft-model.ts';
 import { loadOnRanks, unloadRanks } from './open-ranks.ts';
@@ -40,6 +40,8 @@ export async function openText(
   const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
   opening.defer(() => checkpoint.close());
   const alone = await readTextFiles(checkpoint, options, opening.note);
+  for (const name of ['loraPaths', 'loraDir'] as const)
+    if (alone.config.source && options[name]) throw noLoras(name);
   const target = {
     declaration: alone.config,
     tensors: checkpoint.tensors,
@@ -82,8 +84,8 @@ async function inspect(folder: Folder, tower: GivenTower | undefined): Promise<v
   if (names.some(isGgufName)) return inspectGguf(folder, tower);
   if (tower) refuseTower(folder.path);
   const { config, architecture, configSource } = await readCheckpointConfig(folder, TEXT_CLASSES);
-  readText(config, architecture, configSource);
-  checkTokenizerFiles(folder.path, names);
+  const { source } = readText(config, architecture, configSource);
+  checkTokenizerFiles(folder.path, names, source ? await sourceTokenizerFiles(folder, names) : []);
 }
 
 /** Makes the checks of a GGUF file, whose header has everything but the weights themselves: its tensors and its tokenizer too. */

@@ -13,6 +13,7 @@ import type { Loras } from './lora/loras.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../opening/model-name.ts';
 import { batchNotes, contextNotes, samplingDefaults } from './request/defaults.ts';
+import { leftNote, readSourceSettings, type SourceSettings } from './request/source-settings.ts';
 import { GrammarCache } from './threads/grammar-cache.ts';
 import type { LoadedText } from './load.ts';
 import { connectTextThreads } from './threads/text-threads.ts';
@@ -52,6 +53,7 @@ export async function serve(
       ...{ pages: runner.pages, slots, rows: runner.rows, decodeRows: runner.decodeRows },
       ...{ windows: runner.layout.windows, copies: runner.copies },
       ...{ sampledRows: runner.sampledRows, draftCounts: DRAFT_COUNTS },
+      ...(runner.sources && { sourceTokens: runner.sources.tokens }),
     },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
   );
@@ -67,8 +69,14 @@ export async function serve(
   const loop = new EngineLoop({ scheduler, runner, speculator, storageBackend, restart });
   noteProblems(files, note);
 
-  const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
-  const context = { ...requestContext(platform, files, options, session), sampling };
+  const { sampling, source: samplingSource } = samplingDefaults(
+    checkpoint,
+    options.samplingDefaults ?? 'model',
+  );
+  const source = sourceSettings(files, options, runner);
+  const left = source && leftNote(source);
+  if (left) note(left);
+  const context = { ...requestContext(platform, files, options, session), sampling, source };
   return new LocalTextModel({
     info: {
       ...describeModel(checkpoint, config, context, session.parts),
@@ -76,7 +84,7 @@ export async function serve(
       maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
       storageBackend: storageBackend ?? null,
       sampling,
-      samplingSource: source,
+      samplingSource,
     },
     context,
     scheduler,
@@ -97,6 +105,16 @@ function noteProblems({ checkpoint, speech, media }: TextFiles, note: (message: 
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 }
 
+/** How prompts are read as sources: of so many tokens as the adapter computes at once. */
+function sourceSettings(
+  { checkpoint, config }: TextFiles,
+  { samplingDefaults: from = 'model' }: TextModelOptions,
+  { sources }: Pick<Runner, 'sources'>,
+): SourceSettings | null {
+  const settings = readSourceSettings(checkpoint, config, from);
+  return settings && { ...settings, tokens: Math.min(settings.tokens, sources?.tokens ?? Infinity) };
+}
+
 function mediaBounds(options: TextModelOptions): MediaBounds {
   return {
     maxImagePixels: options.maxImagePixels ?? DEFAULTS.imagePixels,
@@ -113,7 +131,7 @@ function requestContext(
   { checkpoint, config: { vocabulary, ropes, experts }, speech, media }: TextFiles,
   options: TextModelOptions,
   session: ServedDevice<LoadedText>,
-): Omit<RequestContext, 'sampling'> {
+): Omit<RequestContext, 'sampling' | 'source'> {
   const thread = platform.tokenizerThread && connectTextThreads(checkpoint.path, platform.tokenizerThread);
   return {
     ...speech,
@@ -146,7 +164,7 @@ function requestContext(
 function describeModel(
   { path, wrapper, config, beside }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
-  { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling'>,
+  { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling' | 'source'>,
   { device, peers = [], runner, quantization }: LoadedText,
 ) {
   const devices = [device, ...peers];

@@ -1,6 +1,7 @@
 // The files of a text model, which outlive its device: checkpoint, declaration, tokenizer, chat template, output formats.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { openSourceTemplate } from '../../files/template/source-template.ts';
 import { openChatTemplate } from '../../files/template/template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
@@ -43,13 +44,17 @@ export async function readTextFiles(
  */
 async function readSpeech(
   checkpoint: Checkpoint,
-  { vocabulary }: TextDeclaration,
+  declaration: TextDeclaration,
   { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
   formats: FormatTables,
 ): Promise<Speech> {
+  const { vocabulary, source } = declaration;
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, vocabulary);
-  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials, tokenizer.chat);
+  const template =
+    source && checkpoint.chatTemplate === null
+      ? openSourceTemplate()
+      : openChatTemplate(checkpoint.chatTemplate, tokenizer.specials, tokenizer.chat);
   const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null, formats);
   const output = outputFormat({ tools, reasoning }, detected, formats);
   return { tokenizer, template, output, endIds: endTokens(checkpoint, tokenizer, vocabulary) };

@@ -1,9 +1,10 @@
-// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json, T5's spiece.model, or none for ByT5.
+// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json, T5's spiece.model, Marian's source.spm with vocab.json, or none for ByT5.
 
 import { ggufOf } from './gguf-folder.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import { BYTE_TOKENIZER, byteTokenizer } from '../tokenizer/byte-tokens.ts';
+import { MARIAN_SOURCE, marianTokenizer, withMarianTokens } from '../tokenizer/marian.ts';
 import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -25,6 +26,18 @@ export async function readTokenizer(
     return openTokenizer({ tokenizerJson: await readJson(folder, 'tokenizer.json'), tokenizerConfig });
   }
   const hasVocabulary = names.includes('vocab.json');
+  if (names.includes(MARIAN_SOURCE) && hasVocabulary) {
+    const [bytes, vocabulary] = [
+      await readBytes(folder, MARIAN_SOURCE),
+      await readJson(folder, 'vocab.json'),
+    ];
+    const tokenizerJson = marianTokenizer(bytes, vocabulary, tokenizerConfig);
+    return openTokenizer({
+      tokenizerJson,
+      file: MARIAN_SOURCE,
+      tokenizerConfig: withMarianTokens(tokenizerConfig),
+    });
+  }
   if (names.includes('merges.txt') && (hasVocabulary || config['tokenizer_class'] === 'CLIPTokenizer')) {
     const merges = await readText(folder, 'merges.txt');
     const vocab = hasVocabulary ? await readJson(folder, 'vocab.json') : undefined;
@@ -55,6 +68,14 @@ export function checkTokenizerFiles(
   const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
   // A GGUF file has its tokenizer in its metadata.
   if (!hasPair && ggufOf(path, names) === null) throw missingTokenizer(path, names);
+}
+
+/** Names of files with which a folder has a tokenizer of models that read sources: its own, or the class of ByT5's, which has no file. */
+export async function sourceTokenizerFiles(folder: Folder, names: readonly string[]): Promise<string[]> {
+  const file = 'tokenizer_config.json';
+  const hasBytes =
+    names.includes(file) && (await readJson(folder, file))['tokenizer_class'] === BYTE_TOKENIZER;
+  return [SPIECE, MARIAN_SOURCE, ...(hasBytes ? [file] : [])];
 }
 
 /** Tokenizer files of other formats: SentencePiece, tiktoken. */

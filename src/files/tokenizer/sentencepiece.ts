@@ -67,15 +67,19 @@ export function spieceTokenizer(
   };
 }
 
-function readModel(bytes: Uint8Array): { pieces: Piece[]; charsmap: Uint8Array | null } {
-  const fields = fieldsOf(bytes, SPIECE);
+/** The pieces of a model, by their ids, and its normalizer. Throws bad_checkpoint for a damaged file, `file` for messages. */
+export function readModel(
+  bytes: Uint8Array,
+  file = SPIECE,
+): { pieces: Piece[]; charsmap: Uint8Array | null } {
+  const fields = fieldsOf(bytes, file);
   const pieces = fields
     .filter(({ number, bytes: of }) => number === MODEL.pieces && of !== undefined)
     .map(pieceOf);
   const within = (message: number): Field[] =>
     fields
       .filter(({ number }) => number === message)
-      .flatMap(({ bytes: of }) => fieldsOf(of ?? new Uint8Array(), SPIECE));
+      .flatMap(({ bytes: of }) => fieldsOf(of ?? new Uint8Array(), file));
   const kind = within(MODEL.trainer).findLast(({ number }) => number === TRAINER.kind)?.value ?? UNIGRAM;
   if (kind !== UNIGRAM) throw damaged(`its model_type is ${kind}, and T5's is ${UNIGRAM} (unigram)`);
   if (!pieces.some((piece) => piece.kind === UNKNOWN)) throw damaged('it has no piece for unknown text');

@@ -9,6 +9,7 @@ import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
 import { BAMBA } from './bamba/bamba-architecture.ts';
+import { BART } from './bart/bart-architecture.ts';
 import { BERT } from './bert/bert-architecture.ts';
 import { COHERE } from './cohere/cohere-architecture.ts';
 import { FALCON_H1 } from './falcon-h1/falcon-h1-architecture.ts';
@@ -34,9 +35,11 @@ import { PLAIN } from './plain/plain-architecture.ts';
 import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
 import { ROTARY_BERT } from './rotary-bert/rotary-bert-architecture.ts';
 import { STARCODER } from './starcoder/starcoder-architecture.ts';
+import { T5 } from './t5/t5-architecture.ts';
 
 const architectures: TextArchitecture[] = [
   BAMBA,
+  BART,
   BERT,
   COHERE,
   DEBERTA,
@@ -61,6 +64,7 @@ const architectures: TextArchitecture[] = [
   QWEN3_NEXT,
   ROTARY_BERT,
   STARCODER,
+  T5,
 ];
 
 /** Classes of all architectures, in the order in which messages list them. */

@@ -164,6 +164,7 @@ export function createPaperRunner({
     pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
     cleanerRestarts: 0,
     towers: null,
+    sources: null,
     expertSlots: { metrics: null },
     checkProcessor: () => Promise.resolve(),
     layout: new PageLayout(
@@ -208,7 +209,7 @@ function hostBuffers(rows: number, pages: number, slots: number, groups: number)
       rows: u32(rows * ROW_WORDS),
       planes: u32(0),
       turns: u32(0),
-      tiles: u32(rows * TILE_WORDS),
+      ...{ tiles: u32(rows * TILE_WORDS), sourceTiles: u32(0) },
       sequences: u32(slots * SEQUENCE_WORDS),
       pooled: u32(0),
       wanted: u32(sampled),

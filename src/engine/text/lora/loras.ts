@@ -34,6 +34,10 @@ export interface LoraHost {
   remove(lora: Lora): Promise<void>;
 }
 
+/** The error of a LoRA for a model that reads sources. */
+export const noLoras = (param: string): EngineError =>
+  unsupported('LoRAs of encoder-decoder models are not built: merge the LoRA into the checkpoint', param);
+
 type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank' | 'tpSize'>;
 
 export class Loras {

@@ -15,6 +15,7 @@ import type { ReplyPlan } from '../output/reply-plan.ts';
 import type { FoundGrammar } from '../threads/grammar-cache.ts';
 import type { GrammarSource } from '../threads/grammar-source.ts';
 import { withProcessors } from './processors.ts';
+import { beginningOf } from './source-prompt.ts';
 import type { PreparedReply, ReplyGrammars, RequestContext } from './request-context.ts';
 
 const NO_GRAMMARS: ReplyGrammars = { reply: null, calls: null, compileMs: null, unenforced: [] };
@@ -114,13 +115,17 @@ export function constraintsOf(
   reading: Reading,
   context: RequestContext,
 ): () => Constraint | null {
-  const { ids, begins, said } = prompt;
+  const { begins, said } = prompt;
   const { tokenizer } = context;
   const opens = opensText(tokenizer, reading);
   // The constraint on the answer does not apply to a required tool call.
   const matched = request.constraint && plan.tools.mode !== 'required' ? said : '';
   const { vocabulary } = context.grammars;
-  const processed = withProcessors(request.processors ?? [], { vocabulary, prompt: ids, opens });
+  const processed = withProcessors(request.processors ?? [], {
+    vocabulary,
+    prompt: beginningOf(prompt),
+    opens,
+  });
   const read = () => ({
     output: createOutput(plan, begins, context),
     pieces: createPieces(tokenizer, { ...reading, skipSpecialTokens: true }),

@@ -18,6 +18,7 @@ import type { Begins, ReasoningFormat, ToolFormat } from '../output/format.ts';
 import { thinkingTags } from '../output/reply-plan.ts';
 import type { RenderedPrompt, RequestContext } from './request-context.ts';
 import type { ChatMessage, TextPrompt } from '../calls/text-model.ts';
+import { asSource } from './source-prompt.ts';
 import { checkPrompt } from './text-rules.ts';
 
 /** When a prompt is not needed any more. */
@@ -32,7 +33,18 @@ export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
   limits: TileLimits = {},
-  { signal, ended }: PromptEnd = {},
+  end: PromptEnd = {},
+): Promise<RenderedPrompt> {
+  const rendered = await renderAsText(prompt, context, limits, end);
+  const param = 'messages' in prompt ? 'messages' : 'prompt';
+  return context.source ? asSource(rendered, context.source, param) : rendered;
+}
+
+async function renderAsText(
+  prompt: TextPrompt,
+  context: RequestContext,
+  limits: TileLimits,
+  { signal, ended }: PromptEnd,
 ): Promise<RenderedPrompt> {
   checkPrompt(prompt);
   if (context.library === null) checkNoTiles(limits);
@@ -166,7 +178,7 @@ async function encodeShown(
 ): Promise<Pick<RenderedPrompt, 'ids' | 'media'>> {
   const { library, tokenizer } = context;
   if (!library || media.length === 0)
-    return { ids: await encodePart(text, 'messages', context), media: null };
+    return { ids: await encodePart(text, context.source ? 'prompt' : 'messages', context), media: null };
   const expanded = expandText(text, media, library.model.readers);
   const few = await encodePart(expanded.text, 'messages', context);
   const { ids, runs } = expandIds(few, expanded.runs, (token) => tokenizer.tokenToId(token));

@@ -13,7 +13,9 @@ import type { ReplyContext, ReplyPlan } from '../output/reply-plan.ts';
 import type { RecordableData } from '../run/recorder.ts';
 import type { GrammarCache } from '../threads/grammar-cache.ts';
 import type { LongTextEncoder } from '../threads/text-threads.ts';
+import type { SourceText } from '../step/step-part.ts';
 import type { PromptMedia } from '../towers/prompt-media.ts';
+import type { SourceSettings } from './source-settings.ts';
 
 export interface RequestContext extends ReplyContext {
   /** Encodes long texts in another thread; null: there is none. */
@@ -31,6 +33,8 @@ export interface RequestContext extends ReplyContext {
   jsonSchemaMode: SchemaMode;
   recording: RecordableData;
   sampling: Required<SamplingOptions>;
+  /** How prompts are read as sources; null: the model goes on with the prompt. */
+  source: SourceSettings | null;
   /** Reads media of messages; null: the model takes text only. */
   library: MediaLibrary | null;
   /** Compiles a request's own function on logits; null: the model does not accept one. */
@@ -45,6 +49,8 @@ export interface RenderedPrompt {
   ids: number[];
   /** null: the prompt has no media. */
   media: PromptMedia | null;
+  /** The prompt as a source, behind whose places `ids` begin the reply; left out: `ids` are the prompt. */
+  source?: SourceText;
 }
 
 export interface ReplyGrammars {

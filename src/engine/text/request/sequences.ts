@@ -63,7 +63,7 @@ class ChoiceFactory {
     context: RequestContext,
     emit: (event: TextEvent) => void,
   ) {
-    const { ids, begins } = prepared.prompt;
+    const { ids, begins, source } = prepared.prompt;
     this.#request = request;
     this.#prepared = prepared;
     this.#context = context;
@@ -71,8 +71,8 @@ class ChoiceFactory {
     this.#settings = readRequest(request, prepared, context);
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
     this.#scope = sharingScope(request, prepared, context);
-    // The reply continues an answer that has begun, or any prompt other than a conversation.
-    const continues = begins === 'answer' || !('messages' in request.prompt);
+    // The reply continues an answer that has begun, or any prompt other than a conversation or a source.
+    const continues = begins === 'answer' || !(source || 'messages' in request.prompt);
     this.#reading = { skipSpecialTokens: request.skipSpecialTokens ?? true, after: continues ? ids : [] };
     this.#constraint = constraintsOf(request, prepared, this.#reading, context);
   }
@@ -94,6 +94,8 @@ class ChoiceFactory {
 
   #prefix(choice: number): SequencePrefix {
     const { promptLogprobs, routedExperts } = this.#request;
+    // What an encoder makes of a token depends on the whole source.
+    if (this.#prepared.prompt.source) return new SequencePrefix(this.#scope, 0, 0);
     // Prompt tokens whose values are reported must be computed, by the first choice.
     const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
     const shareable = sameFrequenciesUntil(this.#context.ropes, this.#prepared.prompt.ids.length);
@@ -128,14 +130,15 @@ class ChoiceFactory {
 /** Reads the values that all choices share; each choice sets its own seed. */
 function readRequest(
   request: TextRequest,
-  { prompt: { ids, media }, lora, predicted }: PreparedReply,
-  { contextLength, endIds, vocabulary, sampling, prefixCache }: RequestContext,
+  { prompt: { ids, media, source }, lora, predicted }: PreparedReply,
+  { source: settings, contextLength, endIds, vocabulary, sampling, prefixCache }: RequestContext,
 ): SequenceRequest {
   const { processors = [] } = request;
+  const room = settings ? settings.written - settings.begin.length : Infinity;
   const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
   return {
     priority: request.priority ?? 0,
-    maxTokens: Math.min(request.maxTokens ?? contextLength, contextLength - ids.length),
+    maxTokens: Math.min(request.maxTokens ?? contextLength, room, contextLength - ids.length),
     minTokens: request.minTokens ?? 0,
     sampling: { ...readSampling(request, sampling, stopIds), seedLow: 0, seedHigh: 0 },
     stopIds,
@@ -146,6 +149,7 @@ function readRequest(
     processor: wgslSource(processors),
     lora,
     ...(media && { media }),
+    ...(source && { source }),
   };
 }
 

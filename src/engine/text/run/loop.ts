@@ -113,13 +113,15 @@ export class EngineLoop {
         if (this.#scheduler.pages.isWindowed)
           this.#runner.pageCleaner.clear(this.#scheduler.pages.pool.takeReused());
         if (moves) this.#runner.movePages(moves);
+        const sources = this.#scheduler.sources.take();
+        if (sources.length > 0) await this.#runner.sources!.read(sources);
         if (parts.length > 0) {
           const step = this.#submit(parts, planned);
           if (step.launched.submitted) await step.launched.submitted;
           if (step.sampled === null) await this.#sample(step, submitted);
           submitted.push(step);
         }
-        if (submitted.length === 0 && moves) continue;
+        if (submitted.length === 0 && (moves || sources.length > 0)) continue;
         if (submitted.length === 0 && tower) {
           await this.#awaitTower(tower);
           continue;
@@ -180,13 +182,14 @@ export class EngineLoop {
 
   #reportPrefill({ sequence, processed, first }: PlannedPart): void {
     if (processed === null || sequence.leader) return;
-    this.counters.promptTokens += Math.max(0, processed - first);
+    this.counters.promptTokens += sequence.request.source?.tokens ?? Math.max(0, processed - first);
     const cached = sequence.placement.prefix.found!;
     const storageBackend = this.#storageBackend;
+    const { source } = sequence.request;
     sequence.emit({
       type: 'prefill',
-      processed,
-      promptTokens: sequence.progress.promptTokens,
+      processed: source?.tokens ?? processed,
+      promptTokens: source?.tokens ?? sequence.progress.promptTokens,
       cachedTokens: cached.device + cached.host + cached.storage,
       cached: { ...cached, ...(storageBackend !== undefined && { storageBackend }) },
     });

@@ -10,12 +10,13 @@ import { SequencePages } from '../cache/sequence-pages.ts';
 import type { Medium } from '../towers/medium.ts';
 import type { Sequence } from './sequence.ts';
 import { DraftPlan, type DraftLimits } from './draft-plan.ts';
+import { SourcePlan, type SourceLimits } from './source-plan.ts';
 import { planStep, rowsWanted, type PlannedPart } from './step-plan.ts';
 import type { ChosenDrafts } from '../speculation/speculator.ts';
 import { phaseOf, type Phase } from '../step/step-part.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
 
-export interface SchedulerLimits extends DraftLimits {
+export interface SchedulerLimits extends DraftLimits, SourceLimits {
   pages: number;
   /** Limit on the sequences that run at once. */
   slots: number;
@@ -34,6 +35,7 @@ const PREEMPTION = 10;
 export class Scheduler {
   readonly pages: SequencePages;
   readonly drafts: DraftPlan;
+  readonly sources: SourcePlan;
   /** Prompt tokens of the requests that have run, and how many of them the cache had. */
   readonly lookups: CachedTokens & { tokens: number } = { tokens: 0, device: 0, host: 0, storage: 0 };
   /** Whether the device has the rows of a medium. */
@@ -54,6 +56,7 @@ export class Scheduler {
   constructor(limits: SchedulerLimits, { loads = 8 }: SchedulerOptions = {}) {
     this.pages = new SequencePages(limits.pages, limits.windows, limits.copies);
     this.drafts = new DraftPlan(this.pages, limits);
+    this.sources = new SourcePlan(limits);
     this.#limits = limits;
     this.#loadsPerStep = loads;
     this.#freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
@@ -85,10 +88,10 @@ export class Scheduler {
     this.pages.freeSources();
     for (const sequence of this.#running) this.pages.publish(sequence);
     for (const sequence of this.#running) this.pages.passWindow(sequence);
-    const { states } = this.pages;
-    if (states) for (const sequence of this.#running) states.save(sequence);
+    for (const sequence of this.#running) this.pages.states?.save(sequence);
     this.#admit();
     this.#takeLoads();
+    this.sources.plan(this);
     const rows = Math.min(this.#limits.rows, this.mostRows(rowsWanted(this.#running)));
     const parts = planStep(this, { ...this.#limits, rows }, this.#phase);
     if (parts.length > 0) this.#phase = phaseOf(parts[0]!);
@@ -109,8 +112,7 @@ export class Scheduler {
     const over = this.#running.filter(({ finished }) => finished);
     for (const sequence of over) this.#release(sequence);
     if (over.length > 0) this.#running = this.#running.filter(({ finished }) => !finished);
-    if (this.#waiting.some(({ finished }) => finished))
-      this.#waiting = this.#waiting.filter(({ finished }) => !finished);
+    this.#waiting = this.#waiting.filter(({ finished }) => !finished);
   }
 
   /**

@@ -3,6 +3,7 @@
 // tokens themselves where only one is.
 
 import { EngineError, internalError } from '../../../files/error.ts';
+import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { Placement } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';
 import { fromGrammarError } from '../calls/grammar-error.ts';
@@ -81,6 +82,11 @@ export class Sequence implements StepSequence {
   /** Whether the last known token must be computed: to sample the next one, or because it belongs to the prompt. */
   get needsRow(): boolean {
     return this.mayGrow || !this.progress.isPromptComputed;
+  }
+
+  /** Whether its source is to be read before its tokens are computed. */
+  get awaitsSource(): boolean {
+    return this.progress.computed < (this.request.source?.pages ?? 0) * PAGE_TOKENS;
   }
 
   /** See StepSequence. */

@@ -107,6 +107,7 @@ export class StepPlan {
       this.#room > 0 &&
       this.#remaining(sequence) > 0 &&
       !sequence.placement.isLoading &&
+      !sequence.awaitsSource &&
       this.#source.running.includes(sequence)
     );
   }

@@ -53,8 +53,16 @@ export interface BatchPart {
   inputs?: readonly InputRun[];
   /** Runs of tokens that do not attend to themselves and all earlier tokens, in order. Each run lies within one step. */
   spans?: readonly TokenSpan[];
+  /** What the first pages hold in place of tokens before `first`; left out: nothing. Positions are counted from the page behind them. */
+  source?: SequenceSource | undefined;
   /** Rotary position (time, height, width) of a token; left out: all three are its index in the sequence. */
   place?: (token: number) => readonly [time: number, height: number, width: number];
+}
+
+/** A text that an encoder has read, whose keys and values are in the first pages of a sequence. */
+export interface SequenceSource {
+  tokens: number;
+  pages: number;
 }
 
 /** Tokens of a sequence from `first` to `end` - 1. */
@@ -93,6 +101,7 @@ export class BatchWriter {
   #pages = 0;
   #pooled = 0;
   #adapted = false;
+  #hasSources = false;
   #tileRows = TILE_ROWS;
 
   constructor(buffers: StepBuffers, model: WrittenModel) {
@@ -119,6 +128,7 @@ export class BatchWriter {
     sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
     this.#pages = this.#pooled = 0;
     this.#adapted = adapted;
+    this.#hasSources = false;
     this.#tileRows = tileRows;
     this.#rope.clear();
   }
@@ -166,6 +176,7 @@ export class BatchWriter {
       rows: rows * ROW_WORDS,
       turns: this.#rope.takeChanged() * this.#ropeWords,
       tiles: sizes.tiles * TILE_WORDS,
+      sourceTiles: this.#hasSources ? sizes.tiles * TILE_WORDS : 0,
       wanted: sampled,
       pooled: this.#pooled * POOL_WORDS,
       planes: this.#model.inputs.positions === 3 ? rows * PLANE_WORDS : 0,
@@ -183,10 +194,15 @@ export class BatchWriter {
   }
 
   /** Writes the tiles, which end where a span begins or ends. Returns how many tokens of the sequence are visible. */
-  #writeTiles({ first, rows, spans = [] }: BatchPart): number {
+  #writeTiles({ first, rows, spans = [], source }: BatchPart): number {
     const { words } = this;
     const sizes = this.#sizes;
     const end = first + rows;
+    const pages = this.#pages + (source?.pages ?? 0);
+    const before = tokensBefore(source);
+    // A tile whose rows see the first token alone has no form with several rows.
+    const most = source?.tokens === 1 ? 1 : this.#tileRows;
+    if (source) this.#hasSources = true;
     let seen = end;
     for (let token = first, span = 0; token < end;) {
       while (span < spans.length && spans[span]!.end <= token) span++;
@@ -197,11 +213,11 @@ export class BatchWriter {
         throw new Error(
           `a span of tokens must lie within one step, and that of tokens ${next.first} to ${next.end} ends at ${end}`,
         );
-      const count = Math.min(this.#tileRows, limit - token);
-      words.tiles.set(
-        [sizes.rows + token - first, count, this.#pages, token, isInside ? (next.last ?? next.end - 1) : 0],
-        TILE_WORDS * sizes.tiles++,
-      );
+      const count = Math.min(most, limit - token);
+      const row = sizes.rows + token - first;
+      const at = TILE_WORDS * sizes.tiles++;
+      words.tiles.set([row, count, pages, token - before, isInside ? (next.last ?? next.end - 1) : 0], at);
+      if (source) words.sourceTiles.set([row, count, this.#pages, 0, source.tokens - 1], at);
       sizes.tileRows = Math.max(sizes.tileRows, count);
       seen = Math.max(seen, isInside ? next.end : 0, isInside ? (next.last ?? 0) + 1 : 0);
       token += count;
@@ -233,6 +249,7 @@ export class BatchWriter {
     const { words } = this;
     const [sizes, rope, model] = [this.#sizes, this.#rope, this.#model];
     const { first, rows, ids, types, draft, slot, lengthAt, inputs, place } = part;
+    const before = tokensBefore(part.source);
     const hasPlanes = model.inputs.positions === 3;
     const hasRope = model.ropes.length > 0;
     for (let token = first; token < first + rows; token++) {
@@ -240,7 +257,7 @@ export class BatchWriter {
       const at = row * ROW_WORDS;
       words.rows[at] =
         (inputs && inputOf(inputs, token)) ?? ids[token] ?? draft?.[token - ids.length] ?? FROM_SLOT + slot;
-      words.rows[at + 1] = token;
+      words.rows[at + 1] = token - before;
       words.rows[at + 2] = hasRope ? rope.of(lengthAt(token)) : (types?.[token] ?? 0);
       words.rows[at + 3] = sizes.sequences;
       if (hasPlanes) {
@@ -251,6 +268,9 @@ export class BatchWriter {
     }
   }
 }
+
+/** Tokens that the pages of a source have room for. */
+const tokensBefore = (source: SequenceSource | undefined): number => (source?.pages ?? 0) * PAGE_TOKENS;
 
 /** Returns the row source of a token that is an input embedding. */
 function inputOf(runs: readonly InputRun[], token: number): number | undefined {

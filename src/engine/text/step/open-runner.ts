@@ -165,12 +165,15 @@ async function packedSlot(
 /** Format of keys and values of layers that declare none. Throws unsupported for codes of keys that have to stay numbers. */
 function kvFormatOf(
   { tensors }: RunnerCheckpoint,
-  { architecture, layers }: TextDeclaration,
+  { architecture, layers, source }: TextDeclaration,
   { kvFormat, quantization }: RunnerOptions,
 ): KvFormat {
-  const numbers = layers.find((layer) => layer.kind === 'kv' && (layer.floats === true || layer.latent));
+  const numbers = layers.find(
+    (layer) => layer.kind === 'kv' && (source || layer.floats === true || layer.latent),
+  );
   if (kvFormat && isCoded(kvFormat) && numbers) {
-    const kept = 'latent' in numbers && numbers.latent ? 'latents in place of' : 'positions beside';
+    const isLatent = 'latent' in numbers && numbers.latent;
+    const kept = source ? "a source's beside its own" : isLatent ? 'latents in place of' : 'positions beside';
     throw unsupported(
       say`${option('kvCacheDtype')} ${kvFormat} is not built for ${architecture}, which keeps ${kept} keys: leave it out, or choose f16`,
       'kvCacheDtype',

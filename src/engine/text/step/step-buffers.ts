@@ -24,6 +24,8 @@ export interface StepCapacity {
   scales?: readonly number[];
   /** Entries of the table of sequences; left out: no kernel reads the table. */
   sequences?: number;
+  /** Whether sequences have sources; left out: they have none. */
+  sources?: boolean;
   /** Limit on pooled texts; left out: no pooling. */
   pooled?: number;
   /** Rows and columns of the buffer of input embeddings, and layers that have such a buffer of their own; left out: there is none. */
@@ -50,6 +52,7 @@ type Name =
   | 'planes'
   | 'turns'
   | 'tiles'
+  | 'sourceTiles'
   | 'sequences'
   | 'pooled'
   | 'wanted'
@@ -86,6 +89,7 @@ function wordsOf(capacity: StepCapacity): Map<RegionName, number> {
     ...eachGroup('places', rows),
     ['tiles', capacity.tiles * TILE_WORDS],
     ['wanted', sampled],
+    ['sourceTiles', capacity.sources ? capacity.tiles * TILE_WORDS : 1],
     ['sequences', (capacity.sequences ?? 1) * SEQUENCE_WORDS],
     ['choices', sampled * CHOICE_WORDS],
     ...eachGroup('pages', capacity.pages),
@@ -148,6 +152,7 @@ function stepWords({ u32, view }: ReturnType<typeof layOut>, scales: readonly nu
     planes: u32('planes'),
     turns: u32('turns'),
     tiles: u32('tiles'),
+    sourceTiles: u32('sourceTiles'),
     sequences: u32('sequences'),
     pooled: u32('pooled'),
     wanted: u32('wanted'),
@@ -209,6 +214,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity) {
     adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
     sampled: whole(results),
     ids: whole(ids),
+    ...(capacity.sources && { sourceTiles: region('sourceTiles') }),
     ...(model.positions === 3 && { planes: region('planes') }),
     ...(embeddings && { inputs: whole(embeddings) }),
     ...(deep.length > 0 && { deepInputs: deep.map(whole) }),

@@ -3,9 +3,15 @@
 import type { Lora } from '../lora/loras.ts';
 import type { SamplingOptions } from '../calls/text-model.ts';
 import type { PromptMedia } from '../towers/prompt-media.ts';
+import type { SequenceSource } from './batch-writer.ts';
 
 /** Rows of prompts, or of tokens after them. Where both have kernels of their own, a step has rows of one phase. */
 export type Phase = 'prompt' | 'decode';
+
+/** A source and its place: `pages` are the first of its sequence, whose tokens begin behind them. */
+export interface SourceText extends SequenceSource {
+  readonly ids: readonly number[];
+}
 
 export type TokenBias = readonly [token: number, value: number];
 
@@ -32,6 +38,8 @@ export interface StepRequest {
   lora: Lora | null;
   /** Media of the prompt; left out: it has none. */
   media?: PromptMedia;
+  /** The text that an encoder reads before the sequence begins; left out: there is none. */
+  source?: SourceText;
 }
 
 /** Takes what a request reports beside its tokens. */

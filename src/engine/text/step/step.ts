@@ -55,7 +55,7 @@ export function writeStep(
  */
 function batchPart({ sequence, first, rows, draft }: StepPart, row: number): BatchPart {
   const { promptTokens } = sequence.progress;
-  const { media } = sequence.request;
+  const { media, source } = sequence.request;
   return {
     first,
     rows,
@@ -66,6 +66,7 @@ function batchPart({ sequence, first, rows, draft }: StepPart, row: number): Bat
     passedPages: sequence.placement.passedPages,
     lengthAt: (token) => Math.max(promptTokens, token + 1),
     lora: sequence.request.lora?.number,
+    source,
     ...(media && mediaPart(media, { first, rows, row })),
   };
 }

@@ -24,6 +24,7 @@ import type { DraftSizes, RunnerDrafts } from './runner-drafts.ts';
 import { backedUpSlots, DRAFT_COUNTS, type RunnerOptions } from './runner-options.ts';
 import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
+import { SourceReader } from './source-reader.ts';
 import { StepRecords } from './step-records.ts';
 
 export interface RunnerParts {
@@ -65,6 +66,8 @@ export class TextRunner {
   readonly kvFormat: KvFormat;
   /** null: the model takes text only. */
   readonly towers: Towers | null;
+  /** Reads the sources of sequences; null: the model has none. */
+  readonly sources: SourceReader | null;
   /** null: there is none. */
   readonly drafts: RunnerDrafts | null;
   /** Experts in host memory that have slots on the device. */
@@ -112,6 +115,7 @@ export class TextRunner {
     const targetLayers = layers.length - (options.draft?.declaration.layers.length ?? 0);
     const drafts = parts.drafts?.({ layout, targetLayers, slots, rows: options.rows, contextPages }) ?? null;
     this.drafts = drafts;
+    const sources = (this.sources = sourceReader(device, config, { model, texts: slots, format: kvFormat }));
     const recipe = {
       ...{ model, sampler, prompts, batch, slots, contextPages },
       taken: drafts?.declaration.taken ?? null,
@@ -124,6 +128,8 @@ export class TextRunner {
     new Recordings(device, recipe, options, probe.all, loras).destroy();
     drafts?.record(probe.all);
     drafts?.forget();
+    sources?.record(probe.all);
+    sources?.forget();
     device.arena.rewind(slotsBefore);
     probe.free();
     this.copyBytes = slotBytes(layers);
@@ -143,6 +149,7 @@ export class TextRunner {
     const recordings = new Recordings(device, recipe, options, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     drafts?.record(stores.all);
+    sources?.record(stores.all);
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
     const { towers } = parts;
@@ -157,6 +164,7 @@ export class TextRunner {
   async warmUp(onProgress: OnKernels): Promise<void> {
     await this.#recordings.warmUp(onProgress);
     if (this.drafts) await compileTapes(this.device, this.drafts.tapes, onProgress);
+    if (this.sources) await compileTapes(this.device, this.sources.tapes, onProgress);
   }
 
   /** The most rows of the next step where so many are to be computed. */
@@ -202,6 +210,16 @@ export class TextRunner {
   }
 }
 
+function sourceReader(
+  device: Device,
+  { source, widest }: TextDeclaration,
+  { model, ...sizes }: { model: LanguageModel; texts: number; format: KvFormat },
+): SourceReader | null {
+  return source && model.readSources
+    ? new SourceReader(device, { source, widest }, model.readSources, sizes)
+    : null;
+}
+
 const NOTHING_TOLD = { prompts: { take: () => null }, records: { take: () => null } };
 
 /** What others need of a runner. */
@@ -209,7 +227,7 @@ export type Runner = Omit<TextRunner, 'launcher'> & { launcher: Pick<StepLaunche
 
 function stepBuffers(
   device: Device,
-  { ropes, layers, inputs, hidden, vocabulary }: TextDeclaration,
+  { ropes, layers, inputs, hidden, vocabulary, source }: TextDeclaration,
   options: RunnerOptions,
   sizes: { slots: number; layout: PageLayout; mostPages: number; routeWords: number; takesRows: boolean },
 ): StepBuffers {
@@ -230,6 +248,7 @@ function stepBuffers(
     ropeWords: ropeWords(ropes),
     model: inputs,
     ...(sizes.takesRows && { inputs: { rows: options.rows, columns: hidden, deep: inputs.deep ?? 0 } }),
+    ...(source && { sources: true }),
     ...(layers.some(({ kind }) => kind === 'slot') && { sequences: slots }),
     ...(options.hiddenStates && { stateColumns: hidden }),
     ...(options.routedExperts && routeWords > 0 && { routeWords }),

@@ -114,6 +114,18 @@ export interface TextDeclaration {
   vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
   mtp?: OwnDraft;
+  /** The prompt is a source, which an encoder reads; left out: the model goes on with the prompt. */
+  source?: SourceDeclaration;
+}
+
+/** What an encoder reads before the model writes. `context` is the sum of both limits, that of sources rounded up to pages. */
+export interface SourceDeclaration {
+  /** Most tokens of a source. */
+  tokens: number;
+  /** Most tokens that the model writes, those that begin each text included. */
+  written: number;
+  /** Keys and values of the encoder's layers, which are needed while a source is read. */
+  layers: readonly KvState[];
 }
 
 /** The kinds of rows that a model accepts. */
@@ -158,12 +170,25 @@ export interface TiedHead {
 /** Records a forward pass over the rows of a batch. `stores` has an entry for each declared layer. */
 export type TextForward = (tape: Tape, batch: TextBatch, stores: readonly LayerStore[]) => Tensor;
 
+/**
+ * Records an encoder over the rows of a batch of sources, which writes to `stores`, those of the language model, what its layers attend to; → the
+ * encoder's states, [rows, hidden]. `own`: stores of the encoder's layers.
+ */
+export type SourceForward = (
+  tape: Tape,
+  batch: TextBatch,
+  own: readonly LayerStore[],
+  stores: readonly LayerStore[],
+) => Tensor;
+
 /** A language model in its two halves. */
 export interface LanguageModel {
   /** States of all rows, [rows, hidden]. */
   states: TextForward;
   /** states [rows, hidden] → logits of the sampled rows, [sampled, vocabulary] */
   head: (states: Tensor, batch: Pick<TextBatch, 'wanted' | 'states'>) => Tensor;
+  /** Writes keys and values of sources; left out: the declaration has none. */
+  readSources?: SourceForward;
   /** What draft models take of it; left out: there can be none. */
   target?: DraftTarget;
   /** The draft model among its own weights; left out: it was not asked for. */

@@ -8,8 +8,8 @@ import { embedTokens } from '../../../kernels/embed-tokens.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import { rmsnorm } from '../../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../../weights.ts';
-import { gatedMlp } from '../blocks/gated-mlp.ts';
 import type { T5Config } from './t5-config.ts';
+import { t5Feed } from './t5-feed.ts';
 
 export interface T5Inputs {
   /** u32 [1, tokens] */
@@ -22,8 +22,6 @@ export interface T5Inputs {
 
 /** → states behind the final norm, [1, tokens, hidden] */
 export type T5Forward = (tape: Tape, inputs: T5Inputs) => Tensor;
-
-const MLP_NAMES = { gate: 'wi_0', up: 'wi_1', down: 'wo' };
 
 export function t5(config: T5Config, weights: WeightTable): T5Forward {
   const { vocabulary, hidden, heads, eps, buckets, biasOfEach } = config;
@@ -53,7 +51,7 @@ export function t5(config: T5Config, weights: WeightTable): T5Forward {
 
 /** x [1, tokens, hidden] → x, changed in place */
 function layer(config: T5Config, weights: WeightTable, name: string) {
-  const { hidden, heads, dims, ffn, eps } = config;
+  const { hidden, heads, dims, eps } = config;
   const attention = `${name}.layer.0`;
   const width = heads * dims;
   const norm = weights.vector(`${attention}.layer_norm.weight`, hidden);
@@ -63,10 +61,7 @@ function layer(config: T5Config, weights: WeightTable, name: string) {
     { split: 'columns' },
   );
   const out = weights.matrix(`${attention}.SelfAttention.o.weight`, hidden, width, { split: 'rows' });
-  const feed = `${name}.layer.1`;
-  const feedNorm = weights.vector(`${feed}.layer_norm.weight`, hidden);
-  const shape = { hidden, ffn, mlpNames: MLP_NAMES };
-  const mlp = gatedMlp(shape, weights, `${feed}.DenseReluDense`, 'gelu-tanh');
+  const feed = t5Feed(config, weights, `${name}.layer.1`);
 
   return (x: Tensor, bias: Tensor, keyCounts?: Tensor): Tensor => {
     const y = linear(rmsnorm(x, norm, eps), qkv); //                   [1, tokens, 3 · heads · dims]
@@ -76,7 +71,7 @@ function layer(config: T5Config, weights: WeightTable, name: string) {
       out,
       x,
     );
-    x = linearAdd(mlp.gate(rmsnorm(x, feedNorm, eps)), mlp.down, x);
+    x = feed(x);
     x.tape!.cut();
     return x;
   };

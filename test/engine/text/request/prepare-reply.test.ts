@@ -42,6 +42,7 @@ function contextOf(compile: CompileSource): RequestContext {
     jsonSchemaMode: 'declared',
     library: null,
     checkProcessor: null,
+    source: null,
   };
 }
 

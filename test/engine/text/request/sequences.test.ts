@@ -44,6 +44,7 @@ beforeAll(() => {
     jsonSchemaMode: 'declared',
     library: null,
     checkProcessor: null,
+    source: null,
   };
 });
 

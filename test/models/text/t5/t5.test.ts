@@ -34,11 +34,15 @@ describe('distances in T5', () => {
 describe('configurations of T5', () => {
   it.each([
     [
-      { feed_forward_proj: 'relu' },
+      { feed_forward_proj: 'gated-tanh' },
       'unsupported',
-      'feed_forward_proj "relu" is not built; choose a checkpoint that has "gated-gelu"',
+      'feed_forward_proj "gated-tanh" is not built; choose a checkpoint that has "relu" or "gelu" or "gelu_new" or "silu" or "gated-gelu" or "gated-gelu_new" or "gated-silu"',
     ],
-    [{}, 'unsupported', 'feed_forward_proj "relu" is not built; choose a checkpoint that has "gated-gelu"'],
+    [
+      { feed_forward_proj: 'gated-gelu', dense_act_fn: 'relu' },
+      'unsupported',
+      'dense_act_fn "relu" is not built; choose a checkpoint that has "gelu_new"',
+    ],
     [
       { feed_forward_proj: 'gated-gelu', relative_attention_num_buckets: 30 },
       'bad_checkpoint',

@@ -1,0 +1,41 @@
+// Marian's tokenizer against transformers' class, and damaged vocabularies.
+
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { marianTokenizer, withMarianTokens } from '../../../src/files/tokenizer/marian.ts';
+import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
+
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../../golden/${name}`, import.meta.url), 'utf8'));
+const { sentencePiece } = read('tokenizers.json') as { sentencePiece: { model: string } };
+const golden = read('marian-tokenizer.json') as {
+  tokens: string[];
+  texts: string[];
+  ids: number[][];
+  decoded: string[];
+};
+const model = Uint8Array.from(Buffer.from(sentencePiece.model, 'base64'));
+const vocabulary = Object.fromEntries(golden.tokens.map((token, id) => [token, id]));
+
+it('the tokenizer of Marian has the ids of transformers, with languages in front, and the texts of ids', () => {
+  const tokenizer = openTokenizer({
+    tokenizerJson: marianTokenizer(model, vocabulary, {}),
+    tokenizerConfig: withMarianTokens({}),
+  });
+  expect(golden.texts.map((text) => tokenizer.encode(text))).toEqual(golden.ids);
+  const texts = golden.ids.map((ids) => tokenizer.decode(ids, { skipSpecialTokens: true }));
+  // Languages are special tokens here.
+  expect(texts.map((text) => text.trim())).toEqual(
+    golden.decoded.map((text) => text.replace('>>deu<< ', '')),
+  );
+  expect(tokenizer.eosId).toBe(0);
+});
+
+it.each([
+  [{ ...vocabulary, more: 7 }, 'the id of "more" is 7'],
+  [{ '<unk>': 0, '</s>': 1.5 }, 'the id of "</s>" is 1.5'],
+  [{ '<unk>': 0 }, 'it lacks the token "</s>"'],
+  [null, 'it is no object'],
+])('a vocabulary is refused (%#)', (damaged, message) => {
+  expect(() => marianTokenizer(model, damaged, {})).toThrow(message);
+});
