@@ -47,6 +47,13 @@ const OWN_OPTIONS = {
     otherwise: 'off',
     elsewhere: ['task'],
   },
+  'word-timestamps': {
+    kind: 'boolean',
+    group: 'Transcription',
+    help: 'Gives words times: JSON has them, and subtitles show one word at a time.',
+    otherwise: 'off',
+    elsewhere: ['word_timestamps'],
+  },
   prompt: {
     kind: 'string',
     group: 'Transcription',
@@ -135,10 +142,12 @@ function formatOf({ format, output }: TranscribeValues): TranscriptionFormat {
   );
 }
 
-function requestOf({ language, translate, prompt, temperature, seed }: TranscribeValues): TranscribeOptions {
+function requestOf(options: TranscribeValues): TranscribeOptions {
+  const { language, translate, 'word-timestamps': words, prompt, temperature, seed } = options;
   return {
     ...(language !== undefined && { language }),
     ...(translate && { task: 'translate' }),
+    ...(words && { words }),
     ...(prompt !== undefined && { prompt }),
     ...(temperature !== undefined && { temperature }),
     ...(seed !== undefined && { seed }),

@@ -19,6 +19,7 @@ import { requireRunning, type Service } from '../service/service.ts';
 import { useModel } from '../service/use-model.ts';
 import {
   checkTranscription,
+  granularitiesOf,
   TRANSCRIPTION_FIELDS,
   type TranscriptionBody,
   TRANSLATION_FIELDS,
@@ -90,6 +91,7 @@ function requestOf(body: TranscriptionBody, task: Task): Omit<TranscriptionReque
     ...(language !== undefined && { language }),
     ...(prompt !== undefined && { prompt }),
     ...(seed !== undefined && { seed }),
+    ...(granularitiesOf(body).includes('word') && { words: true }),
   };
 }
 
@@ -103,7 +105,9 @@ async function* underFieldNames(
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     // The engine's `task` is the route itself.
-    const names: Readonly<Record<string, string>> = { audio: 'file', task: 'model' };
+    const names: Readonly<Record<string, string>> = {
+      ...{ audio: 'file', task: 'model', words: 'timestamp_granularities' },
+    };
     throw error.withPaths((path) => names[path] ?? path);
   }
 }
@@ -127,7 +131,12 @@ function replyOf(event: H3Event, made: Transcription, body: TranscriptionBody, t
   const { response_format: format = 'json' } = body;
   const usage = usageOf(made.duration);
   if (format === 'json') return { text: made.text, usage };
-  if (format === 'verbose_json') return { ...verboseTranscription(made, task), usage };
+  if (format === 'verbose_json') {
+    const { segments, ...verbose } = verboseTranscription(made, task);
+    const granularities = granularitiesOf(body);
+    const isTimed = granularities.length === 0 || granularities.includes('segment');
+    return { ...verbose, ...(isTimed && { segments }), usage };
+  }
   event.res.headers.set('content-type', `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`);
   return formatTranscription(made, format === 'text' ? 'txt' : format);
 }
