@@ -77,6 +77,8 @@ export type TranscriptionEvent =
   | { type: 'accepted'; seconds: number }
   /** The language that is spoken, as a code. `probability`: how likely it was found; null: the request states it, or the model knows one only. */
   | { type: 'language'; language: string; probability: number | null }
+  /** Text of a language model that hears, whose replies have no times; there are no segments then. */
+  | { type: 'delta'; text: string }
   /** Segments in order. */
   | { type: 'segment'; segment: TranscriptionSegment }
   /** `tokens`: number of tokens that were written. */

@@ -111,6 +111,7 @@ describe('a transcription', () => {
     [{ 'known_speaker_names[]': 'me' }, 400, 'known_speaker_names'],
     [{ prompt: 'refuse bad_request' }, 400, 'file'],
     [{ model: 'org/chat' }, 400, 'model'],
+    [{ model: 'org/chat', response_format: 'vtt' }, 400, 'response_format'],
   ])('is refused for %j', async (fields, status, param) => {
     const { post } = await startSpeech();
     const reply = await post(fields);
