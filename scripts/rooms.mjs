@@ -68,7 +68,7 @@ export const ROOMS = {
   },
   chat: {
     does: 'conversations, tools and typed replies on the requests of any opened model; other interfaces of libraries',
-    rooms: ['options', 'files/image/png-encode.ts'],
+    rooms: ['options', 'files/image/png-encode.ts', 'files/language-names.ts'],
     types: ['engine', 'files'],
     packages: ['@ai-sdk/provider'], // its types alone
   },

@@ -63,6 +63,7 @@ it('the public face exports these names and no more', () => {
     'tool',
     'TOOL_CALL_FORMATS',
     'TRANSCRIPTION_FORMATS',
+    'transcriptionEvents',
     'tuneTextModel',
     'verboseTranscription',
     'VIDEO_FORMATS',

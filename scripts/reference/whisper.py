@@ -14,12 +14,13 @@ import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, WhisperConfig
 from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration
+from transformers.models.whisper.tokenization_whisper import _collate_word_timestamps, _combine_tokens_into_words
 
 from recipe import Draws, keep
 
 FOLDER = Path(__file__).parents[2] / 'test' / 'golden' / 'whisper'
 RATE, SEED = 16000, 5
-LANGUAGES = ['en', 'de', 'fr', 'es']
+LANGUAGES = ['en', 'de', 'zh', 'es']
 POSITIONS = 50
 SPECIALS = [
     '<|endoftext|>', '<|startoftranscript|>', *(f'<|{code}|>' for code in LANGUAGES), '<|translate|>', '<|transcribe|>',
@@ -54,6 +55,7 @@ def generation():
         bos_token_id=IDS['<|endoftext|>'], eos_token_id=IDS['<|endoftext|>'], pad_token_id=IDS['<|endoftext|>'],
         decoder_start_token_id=IDS['<|startoftranscript|>'], no_timestamps_token_id=IDS['<|notimestamps|>'],
         prev_sot_token_id=IDS['<|startofprev|>'], is_multilingual=True, max_length=48, max_initial_timestamp_index=10,
+        alignment_heads=[[0, 1], [1, 0], [1, 3]],
         lang_to_id={f'<|{code}|>': IDS[f'<|{code}|>'] for code in LANGUAGES},
         task_to_id={task: IDS[f'<|{task}|>'] for task in ('translate', 'transcribe')},
         suppress_tokens=[*range(0, 97), *range(123, 256), *(IDS[name] for name in SPECIALS[1:-1])], begin_suppress_tokens=[100, IDS['<|endoftext|>']],
@@ -105,8 +107,44 @@ CASES = {
     'long': (4.7, dict(**BASE, return_timestamps=True)),
     'conditioned': (4.7, dict(**BASE, return_timestamps=True, condition_on_prev_tokens=True)),
     'prompted': (3.2, dict(**BASE, return_timestamps=True, condition_on_prev_tokens=True, prompt='Some words before.')),
+    'words': (4.7, dict(**BASE, return_timestamps=True, return_token_timestamps=True)),
+    'characters': (1, dict(language='zh', task='transcribe', return_timestamps=False, return_token_timestamps=True)),
     'skipped': (4.7, dict(**BASE, return_timestamps=True, logprob_threshold=-0.9, no_speech_threshold=0.0005)),
 }
+
+
+NAMES = {'en': 'english', 'de': 'german', 'zh': 'chinese'}
+TEXTS = {
+    'en': ' "Hello," she said: it\'s 5 o\'clock (roughly)… Wait -- what? No-one knew.',
+    'de': 'Größe 12,5 €! „Na gut“ [sagte] er',
+    'zh': '你好，世界。 「是」 ok?',
+}  # fmt: skip
+
+
+class Words:
+    """What the functions that divide texts into words ask of a tokenizer."""
+
+    eos_token_id = IDS['<|endoftext|>']
+
+    def __init__(self):
+        self.tokenizer = tokenizer()
+
+    def decode(self, tokens, decode_with_timestamps=True):
+        return self.tokenizer.decode(tokens, skip_special_tokens=False)
+
+
+def timed_words(segment, language):
+    """(word, start, end) of a segment, as the pipeline of transformers has them."""
+    times = [round(float(one), 2) for one in segment['token_timestamps']]
+    spoken = [(token, (times[i - 1] if i > 0 else 0.0, times[i])) for i, token in enumerate(segment['tokens'].tolist()) if token < IDS['<|endoftext|>']]
+    made = _collate_word_timestamps(Words(), [token for token, _ in spoken], [both for _, both in spoken], NAMES[language], False)
+    return [[one['text'], *one['timestamp']] for one in made]
+
+
+def divided(language, text):
+    ids = tokenizer().encode(text).ids
+    words, tokens, _ = _combine_tokens_into_words(Words(), ids, NAMES[language])
+    return dict(language=language, ids=ids, words=[[word, len(own)] for word, own in zip(words, tokens)])
 
 
 @torch.no_grad()
@@ -127,13 +165,16 @@ def main():
     cases = []
     for name, (seconds, options) in CASES.items():
         for seed in range(1, 40):
-            features = extractor(sound(seconds, seed), sampling_rate=RATE, truncation=False, padding='max_length' if seconds <= 1 else 'longest', return_tensors='pt').input_features
+            heard = extractor(sound(seconds, seed), sampling_rate=RATE, truncation=False, padding='max_length' if seconds <= 1 else 'longest', return_attention_mask=True, return_tensors='pt')
+            features = heard.input_features
             gap = Gap(None if options['return_timestamps'] else IDS['<|notimestamps|>'])
             given = dict(options)
             prompt = given.pop('prompt', None)
             if prompt:
                 words = made.encode(' ' + prompt).ids
                 given['prompt_ids'] = torch.tensor([IDS['<|startofprev|>'], *words])
+            if options.get('return_token_timestamps'):
+                given['attention_mask'] = heard.attention_mask
             out = model.generate(features, **given, return_segments=True, logits_processor=LogitsProcessorList([gap]), temperature=0.0, num_beams=1)
             language = int(model.detect_language(features[:, :, :100]).item())
             first_time = IDS['<|notimestamps|>'] + 1
@@ -141,6 +182,9 @@ def main():
                 if len(one['tokens']) > 2 and one['tokens'][-2] >= first_time:
                     one['tokens'] = one['tokens'][:-1]
             segments = [dict(start=round(float(one['start']), 3), end=round(float(one['end']), 3), tokens=one['tokens'].tolist()) for one in out['segments'][0]]
+            if options.get('return_token_timestamps'):
+                for made_segment, one in zip(segments, out['segments'][0]):
+                    made_segment['words'] = timed_words(one, options['language'])
             skips = name != 'skipped' or 0 < len({int(one['start']) for one in segments}) < 5
             if gap.least > 0.005 and skips:
                 break
@@ -153,7 +197,7 @@ def main():
     logits = model(features, decoder_input_ids=torch.tensor([ids])).logits[0]
     forced = dict(seed=3, ids=ids, logits=[[round(float(one), 5) for one in logits[row]] for row in (0, 2, 19, 32)], rows=[0, 2, 19, 32])
     packages = {package: version(package) for package in ('torch', 'transformers', 'tokenizers')}
-    (FOLDER / 'transcripts.json').write_text(json.dumps(dict(command='python scripts/reference/whisper.py', made_with=packages, forced=forced, cases=cases)) + '\n')
+    (FOLDER / 'transcripts.json').write_text(json.dumps(dict(command='python scripts/reference/whisper.py', made_with=packages, forced=forced, divided=[divided(*one) for one in TEXTS.items()], cases=cases)) + '\n')
 
 
 if __name__ == '__main__':

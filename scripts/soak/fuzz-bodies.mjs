@@ -190,7 +190,7 @@ export const BODIES = {
   ],
   '/v1/images/edits': [{ ...IMAGE, num_inference_steps: 2, strength: 0.5 }],
   '/v1/audio/transcriptions': [
-    { ...SPEECH, response_format: 'verbose_json', timestamp_granularities: ['segment'], language: 'en' },
+    { ...SPEECH, response_format: 'verbose_json', timestamp_granularities: ['word'], language: 'en' },
     { ...SPEECH, stream: true, chunking_strategy: 'auto', include: [], known_speaker_names: [] },
     { ...SPEECH, known_speaker_references: [] },
   ],

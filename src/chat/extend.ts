@@ -26,7 +26,12 @@ import {
 } from './score.ts';
 import { transcribeSound, type TranscribeOptions, type Transcription } from './transcribe.ts';
 
-export interface Conversing {
+export interface Transcribing {
+  /** The text of a sound: a file's bytes, or samples. Errors: those of generate(). */
+  transcribe(audio: Uint8Array | Sound, options?: TranscribeOptions): Promise<Transcription>;
+}
+
+export interface Conversing extends Transcribing {
   /** Begins a conversation. Throws bad_request, also for a model without a chat template. */
   // oxlint-disable-next-line typescript/no-empty-object-type -- no tools
   chat<const Schemas extends Record<string, Schema> = {}>(options?: ChatOptions<Schemas>): ChatSession;
@@ -35,6 +40,8 @@ export interface Conversing {
    * for a suffix if the model has no tokens for it; cancelled where `signal` aborts.
    */
   complete(prompt: CompletionPrompt, options?: CompletionOptions): CompletionStream;
+  /** The text of a sound, by a model that hears, without times. Errors: those of generate(); unsupported for other models. */
+  transcribe(audio: Uint8Array | Sound, options?: TranscribeOptions): Promise<Transcription>;
 }
 
 export interface Ranking {
@@ -54,11 +61,6 @@ export interface Ranking {
   classify(texts: readonly string[], options?: ScoreOptions): Promise<Classified[]>;
 }
 
-export interface Transcribing {
-  /** The text of a sound: a file's bytes, or samples. Errors: those of generate(). */
-  transcribe(audio: Uint8Array | Sound, options?: TranscribeOptions): Promise<Transcription>;
-}
-
 /** A text model as an opener returns it. */
 export type OpenedTextModel = TextModel & Conversing;
 /** An embedding model as an opener returns it. */
@@ -66,11 +68,12 @@ export type OpenedEmbeddingModel = EmbeddingModel & Ranking;
 /** A transcription model as an opener returns it. */
 export type OpenedTranscriptionModel = TranscriptionModel & Transcribing;
 
-/** Adds chat() and complete() to a text model that came by another way than an opener: `window.svcEngine` in a window of Electron. */
+/** Adds chat(), complete() and transcribe() to a text model that came by another way than an opener: `window.svcEngine` in a window of Electron. */
 export function extendTextModel<M extends Omit<TextModel, 'asleep'>>(model: M): M & Conversing {
   const more: Conversing = {
     chat: (options) => new ChatSession(model, options),
     complete: (prompt, options) => complete(model, prompt, options),
+    transcribe: (audio, options) => transcribeSound(model, audio, options),
   };
   return Object.assign(model, more);
 }

@@ -1,11 +1,14 @@
 // The text of a sound as one result.
 
+import type { TextModel } from '../engine/text/calls/text-model.ts';
 import type { Sound } from '../files/media/decoded.ts';
 import type {
+  TranscriptionEvent,
   TranscriptionModel,
   TranscriptionRequest,
   TranscriptionSegment,
 } from '../engine/transcription/transcription-model.ts';
+import { transcribeReply } from './transcribe-reply.ts';
 
 export interface TranscribeOptions extends Omit<TranscriptionRequest, 'audio'> {
   /** Called with each segment as soon as it is written. */
@@ -19,27 +22,42 @@ export interface Transcription {
   language: string;
   /** Length of the sound, in seconds. */
   duration: number;
+  /** Empty where a language model that hears wrote the text. */
   segments: TranscriptionSegment[];
 }
 
+/** A model that transcribes sounds, or a language model that hears. */
+export type Transcribes =
+  | (Pick<TranscriptionModel, 'generate'> & { info: { kind: 'transcription' } })
+  | Pick<TextModel, 'info' | 'generate'>;
+
+/** What a model writes about a sound, as it is written. Errors: those of generate(); unsupported for a language model that hears nothing. */
+export const transcriptionEvents = (
+  model: Transcribes,
+  request: TranscriptionRequest,
+  options: { signal?: AbortSignal } = {},
+): AsyncGenerator<TranscriptionEvent, void, void> =>
+  isText(model) ? transcribeReply(model, request, options) : model.generate(request, options);
+
+const isText = (model: Transcribes): model is Pick<TextModel, 'info' | 'generate'> =>
+  model.info.kind === 'text';
+
 /** Errors: those of generate(). */
 export async function transcribeSound(
-  model: Pick<TranscriptionModel, 'generate'>,
+  model: Transcribes,
   audio: Uint8Array | Sound,
   { onSegment, signal, ...options }: TranscribeOptions = {},
 ): Promise<Transcription> {
   const segments: TranscriptionSegment[] = [];
-  let [language, duration] = ['', 0];
-  for await (const event of model.generate({ ...options, audio }, signal ? { signal } : {})) {
+  let [language, duration, written] = ['', 0, ''];
+  for await (const event of transcriptionEvents(model, { ...options, audio }, signal ? { signal } : {})) {
     if (event.type === 'accepted') duration = event.seconds;
     if (event.type === 'language') ({ language } = event);
+    if (event.type === 'delta') written += event.text;
     if (event.type !== 'segment') continue;
     segments.push(event.segment);
     onSegment?.(event.segment);
   }
-  const text = segments
-    .map((segment) => segment.text)
-    .join('')
-    .trim();
+  const text = `${segments.map((segment) => segment.text).join('')}${written}`.trim();
   return { text, language, duration, segments };
 }

@@ -31,9 +31,7 @@ export const COMMANDS: Commands = {
   transcribe: {
     summary: 'Write what is said in a sound file.',
     load: async () =>
-      (await import('./transcribe.ts')).createTranscribe(
-        (await import('../index.ts')).openTranscriptionModel,
-      ),
+      (await import('./transcribe.ts')).createTranscribe((await import('../index.ts')).openAny),
   },
   plan: {
     summary: 'Show what a model would take, before it is downloaded.',

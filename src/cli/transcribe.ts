@@ -6,7 +6,7 @@ import {
   EngineError,
   formatTranscription,
   MODEL_KINDS,
-  type openTranscriptionModel,
+  type openAny,
   type TranscribeOptions,
   TRANSCRIPTION_FORMATS,
   type TranscriptionFormat,
@@ -46,6 +46,13 @@ const OWN_OPTIONS = {
     help: 'Writes a translation to English.',
     otherwise: 'off',
     elsewhere: ['task'],
+  },
+  'word-timestamps': {
+    kind: 'boolean',
+    group: 'Transcription',
+    help: 'Gives words times: JSON has them, and subtitles show one word at a time.',
+    otherwise: 'off',
+    elsewhere: ['word_timestamps'],
   },
   prompt: {
     kind: 'string',
@@ -88,8 +95,8 @@ const OPTIONS = { ...OWN_OPTIONS, ...optionsOf(forModels({ ...LOADING, ...MEDIA_
 
 type TranscribeValues = Values<typeof OWN_OPTIONS>;
 
-/** `open`: openTranscriptionModel. */
-export function createTranscribe(open: typeof openTranscriptionModel): CommandDef {
+/** `open`: openAny. */
+export function createTranscribe(open: typeof openAny): CommandDef {
   return createCommand({
     name: 'transcribe',
     summary: 'Write what is said in a sound file.',
@@ -109,7 +116,11 @@ export function createTranscribe(open: typeof openTranscriptionModel): CommandDe
       try {
         const settings = toModelOptions<TranscriptionModelOptions>(MODEL_KINDS.transcription, path, options);
         const opened = open(settings, progress.event, interrupt.signal).finally(progress.end);
-        await using model = await opened;
+        const { kind, model } = await opened;
+        await using _closing = model;
+        if (kind !== 'transcription' && kind !== 'text')
+          throw new UsageError(`--model-path ${path} is a model of kind ${kind}: give one that hears sounds`);
+        if (kind === 'text') checkUntimed(options, format);
         const made = await model
           .transcribe(audio, { ...requestOf(options), signal: interrupt.signal })
           .catch((error: unknown) => {
@@ -125,6 +136,14 @@ export function createTranscribe(open: typeof openTranscriptionModel): CommandDe
   });
 }
 
+/** Throws UsageError for times, which language models that hear do not give. */
+function checkUntimed({ 'word-timestamps': words }: TranscribeValues, format: TranscriptionFormat): void {
+  const remedy = 'needs times, and the model is a language model, whose replies have none';
+  if (words) throw new UsageError(`--word-timestamps ${remedy}: leave it out`);
+  if (format === 'srt' || format === 'vtt')
+    throw new UsageError(`--format ${format} ${remedy}: give txt or json`);
+}
+
 /** Throws UsageError for a file whose name tells none. */
 function formatOf({ format, output }: TranscribeValues): TranscriptionFormat {
   if (format !== undefined || output === undefined) return format ?? 'txt';
@@ -135,10 +154,12 @@ function formatOf({ format, output }: TranscribeValues): TranscriptionFormat {
   );
 }
 
-function requestOf({ language, translate, prompt, temperature, seed }: TranscribeValues): TranscribeOptions {
+function requestOf(options: TranscribeValues): TranscribeOptions {
+  const { language, translate, 'word-timestamps': words, prompt, temperature, seed } = options;
   return {
     ...(language !== undefined && { language }),
     ...(translate && { task: 'translate' }),
+    ...(words && { words }),
     ...(prompt !== undefined && { prompt }),
     ...(temperature !== undefined && { temperature }),
     ...(seed !== undefined && { seed }),

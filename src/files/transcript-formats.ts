@@ -25,23 +25,33 @@ export interface TranscriptSegment {
   averageLogprob: number;
   compressionRatio: number;
   noSpeechProbability: number;
+  /** Left out: they have no times. */
+  words?: readonly TranscriptWord[];
+}
+
+export interface TranscriptWord {
+  text: string;
+  /** Seconds. */
+  start: number;
+  end: number;
 }
 
 export const TRANSCRIPTION_FORMATS = ['txt', 'json', 'srt', 'vtt'] as const;
 
 export type TranscriptionFormat = (typeof TRANSCRIPTION_FORMATS)[number];
 
-/** The text of a file with the transcription, with an end of line. */
+/** The text of a file with the transcription, with an end of line. Subtitles show words one by one where they have times. */
 export function formatTranscription(transcription: Transcript, format: TranscriptionFormat): string {
   const { text, segments } = transcription;
   if (format === 'json') return `${JSON.stringify(verboseTranscription(transcription), null, 2)}\n`;
   if (format === 'txt') return `${text}\n`;
-  const cues = segments.map((segment, i) => cueOf(segment, format === 'srt' ? `${i + 1}\n` : '', format));
+  const shown = segments.flatMap((segment): readonly TranscriptWord[] => segment.words ?? [segment]);
+  const cues = shown.map((one, i) => cueOf(one, format === 'srt' ? `${i + 1}\n` : '', format));
   return `${format === 'vtt' ? 'WEBVTT\n\n' : ''}${cues.join('\n')}`;
 }
 
 /** A blank line ends a cue, and an arrow would be read as its times. */
-function cueOf({ start, end, text }: TranscriptSegment, head: string, format: 'srt' | 'vtt'): string {
+function cueOf({ start, end, text }: TranscriptWord, head: string, format: 'srt' | 'vtt'): string {
   const mark = format === 'srt' ? ',' : '.';
   const words = text
     .trim()
@@ -63,8 +73,17 @@ export function verboseTranscription(
   { text, language, duration, segments }: Transcript,
   task: 'transcribe' | 'translate' = 'transcribe',
 ) {
-  return { task, language: languageName(language), duration, text, segments: segments.map(verboseSegment) };
+  const words = segments.flatMap((segment) => segment.words ?? []).map(verboseWord);
+  return {
+    ...{ task, language: languageName(language), duration, text },
+    ...(segments.some((segment) => segment.words) && { words }),
+    segments: segments.map(verboseSegment),
+  };
 }
+
+const verboseWord = ({ text, start, end }: TranscriptWord) => ({
+  ...{ word: text.trim(), start: rounded(start), end: rounded(end) },
+});
 
 function verboseSegment(segment: TranscriptSegment) {
   const { id, seek, start, end, text, tokens, temperature } = segment;

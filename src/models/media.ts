@@ -4,6 +4,7 @@
 import type { Clip, MediaKind, Sound, TileLimits, VideoSource } from '../files/media/decoded.ts';
 import type { Pixels } from '../files/image/pixels.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import type { TranscriptionForm } from './transcription-form.ts';
 import type { Json } from './config-values.ts';
 import type { WeightTable } from './weights.ts';
 
@@ -82,6 +83,8 @@ export interface VideoReader extends ShownReader {
 export interface AudioReader extends ShownReader {
   /** Samples per second of the sounds that `prepare` takes. */
   rate: number;
+  /** How the text of a sound is asked for; left out: by an instruction. */
+  transcription?: TranscriptionForm;
   prepare(sound: Sound, limits: TileLimits): Preparation;
 }
 
@@ -102,6 +105,8 @@ export interface PreparedMedium {
   layout: unknown;
   /** Cells of each run, for `places`; left out: the class needs none. */
   grid?: MediaGrid;
+  /** Length of a sound. */
+  seconds?: number;
 }
 
 export interface MediaInput {

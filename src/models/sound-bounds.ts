@@ -4,6 +4,7 @@ export const SOUND_COUNTS = {
   num_mel_bins: [1, 2 ** 10],
   feature_size: [1, 2 ** 10],
   max_source_positions: [2, 2 ** 16],
+  median_filter_width: [1, 2 ** 8],
   max_target_positions: [8, 2 ** 16],
   chunk_length: [1, 2 ** 10],
   encoder_layers: [1, 2 ** 10],

@@ -59,7 +59,12 @@ await run(process.argv.slice(2), {
   transcribe: {
     summary: 'Write.',
     load: () =>
-      Promise.resolve(createTranscribe(async () => extendTranscriptionModel(createFakeTranscriptionModel()))),
+      Promise.resolve(
+        createTranscribe(async () => ({
+          kind: 'transcription' as const,
+          model: extendTranscriptionModel(createFakeTranscriptionModel()),
+        })),
+      ),
   },
   generate: { summary: 'Draw.', load: () => Promise.resolve(createGenerate(createFakeImageModel().open)) },
 });

@@ -176,8 +176,8 @@ describe('svc transcribe', () => {
     const { code, out } = await run(FAKE, args, '');
     expect([code, out]).toEqual([0, 'one two\n']);
     const file = join(home, 'a.srt');
-    await run(FAKE, [...args, '--output', file, '--prompt', 'word'], '');
-    expect(readFileSync(file, 'utf8')).toBe('1\n00:00:00,000 --> 00:00:01,500\nword\n');
+    await run(FAKE, [...args, '--output', file, '--prompt', 'word', '--word-timestamps'], '');
+    expect(readFileSync(file, 'utf8')).toBe('1\n00:00:00,100 --> 00:00:00,500\nword\n');
     const wrong = await run(FAKE, [...args, '--output', join(home, 'a.doc')], '');
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('names no format')]);
   });

@@ -26,6 +26,7 @@ export function createFakeTranscriptionModel(name = 'fake-transcription'): FakeT
       quantization: 'none',
       languages: ['en', 'de'],
       translates: true,
+      timesWords: true,
       windowSeconds: 30,
       maxRunningRequests: 4,
       maxQueuedRequests: 128,
@@ -49,7 +50,8 @@ export function createFakeTranscriptionModel(name = 'fake-transcription'): FakeT
           ...{ id, start: 60 * id, end: 60 * id + 1.5, text: ` ${word}`, tokens: [id], seek: 30 * id },
           ...{ temperature: 0, averageLogprob: -0.5, compressionRatio: 1.5, noSpeechProbability: 0.25 },
         };
-        yield { type: 'segment', segment };
+        const words = [{ text: ` ${word}`, start: 60 * id + 0.1, end: 60 * id + 0.5 }];
+        yield { type: 'segment', segment: { ...segment, ...(request.words && { words }) } };
       }
       yield { type: 'done', tokens: 2 };
     },

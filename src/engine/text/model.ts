@@ -81,6 +81,7 @@ export class LocalTextModel implements Service<TextModel> {
         promptTokens: ids.length,
         maxTokens: sequences[0]!.request.maxTokens,
         ...(media && { mediaTokens: media.tokens }),
+        ...(media && media.seconds > 0 && { seconds: media.seconds }),
         ...(request.promptIds && { promptIds: ids }),
         ...(compileMs !== null && { compileMs }),
         ...(unenforced.length > 0 && { unenforced }),

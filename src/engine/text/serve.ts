@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
 import { createVocabulary } from '../../grammar/masks/vocabulary.ts';
+import { INSTRUCTED } from '../../models/transcription-form.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';
@@ -170,6 +171,7 @@ function describeModel(
   const devices = [device, ...peers];
   const sum = (of: (one: Device) => number): number => devices.reduce((all, one) => all + of(one), 0);
   const isWhole = library && wrapper;
+  const heard = library?.model.readers.audio;
   const className = isWhole ? wrapper.architecture : architecture;
   return {
     kind: 'text' as const,
@@ -191,6 +193,7 @@ function describeModel(
       arena: sum((one) => one.memory().arena + one.memory().step),
     },
     media: [...(library?.kinds ?? [])],
+    ...(heard && template.problem === null && { transcription: heard.transcription ?? INSTRUCTED }),
     hasChatTemplate: template.problem === null,
     outputFormat: describeFormat(output),
     adapter: device.summary,

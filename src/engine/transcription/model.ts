@@ -15,8 +15,10 @@ import { overloaded } from '../async/wait-queue.ts';
 import type { ServedDevice, Service } from '../opening/served.ts';
 import { decodeWithin, workInTurns } from '../text/media/decode-turns.ts';
 import { languageCode } from './languages.ts';
+import { tokenTimes } from './token-times.ts';
 import type { SpeechTokens } from './speech-tokens.ts';
 import type { LoadedTranscriber } from './step-queue.ts';
+import type { WordRules } from './segment-words.ts';
 import { transcribe, type Spoken, type TranscribeRules, type WithWindow } from './transcribe.ts';
 import type {
   TranscriptionEvent,
@@ -26,6 +28,7 @@ import type {
   TranscriptionRequest,
 } from './transcription-model.ts';
 import { checkTranscriptionRequest } from './transcription-rules.ts';
+import { divideWords } from './words.ts';
 
 /** The parts of a model that outlive its device. */
 export interface TranscriberParts {
@@ -71,7 +74,6 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     const { info } = this;
     this.#session.assertOpen();
     checkTranscriptionRequest(request, info, this.#parts.bounds);
-    const rules = this.#rulesOf(request);
     if (signal?.aborted) throw cancelled();
     if (this.#requests >= info.maxQueuedRequests + info.maxRunningRequests)
       throw overloaded(this.#requests - info.maxRunningRequests);
@@ -82,6 +84,7 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
       const sound = await this.#decode(request.audio, leaving.signal);
       yield { type: 'accepted', seconds: sound.samples.length / sound.rate };
       const spoken = await this.#listen(sound, leaving.signal);
+      const rules = this.#rulesOf(request, leaving.signal);
       const events = transcribe(spoken, this.#parts.transcriber.sound, rules, this.#windows(leaving.signal));
       for await (const event of events) {
         if (event.type === 'done') this.#counters.generatedTokens += event.tokens;
@@ -97,7 +100,7 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     }
   }
 
-  #rulesOf(request: TranscriptionRequest): TranscribeRules {
+  #rulesOf(request: TranscriptionRequest, signal: AbortSignal): TranscribeRules {
     const { tokens, transcriber, tokenizer } = this.#parts;
     const { temperature = TEMPERATURES, language, prompt = '' } = request;
     const { context } = transcriber;
@@ -116,6 +119,20 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
       task: request.task ?? 'transcribe',
       prompt: prompt.trim() === '' ? [] : tokenizer.encode(` ${prompt.trim()}`, { addSpecialTokens: false }),
       conditionOnPreviousText: request.conditionOnPreviousText ?? true,
+      words: request.words ? this.#wordRules(signal) : null,
+    };
+  }
+
+  #wordRules(signal: AbortSignal): WordRules {
+    const { transcriber, tokenizer } = this.#parts;
+    const { heads, medianWidth } = transcriber.alignment!;
+    const textOf = (ids: number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });
+    return {
+      divide: (ids, language) => divideWords(ids, language, textOf),
+      timesOf(rows, steps) {
+        const alignment = { rows, heads: heads.length, keys: transcriber.sound.rows };
+        return workInTurns(tokenTimes(alignment, steps, medianWidth), signal);
+      },
     };
   }
 

@@ -68,7 +68,10 @@ async function openFiles(
   const { config, generationConfig, generationConfigProblem } = checkpoint;
   if (generationConfigProblem) note(`${path}: ${generationConfigProblem}`);
   const processors = await readProcessors(folder, await folder.names());
-  const transcriber = readTranscriber({ config, processors }, checkpoint.architecture);
+  const transcriber = readTranscriber(
+    { config, processors, generation: generationConfig },
+    checkpoint.architecture,
+  );
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, transcriber.vocabulary);
   const tokens = readSpeechTokens(tokenizer, generationConfig, config);
@@ -114,6 +117,7 @@ function describe(
     quantization,
     languages: tokens.languages.size === 0 ? ['en'] : [...tokens.languages.keys()],
     translates: tokens.languages.size > 0,
+    timesWords: transcriber.alignment !== null,
     windowSeconds: (frames * mel.hop) / mel.rate,
     maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
     memory: {
@@ -137,7 +141,7 @@ async function warmUp(
   onProgress(0, total);
   await steps.withWindow(
     new Float32Array(sound.frames * sound.mel.mels),
-    async (write) => {
+    async ({ write }) => {
       await write([0, 0, 0], { first: 0, prompt: 3, wanted: [0, 2] });
       onProgress(1, total);
       await write([0, 0, 0, 0], { first: 3, prompt: 3, wanted: [3] });

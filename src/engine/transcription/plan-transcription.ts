@@ -5,6 +5,7 @@ import { readProcessors } from '../../files/checkpoint/processors.ts';
 import type { Folder } from '../../files/source.ts';
 import type { Device } from '../../gpu/device.ts';
 import { readTranscriber } from '../../models/audio/transcribers.ts';
+import type { Json } from '../../models/config-values.ts';
 import { TRANSCRIPTION_CLASSES } from '../opening/architectures.ts';
 import { listedNames, requestedHeaders, statedDtype } from '../plan/headers.ts';
 import type { OpenOnPaper, PaperOpening, PaperSettings, PlanPlace } from '../plan/paper-model.ts';
@@ -37,13 +38,16 @@ type PlannedFiles = Awaited<ReturnType<typeof plannedFiles>>;
 async function plannedFiles(folder: Folder, place: PlanPlace) {
   const processors = await readProcessors(folder, await folder.names());
   const read = { ...(await readCheckpointConfig(folder, TRANSCRIPTION_CLASSES)), path: folder.path };
-  const transcriber = readTranscriber({ config: read.config, processors }, read.architecture);
+  const transcriberOf = (generation: Json) =>
+    readTranscriber({ config: read.config, processors, generation }, read.architecture);
   if (!place.configsOnly) {
     const checkpoint = await openCheckpoint(folder, TRANSCRIPTION_CLASSES);
+    const transcriber = transcriberOf(checkpoint.generationConfig);
     checkpoint.checkTokenizer();
     await checkpoint.close();
     return { checkpoint, transcriber };
   }
+  const transcriber = transcriberOf({});
   const names = await listedNames(folder);
   const headers = requestedHeaders(transcriber.page, names, statedDtype(read.config));
   const tensors = new Map(

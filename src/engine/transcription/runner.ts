@@ -6,7 +6,7 @@ import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../gpu/tensor.ts';
 import { TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
-import type { Transcriber, TranscriberPage } from '../../models/audio/transcriber.ts';
+import type { AlignmentHead, Transcriber, TranscriberPage } from '../../models/audio/transcriber.ts';
 import type { KvState, TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { wholeLayout } from '../text/kv/page-layout.ts';
 import { pagesFor } from '../text/kv/pages.ts';
@@ -42,6 +42,8 @@ export interface WrittenPart {
 
 /** Rows of a step of prompts, and logits that a window may ask for in a step. */
 const [PROMPT_ROWS, MOST_WANTED] = [64, 2];
+/** Weights of tokens for the sound's rows that a step computes, at most; of one tile in any case. */
+const ALIGNED_WEIGHTS = 2 ** 22;
 
 /** Opens the runner. Errors: unsupported, out_of_memory, what reading throws. */
 export async function openTranscriptionRunner(
@@ -100,7 +102,8 @@ type Facts = Pick<TranscriptionModelInfo, 'parameters' | 'weightFormats' | 'maxR
 
 interface Recorded {
   tape: Tape;
-  logits: Tensor;
+  /** Logits, or weights of layers. */
+  made: readonly Tensor[];
   phase: Phase;
   rows: number;
 }
@@ -117,6 +120,7 @@ export class TranscriptionRunner {
   readonly #features: Tensor;
   readonly #hearing: Tape;
   readonly #recorded: readonly Recorded[];
+  readonly #aligning: Recorded | null;
 
   constructor(
     device: Device,
@@ -156,9 +160,23 @@ export class TranscriptionRunner {
     this.#hearing.finish();
     const decoded = [...new Set([1, slots])].map((count) => this.#record(page, 'decode', count));
     this.#recorded = [...decoded, this.#record(page, 'prompt', rows)];
+    this.#aligning = this.#recordAligning(page);
   }
 
-  #record(page: TranscriberPage, phase: Phase, rows: number): Recorded {
+  #recordAligning(page: TranscriberPage): Recorded | null {
+    const { alignment, sound } = this.#transcriber;
+    if (alignment === null) return null;
+    const fitting = Math.floor(ALIGNED_WEIGHTS / (alignment.heads.length * sound.rows));
+    const rows = Math.min(this.mostRows, Math.max(TILE_ROWS, fitting));
+    return this.#record(page, 'prompt', rows, alignment.heads);
+  }
+
+  #record(
+    page: TranscriberPage,
+    phase: Phase,
+    rows: number,
+    aligned: readonly AlignmentHead[] | null = null,
+  ): Recorded {
     const { device } = this;
     const texts = this.#own.sizes.texts;
     const { heard, own } = pagesOf(this.#transcriber);
@@ -171,9 +189,11 @@ export class TranscriptionRunner {
     const decodes = !isPhased ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'];
     const tape = new Tape(device, capacity, { decodes });
     const attended = ({ buffers, stores }: TextRoom) => ({ batch: buffers.batch, stores: stores.all });
-    const logits = tape.keep(page.write(tape, attended(this.#own), attended(this.#heard)));
+    const both = [attended(this.#own), attended(this.#heard)] as const;
+    const made = aligned ? page.align(tape, ...both, aligned) : [page.write(tape, ...both)];
+    for (const tensor of made) tape.keep(tensor);
     tape.finish();
-    return { tape, logits, phase, rows };
+    return { tape, made, phase, rows };
   }
 
   /** Submits the encoder over a window, whose keys and values go to a slot's pages; features [frames, mels] */
@@ -208,16 +228,35 @@ export class TranscriptionRunner {
   async step(parts: readonly WrittenPart[]): Promise<Float32Array[]> {
     const phase = phaseOf(parts[0]!);
     const sizes = this.#write(parts, phase);
-    const { tape, logits } = this.#recorded.find((one) => one.phase === phase && one.rows >= sizes.rows)!;
+    const { tape, made } = this.#recorded.find((one) => one.phase === phase && one.rows >= sizes.rows)!;
     tape.run(sizes, phase === 'prompt' ? { submitEvery: 1 } : {});
-    const { stride, columns } = logits;
-    const region = tape.region(logits);
-    const size = Math.min(region.size, 4 * sizes.sampled * stride);
+    return this.#read(tape, made[0]!, sizes.sampled);
+  }
+
+  /** Rows of a part whose tokens `align` computes at once, at most; null: the class aligns none. */
+  get alignedRows(): number | null {
+    return this.#aligning?.rows ?? null;
+  }
+
+  /** For each token of a part its weights for the sound's rows, of one alignment head after the other. */
+  async align(part: Omit<WrittenPart, 'wanted'>): Promise<Float32Array[]> {
+    const { tape, made } = this.#aligning!;
+    const sizes = this.#write([{ ...part, wanted: [] }], 'prompt');
+    tape.run(sizes, { submitEvery: 1 });
+    const layers: Float32Array[][] = [];
+    for (const weights of made) layers.push(await this.#read(tape, weights, sizes.rows));
+    return Array.from({ length: sizes.rows }, (_, row) => joined(layers.map((of) => of[row]!)));
+  }
+
+  async #read(tape: Tape, made: Tensor, rows: number): Promise<Float32Array[]> {
+    const { stride, columns } = made;
+    const region = tape.region(made);
+    const size = Math.min(region.size, 4 * rows * stride);
     const floats =
       size === 0 ? new Float32Array(0) : new Float32Array(await this.device.read({ ...region, size }));
     const error = this.device.takeError();
     if (error !== null) throw error;
-    return Array.from({ length: sizes.sampled }, (_, i) => floats.slice(i * stride, i * stride + columns));
+    return Array.from({ length: rows }, (_, i) => floats.slice(i * stride, i * stride + columns));
   }
 
   #write(parts: readonly WrittenPart[], phase: Phase) {
@@ -240,6 +279,16 @@ export class TranscriptionRunner {
     const sizes = [own.end(), heard.end()] as const;
     return { ...sizes[0], contextPages: Math.max(...sizes.map(({ contextPages }) => contextPages)) };
   }
+}
+
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 export const phaseOf = ({ first, prompt }: WrittenPart): Phase => (first >= prompt ? 'decode' : 'prompt');

@@ -5,7 +5,7 @@ import { withResolvers } from '../async/resolvers.ts';
 import type { OnDevice } from '../opening/served.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { phaseOf, type TranscriptionRunner, type WrittenPart } from './runner.ts';
-import type { WriteTokens } from './window.ts';
+import type { WindowTokens } from './window.ts';
 
 /** The parts of a transcription model on a device. */
 export interface LoadedTranscriber extends OnDevice {
@@ -16,6 +16,8 @@ export interface LoadedTranscriber extends OnDevice {
 
 interface Waiting {
   part: WrittenPart;
+  /** Whether weights for the sound are computed, in a step of their own. */
+  isAligned: boolean;
   resolve(logits: Float32Array[]): void;
   reject(error: unknown): void;
 }
@@ -36,15 +38,21 @@ export class StepQueue {
   /** Encodes a window into a slot of its own and calls `use`, whose tokens it computes. Throws cancelled, and what the device throws. */
   async withWindow<T>(
     features: Float32Array<ArrayBuffer>,
-    use: (write: WriteTokens) => Promise<T>,
+    use: (window: WindowTokens) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const slot = await this.#enter(signal);
     try {
       this.#runner.hear(slot, features);
-      return await use(async (ids, { first, prompt, wanted }) => {
-        if (signal.aborted) throw cancelled();
-        return this.#write({ slot, ids, first, prompt, wanted });
+      return await use({
+        write: async (ids, { first, prompt, wanted }) => {
+          if (signal.aborted) throw cancelled();
+          return this.#write({ slot, ids, first, prompt, wanted });
+        },
+        align: async (ids, first) => {
+          if (signal.aborted) throw cancelled();
+          return this.#align({ slot, ids, first, prompt: ids.length });
+        },
       });
     } finally {
       const next = this.#entering.shift();
@@ -80,9 +88,19 @@ export class StepQueue {
     return logits;
   }
 
-  #step(part: WrittenPart): Promise<Float32Array[]> {
+  async #align({ ids, first, ...part }: Omit<WrittenPart, 'wanted'>): Promise<Float32Array[]> {
+    const most = this.#runner.alignedRows!;
+    const rows: Float32Array[] = [];
+    for (let from = first; from < ids.length; from += most)
+      rows.push(
+        ...(await this.#step({ ...part, ids: ids.slice(0, from + most), first: from, wanted: [] }, true)),
+      );
+    return rows;
+  }
+
+  #step(part: WrittenPart, isAligned = false): Promise<Float32Array[]> {
     const { promise, resolve, reject } = withResolvers<Float32Array[]>();
-    this.#waiting.push({ part, resolve, reject });
+    this.#waiting.push({ part, isAligned, resolve, reject });
     if (!this.#isRunning) void this.#run();
     return promise;
   }
@@ -93,6 +111,11 @@ export class StepQueue {
     while (await Promise.resolve(this.#waiting.length > 0)) {
       const together = this.#take();
       try {
+        const [only] = together;
+        if (only?.isAligned) {
+          only.resolve(await this.#runner.align(only.part));
+          continue;
+        }
         const logits = await this.#runner.step(together.map(({ part }) => part));
         let at = 0;
         for (const { part, resolve } of together) resolve(logits.slice(at, (at += part.wanted.length)));
@@ -103,13 +126,14 @@ export class StepQueue {
     this.#isRunning = false;
   }
 
-  /** Parts of one phase, as many as a step has rows for. */
+  /** Parts of one phase, as many as a step has rows for; one whose tokens are aligned. */
   #take(): Waiting[] {
+    if (this.#waiting[0]!.isAligned) return [this.#waiting.shift()!];
     const phase = phaseOf(this.#waiting[0]!.part);
     let left = this.#runner.mostRows;
-    const taken = this.#waiting.filter(({ part }, i) => {
+    const taken = this.#waiting.filter(({ part, isAligned }, i) => {
       const rows = part.ids.length - part.first;
-      if (phaseOf(part) !== phase || (i > 0 && phase === 'prompt' && rows > left)) return false;
+      if (isAligned || phaseOf(part) !== phase || (i > 0 && phase === 'prompt' && rows > left)) return false;
       left -= rows;
       return true;
     });

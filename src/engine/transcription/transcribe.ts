@@ -3,9 +3,16 @@
 
 import type { Transcriber } from '../../models/audio/transcriber.ts';
 import { logprobOf, mostLikely } from './logit-rules.ts';
-import { divideTokens } from './segments.ts';
+import { divideTokens, type TimedTokens } from './segments.ts';
+import { endsOf, weigh, wordsOf, type WordRules } from './segment-words.ts';
 import type { TranscriptionEvent, TranscriptionSegment } from './transcription-model.ts';
-import { writeWindow, type WindowRules, type WriteTokens, type WrittenWindow } from './window.ts';
+import {
+  writeWindow,
+  type WindowRules,
+  type WindowTokens,
+  type WriteTokens,
+  type WrittenWindow,
+} from './window.ts';
 
 export interface Spoken {
   /** [frames, mels] of the whole sound, and the frames that have sound. */
@@ -20,12 +27,14 @@ export interface TranscribeRules extends WindowRules {
   /** Tokens of a text that could stand before. */
   prompt: readonly number[];
   conditionOnPreviousText: boolean;
+  /** How words get times; null: they get none. */
+  words: WordRules | null;
 }
 
 /** Computes a window: calls `use` while a slot has its keys and values, again if the device was lost meanwhile. */
 export type WithWindow = <T>(
   features: Float32Array<ArrayBuffer>,
-  use: (write: WriteTokens) => Promise<T>,
+  use: (window: WindowTokens) => Promise<T>,
 ) => Promise<T>;
 
 /** Temperature above which the next window does not follow from what was written. */
@@ -51,10 +60,12 @@ export async function* transcribe(
     const window = new Float32Array(sound.frames * mels);
     window.set(features.subarray(seek * mels, (seek + heard) * mels));
     const known = language;
-    const { found, written } = await withWindow(window, async (write) => {
-      const found = known === null && tokens.languages.size > 0 ? await detect(write, rules) : null;
+    const { found, written, weights } = await withWindow(window, async (slot) => {
+      const found = known === null && tokens.languages.size > 0 ? await detect(slot.write, rules) : null;
       const { ids, start } = promptOf(before, found?.language ?? known, rules);
-      return { found, written: await writeWindow(write, ids, start, rules) };
+      const written = await writeWindow(slot.write, ids, start, rules);
+      const isWeighed = rules.words !== null && !written.isSilent;
+      return { found, written, weights: isWeighed ? await weigh(slot, ids, written) : [] };
     });
     if (found) yield { type: 'language', ...found };
     if (found) ({ language } = found);
@@ -65,24 +76,46 @@ export async function* transcribe(
     }
     const steps = Math.floor(heard / framesOfStep);
     const { segments, next } = divided(written, steps, rules);
-    for (const { tokens: own, start, end } of segments) {
+    const secondsOfStep = (step: number): number => secondsOf(seek + step * framesOfStep);
+    const timed = await withWords(segments, { written, weights, steps, language }, rules, secondsOfStep);
+    for (const { tokens: own, start, end, words } of timed) {
       const text = rules.textOf(own);
       // A segment without a length or without words is none.
       if (start === end || text.trim() === '') continue;
-      const timed = {
-        start: secondsOf(seek + start * framesOfStep),
-        end: secondsOf(seek + end * framesOfStep),
-      };
-      yield {
-        type: 'segment',
-        segment: { id: count++, ...timed, text, tokens: own, ...figures(written, secondsOf(seek)) },
-      };
+      const times = { start: secondsOfStep(start), end: secondsOfStep(end) };
+      const segment = { id: count++, ...times, text, tokens: own, ...figures(written, secondsOf(seek)) };
+      yield { type: 'segment', segment: { ...segment, ...(words && { words }) } };
     }
     before.push(...segments.flatMap(({ tokens: own }) => own));
     if (!rules.conditionOnPreviousText || written.temperature > MOST_CONDITIONING) before = [];
     seek += next === null ? heard : next * framesOfStep;
   }
   yield { type: 'done', tokens: generated };
+}
+
+interface Heard {
+  written: WrittenWindow;
+  weights: readonly Float32Array[];
+  steps: number;
+  language: string | null;
+}
+
+async function withWords(
+  segments: readonly TimedTokens[],
+  { written, weights, steps, language }: Heard,
+  { words: rules, task, tokens }: TranscribeRules,
+  secondsOf: (step: number) => number,
+): Promise<(TimedTokens & Pick<TranscriptionSegment, 'words'>)[]> {
+  if (rules === null) return [...segments];
+  const ends = await endsOf(rules, weights, written, steps);
+  // A translation is English.
+  const own = { ...rules, language: task === 'translate' ? 'en' : (language ?? 'en'), text: tokens.end };
+  let first = 0;
+  return segments.map((segment) => {
+    const words = wordsOf({ ...segment, first }, ends, { ...own, secondsOf });
+    first += segment.tokens.length;
+    return { ...segment, words };
+  });
 }
 
 function divided({ tokens: written }: WrittenWindow, steps: number, { tokens, hasTimes }: TranscribeRules) {

@@ -29,6 +29,8 @@ export interface TranscriptionRequest {
   temperature?: number | number[];
   /** Whether the model writes times, which divide the text into segments; otherwise each window is one. Default: true. */
   timestamps?: boolean;
+  /** Whether words have times. Default: false. */
+  words?: boolean;
   /** Whether what was written about the windows before stands before the next. Default: true. */
   conditionOnPreviousText?: boolean;
   /** Bytes of a text to those when compressed, above which the next temperature is tried; null: never. Default: 2.4. */
@@ -58,6 +60,16 @@ export interface TranscriptionSegment {
   averageLogprob: number;
   compressionRatio: number;
   noSpeechProbability: number;
+  /** Where the request asks for them. */
+  words?: TranscriptionWord[];
+}
+
+export interface TranscriptionWord {
+  /** With the space before it. */
+  text: string;
+  /** Seconds. */
+  start: number;
+  end: number;
 }
 
 export type TranscriptionEvent =
@@ -65,6 +77,8 @@ export type TranscriptionEvent =
   | { type: 'accepted'; seconds: number }
   /** The language that is spoken, as a code. `probability`: how likely it was found; null: the request states it, or the model knows one only. */
   | { type: 'language'; language: string; probability: number | null }
+  /** Text of a language model that hears, whose replies have no times; there are no segments then. */
+  | { type: 'delta'; text: string }
   /** Segments in order. */
   | { type: 'segment'; segment: TranscriptionSegment }
   /** `tokens`: number of tokens that were written. */
@@ -86,6 +100,8 @@ export interface TranscriptionModelInfo {
   languages: readonly string[];
   /** Whether it translates to English. */
   translates: boolean;
+  /** Whether it gives words times. */
+  timesWords: boolean;
   /** Seconds of a window. */
   windowSeconds: number;
   /** Windows that are transcribed together. */

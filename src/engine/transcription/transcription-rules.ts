@@ -54,6 +54,7 @@ const REQUEST: Record<keyof Required<TranscriptionRequest>, Rule> = {
       ? listOf(temperature, { least: 1, most: MOST_TEMPERATURES })(value, name)
       : temperature(value, name),
   timestamps: flag,
+  words: flag,
   conditionOnPreviousText: flag,
   compressionRatioThreshold: orNull(real(0, 1e6)),
   logprobThreshold: orNull(real(-1e6, 0)),
@@ -65,11 +66,13 @@ const REQUEST: Record<keyof Required<TranscriptionRequest>, Rule> = {
 /** Throws bad_request for the first member of a request that is unknown or out of the model's bounds. */
 export function checkTranscriptionRequest(
   request: TranscriptionRequest,
-  { translates }: Pick<TranscriptionModelInfo, 'translates'>,
+  { translates, timesWords }: Pick<TranscriptionModelInfo, 'translates' | 'timesWords'>,
   bounds: MediaBounds,
 ): void {
   checkOptions(request, REQUEST, 'a request', ['audio']);
   checkGiven('audio', request.audio, 'audio', bounds);
   if (request.task === 'translate' && !translates)
     throw badRequest('task is "translate", and the model knows English only: leave it out', 'task');
+  if (request.words && !timesWords)
+    throw badRequest('words is true, and the model gives words no times: leave it out', 'words');
 }

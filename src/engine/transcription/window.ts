@@ -9,6 +9,14 @@ export type WriteTokens = (
   at: { first: number; prompt: number; wanted: readonly number[] },
 ) => Promise<Float32Array[]>;
 
+/** Computes the weights of a window's tokens from `first` on for its sound, of one alignment head after the other. */
+export type AlignTokens = (ids: readonly number[], first: number) => Promise<Float32Array[]>;
+
+export interface WindowTokens {
+  write: WriteTokens;
+  align: AlignTokens;
+}
+
 export interface WindowRules {
   tokens: SpeechTokens;
   hasTimes: boolean;
@@ -27,6 +35,8 @@ export interface WindowRules {
 export interface WrittenWindow {
   /** Without the token that ends it. */
   tokens: number[];
+  /** Whether the token that ends it was written. */
+  isEnded: boolean;
   text: string;
   temperature: number;
   averageLogprob: number;
@@ -48,14 +58,23 @@ export async function writeWindow(
   const noSpeechProbability = Math.exp(logprobOf(first[0]!, rules.tokens.noSpeech));
   const { compressionRatioThreshold: ratio, logprobThreshold: likely, noSpeechThreshold: silence } = rules;
   for (const [i, temperature] of rules.temperatures.entries()) {
-    const { tokens, averageLogprob } = await writeAt(temperature, write, prompt, first.at(-1)!, rules);
+    const { tokens, isEnded, averageLogprob } = await writeAt(
+      temperature,
+      write,
+      prompt,
+      first.at(-1)!,
+      rules,
+    );
     const text = rules.textOf(tokens);
     const compressionRatio = await compressionOf(text);
     const isUnlikely = likely !== null && averageLogprob < likely;
     const isSilent = silence !== null && noSpeechProbability > silence && (isUnlikely || likely === null);
     const isRepeated = ratio !== null && compressionRatio > ratio;
     if ((isUnlikely || isRepeated) && !isSilent && i + 1 < rules.temperatures.length) continue;
-    return { tokens, text, temperature, averageLogprob, compressionRatio, noSpeechProbability, isSilent };
+    return {
+      ...{ tokens, isEnded, text, temperature, averageLogprob, compressionRatio },
+      ...{ noSpeechProbability, isSilent },
+    };
   }
   throw new Error('a window is written at one temperature at least');
 }
@@ -66,7 +85,7 @@ async function writeAt(
   prompt: readonly number[],
   first: Float32Array,
   { tokens, hasTimes, maxTokens, context, seed }: WindowRules,
-): Promise<{ tokens: number[]; averageLogprob: number }> {
+): Promise<Pick<WrittenWindow, 'tokens' | 'isEnded' | 'averageLogprob'>> {
   const most = Math.min(maxTokens, context - prompt.length);
   const written: number[] = [];
   let logits: Float32Array = first.slice();
@@ -76,9 +95,10 @@ async function writeAt(
     const uniform = uniformAt(seed, prompt.length + written.length);
     const token = temperature === 0 ? mostLikely(logits) : drawToken(logits, temperature, uniform);
     sum += logprobOf(logits, token);
-    if (token === tokens.end) return { tokens: written, averageLogprob: sum / (written.length + 1) };
+    if (token === tokens.end)
+      return { tokens: written, isEnded: true, averageLogprob: sum / (written.length + 1) };
     written.push(token);
-    if (written.length === most) return { tokens: written, averageLogprob: sum / most };
+    if (written.length === most) return { tokens: written, isEnded: false, averageLogprob: sum / most };
     const ids = [...prompt, ...written];
     const at = ids.length - 1;
     logits = (await write(ids, { first: at, prompt: prompt.length, wanted: [at] }))[0]!;

@@ -3,6 +3,8 @@
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
+import type { Json } from '../config-values.ts';
+import type { MediaFiles } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
 import type { MelConfig } from './mel-spectrum.ts';
 
@@ -22,7 +24,27 @@ export interface Transcriber {
     /** Rows that the encoder makes of a window. */
     rows: number;
   };
+  /** How tokens are aligned with the sound; null: the class has no heads for that. */
+  alignment: Alignment | null;
   page(weights: WeightTable): TranscriberPage;
+}
+
+/** What a class is read from. */
+export interface TranscriberFiles extends Pick<MediaFiles, 'config' | 'processors'> {
+  /** generation_config.json; empty where there is none. */
+  generation: Json;
+}
+
+export interface Alignment {
+  heads: readonly AlignmentHead[];
+  /** Neighbours whose median a weight becomes; odd. */
+  medianWidth: number;
+}
+
+/** A head of the attention to the sound that looks where a token is said. */
+export interface AlignmentHead {
+  layer: number;
+  head: number;
 }
 
 /** Rows of a step, and where each layer keeps its keys and values. */
@@ -36,4 +58,6 @@ export interface TranscriberPage {
   hear(features: Tensor, stores: readonly LayerStore[]): Tensor;
   /** Logits of the wanted rows, [sampled, vocabulary]. `own`: the tokens; `heard`: the same rows, each of which sees its window's. */
   write(tape: Tape, own: Attended, heard: Attended): Tensor;
+  /** Weights that the chosen heads of each layer which has some give to the sound, [rows, chosen heads · the sound's rows]. */
+  align(tape: Tape, own: Attended, heard: Attended, heads: readonly AlignmentHead[]): Tensor[];
 }

@@ -1,7 +1,6 @@
 // The classes of models that transcribe sounds. A new one is one line here.
 
-import type { MediaFiles } from '../media.ts';
-import type { Transcriber } from './transcriber.ts';
+import type { Transcriber, TranscriberFiles } from './transcriber.ts';
 import { WHISPER_CLASS } from './transcriber-names.ts';
 import { readWhisperTranscriber } from './whisper-transcriber.ts';
 
@@ -9,7 +8,7 @@ interface TranscriberClass {
   name: string;
   /** The `model_type` that means this class in a config.json without `architectures`. */
   modelType: string;
-  read(files: Pick<MediaFiles, 'config' | 'processors'>): Transcriber;
+  read(files: TranscriberFiles): Transcriber;
 }
 
 const classes: readonly TranscriberClass[] = [
@@ -19,9 +18,6 @@ const classes: readonly TranscriberClass[] = [
 export const transcriberClasses = (): readonly Omit<TranscriberClass, 'read'>[] => classes;
 
 /** Reads a model's configuration. Errors: bad_checkpoint, unsupported. */
-export function readTranscriber(
-  files: Pick<MediaFiles, 'config' | 'processors'>,
-  className: string,
-): Transcriber {
+export function readTranscriber(files: TranscriberFiles, className: string): Transcriber {
   return classes.find(({ name }) => name === className)!.read(files);
 }

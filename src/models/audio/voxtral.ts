@@ -8,6 +8,7 @@ import { affine } from '../affine.ts';
 import { readConfig } from '../config-values.ts';
 import type { MediaFamily, MediaFiles, Preparation, Sound, Tower } from '../media.ts';
 import { inTurns, tilesAtOnce } from '../tile-turns.ts';
+import { TRANSLATED, type TranscriptionForm } from '../transcription-form.ts';
 import type { WeightTable } from '../weights.ts';
 import { melSpectrum } from './mel-spectrum.ts';
 import { readWhisper, type WhisperConfig, type WhisperSettings } from './whisper-config.ts';
@@ -15,6 +16,17 @@ import { WHISPER_EPS, whisperEncoder } from './whisper.ts';
 
 const TOWER = 'sound';
 const [BEGIN, TOKEN] = ['[BEGIN_AUDIO]', '[AUDIO]'];
+
+/** source: mistral_common's transcription requests */
+export const VOXTRAL_FORM: TranscriptionForm = {
+  transcribe: {
+    known: { user: '', reply: 'lang:{code}[TRANSCRIBE]' },
+    unknown: { user: '', reply: '[TRANSCRIBE]' },
+  },
+  translate: TRANSLATED,
+  takesPrompt: false,
+  marker: null,
+};
 
 export const VOXTRAL: MediaFamily = {
   classes: ['VoxtralForConditionalGeneration'],
@@ -27,6 +39,7 @@ export const VOXTRAL: MediaFamily = {
         audio: {
           placeholder: `${BEGIN}${TOKEN}`,
           rate: settings.mel.rate,
+          transcription: VOXTRAL_FORM,
           prepare: (sound) => prepare(settings, joined, spectrum, sound),
         },
       },

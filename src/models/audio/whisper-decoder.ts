@@ -1,8 +1,10 @@
 // Whisper's decoder: tokens with learned positions attend to those before them, then to all rows that the encoder made of their window. Keys
 // and values of both are in pages.
 
+import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention } from '../../kernels/attention.ts';
+import { attentionWeights } from '../../kernels/attention-weights.ts';
 import type { HeadShape, LayerStore } from '../../kernels/batch.ts';
 import { concat } from '../../kernels/concat.ts';
 import { embed } from '../../kernels/embed.ts';
@@ -28,6 +30,17 @@ export function whisperTranscriber(config: WhisperDecoderConfig, weights: Weight
   const final = affine(weights, `${name}layer_norm`, hidden);
   weights.ignore(/^proj_out\.weight$/);
 
+  /** States behind the first `count` layers, [rows, hidden]; `see` gets the queries of each to the sound. */
+  const states = (tape: Tape, own: Attended, heard: Attended, count: number, see?: Watch): Tensor => {
+    let x = embed(tape, own.batch, embedding, { places: { positions: positions.on(tape) } });
+    for (const [i, { write }] of blocks.slice(0, count).entries()) {
+      const of = { ...heard, store: heard.stores[i]! };
+      x = write(x, { ...own, store: own.stores[i]! }, of, (q) => see?.(i, q, of));
+      tape.cut();
+    }
+    return x;
+  };
+
   return {
     hear(features, stores) {
       const x = layernorm(encode(features, encoder.positions), heardNorm, WHISPER_EPS); // [1, rows, hidden]
@@ -35,16 +48,25 @@ export function whisperTranscriber(config: WhisperDecoderConfig, weights: Weight
       return x;
     },
     write(tape, own, heard) {
-      let x = embed(tape, own.batch, embedding, { places: { positions: positions.on(tape) } }); // [rows, hidden]
-      blocks.forEach(({ write }, i) => {
-        x = write(x, { ...own, store: own.stores[i]! }, { ...heard, store: heard.stores[i]! });
-        tape.cut();
-      });
+      const x = states(tape, own, heard, layers);
       const { wanted } = own.batch;
       return linear(layernormRows(x, final, WHISPER_EPS, wanted, 'sampled'), embedding); // [sampled, vocabulary]
     },
+    align(tape, own, heard, heads) {
+      const found: Tensor[] = [];
+      const last = Math.max(...heads.map(({ layer: i }) => i));
+      states(tape, own, heard, last + 1, (i, q, of) => {
+        const chosen = heads.filter(({ layer: at }) => at === i).map(({ head }) => head);
+        const seen = { chosen, keys: encoder.positions };
+        if (chosen.length > 0)
+          found.push(attentionWeights(q, of.batch, config.heads, pagesOf(of.store), seen));
+      });
+      return found;
+    },
   };
 }
+
+type Watch = (layer: number, q: Tensor, heard: OfLayer) => void;
 
 type OfLayer = Pick<Attended, 'batch'> & { store: LayerStore };
 
@@ -60,9 +82,9 @@ function layer({ hidden, ffn, heads, activation }: WhisperDecoderConfig, weights
   return {
     hear: cross.hear,
     /** x [rows, hidden] → [rows, hidden] */
-    write(x: Tensor, tokens: OfLayer, heard: OfLayer): Tensor {
+    write(x: Tensor, tokens: OfLayer, heard: OfLayer, see: (q: Tensor) => void): Tensor {
       x = own(layernorm(x, norm1, WHISPER_EPS), x, tokens);
-      x = cross.attend(layernorm(x, norm2, WHISPER_EPS), x, heard);
+      x = cross.attend(layernorm(x, norm2, WHISPER_EPS), x, heard, see);
       return linearAdd(linear(layernorm(x, norm3, WHISPER_EPS), up, { activation }), down, x);
     },
   };
@@ -96,9 +118,10 @@ function crossAttention(heads: HeadShape, hidden: number, weights: WeightTable, 
       writeKv(concat(linear(x, key), linear(x, value)), heads, pagesOf(store));
       x.tape!.cut();
     },
-    attend(x: Tensor, residual: Tensor, { batch, store }: OfLayer): Tensor {
+    attend(x: Tensor, residual: Tensor, { batch, store }: OfLayer, see: (q: Tensor) => void): Tensor {
       const kv = pagesOf(store);
       const q = ropeKv(linear(x, query), null, shape, kv, null); // [rows, hidden]
+      see(q);
       return linearAdd(attention(q, batch, heads, kv, EVERY), out, residual);
     },
   };

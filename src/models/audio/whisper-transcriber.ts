@@ -1,14 +1,14 @@
 // Whisper as the engine transcribes with it.
 
 import { WHISPER_CLASS } from './transcriber-names.ts';
-import type { MediaFiles } from '../media.ts';
-import type { Transcriber } from './transcriber.ts';
+import { readAlignment } from './whisper-alignment.ts';
+import type { Transcriber, TranscriberFiles } from './transcriber.ts';
 import { readWhisper } from './whisper-config.ts';
 import { readWhisperDecoder } from './whisper-decoder-config.ts';
 import { whisperTranscriber } from './whisper-decoder.ts';
 
 /** Errors: bad_checkpoint, unsupported. */
-export function readWhisperTranscriber(files: Pick<MediaFiles, 'config' | 'processors'>): Transcriber {
+export function readWhisperTranscriber(files: TranscriberFiles): Transcriber {
   const settings = readWhisper({ ...files, config: { audio_config: files.config } });
   const config = readWhisperDecoder(files, settings);
   const { vocabulary, layers, heads, context } = config;
@@ -16,6 +16,7 @@ export function readWhisperTranscriber(files: Pick<MediaFiles, 'config' | 'proce
     architecture: WHISPER_CLASS,
     ...{ vocabulary, layers, heads, context },
     sound: { mel: settings.mel, frames: settings.frames, rows: settings.encoder.positions },
+    alignment: readAlignment(files, { layers, heads: heads.heads }),
     page: (weights) => whisperTranscriber(config, weights),
   };
 }

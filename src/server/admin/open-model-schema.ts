@@ -45,6 +45,19 @@ const languageModel = {
 /** An object with a value per sampling setting. */
 const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling(() => value));
 
+const asked = z.strictObject({ user: z.string(), reply: z.string() });
+const ways = z.strictObject({ known: asked, unknown: asked });
+const transcriptionForm = z
+  .strictObject({
+    ...{
+      transcribe: ways,
+      translate: ways.nullable(),
+      takesPrompt: z.boolean(),
+      marker: z.string().nullable(),
+    },
+  })
+  .describe('How the text of a sound is asked for; left out: the model hears none.');
+
 export const TextModelInfo = z.strictObject({
   kind: z.literal('text'),
   ...languageModel,
@@ -55,6 +68,7 @@ export const TextModelInfo = z.strictObject({
   sampling: samplingOf(z.number()),
   samplingSource: samplingOf(z.enum(['generation_config.json', 'gguf', 'contract'])),
   media: z.array(z.enum(['image', 'video', 'audio'])),
+  transcription: transcriptionForm.optional(),
   hasChatTemplate: z.boolean(),
   outputFormat: z.strictObject({ tools: z.string().nullable(), reasoning: z.string().nullable() }),
 }) satisfies z.ZodType<engine.TextModelInfo>;
@@ -115,6 +129,7 @@ export const TranscriptionModelInfo = z.strictObject({
   weightFormats: z.array(z.string()),
   languages: z.array(z.string()),
   translates: z.boolean(),
+  timesWords: z.boolean(),
   windowSeconds: z.number(),
   ...counts('maxRunningRequests', 'maxQueuedRequests'),
 }) satisfies z.ZodType<engine.TranscriptionModelInfo>;

@@ -19,6 +19,8 @@ const segment = z.strictObject({
   no_speech_prob: z.number(),
 });
 
+const word = z.strictObject({ word: z.string(), start: z.number(), end: z.number() });
+
 export const TranscriptionReply = z
   .union([
     z.strictObject({ text: z.string(), usage: TranscriptionUsage }),
@@ -27,7 +29,8 @@ export const TranscriptionReply = z
       language: z.string().describe('In English, as german.'),
       duration: z.number().describe('Seconds.'),
       text: z.string(),
-      segments: z.array(segment),
+      words: z.array(word).optional(),
+      segments: z.array(segment).optional(),
       usage: TranscriptionUsage,
     }),
   ])

@@ -7,7 +7,7 @@ import { by, type FieldTable, honoured, neutralOnly, noEffect } from '../body/fi
 import { refuseField } from '../http/errors.ts';
 import { upload } from '../images/image-schema.ts';
 
-const granularity = z.enum(['segment']);
+const granularity = z.enum(['segment', 'word']);
 const WINDOWS = 'How a sound is divided: windows begin where the model hears pauses.';
 
 const fields = {
@@ -43,7 +43,7 @@ export const TRANSCRIPTION_FIELDS = by('server/audio/audio.ts', {
   ),
   timestamp_granularities: honoured(
     z.union([granularity, list(granularity, 2)]),
-    'Times in verbose_json: those of segments.',
+    'Times in verbose_json: those of segments, of words, or both; with words, subtitles show one at a time.',
   ),
   chunking_strategy: noEffect(WINDOWS),
   include: neutralOnly('Log probabilities of tokens; verbose_json has their averages.'),
@@ -53,7 +53,24 @@ export const TRANSCRIPTION_FIELDS = by('server/audio/audio.ts', {
 
 export type TranscriptionBody = Checked<typeof TRANSCRIPTION_FIELDS, 'file' | 'model'>;
 
-export function checkTranscription({ stream, response_format: format = 'json' }: TranscriptionBody): void {
-  if (stream && format !== 'json' && format !== 'text')
+/** Kinds of times that a request asks for; none: segments'. */
+export const granularitiesOf = ({ timestamp_granularities: given = [] }: TranscriptionBody) => [given].flat();
+
+/** For language models that hear, whose replies have no times. */
+export function checkUntimed(body: TranscriptionBody): void {
+  const { response_format: format = 'json' } = body;
+  const remedy = 'and the model is a language model, whose replies have no times';
+  if (format === 'srt' || format === 'vtt')
+    refuseField('response_format', `is ${format}, ${remedy}: send json`);
+  if (granularitiesOf(body).length > 0)
+    refuseField('timestamp_granularities', `is given, ${remedy}: leave it out`);
+}
+
+export function checkTranscription(body: TranscriptionBody): void {
+  const { stream, response_format: format = 'json' } = body;
+  const isText = format === 'json' || format === 'text';
+  if (isText && granularitiesOf(body).includes('word'))
+    refuseField('response_format', `is ${format}, and has no times of words: send verbose_json, srt or vtt`);
+  if (stream && !isText)
     refuseField('response_format', `is ${format}, and a stream sends text: leave out stream, or send json`);
 }

@@ -24,8 +24,10 @@ export async function streamTranscription(
   const forward = async (): Promise<void> => {
     let text = '';
     for await (const made of events) {
-      if (made.type !== 'segment') continue;
-      const delta = text === '' ? made.segment.text.trimStart() : made.segment.text;
+      if (made.type !== 'segment' && made.type !== 'delta') continue;
+      const written = made.type === 'delta' ? made.text : made.segment.text;
+      const delta = text === '' ? written.trimStart() : written;
+      if (delta === '') continue;
       text += delta;
       send('transcript.text.delta', { delta });
     }

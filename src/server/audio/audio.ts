@@ -7,6 +7,8 @@ import {
   MODEL_KINDS,
   type Transcription,
   type TranscriptionEvent,
+  type TextModel,
+  transcriptionEvents,
   type TranscriptionModel,
   type TranscriptionRequest,
   verboseTranscription,
@@ -19,6 +21,8 @@ import { requireRunning, type Service } from '../service/service.ts';
 import { useModel } from '../service/use-model.ts';
 import {
   checkTranscription,
+  checkUntimed,
+  granularitiesOf,
   TRANSCRIPTION_FIELDS,
   type TranscriptionBody,
   TRANSLATION_FIELDS,
@@ -70,13 +74,22 @@ async function answer(service: Service, event: H3Event, task: Task): Promise<unk
   const { ignored } = checked;
   const body: TranscriptionBody = checked.body;
   const isStream = body.stream === true;
-  const { model } = await useModel({ service, event }, MODEL_KINDS.transcription, body.model, { isStream });
+  const kinds = kindsFor(service, body.model);
+  const { model } = await useModel({ service, event }, kinds, body.model, { isStream });
+  if (model.info.kind === 'text') checkUntimed(body);
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const request = { ...requestOf(body, task), audio: new Uint8Array(await body.file.arrayBuffer()) };
   const events = whileRunning(service, abort, underFieldNames(model, request, abort.signal));
   if (isStream) return streamTranscription(service, event, events, abort);
   return replyOf(event, await whole(events), body, task);
+}
+
+/** A model that transcribes, or a language model that hears; where none is named, one that transcribes comes first. */
+function kindsFor({ slots }: Service, requested: string) {
+  const { transcription, text } = MODEL_KINDS;
+  const isKnown = slots.some(({ kind }) => kind?.name === transcription.name);
+  return requested === 'default' && isKnown ? [transcription] : [transcription, text];
 }
 
 /** Whisper's own programs raise the temperature in steps of 0.2. */
@@ -90,36 +103,37 @@ function requestOf(body: TranscriptionBody, task: Task): Omit<TranscriptionReque
     ...(language !== undefined && { language }),
     ...(prompt !== undefined && { prompt }),
     ...(seed !== undefined && { seed }),
+    ...(granularitiesOf(body).includes('word') && { words: true }),
   };
 }
 
 async function* underFieldNames(
-  model: TranscriptionModel,
+  model: TranscriptionModel | TextModel,
   request: TranscriptionRequest,
   signal: AbortSignal,
 ): AsyncGenerator<TranscriptionEvent, void, void> {
   try {
-    yield* model.generate(request, { signal });
+    yield* transcriptionEvents(model, request, { signal });
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     // The engine's `task` is the route itself.
-    const names: Readonly<Record<string, string>> = { audio: 'file', task: 'model' };
+    const names: Readonly<Record<string, string>> = {
+      ...{ audio: 'file', task: 'model', words: 'timestamp_granularities' },
+    };
     throw error.withPaths((path) => names[path] ?? path);
   }
 }
 
 async function whole(events: AsyncIterable<TranscriptionEvent>): Promise<Transcription> {
   const segments: Transcription['segments'] = [];
-  let [language, duration] = ['', 0];
+  let [language, duration, written] = ['', 0, ''];
   for await (const event of events) {
     if (event.type === 'accepted') duration = event.seconds;
     if (event.type === 'language') ({ language } = event);
     if (event.type === 'segment') segments.push(event.segment);
+    if (event.type === 'delta') written += event.text;
   }
-  const text = segments
-    .map((segment) => segment.text)
-    .join('')
-    .trim();
+  const text = `${segments.map((segment) => segment.text).join('')}${written}`.trim();
   return { text, language, duration, segments };
 }
 
@@ -127,7 +141,12 @@ function replyOf(event: H3Event, made: Transcription, body: TranscriptionBody, t
   const { response_format: format = 'json' } = body;
   const usage = usageOf(made.duration);
   if (format === 'json') return { text: made.text, usage };
-  if (format === 'verbose_json') return { ...verboseTranscription(made, task), usage };
+  if (format === 'verbose_json') {
+    const { segments, ...verbose } = verboseTranscription(made, task);
+    const granularities = granularitiesOf(body);
+    const isTimed = segments.length > 0 && (granularities.length === 0 || granularities.includes('segment'));
+    return { ...verbose, ...(isTimed && { segments }), usage };
+  }
   event.res.headers.set('content-type', `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`);
   return formatTranscription(made, format === 'text' ? 'txt' : format);
 }

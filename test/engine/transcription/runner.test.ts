@@ -29,7 +29,10 @@ async function open() {
   const folder = await nodePlatform.openFolder(FOLDER);
   const checkpoint = await openCheckpoint(folder, TRANSCRIPTION_CLASSES);
   const processors = await readProcessors(folder, await folder.names());
-  const transcriber = readTranscriber({ config: checkpoint.config, processors }, checkpoint.architecture);
+  const transcriber = readTranscriber(
+    { config: checkpoint.config, processors, generation: {} },
+    checkpoint.architecture,
+  );
   const runner = await openTranscriptionRunner(device, checkpoint, transcriber, {
     ...{ quantization: 'none', slots: 3 },
     onProgress: () => {},

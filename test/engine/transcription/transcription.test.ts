@@ -32,14 +32,15 @@ interface Case {
     prompt?: string;
     logprob_threshold?: number;
     no_speech_threshold?: number;
+    return_token_timestamps?: boolean;
   };
   language: number;
-  segments: { start: number; end: number; tokens: number[] }[];
+  segments: { start: number; end: number; tokens: number[]; words?: [string, number, number][] }[];
 }
 
 const { cases } = JSON.parse(readFileSync(join(FOLDER, 'transcripts.json'), 'utf8')) as { cases: Case[] };
 /** Code of the language of a token. */
-const LANGUAGES = ['en', 'de', 'fr', 'es'];
+const LANGUAGES = ['en', 'de', 'zh', 'es'];
 const FIRST_LANGUAGE = 258;
 
 const OPTIONS = { model: FOLDER, inline: true, safe: true, memoryBudget: 2 ** 30 };
@@ -62,7 +63,10 @@ const requestOf = ({ seconds, seed, options }: Case): TranscriptionRequest => ({
   noSpeechThreshold: options.no_speech_threshold ?? null,
   temperature: 0,
   maxTokens: 448,
+  words: options.return_token_timestamps ?? false,
 });
+
+const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;
 
 async function eventsOf(request: TranscriptionRequest): Promise<TranscriptionEvent[]> {
   const events: TranscriptionEvent[] = [];
@@ -80,9 +84,11 @@ describe('transcription', () => {
     // Segments without a length are left out.
     const expected = one.segments.filter(({ start, end }) => start !== end);
     expect(segments.map(({ tokens }) => tokens)).toEqual(expected.map(({ tokens }) => tokens));
-    for (const [i, { start, end }] of expected.entries()) {
+    for (const [i, { start, end, words }] of expected.entries()) {
       expect(segments[i]!.start).toBeCloseTo(start, 3);
       expect(segments[i]!.end).toBeCloseTo(end, 3);
+      const timed = segments[i]!.words?.map((word) => [word.text, rounded(word.start), rounded(word.end)]);
+      expect(timed).toEqual(words);
     }
     const found = events.find((event) => event.type === 'language')!;
     if (one.options.language === undefined)

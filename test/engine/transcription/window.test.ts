@@ -23,7 +23,7 @@ const sound: Transcriber['sound'] = {
 const rules: TranscribeRules = {
   ...{ tokens, hasTimes: false, temperatures: [0, 0.5], seed: 1, maxTokens: 100, context: 40 },
   ...{ compressionRatioThreshold: 2.4, logprobThreshold: -1, noSpeechThreshold: 0.6 },
-  ...{ language: 'en', task: 'transcribe', prompt: [], conditionOnPreviousText: true },
+  ...{ language: 'en', task: 'transcribe', prompt: [], conditionOnPreviousText: true, words: null },
   textOf: (ids) => ids.map((id) => String.fromCodePoint(97 + id)).join(''),
 };
 
@@ -40,15 +40,18 @@ async function run(
     sound,
     { ...rules, ...more },
     (_, use) =>
-      use(async (ids, { first, prompt, wanted }) => {
-        if (first === 0) prompts.push([...ids]);
-        return wanted.map(() => {
-          const { token, silence = 0, sure = 20 } = says(ids.slice(0, prompt), ids.length - prompt);
-          const logits = new Float32Array(SIZE);
-          logits[token] = sure;
-          logits[tokens.noSpeech] = silence;
-          return logits;
-        });
+      use({
+        align: () => Promise.reject(new Error('no words are asked for')),
+        async write(ids, { first, prompt, wanted }) {
+          if (first === 0) prompts.push([...ids]);
+          return wanted.map(() => {
+            const { token, silence = 0, sure = 20 } = says(ids.slice(0, prompt), ids.length - prompt);
+            const logits = new Float32Array(SIZE);
+            logits[token] = sure;
+            logits[tokens.noSpeech] = silence;
+            return logits;
+          });
+        },
       }),
   );
   for await (const event of made) events.push(event);

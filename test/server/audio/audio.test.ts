@@ -71,6 +71,21 @@ describe('a transcription', () => {
     });
   });
 
+  it('comes with words', async () => {
+    const { post } = await startSpeech();
+    const asked = { response_format: 'verbose_json', 'timestamp_granularities[]': 'word' };
+    const reply = JSON.parse((await post(asked)).text) as object;
+    expect(reply).toMatchObject({
+      words: [
+        { word: 'one', start: 0.1, end: 0.5 },
+        { word: 'two', start: 60.1, end: 60.5 },
+      ],
+    });
+    expect(reply).not.toHaveProperty('segments');
+    const { text } = await post({ ...asked, response_format: 'srt' });
+    expect(text).toBe('1\n00:00:00,100 --> 00:00:00,500\none\n\n2\n00:01:00,100 --> 00:01:00,500\ntwo\n');
+  });
+
   it('comes as a stream', async () => {
     const { url } = await startSpeech();
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
@@ -90,11 +105,13 @@ describe('a transcription', () => {
     [{ file: 'no file' }, 400, 'file'],
     [{ response_format: 'xml' }, 400, 'response_format'],
     [{ temperature: '2' }, 400, 'temperature'],
-    [{ 'timestamp_granularities[]': 'word' }, 400, 'timestamp_granularities'],
+    [{ 'timestamp_granularities[]': 'word' }, 400, 'response_format'],
+    [{ 'timestamp_granularities[]': 'letter' }, 400, 'timestamp_granularities'],
     [{ stream: 'true', response_format: 'srt' }, 400, 'response_format'],
     [{ 'known_speaker_names[]': 'me' }, 400, 'known_speaker_names'],
     [{ prompt: 'refuse bad_request' }, 400, 'file'],
     [{ model: 'org/chat' }, 400, 'model'],
+    [{ model: 'org/chat', response_format: 'vtt' }, 400, 'response_format'],
   ])('is refused for %j', async (fields, status, param) => {
     const { post } = await startSpeech();
     const reply = await post(fields);

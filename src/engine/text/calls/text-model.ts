@@ -3,16 +3,16 @@
 
 import { type MessagePart } from '../../../files/message.ts';
 import type { ErrorCode } from '../../../files/error.ts';
-import type { MediaKind } from '../../../files/media/decoded.ts';
 import type { AdapterSummary } from '../../../gpu/adapter.ts';
-import type { TileLimits } from '../../../files/media/decoded.ts';
+import type { MediaKind, TileLimits } from '../../../files/media/decoded.ts';
+import type { TranscriptionForm } from '../../../models/transcription-form.ts';
 import type { Quantization } from '../../opening/open-event.ts';
 import type { KvCacheFormat, MODEL_SETTINGS } from '../../../options/model.ts';
 import type { ForModels, SettingValues } from '../../../options/setting.ts';
 
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
 
-export type { MediaKind };
+export type { MediaKind, TranscriptionForm };
 export type * from './text-request.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'abort';
@@ -72,6 +72,8 @@ export type TextEvent =
       maxTokens: number;
       /** Tokens of the prompt that stand for media, by kind; left out: it has none. */
       mediaTokens?: MediaTokens;
+      /** Seconds of the sounds in the prompt; left out: it has none. */
+      seconds?: number;
       promptIds?: number[];
       /** The replica that computes the request, from 0; left out: the model has one. */
       replica?: number;
@@ -160,6 +162,8 @@ export interface TextModelInfo {
   samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'gguf' | 'contract'>;
   /** Kinds of media that messages may hold beside text. */
   media: readonly MediaKind[];
+  /** How transcribe() asks for the text of a sound; left out: the model hears none. */
+  transcription?: TranscriptionForm;
   /** Whether prompts may be messages. */
   hasChatTemplate: boolean;
   /** Names of the model's tool call and reasoning formats; null if none is known. */

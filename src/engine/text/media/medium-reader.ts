@@ -83,8 +83,12 @@ export class MediumReader {
       audio instanceof Uint8Array
         ? await this.#decoders.audio(audio, UNNAMED, { bounds, rate, signal })
         : await resampleSound(audio, { rate, signal });
-    return readers.audio!.prepare(sound, limits);
+    return timed(readers.audio!.prepare(sound, limits), sound.samples.length / sound.rate);
   }
+}
+
+function* timed(work: Preparation, seconds: number): Preparation {
+  return { ...(yield* work), seconds };
 }
 
 /** A clip that a caller gives is as it was filmed. */

@@ -18,6 +18,8 @@ export class PromptMedia {
   /** Whether the tokens of a run of images see each other. */
   readonly spans: boolean;
   readonly tokens: MediaTokens;
+  /** Length of all sounds; 0: there are none. */
+  readonly seconds: number;
   readonly #places: readonly Place[] | null;
   /** What is added to the index of a token behind the prompt for its position. */
   readonly #shift: number;
@@ -31,6 +33,8 @@ export class PromptMedia {
     this.runs = runs;
     this.spans = spans !== false;
     this.tokens = countTokens(runs);
+    const media = new Set(runs.map(({ medium }) => medium));
+    this.seconds = [...media].reduce((sum, { prepared }) => sum + (prepared.seconds ?? 0), 0);
     this.#places = places?.(tokens, placedMedia(runs)) ?? null;
     const last = this.#places?.reduce((most, place) => Math.max(most, ...place), -1) ?? tokens - 1;
     this.#shift = last + 1 - tokens;

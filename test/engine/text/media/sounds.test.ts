@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
+import { transcribeSound } from '../../../../src/chat/transcribe.ts';
 import { openMediaModel } from './media-golden.ts';
 import { soundGolden, soundRequest, type SoundConversation } from './sound-golden.ts';
 
@@ -42,6 +43,12 @@ describe.each([
     await model.flushCache();
     const together = await Promise.all(conversations.map(run));
     expect(together.map(({ ids }) => ids)).toEqual(conversations.map(({ greedy }) => greedy));
+  });
+
+  it('writes the text of a sound', async () => {
+    const made = await transcribeSound(model, sounds[0]!, { language: 'de', maxTokens: 3 });
+    expect(made).toMatchObject({ language: 'de', text: expect.any(String) as string, segments: [] });
+    expect(made.duration).toBeCloseTo(0.3111, 3);
   });
 
   it('finds the tokens of a sound that was heard before', async () => {

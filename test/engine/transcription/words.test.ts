@@ -1,0 +1,54 @@
+// Words of texts against those that transformers divides them into, and times of tokens along a path that is known.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { TRANSCRIPTION_CLASSES } from '../../../src/engine/opening/architectures.ts';
+import { tokenTimes } from '../../../src/engine/transcription/token-times.ts';
+import { divideWords } from '../../../src/engine/transcription/words.ts';
+import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import { finished } from '../../../src/models/preparation.ts';
+import { readAlignment } from '../../../src/models/audio/whisper-alignment.ts';
+
+const FOLDER = fileURLToPath(new URL('../../golden/whisper/', import.meta.url));
+
+interface Divided {
+  language: string;
+  ids: number[];
+  words: [string, number][];
+}
+
+it('words are those of transformers', async () => {
+  const { divided } = JSON.parse(readFileSync(`${FOLDER}transcripts.json`, 'utf8')) as { divided: Divided[] };
+  const checkpoint = await openCheckpoint(await nodePlatform.openFolder(FOLDER), TRANSCRIPTION_CLASSES);
+  const tokenizer = await checkpoint.tokenizer();
+  await checkpoint.close();
+  for (const { language, ids, words } of divided) {
+    const found = divideWords(ids, language, (some) => tokenizer.decode(some, { skipSpecialTokens: false }));
+    expect(found.map(({ text, tokens }) => [text, tokens.length])).toEqual(words);
+    expect(found.flatMap(({ tokens }) => tokens)).toEqual(ids);
+  }
+});
+
+it('tokens end where their heads look', () => {
+  // Two heads see tokens 0, 1 and 2 at rows 1, 4 and 7 of 10, of which 9 have sound; another sees nothing.
+  const rows = [1, 4, 7].map((at) =>
+    Float32Array.from({ length: 30 }, (_, i) => (i < 20 && i % 10 === at ? 1 : 0)),
+  );
+  expect(finished(tokenTimes({ rows, heads: 3, keys: 10 }, 9, 1))).toEqual([0, 4, 7]);
+  expect(finished(tokenTimes({ rows: rows.slice(0, 1), heads: 3, keys: 10 }, 9, 7))).toEqual([0]);
+});
+
+it('heads are those of generation_config.json, else those of the later half', () => {
+  const read = (generation: Record<string, unknown>, config = {}) =>
+    readAlignment({ config, generation }, { layers: 3, heads: 2 });
+  expect(read({ alignment_heads: [[2, 1]] })).toEqual({ heads: [{ layer: 2, head: 1 }], medianWidth: 7 });
+  expect(read({}, { median_filter_width: 5 })).toEqual({
+    heads: [1, 2].flatMap((layer) => [0, 1].map((head) => ({ layer, head }))),
+    medianWidth: 5,
+  });
+  for (const stated of [[], [[3, 0]], [[0, 2]], [[1]], 'all'])
+    expect(() => read({ alignment_heads: stated })).toThrow(/alignment_heads is not a list of pairs/);
+  expect(() => read({}, { median_filter_width: 4 })).toThrow('median_filter_width is 4, and must be odd');
+});
