@@ -7,6 +7,7 @@ import { copyArguments, copyJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
 import { character, match, peek, run, space, type Parse } from './reader.ts';
 import { taggedCall } from './tagged-call.ts';
+import { isText, kindsOf } from './typed-value.ts';
 
 /** Reads one call. Returns whether a call was emitted; if not, the consumed input is text. */
 export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<boolean> {
@@ -154,6 +155,8 @@ function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   const syntax = { quotes: [marker(body.quote), marker('"')], escapes: false };
   const take = (text: string): void => parts.arguments(text);
   take('{');
-  yield* copyMembers(reader, '}', ':', syntax, take);
+  const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
+  const mustBeText = (key: string): boolean => isText(kindsOf(parameters, key));
+  yield* copyMembers(reader, '}', ':', syntax, take, mustBeText);
   return true;
 }

@@ -28,6 +28,7 @@ import {
   type SchemaRules,
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
+import { elementRule } from './element-rule.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, PythonBody, TaggedBody, ToolFormat } from './format.ts';
 import { markerMaker } from './reader.ts';
 
@@ -121,12 +122,14 @@ function jsonRule(body: JsonBody, placed: PlacedTool, { schemas }: BodyContext):
   return sequence(id, text(`"${body.name}": ${name}, "${body.arguments[0]}": `), values, text('}'));
 }
 
+/** The number of a call. */
+const INDEX = regular(regexDfa('\\d{1,4}', { whole: true }));
+
 function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas }: BodyContext): Rule {
   const { name } = placed.tool.function;
-  const id = regular(regexDfa('\\d{1,4}', { whole: true }));
   return sequence(
     mark(body.before ?? ''),
-    ...(format.namesAreIds ? [text(`functions.${name}:`), id] : [text(name)]),
+    ...(format.namesAreIds ? [text(`functions.${name}:`), INDEX] : [text(name)]),
     mark(body.separator),
     argumentsRule(placed, schemas),
     mark(body.after ?? ''),
@@ -136,8 +139,11 @@ function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas 
 function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { format, mark } = context;
   const line = format.lineBreaks ? '\n' : '';
+  const { begin, end, number } = body.name;
   return sequence(
-    mark(`${body.name.begin}${placed.tool.function.name}${body.name.end}${line}`),
+    mark(`${begin}${placed.tool.function.name}${end}${number?.begin ?? ''}`),
+    number ? INDEX : text(''),
+    mark(`${number?.end ?? ''}${line}`),
     taggedParameters(body, placed, context),
     mark(body.close ?? ''),
   );
@@ -146,7 +152,11 @@ function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext):
 function taggedParameters(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { parameters, strict } = placed.tool.function;
   const listed = parametersOf(parameters, parametersPlace(placed), strict === true, context.schemas);
-  return inAnyOrder(listed, (parameter) => taggedParameter(body, parameter, strict === true, context));
+  const rule = (parameter: Parameter): Rule =>
+    body.nested
+      ? elementRule(parameter, { ...context, nested: body.nested, strict: strict === true })
+      : taggedParameter(body, parameter, strict === true, context);
+  return inAnyOrder(listed, rule);
 }
 
 /** Texts that a bare text value must not contain, since the parser would end the value there. */

@@ -80,7 +80,8 @@ function valueRule(schema: Record<string, unknown>, place: SchemaPlace, syntax: 
 
 const LIST_WORDS = new Set(['type', 'items', '$defs', 'definitions', 'description', 'title', 'default']);
 
-function isPlainList(schema: Record<string, unknown>): boolean {
+/** Whether a schema of a list says nothing but the type of its members. */
+export function isPlainList(schema: Record<string, unknown>): boolean {
   return Object.keys(schema).every((word) => LIST_WORDS.has(word));
 }
 

@@ -28,8 +28,8 @@ export interface NamedBody {
 /** A call with tags around each argument; the tool's schema gives the argument's type. */
 export interface TaggedBody {
   kind: 'tagged';
-  /** `otherBegin`: text that a model may write in place of `begin`. */
-  name: { begin: string; otherBegin?: string; end: string };
+  /** `otherBegin`: text that a model may write in place of `begin`; `number`: text around the call's number, after `end`. */
+  name: { begin: string; otherBegin?: string; end: string; number?: Tags };
   key: { begin: string; end: string };
   /** Opening tags of a value. `reads`: the value is typed by the schema, is text, or is JSON. */
   value: {
@@ -39,10 +39,19 @@ export interface TaggedBody {
   };
   /** Tag after the last argument. */
   close?: string;
+  /** Values are elements named after their keys, in which objects and lists are elements, too (see element-values.ts). */
+  nested?: NestedValues;
   /** Each value is written, or may be, between two line breaks that are not part of it. */
   newlines?: boolean | 'may';
   /** A value without end tag ends at the next key or at the end of the call; a key without end tag ends at the line's end. */
   mayLackEnds?: boolean;
+}
+
+export interface NestedValues {
+  /** Text before each tag of an element. */
+  mark: string;
+  /** Name of the elements of a list. */
+  item: string;
 }
 
 /** A call written as `name(key=value, …)` with Python literals. */
@@ -117,6 +126,10 @@ export interface ReasoningFormat {
   fills?: string;
   /** Tags around the answer. */
   answer?: { begin: string; end: string };
+  /** Other tags that are not part of the answer. */
+  dropped?: readonly string[];
+  /** Tag of a message, with which the prompt ends; text between it and the next tag is not part of the answer. */
+  header?: string;
 }
 
 /** Replies that consist of messages with headers. Channel and recipient in the header give the kind of a message. */

@@ -33,10 +33,28 @@ export function* copyLiteral(reader: Reader, syntax: LiteralSyntax, take: Take):
   if (yield* character(reader, '[')) return yield* copyList(reader, ']', syntax, take);
   if (yield* character(reader, '(')) return yield* copyList(reader, ')', syntax, take);
   if (yield* character(reader, '{')) {
+    if (syntax.escapes) return yield* copyBraces(reader, syntax, take);
     take('{');
     return yield* copyMembers(reader, '}', ':', syntax, take);
   }
   return yield* copyWord(reader, take);
+}
+
+/** Copies a Python dictionary, or a set as a list, after its opening brace. A colon after the first literal tells which. */
+function* copyBraces(reader: Reader, syntax: LiteralSyntax, take: Take): Parse<boolean> {
+  yield* space(reader);
+  const from = reader.at;
+  let isSet = false;
+  const next = yield* peek(reader);
+  if (next !== null && next.text !== '}') {
+    const whole = yield* copyLiteral(reader, syntax, () => {});
+    yield* space(reader);
+    isSet = whole && ((yield* follows(reader, ',')) || (yield* follows(reader, '}')));
+    reader.at = from;
+  }
+  if (isSet) return yield* copyList(reader, '}', syntax, take);
+  take('{');
+  return yield* copyMembers(reader, '}', ':', syntax, take);
 }
 
 function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Take): Parse<boolean> {
@@ -53,13 +71,14 @@ function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Tak
   return true;
 }
 
-/** Copies members up to `end`, which is consumed. The caller has emitted `{`. */
+/** Copies members up to `end`, which is consumed. The caller has emitted `{`. `isText`: whether the value of a key can only be a string. */
 export function* copyMembers(
   reader: Reader,
   end: string,
   separator: string,
   syntax: LiteralSyntax,
   take: Take,
+  isText: (key: string) => boolean = () => false,
 ): Parse<boolean> {
   for (let nth = 0; ; nth++) {
     yield* space(reader);
@@ -68,7 +87,10 @@ export function* copyMembers(
     if (key === null) return false;
     take(`${nth > 0 ? ', ' : ''}"${key}": `);
     yield* space(reader);
-    if (!(yield* copyLiteral(reader, syntax, take))) return false;
+    // A number or a word in place of a string was written without its quotes.
+    const word = isText(key) ? yield* bareWord(reader) : '';
+    if (word !== '') take(`"${escapeJson(word)}"`);
+    else if (!(yield* copyLiteral(reader, syntax, take))) return false;
     yield* space(reader);
     if (!(yield* character(reader, ',')) && !(yield* follows(reader, end))) return false;
   }
@@ -145,8 +167,12 @@ function* escaped(reader: Reader): Parse<string> {
 
 const WORDS: Record<string, string> = { true: 'true', false: 'false', none: 'null', null: 'null' };
 
+function* bareWord(reader: Reader): Parse<string> {
+  return (yield* run(reader, /[^\s,:(){}[\]"'<>=]/)).trim();
+}
+
 function* copyWord(reader: Reader, take: Take): Parse<boolean> {
-  const word = (yield* run(reader, /[^\s,:(){}[\]"'<>=]/)).trim();
+  const word = yield* bareWord(reader);
   if (word === '') return false;
   take(wordJson(word));
   return true;

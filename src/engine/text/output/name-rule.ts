@@ -128,7 +128,8 @@ function separatorRule({ separator, aside, mayLackSeparator }: NamedBody, { mark
   return mayLackSeparator ? choice(marked, text('{')) : marked;
 }
 
-function nameEnd({ name: { end }, key }: TaggedBody, { format, mark }: Context): Rule {
+function nameEnd({ name: { end, number }, key }: TaggedBody, { format, mark }: Context): Rule {
+  if (number) return sequence(mark(`${end}${number.begin}`), INDEX, mark(number.end));
   if (end !== '') return mark(end);
   const ends = [format.call?.end, format.section?.end].filter((one) => !!one);
   return choice(mark(key.begin), ...ends.map((one) => mark(one!)));

@@ -97,16 +97,18 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   const { reader, parts, marker, options } = state;
   const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
   const thinkMarkers = reasoning ? tagsOf(reasoning).map(({ begin }) => marker(begin)) : [];
-  const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
+  const dropped = droppedTags(reasoning).map(marker);
+  const header = reasoning?.header === undefined ? [] : [marker(reasoning.header)];
   const endMarkers = reasoning ? tagsOf(reasoning).map(({ end }) => marker(end)) : [];
   const bare = format?.anywhere && options.tools ? Array.from(format.bare ?? '', plainMarker) : [];
-  const special = firsts([...callMarkers, ...thinkMarkers, ...endMarkers, ...dropped, ...bare]);
+  const special = firsts([...callMarkers, ...thinkMarkers, ...endMarkers, ...dropped, ...header, ...bare]);
   const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
   // Without markers, each character may begin a call until there is content.
   const readText = (): void => {
     if (!format?.bare || !parts.blank) return parts.content(textUntil(reader, special));
     parts.content(reader.units[reader.at++]!.text);
   };
+  if (header.length > 0 && options.begins === 'undecided') yield* readHeader(state, special);
   if (reasoning && options.begins === 'reasoning') yield* readReasoning(state, reasoning, callMarkers, false);
   for (;;) {
     forget(reader);
@@ -125,6 +127,10 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
         parts.closeReasoning('');
         continue;
       }
+      if (yield* match(reader, header)) {
+        yield* readHeader(state, special);
+        continue;
+      }
       if (yield* match(reader, dropped)) continue;
       if (!calls || !(yield* sees(reader, callMarkers))) {
         readText();
@@ -136,6 +142,27 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
       continue;
     }
     if (options.singleCall && parts.calls > 0) return;
+  }
+}
+
+/** Tags that are not part of the answer. */
+function droppedTags(format: ReasoningFormat | null): string[] {
+  const { answer, dropped = [] } = format ?? {};
+  return answer ? [answer.begin, answer.end, ...dropped] : [...dropped];
+}
+
+/** Maximum length of the text between the tag of a message and the next tag; longer text is content. */
+const LONGEST_HEADER = 256;
+
+/** Drops text up to the next tag. Without one it is content. */
+function* readHeader({ reader, parts }: ParserState, tags: ReadonlySet<string | number>): Parse<void> {
+  let text = '';
+  for (;;) {
+    const unit = yield* peek(reader);
+    if (unit !== null && isOneOf(unit, tags)) return;
+    if (unit === null || text.length >= LONGEST_HEADER) return parts.content(text);
+    text += unit.text;
+    reader.at++;
   }
 }
 

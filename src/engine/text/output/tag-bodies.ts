@@ -2,6 +2,8 @@
 
 import type { TaggedBody } from './format.ts';
 
+type Begins = TaggedBody['value']['begins'];
+
 /** Tags whose names carry the function's and the arguments' names. */
 export const FUNCTION_TAGS: TaggedBody = {
   kind: 'tagged',
@@ -25,7 +27,7 @@ export function argumentTags(mark: string): TaggedBody {
 
 export const ARGUMENT_TAGS = argumentTags('');
 /** Tags whose attributes name the function and the arguments. `mark`: prefix of the tags' names; `before`: text before the first tag. */
-export function attributeTags(mark: string, begins: TaggedBody['value']['begins'], before = ''): TaggedBody {
+export function attributeTags(mark: string, begins: Begins, before = ''): TaggedBody {
   const begin = `<${mark}invoke name="`;
   return {
     kind: 'tagged',
@@ -37,20 +39,49 @@ export function attributeTags(mark: string, begins: TaggedBody['value']['begins'
 }
 
 export const TYPED = { text: '>', reads: 'schema' } as const;
-export const DSML = attributeTags('｜DSML｜', [
-  { text: ' string="true">', reads: 'text' },
-  { text: ' string="false">', reads: 'json' },
-  TYPED,
-]);
+/** Tags whose attributes also say whether a value is a string. The next argument ends one whose closing tag is missing. */
+export function stringTags(mark: string): TaggedBody {
+  const begins: Begins = [
+    { text: ' string="true">', reads: 'text' },
+    { text: ' string="false">', reads: 'json' },
+    TYPED,
+  ];
+  return { ...attributeTags(mark, begins), mayLackEnds: true };
+}
 
 /** Tags around each key and each value, with an optional tag between them that names the value's type. */
 export function typedTags(mark: string): TaggedBody {
   const plain = argumentTags(mark);
-  const typed = (['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const).map(
-    (type) => ({
-      text: `<${mark}arg_type>${type}</${mark}arg_type><${mark}arg_value>`,
-      reads: type === 'string' ? ('text' as const) : ('json' as const),
-    }),
-  );
+  const typed = valuesOfTypes((type) => `<${mark}arg_type>${type}</${mark}arg_type><${mark}arg_value>`);
   return { ...plain, value: { ...plain.value, begins: [...plain.value.begins, ...typed] } };
+}
+
+/** Opening tags that name the type of a value. */
+function valuesOfTypes(tag: (type: string) => string): Begins {
+  const others = ['object', 'array', 'number', 'integer', 'boolean', 'null'];
+  return [
+    { text: tag('string'), reads: 'text' },
+    ...others.map((type) => ({ text: tag(type), reads: 'json' as const })),
+  ];
+}
+
+/** Tags of Kimi K3: a word between special tokens, with attributes that give the type of a value. */
+export const OPEN_AND_CLOSE: TaggedBody = {
+  kind: 'tagged',
+  name: { begin: '<|open|>call tool="', end: '"', number: { begin: ' index="', end: '"<|sep|>' } },
+  key: { begin: '<|open|>argument key="', end: '"' },
+  value: { begins: valuesOfTypes((type) => ` type="${type}"<|sep|>`), end: '<|close|>argument<|sep|>' },
+  close: '<|close|>call<|sep|>',
+};
+
+/** Elements of MiniMax M3, whose tags have a mark before them. */
+export function elementTags(mark: string): TaggedBody {
+  return {
+    kind: 'tagged',
+    name: { begin: `${mark}<invoke name="`, end: '">' },
+    key: { begin: `${mark}<`, end: '>' },
+    value: { begins: [{ text: '', reads: 'schema' }], end: `${mark}</` },
+    close: `${mark}</invoke>`,
+    nested: { mark, item: 'item' },
+  };
 }

@@ -1,10 +1,11 @@
 // Parser of a tool call with tags around each argument. The arguments become JSON text, typed by the tool's schema.
 
 import { toolName, type CallContext } from './call-context.ts';
-import type { TaggedBody } from './format.ts';
+import { elements } from './element-values.ts';
+import type { TaggedBody, Tags } from './format.ts';
 import { escapeJson } from './json-text.ts';
 import { character, match, peek, run, sees, space, until, type Parse } from './reader.ts';
-import { isText, kindsOf, toJson, type Kinds } from './typed-value.ts';
+import { isJsonObject, isText, isUndeclared, kindsOf, parsed, toJson, type Kinds } from './typed-value.ts';
 
 /** Reads a call with tags around its arguments, which is certain to be one after the end of its name. */
 export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
@@ -23,20 +24,14 @@ export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boole
   } else {
     yield* space(reader);
     if (!(yield* match(reader, [marker(end)]))) return false;
+    if (body.name.number && !(yield* callNumber(context, body.name.number))) return false;
     parts.beginArguments('tagged', name, reader);
   }
   parts.openCall(name);
   parts.arguments('{');
   const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
   const closing = body.close === undefined ? ends : [marker(body.close)];
-  for (let nth = 0; ; nth++) {
-    yield* space(reader);
-    if (!(yield* match(reader, keys))) break;
-    const key = yield* taggedKey(context, body);
-    if (key === null) return true;
-    parts.arguments(`${nth > 0 ? ', ' : ''}${JSON.stringify(key.trim())}: `);
-    if (!(yield* taggedValue(context, body, kindsOf(parameters, key.trim())))) return true;
-  }
+  if (!(yield* (body.nested ? elements : taggedArguments)(context, body, parameters))) return true;
   // If the reply was cut off, its arguments are not completed.
   if ((yield* peek(reader)) !== null) parts.arguments('}');
   if (body.close !== undefined) yield* match(reader, closing);
@@ -44,10 +39,54 @@ export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boole
   return true;
 }
 
+/** Reads the number of a call and the text around it; false: there is none. */
+function* callNumber({ reader, marker }: CallContext, { begin, end }: Tags): Parse<boolean> {
+  if (!(yield* match(reader, [marker(begin)]))) return false;
+  yield* run(reader, /\d/, MOST_DIGITS);
+  return (yield* match(reader, [marker(end)])) !== null;
+}
+
+const MOST_DIGITS = 16;
+
+/** Emits all arguments as members of an object; false: the reply ended within one. */
+function* taggedArguments(context: CallContext, body: TaggedBody, parameters: unknown): Parse<boolean> {
+  const { reader, marker, parts } = context;
+  const keys = [marker(body.key.begin)];
+  for (let nth = 0; ; nth++) {
+    yield* space(reader);
+    if (!(yield* match(reader, keys))) return true;
+    const key = (yield* taggedKey(context, body))?.trim();
+    if (key === undefined) return false;
+    const begin = `${nth > 0 ? ', ' : ''}${JSON.stringify(key)}: `;
+    const kinds = kindsOf(parameters, key);
+    if (nth === 0 && WRAPPERS.has(key) && isUndeclared(parameters, key)) {
+      let text = '';
+      const value = yield* taggedValue(context, body, kinds, (more) => void (text += more));
+      yield* space(reader);
+      const members = value && !(yield* sees(reader, keys)) ? membersOf(text) : null;
+      parts.arguments(members ?? `${begin}${text}`);
+      if (!value) return false;
+      continue;
+    }
+    parts.arguments(begin);
+    if (!(yield* taggedValue(context, body, kinds, (more) => parts.arguments(more)))) return false;
+  }
+}
+
+/** Names of an argument in which models wrap all arguments as one object. */
+const WRAPPERS = new Set(['arguments', 'input', 'parameters', 'properties']);
+
+/** Members of an object in JSON, which may be the text of a JSON string; null: it is no object. */
+function membersOf(json: string): string | null {
+  const value = parsed(json);
+  const text = typeof value === 'string' ? value.trim() : json;
+  return isJsonObject(text) ? text.slice(1, -1).trim() : null;
+}
+
 /** Reads a parameter's name; null: the reply ended within it. */
 function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: TaggedBody): Parse<string | null> {
   let name = '';
-  if (!mayLackEnds) {
+  if (!mayLackEnds || key.end !== '>') {
     return (yield* until(reader, marker(key.end), (text) => void (name += text))) ? name : null;
   }
   name = yield* run(reader, /[^\r\n<>]/);
@@ -74,8 +113,13 @@ const STRING: Kinds = new Set(['string'] as const);
 const ANY: Kinds = new Set();
 
 /** Reads the value after a key; false: the reply ended within it. */
-function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Parse<boolean> {
-  const { reader, marker, parts } = context;
+function* taggedValue(
+  context: CallContext,
+  body: TaggedBody,
+  kinds: Kinds,
+  take: (json: string) => void,
+): Parse<boolean> {
+  const { reader, marker } = context;
   const begins = body.value.begins.filter(({ text }) => text !== '');
   if (begins.length > 0) yield* space(reader);
   const opening = yield* match(
@@ -98,12 +142,11 @@ function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Par
   if (!isText(wanted)) {
     let text = '';
     const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)), unclosed);
-    parts.arguments(toJson(whole ? text : text + lineBreak, wanted));
+    take(toJson(whole ? text : text + lineBreak, wanted));
     return whole;
   }
-  parts.arguments('"');
-  const take = (text: string): void => parts.arguments(escapeJson(unlessLast(text)));
-  const whole = yield* until(reader, end, take, unclosed);
-  parts.arguments(whole ? '"' : escapeJson(lineBreak));
+  take('"');
+  const whole = yield* until(reader, end, (text) => take(escapeJson(unlessLast(text))), unclosed);
+  take(whole ? '"' : escapeJson(lineBreak));
   return whole;
 }

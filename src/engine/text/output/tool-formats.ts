@@ -1,25 +1,10 @@
 // Table of tool call formats. Sources: the chat templates of the models, and their output.
 
 import type { JsonBody, NamedBody, ToolFormat } from './format.ts';
-import {
-  ARGUMENT_TAGS,
-  argumentTags,
-  attributeTags,
-  DSML,
-  FUNCTION_TAGS,
-  TYPED,
-  typedTags,
-} from './tag-bodies.ts';
+import { NAME_AND_ARGUMENTS, TAGGED_FORMATS, TOOL_CALL } from './tagged-formats.ts';
 
-const NAME_AND_ARGUMENTS: JsonBody = { kind: 'json', name: 'name', arguments: ['arguments', 'parameters'] };
 const NAME_AND_PARAMETERS: JsonBody = { kind: 'json', name: 'name', arguments: ['parameters', 'arguments'] };
 
-const TOOL_CALL = { begin: '<tool_call>', end: '</tool_call>' };
-
-const LONGCAT = {
-  call: { begin: '<longcat_tool_call>', end: '</longcat_tool_call>' },
-  lineBreaks: true,
-};
 const DEEPSEEK = {
   section: { begin: '<｜tool▁calls▁begin｜>', end: '<｜tool▁calls▁end｜>' },
   call: { begin: '<｜tool▁call▁begin｜>', end: '<｜tool▁call▁end｜>' },
@@ -46,16 +31,10 @@ export const JSON_CALLS: ToolFormat = {
   bodies: [NAME_AND_PARAMETERS],
 };
 
+const PLAMO = (word: string): string => `<|plamo:${word}:plamo|>`;
+
 const FORMATS: readonly ToolFormat[] = [
   { name: 'hermes', call: TOOL_CALL, bodies: [NAME_AND_ARGUMENTS], lineBreaks: true },
-  { name: 'qwen3_coder', call: TOOL_CALL, bodies: [FUNCTION_TAGS], lineBreaks: true },
-  { name: 'mimo', call: TOOL_CALL, bodies: [{ ...FUNCTION_TAGS, newlines: false }], lineBreaks: true },
-  {
-    name: 'seed_oss',
-    call: { begin: '<seed:tool_call>', end: '</seed:tool_call>' },
-    bodies: [{ ...FUNCTION_TAGS, newlines: 'may' }],
-    lineBreaks: true,
-  },
   {
     name: 'llama3',
     section: { begin: '<|python_tag|>', end: '<|eom_id|>' },
@@ -98,54 +77,11 @@ const FORMATS: readonly ToolFormat[] = [
   },
   { name: 'deepseek_v31', ...DEEPSEEK, bodies: [{ kind: 'named', separator: '<｜tool▁sep｜>' }] },
   {
-    name: 'deepseek_v32',
-    section: { begin: '<｜DSML｜function_calls>', end: '</｜DSML｜function_calls>' },
-    bodies: [DSML],
-    lineBreaks: true,
-  },
-  {
-    name: 'deepseek_v4',
-    section: { begin: '<｜DSML｜tool_calls>', end: '</｜DSML｜tool_calls>' },
-    bodies: [DSML],
-    lineBreaks: true,
-  },
-  { name: 'glm45', call: TOOL_CALL, bodies: [ARGUMENT_TAGS], lineBreaks: true },
-  { name: 'glm47', call: TOOL_CALL, bodies: [ARGUMENT_TAGS] },
-  {
-    name: 'hunyuan',
-    section: { begin: '<tool_calls>', end: '</tool_calls>' },
-    call: TOOL_CALL,
-    bodies: [{ ...ARGUMENT_TAGS, name: { begin: '', end: '<tool_sep>' } }],
-    lineBreaks: true,
-  },
-  // LongCat's first models were trained on JSON in its tags, later ones on keys and values.
-  { name: 'longcat', ...LONGCAT, bodies: [NAME_AND_ARGUMENTS, argumentTags('longcat_')] },
-  { name: 'longcat_tags', ...LONGCAT, bodies: [argumentTags('longcat_'), NAME_AND_ARGUMENTS] },
-  {
-    name: 'k2_horizon',
-    section: { begin: '<ifm|tool_calls>', end: '</ifm|tool_calls>' },
-    call: { begin: '<ifm|tool_call>', end: '</ifm|tool_call>' },
-    separators: ['\n'],
-    bodies: [typedTags('ifm|'), NAME_AND_ARGUMENTS],
-  },
-  {
-    name: 'step3',
-    section: { begin: '<｜tool_calls_begin｜>', end: '<｜tool_calls_end｜>' },
-    call: { begin: '<｜tool_call_begin｜>', end: '<｜tool_call_end｜>' },
-    bodies: [attributeTags('steptml:', [TYPED], 'function<｜tool_sep｜>')],
-  },
-  {
     name: 'kimi_k2',
     section: { begin: '<|tool_calls_section_begin|>', end: '<|tool_calls_section_end|>' },
     call: { begin: '<|tool_call_begin|>', end: '<|tool_call_end|>' },
     bodies: [{ kind: 'named', separator: '<|tool_call_argument_begin|>' }],
     namesAreIds: true,
-  },
-  {
-    name: 'minimax_m2',
-    section: { begin: '<minimax:tool_call>', end: '</minimax:tool_call>' },
-    bodies: [attributeTags('', [TYPED])],
-    lineBreaks: true,
   },
   {
     name: 'minimax_m1',
@@ -156,26 +92,22 @@ const FORMATS: readonly ToolFormat[] = [
     lineBreaks: true,
   },
   {
-    name: 'dots',
-    section: { begin: '<dots_function_call>', end: '</dots_function_call>' },
-    bodies: [attributeTags('', [TYPED]), NAME_AND_ARGUMENTS],
-    lineBreaks: true,
-  },
-  {
-    name: 'minicpm5',
+    name: 'plamo3',
+    section: { begin: PLAMO('begin_tool_requests'), end: PLAMO('end_tool_requests') },
+    call: { begin: PLAMO('begin_tool_request'), end: PLAMO('end_tool_request') },
     bodies: [
       {
-        kind: 'tagged',
-        name: { begin: '<function name="', end: '">' },
-        key: { begin: '<param name="', end: '"' },
-        value: {
-          begins: [TYPED, { text: '><![CDATA[', reads: 'text', end: ']]></param>' }],
-          end: '</param>',
-        },
-        close: '</function>',
+        kind: 'named',
+        before: PLAMO('begin_tool_name'),
+        separator: `${PLAMO('end_tool_name')}${PLAMO('begin_tool_arguments')}<|plamo:constrain|>json<|plamo:msg|>`,
+        after: PLAMO('end_tool_arguments'),
       },
     ],
-    lineBreaks: true,
+  },
+  {
+    name: 'inkling',
+    call: { begin: '<|content_invoke_tool_json|>', end: '<|end_message|>' },
+    bodies: [{ kind: 'json', name: 'name', arguments: ['args'] }],
   },
   {
     name: 'interns1',
@@ -255,6 +187,7 @@ const FORMATS: readonly ToolFormat[] = [
     call: { begin: '<function=', end: '</function>' },
     bodies: [{ kind: 'named', separator: '>' }],
   },
+  ...TAGGED_FORMATS,
   JSON_CALLS,
 ];
 

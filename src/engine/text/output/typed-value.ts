@@ -23,6 +23,20 @@ export function kindsOf(parameters: unknown, argument: string): Kinds {
   return kinds;
 }
 
+/** Types of a value that a schema allows. `root`: the schema that contains it. */
+export function kindsIn(schema: unknown, root: Record<string, unknown>): Kinds {
+  const kinds = new Set<Kind>();
+  collect(schema, root, kinds, 0);
+  return kinds;
+}
+
+/** Whether a tool declares its parameters, and no such one. */
+export function isUndeclared(parameters: unknown, argument: string): boolean {
+  if (!isObject(parameters)) return false;
+  const { properties } = deref(parameters, parameters);
+  return isObject(properties) && Object.keys(properties).length > 0 && !Object.hasOwn(properties, argument);
+}
+
 const DEEPEST = 8;
 
 function collect(schema: unknown, root: Record<string, unknown>, kinds: Set<Kind>, depth: number): void {
@@ -45,7 +59,10 @@ function collect(schema: unknown, root: Record<string, unknown>, kinds: Set<Kind
 }
 
 /** Resolves a `$ref` within the schema; keywords beside the `$ref` take precedence. */
-function deref(schema: Record<string, unknown>, root: Record<string, unknown>): Record<string, unknown> {
+export function deref(
+  schema: Record<string, unknown>,
+  root: Record<string, unknown>,
+): Record<string, unknown> {
   let current = schema;
   for (let depth = 0; depth < DEEPEST; depth++) {
     const { $ref: ref, ...beside } = current;
@@ -117,7 +134,7 @@ export function isJsonObject(text: string): boolean {
 }
 
 /** The parsed JSON; undefined if the text is not JSON. */
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

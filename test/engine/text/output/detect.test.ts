@@ -25,24 +25,31 @@ describe('a chat template', () => {
   it('of every format is among them, but for those that only a name chooses', () => {
     const seen = new Set(excerpts.map(({ tools }) => tools));
     const unseen = [...TOOL_FORMATS.keys()].filter((name) => !seen.has(name));
-    expect(unseen).toEqual([
-      'mimo',
-      'pythonic',
+    expect(unseen.toSorted()).toEqual([
+      'deepseek_v41',
+      'dots',
+      'functiongemma',
+      'gigachat35',
+      'granite_20b_fc',
       'hunyuan',
+      'inkling',
+      'interns1',
+      'iquest_q1',
+      'json',
+      'k2_horizon',
+      'kimi_k3',
       'longcat',
       'longcat_tags',
-      'k2_horizon',
-      'step3',
-      'minimax_m2',
-      'minimax_m1',
-      'dots',
+      'mimo',
       'minicpm5',
-      'interns1',
-      'functiongemma',
-      'granite_20b_fc',
-      'xlam',
+      'minimax_m1',
+      'minimax_m2',
+      'minimax_m3',
       'olmo3',
-      'json',
+      'plamo3',
+      'pythonic',
+      'step3',
+      'xlam',
     ]);
   });
 
@@ -57,6 +64,13 @@ describe('a chat template', () => {
     ['<longcat_tool_call>f\n<longcat_arg_key>', 'longcat_tags'],
     ['<ifm|tool_calls><ifm|tool_call>', 'k2_horizon'],
     ['<dots_function_call>\n<invoke name=', 'dots'],
+    [']<]minimax[>[<tool_call>]<]minimax[>[<invoke name=', 'minimax_m3'],
+    ["{{ '<|open|>tools<|sep|>' }}", 'kimi_k3'],
+    ['<｜DSML｜ calls><｜DSML｜ invoke name=', 'deepseek_v41'],
+    ['<｜GCML｜tool_calls><｜GCML｜invoke name=', 'gigachat35'],
+    ['<iquest_tool_call>f<arg_key>', 'iquest_q1'],
+    ['<|plamo:begin_tool_requests:plamo|>', 'plamo3'],
+    ['<|message_model|><|content_invoke_tool_json|>', 'inkling'],
     ['<tool_calls>[{"name": f}]</tool_calls>', 'apriel'],
     ['<tool_calls>\n{"name": f}\n</tool_calls>', 'minimax_m1'],
     ["{{ '<function_call> ' + call }}", 'granite_20b_fc'],
@@ -74,6 +88,11 @@ describe('a chat template', () => {
     ['<think>{{ r }}</think><answer>{{ a }}</answer>', 'hunyuan_a13b'],
     ['{{ "<longcat_think>" }}', 'longcat'],
     ['{{ "<ifm|think>" }}', 'k2_horizon'],
+    ["{{ '<|open|>think<|sep|>' }}", 'kimi_k3'],
+    ['<mm:think>{{ r }}</mm:think>', 'minimax_m3'],
+    ['<|plamo:begin_think:plamo|>', 'plamo3'],
+    ['<|message_model|><|content_thinking|>', 'inkling'],
+    ['</think><｜DSML｜tool_calls>', 'qwen3'],
   ])('with %s tells the reasoning of %s', (template, reasoning) => {
     expect(detectFormats(template, () => false).reasoning).toBe(reasoning);
   });
@@ -105,6 +124,9 @@ describe('a format chosen by name', () => {
     expect(named('hunyuan_a13b', 'hunyuan_a13b')).toEqual({ tools: 'apriel', reasoning: 'hunyuan_a13b' });
     expect(named('hy_v3', 'nemotron_v3')).toEqual({ tools: 'hunyuan', reasoning: 'nemotron_3' });
     expect(named('minimax', 'minimax_m2')).toEqual({ tools: 'minimax_m1', reasoning: 'qwen3_thinking' });
+    expect(named('hy_v4', 'ling3')).toEqual({ tools: 'hunyuan', reasoning: 'glm45' });
+    expect(named('ling3', 'deepseek_v41')).toEqual({ tools: 'glm47', reasoning: 'qwen3' });
+    expect(named('minimax-m3', 'minimax-m3')).toEqual({ tools: 'minimax_m3', reasoning: 'minimax_m3' });
     expect(named('openai', 'openai_gptoss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
     expect(named('gpt-oss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
   });

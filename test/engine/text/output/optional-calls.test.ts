@@ -55,7 +55,8 @@ const FORMATS = [...TOOL_FORMATS.values()].filter(({ bodies }) => isOther(bodies
 function beginOf(body: Body, name: string, line: string): string {
   if (body.kind === 'braces') return `${body.before}${name}{`;
   if (body.kind !== 'tagged') return `${name}(`;
-  const { begin, end } = body.name;
+  const { begin, end, number } = body.name;
+  if (number) return `${begin}${name}${end}${number.begin}1${number.end}`;
   return `${begin}${name}${end || line + body.key.begin}`;
 }
 

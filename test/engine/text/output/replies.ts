@@ -1,5 +1,6 @@
 // Replies as models of each format write them, and what they mean.
 
+import { ELEMENT_REPLIES } from './element-replies.ts';
 import { MARKED_REPLIES, type Reply } from './marked-replies.ts';
 import { NEWER_REPLIES } from './newer-replies.ts';
 import { VARIANT_REPLIES } from './variant-replies.ts';
@@ -196,4 +197,10 @@ const JSON_AND_PYTHON: Reply[] = [
   },
 ];
 
-export const REPLIES: Reply[] = [...JSON_AND_PYTHON, ...MARKED_REPLIES, ...VARIANT_REPLIES, ...NEWER_REPLIES];
+export const REPLIES: Reply[] = [
+  ...JSON_AND_PYTHON,
+  ...MARKED_REPLIES,
+  ...VARIANT_REPLIES,
+  ...NEWER_REPLIES,
+  ...ELEMENT_REPLIES,
+];
