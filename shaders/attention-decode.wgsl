@@ -7,6 +7,7 @@
 #import "lib/decode-round.wgsl"
 #import "lib/own-chunks.wgsl"
 #import "lib/rolled.wgsl"
+#import "lib/row-padding.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -80,12 +81,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
 
     if (shared_query < QUERIES) {
-      var best = MASKED;
-      for (var at = sharer; at < TOKEN_QUADS; at += SHARERS) {
-        let four = scores[shared_query * TOKEN_QUADS + at];
-        best = max(best, max(max(four.x, four.y), max(four.z, four.w)));
-      }
-      partial[local] = best;
+      partial[local] = best_of_share(shared_query, sharer);
     }
     workgroupBarrier();
     if (shared_query < QUERIES) {
@@ -157,8 +153,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
   if (kv_head + 1u == args.kv_heads && chunk == chunks.last && workgroup.z == 0u) { // also writes the padding after the row's columns
-    for (var at = args.heads * VALUE_QUADS + local; at < args.y_quads; at += LANES) {
-      y[y0 + at] = vec4f(0.0);
-    }
+    clear_padding(tile.first_row, VALUE_QUADS, local, LANES);
   }
 }

@@ -4,6 +4,7 @@
 #import "lib/batch.wgsl"
 #import "lib/cap.$CAP.wgsl"
 #import "lib/chunk-merge.wgsl"
+#import "lib/row-padding.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -79,8 +80,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
-    for (var quad = args.heads * args.value_dims / 4u + local; quad < args.y_quads; quad += 32u) {
-      y[row * args.y_quads + quad] = vec4f(0.0);
-    }
+    clear_padding(row, args.value_dims / 4u, local, 32u);
   }
 }

@@ -9,6 +9,7 @@ enable subgroups;
 #import "lib/batch.wgsl"
 #import "lib/cap.$CAP.wgsl"
 #import "lib/lanes.wgsl"
+#import "lib/row-padding.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "lib/softmax-state.wgsl"
 #import "kv/read.$KV.wgsl"
@@ -127,10 +128,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   if (kv_head + 1u == args.kv_heads) { // the last head also writes the padding after its rows' columns
     for (var query = first; query <= last; query++) {
-      let y0 = (tile.first_row + query / share) * args.y_quads;
-      for (var at = args.heads * VALUE_QUADS + local; at < args.y_quads; at += LANES) {
-        y[y0 + at] = vec4f(0.0);
-      }
+      clear_padding(tile.first_row + query / share, VALUE_QUADS, local, LANES);
     }
   }
 }

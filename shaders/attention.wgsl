@@ -4,6 +4,7 @@
 // are masked for it change nothing, so its result does not depend on the other queries. If a context is long and there are few
 // queries, each workgroup computes one chunk of it.
 enable subgroups;
+#import "lib/row-padding.wgsl"
 #import "lib/rows.$LANES.wgsl"
 #import "lib/attention-args.wgsl"
 #import "lib/attention-inputs.wgsl"
@@ -34,12 +35,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   // Index of this lane's queries in q, and the position of each query of the workgroup in its sequence.
   var q0: array<u32, TILES>;
   var position: array<array<u32, LANES>, TILES>;
+  var met: array<array<Met, LANES>, TILES>; // state after the preceding chunks
   for (var t = 0u; t < TILES; t++) {
     let mine = min(first + t * LANES + lane_row(lanes), queries - 1u);
     q0[t] = (tile.first_row + mine / share) * args.q_quads + (kv_head * share + mine % share) * args.dims / 4u;
     for (var i = 0u; i < LANES; i++) {
       let query = min(first + t * LANES + i, queries - 1u);
       position[t][i] = start + query / share;
+      met[t][i] = Met(MASKED, 0.0);
     }
   }
   let last_query = min(first + LANES * TILES, queries) - 1u;
@@ -47,12 +50,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let chunks = vec2u(first_page_of(tile, start), last_page_of(tile, start + tile.rows - 1u)) / CHUNK;
   let range = pages_of(chunks, seen, workgroup.y / args.kv_heads);
 
-  var met: array<array<Met, LANES>, TILES>;  // state after the preceding chunks
-  for (var t = 0u; t < TILES; t++) {
-    for (var i = 0u; i < LANES; i++) {
-      met[t][i] = Met(MASKED, 0.0);
-    }
-  }
   for (var first_page = range.x; first_page <= range.y; first_page = (first_page / CHUNK + 1u) * CHUNK) {
     let last_page = min(range.y, (first_page / CHUNK + 1u) * CHUNK - 1u);
     var largest: array<array<f32, LANES>, TILES>;
@@ -155,10 +152,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   if (kv_head + 1u == args.kv_heads) { // the last head also writes the padding after its rows' columns
     for (var query = first; query <= last_query; query++) {
-      let y0 = (tile.first_row + query / share) * args.y_quads;
-      for (var quad = args.heads * args.value_dims / 4u + lane; quad < args.y_quads; quad += 8u) {
-        y[y0 + quad] = vec4f(0.0);
-      }
+      clear_padding(tile.first_row + query / share, args.value_dims / 4u, lane, 8u);
     }
   }
 }

@@ -18,3 +18,13 @@ var<workgroup> partial: array<f32, LANES>;
 var<workgroup> kept: array<f32, QUERIES>;
 var<workgroup> largest_of: array<f32, QUERIES>;
 var<workgroup> spread: array<vec4f, LANES>;
+
+// The largest score of a query's tokens among those of one of its lanes.
+fn best_of_share(query: u32, sharer: u32) -> f32 {
+  var best = MASKED;
+  for (var at = sharer; at < TOKEN_QUADS; at += SHARERS) {
+    let four = scores[query * TOKEN_QUADS + at];
+    best = max(best, max(max(four.x, four.y), max(four.z, four.w)));
+  }
+  return best;
+}
