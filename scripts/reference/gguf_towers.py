@@ -46,6 +46,7 @@ MODELS = {
     'smolvlm': ('idefics3/smolvlm', True, []),
     'pixtral': ('pixtral/pixtral', False, OLDER),
     'mistral3': ('pixtral/mistral3', True, OLDER),
+    'lfm2-vl': ('ocr/lfm2-vl', False, []),
     'lighton-ocr': ('ocr/lighton-ocr', False, []),
     'paddleocr-vl': ('ocr/paddleocr-vl', True, []),
     'qwen2-audio': ('audio/qwen2-audio', False, OLDER),
@@ -79,7 +80,7 @@ def published(source, folder, names):
             # The converter knows the class by its first name; published towers have the longest side of an image as their own size.
             config['architectures'] = ['LightOnOCRForConditionalGeneration']
             config['vision_config']['image_size'] = images['size']['longest_edge']
-        else:
+        if source.name == 'paddleocr-vl':
             config['vision_config']['architectures'] = ['PaddleOCRVisionModel']
             images |= dict(min_pixels=images['size']['shortest_edge'], max_pixels=images['size']['longest_edge'])
         (folder / 'preprocessor_config.json').write_text(json.dumps(images))

@@ -88,8 +88,11 @@ LFM2 = ['<|pad|>', '<|im_end|>', '<|im_start|>', '<image>', '<|image_start|>', '
 
 
 def lfm2_vl():
-    """Tiles of 3 × 3 cells of 2 × 2 patches; positions of 5 × 5 patches are shrunk and enlarged; the tower has modules as transformers 4 names them."""
-    size, (rows, columns) = 4, (6, 8)
+    """
+    Tiles of 3 × 3 cells of 2 × 2 patches, of the size that llama.cpp's converter takes; positions of 5 × 5 patches are shrunk and enlarged; the
+    tower has modules as transformers 4 names them.
+    """
+    size, (rows, columns) = 16, (2, 6)
     tokens = dict(image='<image>', image_start='<|image_start|>', image_end='<|image_end|>', image_thumbnail='<|img_thumbnail|>')
 
     def model():
@@ -101,7 +104,7 @@ def lfm2_vl():
         return transformers.Lfm2VlForConditionalGeneration(config)
 
     def processor(tokenizer):
-        images = transformers.Lfm2VlImageProcessor(do_convert_rgb=True, encoder_patch_size=size, tile_size=24, min_image_tokens=4, max_image_tokens=12, max_tiles=4)
+        images = transformers.Lfm2VlImageProcessor(do_convert_rgb=True, encoder_patch_size=size, tile_size=96, min_image_tokens=2, max_image_tokens=4, max_tiles=4)
         return transformers.Lfm2VlProcessor(images, tokenizer, chat_template=QWEN_TEMPLATE.replace('<|image_pad|>', '<image>'))
 
     def patches(out):

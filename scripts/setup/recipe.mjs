@@ -115,7 +115,12 @@ function tensorOf(recipe, entry, [name, source], read) {
   else values = joined(entry.parts, count);
   if (entry.through !== undefined) values = widened(narrowed(values, entry.through), entry.through);
   const typed = inDtype(values, dtype);
-  return { name, dtype, shape, data: bytesOf(entry.swapped ? swapped(typed, shape) : typed) };
+  return {
+    name,
+    dtype,
+    shape,
+    data: bytesOf(entry.swapped ? swapped(typed, shape, Number(entry.swapped)) : typed),
+  };
 }
 
 /** The data of a tensor in a safetensors file. */
@@ -147,9 +152,10 @@ function inDtype(values, dtype) {
   throw new Error(`Recipes do not make numbers in ${dtype}.`);
 }
 
-/** The last two axes exchanged, to give `shape`. */
-function swapped(values, shape) {
-  const [rows, columns] = shape.slice(-2);
+/** The last two axes exchanged, to give `shape`; the last `last` axes count as one. */
+function swapped(values, shape, last) {
+  const rows = shape.at(-1 - last);
+  const columns = shape.slice(-last).reduce((product, extent) => product * extent, 1);
   const out = values.slice();
   for (let i = 0; i < values.length; i++) {
     const within = i % (rows * columns);

@@ -14,6 +14,7 @@ import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
 import { LIGHT_ON_VISION_GGUF, PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
+import { LFM2_VISION_GGUF } from '../vision/ocr/lfm2-vl-gguf.ts';
 import { LFM2_VL } from '../vision/ocr/lfm2-vl-media.ts';
 import { PADDLE_OCR_VISION_GGUF } from '../vision/ocr/paddleocr-vl-gguf.ts';
 import { PADDLE_OCR_VL } from '../vision/ocr/paddleocr-vl-media.ts';
@@ -59,6 +60,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   GEMMA3_VISION_GGUF,
   INTERNVL_VISION_GGUF,
   IDEFICS3_VISION_GGUF,
+  LFM2_VISION_GGUF,
   LIGHT_ON_VISION_GGUF,
   PADDLE_OCR_VISION_GGUF,
   PIXTRAL_VISION_GGUF,

@@ -10,7 +10,7 @@ import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
 import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import { mediaFamily } from '../../../src/models/towers/media-families.ts';
+import { mediaFamily, mediaHalf } from '../../../src/models/towers/media-families.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaFiles, PreparedMedium } from '../../../src/models/media.ts';
 import { readIdefics3 } from '../../../src/models/vision/idefics3-config.ts';
@@ -93,6 +93,27 @@ it('an image that is not divided is one tile', () => {
   );
   expect(inputs['patches']!.shape[0]).toBe(1);
   expect(parts).toEqual(['<fake_token_around_image><global-img>', 4, '<fake_token_around_image>']);
+});
+
+it('the settings of Granite-Docling give 64 rows a tile', () => {
+  const vision = { hidden_size: 768, image_size: 512, model_type: 'idefics3_vision', patch_size: 16 };
+  const config = {
+    architectures: ['Idefics3ForConditionalGeneration'],
+    model_type: 'idefics3',
+    scale_factor: 4,
+    vision_config: { ...vision, num_attention_heads: 12, num_hidden_layers: 12, intermediate_size: 3072 },
+    text_config: { model_type: 'llama', architectures: ['VLlama3ForCausalLM'], hidden_size: 576 },
+  };
+  const image = {
+    ...{ do_image_splitting: true, do_pad: true, do_convert_rgb: true, resample: 1 },
+    ...{ max_image_size: { longest_edge: 512 }, size: { longest_edge: 2048 } },
+  };
+  const processors = { 'preprocessor_config.json': image, 'processor_config.json': { image_seq_len: 64 } };
+  const { rows, longest, splits, tower } = readIdefics3({ config, processors, hidden: 576 });
+  expect({ rows, longest, splits, side: tower.side, out: tower.out }).toEqual({
+    ...{ rows: 64, longest: 2048, splits: true, side: 512, out: 576 },
+  });
+  expect(mediaHalf(config, 'Idefics3ForConditionalGeneration')?.architecture).toBe('LlamaForCausalLM');
 });
 
 it('tiles of another size than the images of the tower are refused', () => {

@@ -158,10 +158,10 @@ it.each([
 });
 
 it('a request may bound the tiles of an image', () => {
-  const image = { width: 60, height: 96, data: new Uint8Array(3 * 60 * 96) };
+  const image = { width: 100, height: 160, data: new Uint8Array(3 * 100 * 160) };
   const { prepare } = openModel('lfm2-vl').readers.image!;
   const tiles = (limits: TileLimits): unknown => finished(prepare(image, limits)).layout;
-  const whole = { tiles: 1, rows: 8, columns: 4 };
+  const whole = { tiles: 1, rows: 4, columns: 2 };
   expect(tiles({})).toEqual([{ tiles: 2, rows: 6, columns: 6 }, whole]);
   expect(tiles({ minTiles: 3, maxTiles: 6 })).toEqual([{ tiles: 6, rows: 6, columns: 6 }, whole]);
   expect(tiles({ maxTiles: 1 })).toEqual([whole]);

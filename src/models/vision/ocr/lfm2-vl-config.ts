@@ -32,6 +32,9 @@ export interface Lfm2ImageConfig extends PatchConfig {
   whole: boolean;
 }
 
+/** The key of how patches are stored. */
+export const BY_CHANNELS = 'patches_by_channels';
+
 const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh', silu: 'silu' } as const;
 
 export function readLfm2Vl(files: MediaFiles): { tower: Lfm2VisionConfig; images: Lfm2ImageConfig } {
@@ -49,6 +52,8 @@ function readTower(config: ConfigReader, out: number): Lfm2VisionConfig {
   const count = vision.count('num_patches', 256);
   return {
     ...encoder,
+    // Only what is made of files of llama.cpp has this key.
+    byChannels: vision.flag(BY_CHANNELS, false),
     places: Math.floor(Math.sqrt(count)),
     merge: config.count('downsample_factor', 2),
     projector: {

@@ -3,11 +3,11 @@
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { MediaFamily, MediaInput, Preparation, TileLimits } from '../../media.ts';
 import { lfm2Vision, type Lfm2Group } from './lfm2-vl.ts';
-import { readLfm2Vl, type Lfm2ImageConfig } from './lfm2-vl-config.ts';
+import { readLfm2Vl, type Lfm2ImageConfig, type Lfm2VisionConfig } from './lfm2-vl-config.ts';
 import { placeInputs } from './siglip2.ts';
 import { roundHalfEven, smartSize } from '../smart-size.ts';
 import { closestGrid, tileBounds, type TileGrid } from '../tile-grid.ts';
-import { gridTiles, pixelPatches, resized } from '../tiles.ts';
+import { gridTiles, imagePatches, pixelPatches, resized } from '../tiles.ts';
 
 const TOWER = 'vision';
 const IMAGE = '<image>';
@@ -27,7 +27,7 @@ export const LFM2_VL: MediaFamily = {
           placeholder: IMAGE,
           alpha: 'white',
           tiles: true,
-          prepare: (image, limits) => prepareImage(images, tower.places, image, limits),
+          prepare: (image, limits) => prepareImage(images, tower, image, limits),
         },
       },
       towers: { [TOWER]: (weights) => lfm2Vision(tower, weights) },
@@ -38,7 +38,7 @@ export const LFM2_VL: MediaFamily = {
 
 function* prepareImage(
   config: Lfm2ImageConfig,
-  places: number,
+  { places, byChannels }: Pick<Lfm2VisionConfig, 'places' | 'byChannels'>,
   image: Pixels,
   limits: TileLimits,
 ): Preparation {
@@ -61,7 +61,7 @@ function* prepareImage(
   const values: Float32Array[] = [];
   for (const one of pieces.flatMap(({ images }) => images)) {
     yield;
-    values.push(pixelPatches(one, config));
+    values.push(byChannels ? imagePatches(one, config) : pixelPatches(one, config));
   }
   return {
     parts: partsOf(grid, tile, shown),

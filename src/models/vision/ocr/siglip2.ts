@@ -15,6 +15,8 @@ import { siglipLayers } from '../siglip.ts';
 export type Siglip2Config = Omit<SiglipConfig, 'side'> & {
   /** Positions along a side of the table. */
   places: number;
+  /** Whether the columns of a patch are channel by channel, in place of pixel by pixel. */
+  byChannels: boolean;
 };
 
 /** Rows and columns of patches. */
@@ -31,9 +33,10 @@ export interface PlaceInputs {
 
 /** `name`: prefix of the tensors, which ends with a dot. */
 export function siglip2(config: Siglip2Config, weights: WeightTable, name: string) {
-  const { places, patch, hidden, ffn } = config;
+  const { places, patch, hidden, ffn, byChannels } = config;
   const embed = weights.matrix(`${name}embeddings.patch_embedding.weight`, hidden, 3 * patch ** 2, {
     bias: true,
+    ...(byChannels && { stored: [3, patch, patch] }),
   });
   const table = weights.table(`${name}embeddings.position_embedding.weight`, places ** 2, hidden);
   const encode = siglipLayers(config, weights, name);
@@ -46,7 +49,7 @@ export function siglip2(config: Siglip2Config, weights: WeightTable, name: strin
       const tall = mixRows(table.on(down.sources.tape!), down.sources, down.shares); // [rows · places, hidden]
       return mixRows(tall, across.sources, across.shares);
     },
-    /** patches [images, patches, patch² · 3], all of one grid → [images, patches, hidden] */
+    /** patches [images, patches, 3 · patch²], all of one grid → [images, patches, hidden] */
     run(patches: Tensor, positions: Tensor): Tensor {
       const images = Array.from({ length: patches.shape[0] as number }, () => positions);
       return encode(linearAdd(patches, embed, joinRows(images, patches.shape.slice(0, -1) as number[])));

@@ -41,6 +41,9 @@ interface Pair {
   metadata: string;
 }
 
+/** As published. */
+const LFM2 = { tile_size: 512, min_image_tokens: 64, max_image_tokens: 256, max_tiles: 10 };
+
 const PAIRS: readonly Pair[] = [
   { name: 'qwen2-vl', from: 'media/qwen2-vl', metadata: 'qwen2vl' },
   { name: 'qwen2-5-vl', from: 'media/qwen2-5-vl', metadata: 'qwen2vl' },
@@ -50,6 +53,7 @@ const PAIRS: readonly Pair[] = [
   { name: 'smolvlm', from: 'idefics3/smolvlm', metadata: 'llama' },
   { name: 'pixtral', from: 'pixtral/pixtral', metadata: 'llama' },
   { name: 'mistral3', from: 'pixtral/mistral3', metadata: 'llama' },
+  { name: 'lfm2-vl', from: 'ocr/lfm2-vl', metadata: 'lfm2', settings: LFM2 },
   { name: 'lighton-ocr', from: 'ocr/lighton-ocr', metadata: 'qwen3', settings: { patch_size: 8 } },
   { name: 'paddleocr-vl', from: 'ocr/paddleocr-vl', metadata: 'paddleocr' },
   { name: 'qwen2-audio', from: 'audio/qwen2-audio', metadata: 'qwen2' },
