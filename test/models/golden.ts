@@ -100,6 +100,7 @@ export const GOLDENS = [
   'internlm3',
   'exaone',
   'minicpm',
+  'phi4mm',
   'granite-hybrid',
   'bamba',
   'falcon-h1',
