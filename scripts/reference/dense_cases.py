@@ -16,6 +16,7 @@ from transformers import (
     NemotronForCausalLM,
     OlmoForCausalLM,
     OPTForCausalLM,
+    Phi3ForCausalLM,
     PhiForCausalLM,
     SeedOssForCausalLM,
     StableLmForCausalLM,
@@ -57,13 +58,17 @@ EXAONE = {
 }  # fmt: skip
 
 
+PHI4MM = {f'{one}.weight': f'{one}.base_layer.weight' for one in ('qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj')}
+LONGROPE = {'rope_type': 'longrope', 'short_factor': [1.0, 1.05, 1.1, 1.2, 1.35, 1.5], 'long_factor': [1.0, 1.3, 2.0, 3.1, 4.4, 6.0]}
+
+
 def named(name, model, seed, note, layout, own=(), other=(), **config):
     """A class that transformers does not have. `own`: keys of its own; `other`: its names for the keys of `model`."""
     plain = {**SIZES, 'rms_norm_eps': 1e-5, **config}
     values = {**plain, **dict(own), 'architectures': [layout.class_name], 'torch_dtype': plain['dtype']}
     for key, theirs in dict(other).items():
         values[theirs] = values.pop(key)
-    layout.config = {key: value for key, value in values.items() if key not in ('dtype', *MULTIPLIERS)}
+    layout.config = {key: value for key, value in values.items() if key not in ('dtype', 'rope_parameters', *MULTIPLIERS)}
     return Checkpoint(name, model, seed, plain, [Case('default', note=note)], layout=layout)
 
 
@@ -112,4 +117,8 @@ DENSE = (
     named('minicpm', GraniteForCausalLM, 124, 'three multipliers', Layout('MiniCPMForCausalLM', {}),
           {'model_type': 'minicpm', 'scale_emb': 6.0, 'scale_depth': 1.4, 'dim_model_base': 16}, embedding_multiplier=6.0,
           residual_multiplier=1.4 / 2**0.5, attention_multiplier=0.25, logits_scaling=4.0, tie_word_embeddings=True),
+    named('phi4mm', Phi3ForCausalLM, 190, 'LoRAs would stand beside the matrices', Layout('Phi4MMForCausalLM', {}, PHI4MM),
+          {'model_type': 'phi4mm', 'rope_theta': 10000.0, 'rope_scaling': {**LONGROPE, 'type': 'longrope'}, 'partial_rotary_factor': 0.75,
+           'sliding_window': 262144}, original_max_position_embeddings=16, tie_word_embeddings=True,
+          rope_parameters={**LONGROPE, 'rope_theta': 10000.0, 'partial_rotary_factor': 0.75}),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 // Bounds of numbers in the configurations of towers and of their processors: see config-bounds.ts.
 
-import { HEADS, LAYERS, SIZE, TOKENS, type Bounds } from './bounds.ts';
+import { HEADS, LAYERS, SIZE, TOKEN_ID, TOKENS, type Bounds } from './bounds.ts';
 
 /** Integers. */
 export const MEDIA_COUNTS = {
@@ -56,6 +56,17 @@ export const MEDIA_COUNTS = {
   subsampling_conv_channels: [1, 2 ** 14],
   conv_kernel_size: [1, 2 ** 6],
   attention_chunk_size: [1, 2 ** 12],
+  sscp_conv_channel_size: [1, 2 ** 14],
+  conf_num_hidden_layers: LAYERS,
+  conf_num_attention_heads: HEADS,
+  conf_conv_kernel_size: [1, 2 ** 6],
+  conf_attention_chunk_size: [1, 2 ** 12],
+  conf_attention_context_left: [1, 2 ** 12],
+  conf_attention_context_right: [0, 2 ** 12],
+  input_feat_size: [4, 2 ** 10],
+  audio_soft_tokens_per_image: [1, 2 ** 16],
+  eoa_token_id: TOKEN_ID,
+  vocab_offset: TOKEN_ID,
   attention_context_left: [1, 2 ** 12],
   attention_context_right: [0, 2 ** 12],
   output_proj_dims: SIZE,

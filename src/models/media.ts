@@ -93,8 +93,8 @@ export type Preparation = Generator<number | void, PreparedMedium, void>;
 
 /** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure; its pieces throw bad_request. */
 export interface PreparedMedium {
-  /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. */
-  parts: readonly (string | number)[];
+  /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. Runs of another token state it. */
+  parts: readonly (string | number | TokenRun)[];
   /** Text of the token in whose places the rows stand. */
   token: string;
   /** Name of the tower. */
@@ -107,6 +107,12 @@ export interface PreparedMedium {
   grid?: MediaGrid;
   /** Length of a sound. */
   seconds?: number;
+}
+
+/** A run of tokens that take rows of a medium's tower, and are not those of the medium. */
+export interface TokenRun {
+  token: string;
+  rows: number;
 }
 
 export interface MediaInput {

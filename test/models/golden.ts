@@ -82,6 +82,7 @@ export const GOLDENS = [
   'lfm2-moe',
   'exaone4',
   'phi',
+  'phi4mm',
   'phimoe',
   'seed-oss',
   'apertus',

@@ -4,27 +4,15 @@ import { MOST_NEAR, MOST_NEAR_DIMS } from '../../kernels/near-attend.ts';
 import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
-import type { Gemma4MelConfig } from './gemma4-mel.ts';
+import type { ConformerConfig } from './conformer.ts';
+import type { HtkMelConfig } from './htk-mel.ts';
 
-export interface Gemma4AudioConfig {
+export interface Gemma4AudioConfig extends ConformerConfig {
   layers: number;
-  hidden: number;
-  heads: number;
   /** Bands of a frame. */
   mels: number;
   /** Channels of the two convolutions. */
   channels: readonly [number, number];
-  /** Rows of the convolution of a layer. */
-  taps: number;
-  /** Rows before and behind its own that a row sees. */
-  before: number;
-  after: number;
-  /** Distance that the farthest row before stands for. */
-  farthest: number;
-  cap: number;
-  /** Factor on what a feed-forward block adds. */
-  share: number;
-  eps: number;
   /** Whether linear layers clamp what they take and give. */
   clipped: boolean;
   /** Columns of the encoder's result, and of the language model's rows. */
@@ -34,7 +22,7 @@ export interface Gemma4AudioConfig {
 
 export interface Gemma4Sounds {
   encoder: Gemma4AudioConfig;
-  mel: Gemma4MelConfig;
+  mel: HtkMelConfig;
 }
 
 const RATE = 16_000;
@@ -81,16 +69,19 @@ export function readGemma4Sounds({ config: json, processors, hidden: out }: Medi
       `is ${mels}, and the encoder takes ${channels[0]}`,
     );
   const hidden = config.count('hidden_size', 1024);
+  const heads = readHeads(config, hidden);
   return {
     encoder: {
       layers: config.count('num_hidden_layers', 12),
       hidden,
-      heads: readHeads(config, hidden),
+      heads,
       mels,
       channels,
       taps: config.count('conv_kernel_size', 5),
       ...readWindow(config),
       cap: config.real('attention_logit_cap', 50),
+      // Softplus of zero is log 2, that of one log(1 + e).
+      gains: { q: (hidden / heads) ** -0.5 / Math.log(2), k: Math.log(1 + Math.E) / Math.log(2) },
       share: config.real('residual_weight', 0.5),
       eps: config.real('rms_norm_eps', 1e-6),
       clipped: config.flag('use_clipped_linears', true),
@@ -106,6 +97,9 @@ export function readGemma4Sounds({ config: json, processors, hidden: out }: Medi
       least: processor.real('min_frequency', 0),
       most: processor.real('max_frequency', RATE / 2),
       floor: processor.real('mel_floor', 1e-3),
+      isFloorAdded: true,
+      before: 160,
+      emphasis: 0,
     },
   };
 }

@@ -2,9 +2,9 @@
 
 import { badRequest } from '../../files/error.ts';
 import type { AudioReader, Preparation, Sound } from '../media.ts';
-import { distanceWaves } from './gemma4-audio.ts';
+import { distanceWaves } from './conformer.ts';
 import type { Gemma4Sounds } from './gemma4-audio-config.ts';
-import { gemma4Frames, gemma4Mel } from './gemma4-mel.ts';
+import { htkMel, type HtkMelConfig } from './htk-mel.ts';
 
 const [START, TOKEN, END] = ['<|audio>', '<|audio|>', '<audio|>'];
 const RATE = 16_000;
@@ -31,11 +31,11 @@ export function gemma4PieceReader(samples: number, tower: string): AudioReader {
 
 /** `tower`: name of the encoder. */
 export function gemma4SoundReader({ encoder, mel }: Gemma4Sounds, tower: string): AudioReader {
-  const features = gemma4Mel(mel);
+  const features = htkMel(mel);
   const places = distanceWaves(encoder);
 
   function* prepare({ samples }: Sound): Preparation {
-    const frames = gemma4Frames(samples.length, mel);
+    const frames = framesOf(samples.length, mel);
     checkLength(samples.length / mel.rate, frames);
     const rows = Math.ceil(Math.ceil(frames / 2) / 2);
     yield rows;
@@ -44,7 +44,7 @@ export function gemma4SoundReader({ encoder, mel }: Gemma4Sounds, tower: string)
       token: TOKEN,
       tower,
       inputs: {
-        features: { shape: [1, frames, mel.mels, 1], data: yield* features(samples) },
+        features: { shape: [1, frames, mel.mels, 1], data: yield* features(samples, frames) },
         places,
       },
       layout: null,
@@ -53,7 +53,13 @@ export function gemma4SoundReader({ encoder, mel }: Gemma4Sounds, tower: string)
   return { placeholder: TOKEN, rate: mel.rate, prepare };
 }
 
-function checkLength(seconds: number, frames: number): void {
+/** Number of the frames that a sound fills; the first one begins half a window before the sound. */
+function framesOf(samples: number, { before, hop }: HtkMelConfig): number {
+  return Math.max(0, Math.ceil((samples - before) / hop));
+}
+
+/** Throws for a sound of more than `MOST_SECONDS`, and for one without a frame. */
+export function checkLength(seconds: number, frames: number): void {
   const length = Number(seconds.toFixed(2));
   if (seconds > MOST_SECONDS)
     throw badRequest(

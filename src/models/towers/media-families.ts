@@ -2,6 +2,7 @@
 
 import type { GgufTower } from '../../files/gguf/tower.ts';
 import type { Json } from '../config-values.ts';
+import { GEMMA3N } from '../audio/gemma3n-media.ts';
 import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
 import { VOXTRAL } from '../audio/voxtral.ts';
 import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
@@ -45,6 +46,7 @@ const families: MediaFamily[] = [
   QWEN2_AUDIO,
   VOXTRAL,
   GEMMA3,
+  GEMMA3N,
   GEMMA4,
   GEMMA4_UNIFIED,
 ];

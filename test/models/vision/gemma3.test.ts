@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runOf } from '../../../src/engine/text/towers/medium.ts';
 import { readMedia } from '../../../src/engine/text/towers/text-media.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
@@ -66,8 +67,8 @@ function seenOf({ inputs, parts }: PreparedMedium): SeenImage {
           const x = (at % across) * PATCH + (i % PATCH);
           made[((tile * 3 + channel) * SIDE + y) * SIDE + x] = Math.round((data[from++]! * 0.5 + 0.5) * 255);
         }
-  const tokensOf = (part: string | number): number =>
-    typeof part === 'number' ? part : part.replace(/<\w+>/g, '.').length;
+  const tokensOf = (part: (typeof parts)[number]): number =>
+    typeof part === 'string' ? part.replace(/<\w+>/g, '.').length : runOf(part, '').rows;
   return {
     tiles,
     tokens: parts.reduce<number>((sum, part) => sum + tokensOf(part), 0),

@@ -88,7 +88,8 @@ function seenOf(name: Name, { inputs, parts }: PreparedMedium): SeenImage {
   });
   return {
     tokens: parts.reduce<number>(
-      (sum, part) => sum + (typeof part === 'number' ? part : textTokens(part)),
+      (sum, part) =>
+        sum + (typeof part === 'string' ? textTokens(part) : typeof part === 'number' ? part : part.rows),
       0,
     ),
     sha256: createHash('sha256').update(made).digest('hex'),

@@ -4,13 +4,13 @@
 import { badRequest, type EngineError } from '../../../files/error.ts';
 import type { MediaReaders } from '../../../models/media.ts';
 import { PromptMedia, type PlacedRun } from '../towers/prompt-media.ts';
-import { rowsOf, type Medium } from '../towers/medium.ts';
+import { rowsOf, runOf, type Medium } from '../towers/medium.ts';
 
 export interface ExpandedText {
   /** The text with what each medium's processor writes, and one token for each run. */
   text: string;
   /** The runs in order. */
-  runs: { medium: Medium; rows: number }[];
+  runs: { medium: Medium; token: string; rows: number }[];
 }
 
 /** `media`: in the order in which the conversation shows them. Throws bad_request if the text has another number of placeholders. */
@@ -26,10 +26,11 @@ export function expandText(text: string, media: readonly Medium[], readers: Medi
     const medium = queues.get(placeholder)!.shift()!;
     const { parts, token } = medium.prepared;
     return parts
-      .map((part) => {
+      .map((part): string => {
         if (typeof part === 'string') return part;
-        runs.push({ medium, rows: part });
-        return token;
+        const run = runOf(part, token);
+        runs.push({ medium, ...run });
+        return run.token;
       })
       .join('');
   });
@@ -70,7 +71,7 @@ export function expandIds(
   runs: ExpandedText['runs'],
   tokenToId: (text: string) => number | null,
 ): { ids: number[]; runs: PlacedRun[] } {
-  const tokens = new Map(runs.map(({ medium: { prepared } }) => [prepared.token, tokenToId(prepared.token)]));
+  const tokens = new Map(runs.map(({ token }) => [token, tokenToId(token)]));
   const taking = new Set(tokens.values());
   const expanded: number[] = [];
   const placed: PlacedRun[] = [];
@@ -82,7 +83,7 @@ export function expandIds(
       continue;
     }
     const run = runs[at++];
-    if (run === undefined || tokens.get(run.medium.prepared.token) !== id) throw strayToken(ids, runs);
+    if (run === undefined || tokens.get(run.token) !== id) throw strayToken(ids, runs);
     const { medium, rows } = run;
     const row = rowsBefore.get(medium) ?? 0;
     // A medium that is shown twice begins anew at its first row.
@@ -96,7 +97,7 @@ export function expandIds(
 }
 
 function strayToken(ids: readonly number[], runs: ExpandedText['runs']): EngineError {
-  const { token } = runs[0]!.medium.prepared;
+  const { token } = runs[0]!;
   return badRequest(
     `the ${ids.length} tokens of the prompt do not show ${token} once for each of ${runs.length} runs of media: leave it out of texts`,
     'messages',

@@ -1,6 +1,6 @@
 // A medium of a conversation: what its processor made of it, under a key that equal media share.
 
-import type { MediaKind, PreparedMedium } from '../../../models/media.ts';
+import type { MediaKind, PreparedMedium, TokenRun } from '../../../models/media.ts';
 
 export interface Medium {
   kind: MediaKind;
@@ -11,7 +11,12 @@ export interface Medium {
 
 /** Number of tokens that take rows of the tower. */
 export function rowsOf({ prepared: { parts } }: Medium): number {
-  return parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0);
+  return parts.reduce<number>((sum, part) => sum + (typeof part === 'string' ? 0 : runOf(part, '').rows), 0);
+}
+
+/** A run among the parts of what stands for a medium, by default of the medium's token. */
+export function runOf(part: number | TokenRun, token: string): TokenRun {
+  return typeof part === 'number' ? { token, rows: part } : part;
 }
 
 /** Bytes of what a processor made. */

@@ -85,6 +85,8 @@ export interface FamilyLayout {
   mlpNames?: NonNullable<MlpConfig['mlpNames']>;
   /** Norms of queries and keys follow the rotation. */
   normTurned?: boolean;
+  /** Tensors that checkpoints have and that texts do not need. */
+  ignored?: RegExp;
   /** Dimensions that a rotation turns together, and the order of a row's heads. */
   heads?: Pick<HeadShape, 'pairs' | 'order'>;
 }

@@ -1,7 +1,23 @@
-// Classes that llama.ts computes and that transformers does not have: configurations and tensors under names of their own.
+// Classes that llama.ts computes and whose configurations or tensors have names of their own, most of which transformers does not have.
 
 import { MINICPM_KEYS } from '../blocks/residual-multipliers.ts';
 import { LLAMA, type LlamaFamily } from './llama-family.ts';
+
+/** Phi-4-multimodal: Phi-4-mini, whose layers take LoRAs for images and sounds only. */
+const PHI4_MULTIMODAL: LlamaFamily = {
+  ...LLAMA,
+  modelType: 'phi4_multimodal',
+  examples: 'text of Phi-4-multimodal as transformers stores it',
+  eps: 1e-5,
+  context: 131072,
+  bias: 'none',
+  mlpBias: null,
+  windows: 'all',
+  window: null,
+  fused: true,
+  ropeTypes: ['default', 'longrope'],
+  partialRotation: true,
+};
 
 export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
   [
@@ -82,4 +98,24 @@ export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
       },
     },
   ],
+  [
+    'Phi4MMForCausalLM',
+    {
+      ...PHI4_MULTIMODAL,
+      modelType: 'phi4mm',
+      examples: 'text of Phi-4-multimodal as it is published',
+      needsNoCode: true,
+      layout: {
+        attentionNames: { qkv: 'qkv_proj.base_layer', out: 'o_proj.base_layer' },
+        mlpNames: {
+          gate: 'gate_proj',
+          up: 'up_proj',
+          down: 'down_proj.base_layer',
+          gateUp: 'gate_up_proj.base_layer',
+        },
+        ignored: /\.lora_[AB]\.(speech|vision)\.weight$/,
+      },
+    },
+  ],
+  ['Phi4MultimodalForCausalLM', PHI4_MULTIMODAL],
 ];

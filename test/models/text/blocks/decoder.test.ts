@@ -23,7 +23,7 @@ const cases = GOLDENS.flatMap((checkpoint) => {
   }));
 });
 /**
- * Attention alone (with all kinds of rope), over chosen latents, with experts, windows with sinks and experts, short convolutions, linear attention, layers that share keys,
+ * Attention alone (with all kinds of rope), over chosen latents, with experts, windows with sinks and experts, short convolutions, linear attention, several streams, layers that share keys,
  * scores with a cap, layers side by side with norms that have biases: other families have these layers in other numbers.
  */
 const LAYERS = [
@@ -34,6 +34,7 @@ const LAYERS = [
   'lfm2',
   'qwen3-next',
   'granite-hybrid',
+  'gemma3n',
   'gemma4-e',
   'gemma2',
   'gpt-neox',

@@ -1,8 +1,9 @@
-// Log-mel features of sounds, as Gemma 4 takes them: magnitudes of frames of 20 ms in bands of equal widths on the mel scale of HTK.
+// Log-mel features of sounds, as encoders of the kind of the Universal Speech Model take them: magnitudes of frames in bands of equal widths on the
+// mel scale of HTK.
 
 import { powerFold } from './mel-spectrum.ts';
 
-export interface Gemma4MelConfig {
+export interface HtkMelConfig {
   /** Samples per second. */
   rate: number;
   /** Samples of a frame's window, of the transform that zeros fill up, and from one frame to the next. */
@@ -13,21 +14,21 @@ export interface Gemma4MelConfig {
   mels: number;
   least: number;
   most: number;
-  /** Added to each band before its logarithm. */
+  /** Added to each band before its logarithm, or the least value of one. */
   floor: number;
+  isFloorAdded: boolean;
+  /** Samples of zeros before a sound. */
+  before: number;
+  /** Share of the sample before that is taken from each sample of a frame; of its first one its own. */
+  emphasis: number;
 }
 
 /** Frames between which other work may run. */
 const PIECE_FRAMES = 128;
 
-/** Number of the frames that a sound fills; the first one begins half a window before the sound. */
-export function gemma4Frames(samples: number, { window, hop }: Gemma4MelConfig): number {
-  return Math.max(0, Math.ceil((samples - window / 2) / hop));
-}
-
-/** Features of the frames that a sound fills, [frames, mels]; yields between pieces. */
-export function gemma4Mel(config: Gemma4MelConfig) {
-  const { window, length, hop, mels, floor } = config;
+/** Features of the first frames of a sound, [frames, mels]; yields between pieces. */
+export function htkMel(config: HtkMelConfig) {
+  const { window, length, hop, mels, floor, isFloorAdded, before, emphasis } = config;
   const hann = Float32Array.from(
     { length: window },
     (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / window),
@@ -35,19 +36,22 @@ export function gemma4Mel(config: Gemma4MelConfig) {
   const fold = powerFold(length);
   const bands = htkBands(config);
 
-  return function* (samples: Float32Array): Generator<void, Float32Array<ArrayBuffer>, void> {
-    const frames = gemma4Frames(samples.length, config);
+  return function* (samples: Float32Array, frames: number): Generator<void, Float32Array<ArrayBuffer>, void> {
     const logs = new Float32Array(frames * mels);
     const frame = new Float64Array(length);
     const powers = new Float64Array(length / 2 + 1);
     for (let at = 0; at < frames; at++) {
       if (at % PIECE_FRAMES === 0) yield;
-      for (let i = 0; i < window; i++) frame[i] = (samples[at * hop - window / 2 + i] ?? 0) * hann[i]!;
+      for (let i = 0; i < window; i++) {
+        const from = at * hop - before + i;
+        const sample = samples[from] ?? 0;
+        frame[i] = (sample - emphasis * (i === 0 ? sample : (samples[from - 1] ?? 0))) * hann[i]!;
+      }
       fold(frame, powers);
       for (const [mel, band] of bands.entries()) {
         let sum = 0;
         for (let i = band.first; i <= band.last; i++) sum += band.weight(i) * Math.sqrt(powers[i]!);
-        logs[at * mels + mel] = Math.log(sum + floor);
+        logs[at * mels + mel] = Math.log(isFloorAdded ? sum + floor : Math.max(sum, floor));
       }
     }
     return logs;
@@ -62,7 +66,7 @@ interface Band {
 }
 
 /** Triangles over three neighbouring edges, of height 1. */
-function htkBands({ rate, length, mels, least, most }: Gemma4MelConfig): Band[] {
+function htkBands({ rate, length, mels, least, most }: HtkMelConfig): Band[] {
   const [low, high] = [melOf(least), melOf(most)];
   const edges = Array.from({ length: mels + 2 }, (_, i) => hertzOf(low + ((high - low) * i) / (mels + 1)));
   const step = rate / length;
