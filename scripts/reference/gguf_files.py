@@ -405,6 +405,32 @@ def convert_embedding(name, pre):
     keep_gguf(target, drawn_for(source / 'model.safetensors'))
 
 
+def convert_judge(name, pre, **more):
+    """The GGUF file of a checkpoint in test/golden/classifiers, which ranks documents. `more`: what the converter finds in published folders."""
+    source = ROOT.parent / 'classifiers' / name
+    target = ROOT / 'embedding' / f'{name}-rank.gguf'
+    hparams = json.loads((source / 'config.json').read_text())
+    model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
+    own = {'get_vocab_base': lambda self: (*vocabulary_of(source), pre), 'model_arch': model_class.model_arch, **more}
+    if pre == 'bert-bge':  # the golden's vocabulary is BERT's
+        own['set_vocab'] = get_model_class('BertModel', mmproj=False).set_vocab
+    plain = type(model_class.__name__, (model_class,), own)
+    plain(source, gguf.LlamaFileType.ALL_F32, target, model_name=name).write()
+    keep_gguf(target, drawn_for(source / 'model.safetensors'))
+
+
+def answers(self):
+    """The tokens of the answers, which the converter would look for by their texts."""
+    self.is_rerank = self.is_tied_embeddings = True
+    self.token_true_id, self.token_false_id = 7, 11
+
+
+JUDGES = {
+    'xlm-roberta': ('bert-bge', {}),
+    'judge': ('gpt-2', {'_is_qwen3_reranker': lambda self: True, '_find_rerank_config': answers}),
+}
+
+
 def adapt(base, names):
     """A LoRA adapter of linear layers as PEFT saves it, and the GGUF file that llama.cpp's converter makes of it."""
     folder = ROOT / 'lora'
@@ -483,6 +509,8 @@ def main():
     convert_embedding('bert', 'bert-bge')
     convert_embedding('nomic', 'bert-bge')
     convert_embedding('qwen3', 'gpt-2')
+    for name, (pre, more) in JUDGES.items():
+        convert_judge(name, pre, **more)
     adapt('llama', ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
 
 

@@ -68,7 +68,7 @@ export async function ggufCheckpoint(files: GgufFiles, known: KnownClasses): Pro
     tokenizer: () => openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
     checkTokenizer: () => checkTokenizer(keys),
     chatTemplate: chatTemplates(keys),
-    layout: layoutOf(keys, gguf.name),
+    layout: layoutOf(files, gguf.name),
   };
 }
 
@@ -208,11 +208,19 @@ function chatTemplates(keys: GgufKeys): ChatTemplates | null {
 
 const POOLINGS: readonly (Pooling | null)[] = [null, 'mean', 'cls', 'last'];
 
-function layoutOf(keys: GgufKeys, architecture: string): EmbeddingLayout | null {
+/** The pooling type of files that rank texts by a head. */
+const RANK = 4;
+
+function layoutOf({ keys, tensors }: GgufFiles, architecture: string): EmbeddingLayout | null {
   const key = `${architecture}.pooling_type`;
   if (keys.get(key) === undefined) return null;
+  // The head says which states it reads.
+  if (keys.count(key) === RANK && tensors.has('cls.output.weight')) return plainLayout('last');
   const pooling = POOLINGS[keys.count(key)];
   if (pooling === undefined)
-    throw keys.unsupported(key, 'choose a model that has 1 (mean), 2 (cls) or 3 (last)');
+    throw keys.unsupported(
+      key,
+      'choose a model that has 1 (mean), 2 (cls), 3 (last), or 4 (rank) with cls.output.weight',
+    );
   return pooling === null ? null : plainLayout(pooling);
 }

@@ -73,5 +73,31 @@ function postProcessor(
   const last = after ? roles[adds === 'cls-sep' ? 'sep_token' : 'eos_token'] : undefined;
   if (first === undefined && last === undefined) return null;
   const part = (id: number | undefined) => (id === undefined ? null : { id, content: textOf(id) });
-  return aroundText(part(first), part(last));
+  return { ...aroundText(part(first), part(last)), pair: pairOf(part(first), part(last), adds, roles, part) };
+}
+
+type Part = { id: number; content: string } | null;
+
+/** Two texts: of BERT with types, of RoBERTa with a further separator between them. */
+function pairOf(
+  first: Part,
+  last: Part,
+  adds: TokenizerParts['adds'],
+  roles: Roles,
+  part: (id: number | undefined) => Part,
+): unknown[] {
+  const isTyped = adds === 'cls-sep';
+  const second = isTyped ? 1 : 0;
+  const special = (token: Part, type: number): unknown[] =>
+    token === null ? [] : [{ SpecialToken: { id: token.content, type_id: type } }];
+  // It is the token that ends texts, which the template knows.
+  const between = isTyped ? null : part(roles['sep_token']);
+  return [
+    ...special(first, 0),
+    { Sequence: { id: 'A', type_id: 0 } },
+    ...special(last, 0),
+    ...special(between, 0),
+    { Sequence: { id: 'B', type_id: second } },
+    ...special(last, second),
+  ];
 }

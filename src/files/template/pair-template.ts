@@ -22,7 +22,8 @@ export function openPairTemplate(
   specials: SpecialTokens,
   usual: string | null = null,
 ): PairTemplate | null {
-  const source = templates?.['default'];
+  const { default: source, rerank } = templates ?? {};
+  if (rerank?.includes('{query}') && rerank.includes('{document}')) return placedPair(rerank);
   if (source === undefined || !['query', 'document'].every((role) => readsRole(source, role))) return null;
   const template = openTemplate(source);
   return {
@@ -37,6 +38,13 @@ export function openPairTemplate(
     isInstructed: readsRole(source, 'system'),
   };
 }
+
+/** The template of GGUF files, a text with places for the two. */
+const placedPair = (source: string): PairTemplate => ({
+  write: (query, document) =>
+    source.replace(/\{(query|document)\}/g, (_, place) => (place === 'query' ? query : document)),
+  isInstructed: false,
+});
 
 const openTemplate = (source: string): JinjaTemplate =>
   orBroken(() => new JinjaTemplate(source, 'chat_template'));

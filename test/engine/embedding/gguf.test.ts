@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import type { EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
 import { openEmbeddingModel, openTextModel } from '../../../src/host/node/open.ts';
 import { planModel } from '../../../src/host/node/plan.ts';
 
@@ -50,3 +51,44 @@ it.each(['bert', 'qwen3'])(
     });
   },
 );
+
+interface Judged {
+  texts: [string, string?];
+  ids: number[];
+  values: number[];
+}
+
+it.each([
+  ['xlm-roberta', 'BertForSequenceClassification'],
+  ['judge', 'Qwen3ForSequenceClassification'],
+])('the GGUF file %s ranks documents as transformers', async (name, architecture) => {
+  const { cases } = JSON.parse(readFileSync(`${GOLDEN}/classifiers/${name}/values.json`, 'utf8')) as {
+    cases: Judged[];
+  };
+  const options = { model: fileOf(`${name}-rank`), inline: true, memoryBudget: 2 ** 29 };
+  await using model = await openEmbeddingModel(options);
+  expect(model.info).toMatchObject({ architecture, classifier: { per: 'text', activation: 'sigmoid' } });
+  const pairs = cases.filter(({ texts }) => texts.length === 2);
+  const scored = async (inputs: EmbeddingRequest['inputs']): Promise<number[]> => {
+    const found: number[] = [];
+    for await (const event of model.generate({ inputs, activation: false }))
+      if (event.type === 'embedding') found[event.index] = event.values[0]!;
+    return found;
+  };
+  const byIds = await scored(pairs.map(({ ids }) => ids));
+  byIds.forEach((value, at) => expect(value).toBeCloseTo(pairs[at]!.values[0]!, 4));
+  const asPairs = await scored(pairs.map(({ texts: [text, pair] }) => ({ text, pair: pair! })));
+  if (name === 'judge') {
+    const [{ texts }] = pairs as [Judged];
+    const written = `<Query>: ${texts[0]}\n<Document>: ${texts[1]}<|im_end|>\n`;
+    const template =
+      'Judge whether the Document meets the requirements based on the Query and the Instruct provided. ';
+    const ids = await model.tokenize(
+      `<|im_start|>system\n${template}Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n${written}<|im_start|>assistant\n<think>\n\n</think>\n\n`,
+      { addSpecialTokens: false },
+    );
+    expect(asPairs[0]).toBe((await scored([ids]))[0]);
+  } else expect(asPairs).toEqual(byIds);
+  const [ranked] = await model.rank(pairs[0]!.texts[0], [pairs[0]!.texts[1]!]);
+  expect(ranked!.score).toBeCloseTo(1 / (1 + Math.exp(-asPairs[0]!)), 5);
+});

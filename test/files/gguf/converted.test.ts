@@ -172,7 +172,7 @@ describe('a GGUF file of', () => {
       readBertConfig(config, architecture),
     );
     expect(found).toEqual(stated);
-    const layout = { pooling: 'cls', normalize: true, mostTokens: null, dense: [] };
+    const layout = { pooling: 'cls', normalize: true, mostTokens: null, dense: [], tokenScore: null };
     expect(await gguf.layout('mean')).toEqual(layout);
     await Promise.all([checkpoint.close(), gguf.close()]);
   });

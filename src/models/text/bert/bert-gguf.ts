@@ -2,7 +2,7 @@
 
 import type { GgufTensor } from '../../../files/gguf/gguf.ts';
 import type { GgufClass, GgufModel, GgufPart } from '../../../files/gguf/model.ts';
-import { rowsOf } from '../blocks/gguf-config.ts';
+import { ggufLabels, rowsOf } from '../blocks/gguf-config.ts';
 
 const OUTER: Readonly<Record<string, string>> = {
   'token_embd.weight': 'embeddings.word_embeddings.weight',
@@ -22,19 +22,31 @@ const IN_LAYER: Readonly<Record<string, string>> = {
   layer_output_norm: 'output.LayerNorm',
 };
 const TYPES = 'token_types.weight';
-/** Heads for classification. */
-const IGNORED = /^cls(\.|$)/;
+/** The two matrices of a head for texts, as those of BERT: RoBERTa's, of which the converter keeps both, compute the same. */
+const HEAD: Readonly<Record<string, string>> = {
+  'cls.weight': 'pooler.dense.weight',
+  'cls.bias': 'pooler.dense.bias',
+  'cls.output.weight': 'classifier.weight',
+  'cls.output.bias': 'classifier.bias',
+};
 
 export const BERT_GGUF: readonly GgufClass[] = [
   {
     name: 'bert',
-    classNames: ['BertModel'],
+    classNames: ['BertModel', 'BertForSequenceClassification'],
     async read(model) {
-      const { keys, architecture } = model;
+      const { keys, architecture, tensors } = model;
       const own = (key: string): string => `${architecture}.${key}`;
+      const isHeaded = tensors.has('cls.output.weight');
+      if (isHeaded && !tensors.has('cls.weight'))
+        throw keys.unsupported(
+          own('classifier.output_labels'),
+          'the converter left out one of the two matrices of the head: open the checkpoint from which the file was made',
+        );
       return {
-        className: 'BertModel',
+        className: isHeaded ? 'BertForSequenceClassification' : 'BertModel',
         config: {
+          ...(isHeaded && { id2label: ggufLabels(model) }),
           vocab_size: rowsOf(model, 'token_embd.weight'),
           hidden_size: keys.count(own('embedding_length')),
           intermediate_size: keys.count(own('feed_forward_length')),
@@ -57,8 +69,12 @@ function typesOf(model: GgufModel): number {
   return model.tensors.get(TYPES)!.shape.length === 1 ? 1 : rows;
 }
 
-function bertParts({ name, shape }: Pick<GgufTensor, 'name' | 'shape'>): GgufPart[] | null {
-  if (IGNORED.test(name)) return [];
+function bertParts(
+  { name, shape }: Pick<GgufTensor, 'name' | 'shape'>,
+  config: Readonly<Record<string, unknown>>,
+): GgufPart[] | null {
+  const ofHead = HEAD[name];
+  if (ofHead !== undefined) return config['id2label'] === undefined ? [] : [{ name: ofHead, shape }];
   const outer = OUTER[name];
   // The converter stores one type of texts as a vector.
   const isSingle = name === TYPES && shape.length === 1;

@@ -1,5 +1,6 @@
 // Decoders with a head in place of that of a language model: labels of a text by the state of its last token, or of each token.
 
+import { logitDifference } from '../../../kernels/logit-difference.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import { meanRows } from '../../../kernels/mean-rows.ts';
 import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
@@ -47,6 +48,8 @@ export function withHead(
   file: ConfigFile,
 ): TextDeclaration {
   const outputs = outputsOf(className, head, json, file);
+  // In GGUF files the logits of two answers make one score.
+  const byAnswers = json['judged_by_answers'] === true;
   const { hidden } = whole;
   const { mtp: _, ...body } = whole;
   return {
@@ -55,10 +58,12 @@ export function withHead(
     embed(weights) {
       const states = whole.embed!(weights);
       const { module, bias } = head;
-      const out = weights.matrix(`${module}.weight`, outputs.labels.length, hidden, { bias });
+      const rows = byAnswers ? 2 : outputs.labels.length;
+      const out = weights.matrix(`${module}.weight`, rows, hidden, { bias });
       return (tape, batch, stores) => {
         const x = states(tape, batch, stores); //                                 [rows, hidden]
-        return linear(outputs.per === 'token' ? x : meanRows(x, batch.pooled), out);
+        const values = linear(outputs.per === 'token' ? x : meanRows(x, batch.pooled), out);
+        return byAnswers ? logitDifference(values, 0, 1) : values;
       };
     },
   };
@@ -66,6 +71,8 @@ export function withHead(
 
 function outputsOf(className: string, { reward }: DecoderHead, json: Json, file: ConfigFile): TextOutputs {
   const config = readConfig(file, json);
+  if (json['judged_by_answers'] === true)
+    return { per: 'text', labels: ['LABEL_0'], activation: 'sigmoid', pooling: 'last' };
   if (reward === undefined) return readOutputs(config, headOf(className)!, 'last');
   const pooling = config.choice('pooling', { last: 'last', mean: 'mean' } as const, 'last');
   return { per: 'text', labels: [reward], activation: 'none', pooling };

@@ -1,5 +1,6 @@
 // The metadata of GGUF files as keys of config.json: what all decoders share. The keys are those of llama.cpp, which writes such files.
 
+import { MOST_LABELS } from './outputs.ts';
 import { badCheckpoint } from '../../../files/error.ts';
 import type { GgufModel } from '../../../files/gguf/model.ts';
 
@@ -172,6 +173,14 @@ export function rowsOf({ tensors, keys }: GgufModel, name: string): number {
     `${keys.file}: tensor ${name} is missing: fetch the file again, or convert the model again`,
     name,
   );
+}
+
+/** Names of the rows of a head for texts, as id2label of config.json has them. */
+export function ggufLabels(model: GgufModel): Record<string, string> {
+  const { keys, architecture } = model;
+  const names = keys.texts(`${architecture}.classifier.output_labels`) ?? [];
+  const rows = Math.min(rowsOf(model, 'cls.output.weight'), MOST_LABELS);
+  return Object.fromEntries(Array.from({ length: rows }, (_, at) => [at, names[at] ?? `LABEL_${at}`]));
 }
 
 /** Types of rope.scaling.type; a file without one, or with `none`, may still have factors as a tensor. */

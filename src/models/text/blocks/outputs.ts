@@ -43,7 +43,7 @@ export function readOutputs(
 }
 
 /** Limit on the labels of a model. */
-const MOST_LABELS = 2 ** 16;
+export const MOST_LABELS = 2 ** 16;
 
 /** The names in id2label, by their numbers; without it as many as num_labels says, and two by default. */
 function readLabels(config: ConfigReader): string[] {

@@ -1,7 +1,7 @@
 // GGUF files of the models that llama.ts computes.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
-import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
+import { decoderConfig, ggufLabels, MOST_LAYERS } from '../blocks/gguf-config.ts';
 import { ggufMultipliers, MULTIPLIER_KEYS } from '../blocks/gguf-multipliers.ts';
 import { decoderParts, headsOf, type ExpertNames } from '../blocks/gguf-tensors.ts';
 import { FAMILIES } from './llama-families.ts';
@@ -81,6 +81,7 @@ const FILES: readonly LlamaFiles[] = [
 
 /** Classes that one architecture's files may hold, first that which computes files without windows and experts. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
+  qwen3: ['Qwen3ForCausalLM', 'Qwen3ForSequenceClassification'],
   llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM', 'InternLM3ForCausalLM'],
   exaone: ['LlamaForCausalLM', 'ExaoneForCausalLM'],
   internlm2: ['LlamaForCausalLM', 'InternLM2ForCausalLM'],
@@ -97,10 +98,23 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       const own = name === 'llama' ? classOf(model, config) : className;
       if (name === 'mistral3' && model.keys.real(`mistral3.${TEMPERATURE}`, 0) !== 0)
         return { className: 'Ministral3ForCausalLM', config: { ...config, ...growth(model, config) } };
+      // Rows of the head for the answers that a judge of documents gives.
+      if (name === 'qwen3' && model.tensors.has(ANSWERS))
+        return {
+          className: 'Qwen3ForSequenceClassification',
+          config: {
+            ...config,
+            ...more?.(model, config),
+            id2label: ggufLabels(model),
+            judged_by_answers: true,
+          },
+        };
       const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
       return { className: own, config: { ...config, ...more?.(model, config), ...mixture } };
     },
     parts(tensor, config) {
+      if (config['judged_by_answers'] === true && tensor.name === ANSWERS)
+        return [{ name: 'score.weight', shape: tensor.shape }];
       const { heads, kvHeads, rows } = headsOf(config);
       const family = FAMILIES.get(className)!;
       return decoderParts(tensor, {
@@ -113,6 +127,7 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
   }),
 );
 
+const ANSWERS = 'cls.output.weight';
 const FUSED = { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj' };
 const MIXTRAL: ExpertNames = FAMILIES.get('MixtralForCausalLM')!.experts!;
 

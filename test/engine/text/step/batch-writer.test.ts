@@ -133,7 +133,8 @@ it('the batch writer writes input embeddings, positions of three parts, and tile
     [6, 2, 0, 6, 0],
   ]);
   expect([...words.pooled.slice(0, 2)]).toEqual([1, 7]);
-  expect(used()).toMatchObject({ planes: 16, pooled: 2, wanted: 0 });
+  expect(words.wanted[0]).toBe(7);
+  expect(used()).toMatchObject({ planes: 16, pooled: 2, wanted: 1 });
 });
 
 it('rows of padding see the text before them and no other', () => {

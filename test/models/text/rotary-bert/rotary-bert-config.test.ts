@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { readRotaryBertConfig } from '../../../../src/models/text/rotary-bert/rotary-bert-config.ts';
+
+const SIZES = { vocab_size: 100, hidden_size: 64, num_attention_heads: 4, intermediate_size: 96 };
+const NOMIC = { vocab_size: 100, n_embd: 64, n_head: 4, n_inner: 96, n_layer: 2, n_positions: 8192 };
+
+it('GTE scales all frequencies as its own code does', () => {
+  const scaling = { rope_theta: 500, rope_scaling: { type: 'ntk', factor: 8 } };
+  const { rope, context } = readRotaryBertConfig({ ...SIZES, ...scaling }, 'NewModel');
+  expect(rope).toMatchObject({ type: 'linear', theta: 4000, factor: 8 ** (2 / 16) });
+  expect(context).toBe(8192);
+  const mixed = { ...scaling, rope_scaling: { ...scaling.rope_scaling, mixed_b: 0.6 } };
+  expect(() => readRotaryBertConfig({ ...SIZES, ...mixed }, 'NewModel')).toThrow(/mixed_b 0\.6 is not built/);
+});
+
+it('NomicBERT is for the positions that it was trained for, and with a factor for all that it states', () => {
+  const stated = { ...NOMIC, max_trained_positions: 2048, activation_function: 'swiglu' };
+  expect(readRotaryBertConfig(stated, 'NomicBertModel')).toMatchObject({
+    context: 2048,
+    rope: { theta: 1000 },
+  });
+  const scaled = readRotaryBertConfig({ ...stated, rotary_scaling_factor: 2 }, 'NomicBertModel');
+  expect(scaled).toMatchObject({
+    context: 8192,
+    rope: { type: 'dynamic', factor: 2, originalContext: 2048 },
+  });
+});
+
+it.each([
+  [{ num_experts: 8 }, /num_experts 8 is not built/],
+  [{ prenorm: true }, /prenorm true is not built/],
+  [{ activation_function: 'relu' }, /activation_function "relu" is not built/],
+])('NomicBERT with %j is refused', (more, message) =>
+  expect(() => readRotaryBertConfig({ ...NOMIC, ...more }, 'NomicBertModel')).toThrow(message),
+);
