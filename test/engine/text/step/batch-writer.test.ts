@@ -17,7 +17,14 @@ function hostBuffers(): { buffers: StepBuffers; used: () => UsedWords } {
   const words = (): Uint32Array<ArrayBuffer> => new Uint32Array(256);
   const view = new DataView(new ArrayBuffer(4));
   let used: UsedWords = {};
-  const named = { rows: words(), planes: words(), turns: words(), tiles: words(), sourceTiles: words(), sequences: words() };
+  const named = {
+    rows: words(),
+    planes: words(),
+    turns: words(),
+    tiles: words(),
+    sourceTiles: words(),
+    sequences: words(),
+  };
   const sampling = { pooled: words(), wanted: words(), choices: view, biases: view, counts: words() };
   const adapters = { adapters: words(), sampledAdapters: words() };
   const tables = [0, 1].map(() => ({ pages: words(), places: words(), scale: 1 }));
