@@ -15,7 +15,7 @@ import {
   type Span,
 } from './attention-problem.ts';
 import { CODED } from './coded-pages.ts';
-import { differingRows, Random } from './compute.ts';
+import { differingRows } from './compute.ts';
 
 let device: Device;
 let plain: Device;
@@ -129,38 +129,6 @@ describe('pages of codes', () => {
     expect(differingRows(alone, [all[29]!])).toEqual([]);
     const other = problem(plain, shape, format, window);
     expect(worstError(other, await run(plain, other, CAPACITY))).toBeLessThan(TOLERANCE);
-  });
-});
-
-describe('biases by distance', () => {
-  const random = new Random(5);
-  const farthest = 6;
-  it.each([
-    { dims: 24, heads: 2, spans: false },
-    { dims: 6, heads: 3, spans: true },
-  ])('$heads heads of $dims, spans $spans', async ({ dims, heads, spans }) => {
-    const shape = { heads, kvHeads: heads, dims };
-    const biases = random.floats((2 * farthest + 1) * heads).map((value) => 3 * value);
-    const whole = SEQUENCES.map(({ from, rows }, sequence) => ({ sequence, first: from, end: from + rows }));
-    for (const on of [device, plain, hardware]) {
-      const of = { ...problem(on, shape, 'f32', null, SEQUENCES, spans ? whole : []), biases };
-      const all = await run(on, of, CAPACITY);
-      expect(worstError(of, all)).toBeLessThan(TOLERANCE);
-      const alone = await run(on, of, { rows: 1, tiles: 1, tileRows: 1 }, [29]);
-      if (on !== hardware) expect(differingRows(alone, [all[29]!])).toEqual([]);
-      if (on !== hardware || spans) continue;
-      const decoded = await run(on, of, { rows: 2, tiles: 2, tileRows: 1, contextPages: 4 }, [21, 28], true);
-      const errors = [21, 28].map((row, i) =>
-        reference(of, row).map((wanted, at) => Math.abs(decoded[i]![at]! - wanted)),
-      );
-      expect(Math.max(...errors.flat())).toBeLessThan(TOLERANCE);
-    }
-  });
-
-  it('with a cap, sinks or shared keys are refused', async () => {
-    const biases = new Float32Array(2 * 13);
-    const of = { ...problem(device, { heads: 2, kvHeads: 1, dims: 16 }, 'f32', null), biases };
-    await expect(run(device, of, CAPACITY)).rejects.toThrow('biases of 2 heads by distance');
   });
 });
 

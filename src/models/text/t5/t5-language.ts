@@ -4,12 +4,7 @@
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { attention } from '../../../kernels/attention.ts';
-import {
-  kvOf,
-  type HeadShape,
-  type KvPages,
-  type TextBatch,
-} from '../../../kernels/batch.ts';
+import { kvOf, type HeadShape, type KvPages, type TextBatch } from '../../../kernels/batch.ts';
 import { constant } from '../../../kernels/constants.ts';
 import { embed } from '../../../kernels/embed.ts';
 import { embedTokens } from '../../../kernels/embed-tokens.ts';

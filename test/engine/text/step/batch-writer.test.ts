@@ -17,7 +17,14 @@ function hostBuffers(): { buffers: StepBuffers; used: () => UsedWords } {
   const words = (): Uint32Array<ArrayBuffer> => new Uint32Array(256);
   const view = new DataView(new ArrayBuffer(4));
   let used: UsedWords = {};
-  const named = { rows: words(), planes: words(), turns: words(), tiles: words(), sourceTiles: words(), sequences: words() };
+  const named = {
+    rows: words(),
+    planes: words(),
+    turns: words(),
+    tiles: words(),
+    sourceTiles: words(),
+    sequences: words(),
+  };
   const sampling = { pooled: words(), wanted: words(), choices: view, biases: view, counts: words() };
   const adapters = { adapters: words(), sampledAdapters: words() };
   const tables = [0, 1].map(() => ({ pages: words(), places: words(), scale: 1 }));
@@ -162,4 +169,39 @@ it('a span that a step would cut, and embeddings for a model without them, are a
   const text = writerFor(TEXT);
   text.writer.begin();
   expect(() => text.writer.add({ ...part, inputs: [] })).toThrow('takes no input embeddings');
+});
+
+it('positions behind a source are counted from the page behind it, and tiles see the source apart', () => {
+  const { writer, used, words, table } = writerFor(TEXT);
+  writer.begin({});
+  const tables = [
+    [7, 3, 5],
+    [1, 2, 4],
+  ];
+  const ids = Array.from({ length: 66 }, (_, i) => i);
+  writer.add({ first: 64, rows: 2, ids, slot: 0, tables, lengthAt, source: { tokens: 40, pages: 2 } });
+  // Rows that see one token alone have tiles of their own.
+  writer.add({ first: 32, rows: 2, ids, slot: 1, tables, lengthAt, source: { tokens: 1, pages: 1 } });
+  writer.end();
+  expect(table(words.tiles, TILE_WORDS, 3)).toEqual([
+    [0, 2, 2, 0, 0],
+    [2, 1, 4, 0, 0],
+    [3, 1, 4, 1, 0],
+  ]);
+  expect(table(words.sourceTiles, TILE_WORDS, 3)).toEqual([
+    [0, 2, 0, 0, 39],
+    [2, 1, 3, 0, 0],
+    [3, 1, 3, 0, 0],
+  ]);
+  expect(table(words.rows, ROW_WORDS, 4).map(([source, position]) => [source, position])).toEqual([
+    [64, 0],
+    [65, 1],
+    [32, 0],
+    [33, 1],
+  ]);
+  expect(used()).toMatchObject({ tiles: 3 * TILE_WORDS, sourceTiles: 3 * TILE_WORDS });
+  writer.begin({});
+  writer.add({ first: 0, rows: 1, ids, slot: 0, tables, lengthAt });
+  writer.end();
+  expect(used()).toMatchObject({ sourceTiles: 0 });
 });
