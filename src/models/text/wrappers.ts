@@ -32,6 +32,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['SmolVLMForConditionalGeneration', false],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
+  ['Qwen3ASRForConditionalGeneration', true],
   ['KimiVLForConditionalGeneration', null],
   ['KimiK25ForConditionalGeneration', null],
   ['Gemma3ForConditionalGeneration', true],

@@ -3,6 +3,7 @@
 import type { GgufTower } from '../../files/gguf/tower.ts';
 import type { Json } from '../config-values.ts';
 import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
+import { QWEN3_ASR } from '../audio/qwen3-asr-sound.ts';
 import { VOXTRAL } from '../audio/voxtral.ts';
 import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
@@ -33,6 +34,7 @@ const families: MediaFamily[] = [
   MISTRAL3,
   PIXTRAL,
   QWEN2_AUDIO,
+  QWEN3_ASR,
   VOXTRAL,
   GEMMA3,
   GEMMA4,
