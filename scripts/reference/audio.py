@@ -1,4 +1,4 @@
-"""Makes tiny checkpoints of Qwen2-Audio and Voxtral, and what transformers computes with them:
+"""Makes tiny checkpoints of Qwen2-Audio, Qwen3-ASR and Voxtral, and what transformers computes with them:
 
     python scripts/reference/audio.py
 
@@ -26,14 +26,20 @@ ROPE = dict(rope_type='default', rope_theta=10000.0)
 TEXT = dict(hidden_size=48, intermediate_size=72, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=1, max_position_embeddings=1024,
             bos_token_id=None, tie_word_embeddings=False, rope_parameters=ROPE)  # fmt: skip
 QWEN_SPECIALS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|AUDIO|>', '<|audio_bos|>', '<|audio_eos|>']
+QWEN3_SPECIALS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|audio_start|>', '<|audio_end|>', '<|audio_pad|>']
 MISTRAL_SPECIALS = ['<pad>', '<s>', '</s>', '[INST]', '[/INST]', '[AUDIO]', '[BEGIN_AUDIO]', '[SYSTEM_PROMPT]', '[/SYSTEM_PROMPT]']
+QWEN3_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.content is string %}{{ m.content }}{% else %}{% for c in m.content %}"
+    "{% if c.type == 'text' %}{{ c.text }}{% else %}<|audio_start|><|audio_pad|><|audio_end|>{% endif %}{% endfor %}{% endif %}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 MISTRAL_TEMPLATE = (
     "<s>{% for m in messages %}{% if m.role == 'user' %}[INST]{% if m.content is string %}{{ m.content }}{% else %}{% for c in m.content %}"
     "{% if c.type == 'text' %}{{ c.text }}{% else %}[BEGIN_AUDIO][AUDIO]{% endif %}{% endfor %}{% endif %}[/INST]"
     "{% elif m.role == 'system' %}[SYSTEM_PROMPT]{{ m.content }}[/SYSTEM_PROMPT]{% else %}{{ m.content }}</s>{% endif %}{% endfor %}"
 )
 # Seconds of the sounds, none of which is whole frames.
-SECONDS = {'qwen2-audio': [0.3111, 0.7777, 0.9991, 1.0], 'voxtral': [0.3111, 1.7777, 1.0, 2.0001]}
+SECONDS = {'qwen2-audio': [0.3111, 0.7777, 0.9991, 1.0], 'qwen3-asr': [0.3111, 2.6019, 1.0, 1.777], 'voxtral': [0.3111, 1.7777, 1.0, 2.0001]}
 CASES = {
     'one': [('user', [0, 'What is heard?'])],
     'other': [('user', [1, 'What is heard?'])],
@@ -110,6 +116,39 @@ def qwen2_audio():
         return made['input_features'], model.model.multi_modal_projector(out)[0, :count]
 
     return transformers.Qwen2AudioForConditionalGeneration(config), words, extractor, inputs, rows
+
+
+def qwen3_asr():
+    words = tokenizer(QWEN3_SPECIALS, '<|im_end|>', QWEN3_TEMPLATE)
+    extractor = transformers.Qwen3ASRFeatureExtractor(feature_size=20)
+    # transformers counts 13 rows for a chunk of any size.
+    audio = dict(num_mel_bins=20, encoder_layers=2, encoder_attention_heads=2, encoder_ffn_dim=52, d_model=40, output_dim=48,
+                 n_window_infer=200, downsample_hidden_size=32)  # fmt: skip
+    text = dict(TEXT, model_type='qwen3', vocab_size=len(words), eos_token_id=258, head_dim=16)
+    config = transformers.Qwen3ASRConfig(audio_config=audio, text_config=text, audio_token_id=261, tie_word_embeddings=False)
+
+    def heard(samples):
+        made = extractor(samples, sampling_rate=RATE, padding=True, return_attention_mask=True)
+        return made['input_features'], made['attention_mask']
+
+    def inputs(text, sounds):
+        made = [heard(one) for one in sounds]
+        counts = [int(sum(13 if n == 100 else -(-n // 8) for n in mask.reshape(-1, 100).sum(-1).tolist())) for _, mask in made]
+        pieces = text.split('<|audio_pad|>')
+        whole = pieces[0] + ''.join('<|audio_pad|>' * count + piece for count, piece in zip(counts, pieces[1:], strict=True))
+        given = dict(words(whole, add_special_tokens=False, return_tensors='pt'))
+        given.pop('token_type_ids', None)
+        if not made:
+            return given
+        longest = max(features.shape[-1] for features, _ in made)
+        widened = [[torch.nn.functional.pad(part, (0, longest - part.shape[-1])) for part in one] for one in made]
+        return given | {key: torch.cat([one[i] for one in widened]) for i, key in enumerate(('input_features', 'input_features_mask'))}
+
+    def rows(model, samples):
+        features, mask = heard(samples)
+        return features, model.get_audio_features(features, mask, return_dict=True).pooler_output
+
+    return transformers.Qwen3ASRForConditionalGeneration(config), words, extractor, inputs, rows
 
 
 def voxtral():
@@ -208,4 +247,5 @@ if __name__ == '__main__':
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     make('qwen2-audio', qwen2_audio)
+    make('qwen3-asr', qwen3_asr)
     make('voxtral', voxtral)

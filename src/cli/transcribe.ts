@@ -117,7 +117,8 @@ export function createTranscribe(open: typeof openAny): CommandDef {
         const settings = toModelOptions<TranscriptionModelOptions>(MODEL_KINDS.transcription, path, options);
         const opened = open(settings, progress.event, interrupt.signal).finally(progress.end);
         const { kind, model } = await opened;
-        await using _closing = model;
+        await using closing = model;
+        void closing;
         if (kind !== 'transcription' && kind !== 'text')
           throw new UsageError(`--model-path ${path} is a model of kind ${kind}: give one that hears sounds`);
         if (kind === 'text') checkUntimed(options, format);

@@ -17,7 +17,7 @@ const PIECE_FRAMES = 128;
 /** The smallest power, and the range below the largest, in powers of ten. */
 const [LEAST, RANGE] = [1e-10, 8];
 
-/** Features of a sound that silence fills up to `frames` frames, of which the first `wanted` are returned: [wanted, mels]; yields between pieces. */
+/** Features of a sound that silence fills up to `frames` frames, whole or not, of which the first `wanted` are returned: [wanted, mels]; yields between pieces. */
 export function melSpectrum(config: MelConfig) {
   const { window, hop, mels } = config;
   const powers = spectrum(window);
@@ -31,7 +31,7 @@ export function melSpectrum(config: MelConfig) {
     const logs = new Float32Array(wanted * mels).fill(Math.log10(LEAST));
     let most = Math.log10(LEAST);
     // Frames are centred on their samples, so that those behind the sound are silent.
-    const heard = Math.min(frames, Math.ceil((samples.length + window / 2) / hop));
+    const heard = Math.min(Math.floor(frames), Math.ceil((samples.length + window / 2) / hop));
     const row = new Float32Array(mels);
     for (let frame = 0; frame < heard; frame++) {
       if (frame % PIECE_FRAMES === 0) yield;

@@ -40,6 +40,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['PaddleOCRVLForConditionalGeneration', true],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
+  ['Qwen3ASRForConditionalGeneration', true],
   ['KimiVLForConditionalGeneration', null],
   ['KimiK25ForConditionalGeneration', null],
   ['Gemma3ForConditionalGeneration', true],

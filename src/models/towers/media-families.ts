@@ -4,6 +4,7 @@ import type { GgufTower } from '../../files/gguf/tower.ts';
 import type { Json } from '../config-values.ts';
 import { GEMMA3N } from '../audio/gemma3n-media.ts';
 import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
+import { QWEN3_ASR } from '../audio/qwen3-asr-sound.ts';
 import { VOXTRAL } from '../audio/voxtral.ts';
 import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
@@ -44,6 +45,7 @@ const families: MediaFamily[] = [
   PADDLE_OCR_VL,
   PIXTRAL,
   QWEN2_AUDIO,
+  QWEN3_ASR,
   VOXTRAL,
   GEMMA3,
   GEMMA3N,

@@ -10,6 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 describe.each([
   { name: 'qwen2-audio', token: 259 },
+  { name: 'qwen3-asr', token: 261 },
   { name: 'voxtral', token: 261 },
 ])('the media model $name', ({ name, token }) => {
   const { path, sounds, conversations } = soundGolden(name);
