@@ -30,6 +30,8 @@ export interface AttentionRule {
   window: number | null;
   /** Whether the window reaches as far behind a row as before it; each row is in a span up to its text's end. */
   bothSides?: boolean;
+  /** Windows begin at multiples of their length, so that rows of one chunk see each other alone; left out: with each row. */
+  chunked?: boolean;
   /** Scores become cap · tanh(score / cap); null: no cap. */
   cap?: number | null;
   /** Whether rows see no later rows of their spans; left out: they do, where a batch has spans. */
@@ -48,7 +50,7 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
+  { window, chunked = false, bothSides = false, cap = null, causal = false, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, dims, valueDims = dims } = shape;
@@ -56,7 +58,7 @@ export function attention(
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks });
+    return attendWidened(q, batch, shape, kv, { window, chunked, bothSides, cap, causal, sinks });
   const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
   const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
@@ -65,7 +67,9 @@ export function attention(
   const bind = { ...merged, q, ...pages };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
-  const seen = { SPANS: spans, BOTH_SIDES };
+  const CHUNKED = chunked && window !== null;
+  if (CHUNKED && spans) throw new Error('attention: windows in chunks with spans');
+  const seen = { SPANS: spans, BOTH_SIDES, CHUNKED };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
   const scores = { KV: pagesVariant(kv), CAP: cap === null ? 'none' : 'tanh' };
   const args = argsOf(tape, shape, { q, y }, { window, cap });

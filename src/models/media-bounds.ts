@@ -46,7 +46,8 @@ export const MEDIA_COUNTS = {
   // encoders of sounds
   subsampling_conv_channels: [1, 2 ** 14],
   conv_kernel_size: [1, 2 ** 6],
-  attention_chunk_size: [1, 2 ** 12],
+  // chunks of encoders, and of Llama 4's text
+  attention_chunk_size: TOKENS,
   attention_context_left: [1, 2 ** 12],
   attention_context_right: [0, 2 ** 12],
   output_proj_dims: SIZE,
