@@ -113,25 +113,6 @@ describe('long contexts, in chunks', () => {
   });
 });
 
-describe('windows that begin at multiples of their length', () => {
-  it.each([
-    { share: 2, dims: 80, kvHeads: 1, window: 8 },
-    { share: 2, dims: 24, kvHeads: 1, window: 40 },
-  ])('$share queries a key, $dims dims, window $window', async ({ share, dims, kvHeads, window }) => {
-    const shape = { heads: share * kvHeads, kvHeads, dims };
-    for (const on of [device, plain]) {
-      const of = { ...problem(on, shape, 'f32', window), chunked: true };
-      const all = await run(on, of, CAPACITY);
-      expect(worstError(of, all)).toBeLessThan(TOLERANCE);
-      const alone = await run(on, of, { rows: 1, tiles: 1, tileRows: 1 }, [29]);
-      expect(differingRows(alone, [all[29]!])).toEqual([]);
-    }
-    const long = { ...problem(hardware, shape, 'f16', window, LONG_SEQUENCES), chunked: true };
-    const all = await run(hardware, long, { ...CAPACITY, contextPages: 24 });
-    expect(worstError(long, all)).toBeLessThan(TOLERANCE);
-  });
-});
-
 describe('pages of codes', () => {
   it.each(
     [
