@@ -89,7 +89,8 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
 
 // The first token that a query at `position` sees.
 fn first_seen(position: u32) -> u32 {
-  return position + 1u - min(position + 1u, args.window);
+  let reach = reach_of(position) + 1u;
+  return reach - min(reach, args.window);
 }
 
 fn head_of(tile: Tile, page: u32, kv_head: u32) -> u32 {

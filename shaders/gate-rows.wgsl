@@ -1,5 +1,6 @@
-// x = x · σ(gate of the row), in place.
+// x = x · σ(gate of the row), or · the gate, in place.
 const WORKGROUP = 64u;
+const SIGMOID = true;
 
 struct Args {
   quads: u32,       // quads of columns of a row of x
@@ -13,6 +14,11 @@ struct Args {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u) {
   if (id.x < args.quads) {
-    x[id.y * args.quads + id.x] /= 1.0 + exp(min(-gate[id.y * args.gate_stride], 80.0));
+    let own = gate[id.y * args.gate_stride];
+    if (SIGMOID) {
+      x[id.y * args.quads + id.x] /= 1.0 + exp(min(-own, 80.0));
+    } else {
+      x[id.y * args.quads + id.x] *= own;
+    }
   }
 }

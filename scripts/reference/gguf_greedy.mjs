@@ -36,9 +36,9 @@ async function generate(path) {
 /**
  * This library's llama.cpp takes Phi-3's long factors for every position once the context may be long, where transformers goes by the
  * text's length, and does not read the base of OLMo 3's windowed layers, which newer ones read. Of EXAONE 4 it takes a model of 64 layers alone as
- * one with windows.
+ * one with windows. It weighs PhiMoE's experts by one softmax.
  */
-const LEFT_OUT = ['bert', 'xlm-roberta', 'embedding', 'lora', 'phi3', 'olmo3', 'exaone4'];
+const LEFT_OUT = ['bert', 'xlm-roberta', 'embedding', 'lora', 'phi3', 'olmo3', 'exaone4', 'phimoe'];
 
 const found = {};
 for (const { name } of readdirSync(ROOT, { withFileTypes: true }).filter((one) => one.isDirectory())) {

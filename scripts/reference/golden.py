@@ -80,7 +80,8 @@ def recorded_routes(model):
     """What the routers of each layer choose from now on: a list that the next pass fills."""
     routes = []
     for name, module in model.named_modules():
-        if name.endswith(('mlp.gate', '.router')):
+        # Llama 4's gives the scores of all experts.
+        if name.endswith(('mlp.gate', '.router')) and not name.endswith('feed_forward.router'):
             module.register_forward_hook(lambda _, __, out: routes.append(out[2]))
     return routes
 

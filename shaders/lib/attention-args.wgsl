@@ -22,6 +22,15 @@ struct Args {
 
 const SPANS = false; // whether rows of a tile may see other tokens than up to themselves
 const BOTH_SIDES = false; // whether a window reaches as far behind a query as before it
+const CHUNKED = false; // whether windows begin at multiples of their length
+
+// The position whose window begins where that of the query at `position` does.
+fn reach_of(position: u32) -> u32 {
+  if (CHUNKED) {
+    return position - position % args.window + args.window - 1u;
+  }
+  return position;
+}
 
 // The number of tokens, from the first one on, that the query at `position` sees if its window is large enough.
 fn seen_by(tile: Tile, position: u32) -> u32 {
@@ -37,7 +46,8 @@ fn seen_by(tile: Tile, position: u32) -> u32 {
 
 // The first and the last page to visit for a query at `position`, which may be one that it does not see.
 fn first_page_of(tile: Tile, position: u32) -> u32 {
-  let page = (position - min(position, args.window - 1u)) / 32u;
+  let reach = reach_of(position);
+  let page = (reach - min(reach, args.window - 1u)) / 32u;
   if (SPANS) {
     return min(page, last_page_of(tile, position));
   }

@@ -30,6 +30,8 @@ export interface AttentionRule {
   window: number | null;
   /** Whether the window reaches as far behind a row as before it; each row is in a span up to its text's end. */
   bothSides?: boolean;
+  /** Windows begin at multiples of their length, so that rows of one chunk see each other alone; left out: with each row. */
+  chunked?: boolean;
   /** Scores become cap · tanh(score / cap); null: no cap. */
   cap?: number | null;
   /** Whether rows see no later rows of their spans; left out: they do, where a batch has spans. */
@@ -55,7 +57,16 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  { window, bothSides = false, cap = null, causal = false, sinks = null, chosen = null, biases = null }: AttentionRule,
+  {
+    window,
+    chunked = false,
+    bothSides = false,
+    cap = null,
+    causal = false,
+    sinks = null,
+    chosen = null,
+    biases = null,
+  }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, dims, valueDims = dims } = shape;
@@ -63,16 +74,24 @@ export function attention(
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, { window, bothSides, cap, causal, sinks, biases });
+    return attendWidened(q, batch, shape, kv, { window, chunked, bothSides, cap, causal, sinks, biases });
   const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
   const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles, y, ...shares };
   const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const bind = { ...merged, q, ...pages, ...(chosen && { chosen }), ...biasOperand(shape, { cap, sinks, biases }) };
+  const bind = {
+    ...merged,
+    q,
+    ...pages,
+    ...(chosen && { chosen }),
+    ...biasOperand(shape, { cap, sinks, biases }),
+  };
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
-  const seen = { SPANS: spans, BOTH_SIDES };
+  const CHUNKED = chunked && window !== null;
+  if (CHUNKED && spans) throw new Error('attention: windows in chunks with spans');
+  const seen = { SPANS: spans, BOTH_SIDES, CHUNKED };
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
   const CAP = biases ? 'distance' : cap === null ? 'none' : 'tanh';
   const scores = { KV: pagesVariant(kv, chosen !== null), CAP };

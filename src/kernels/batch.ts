@@ -201,10 +201,10 @@ export function assertHeads(
     throw new Error(`${what}: ${heads} heads and ${kvHeads} for keys, of ${dims}, in ${columns} columns`);
 }
 
-/** RMSNorm weights of query and key heads. */
+/** RMSNorm weights of query and key heads; null: the norms have none. */
 export interface HeadNorms {
-  q: Tensor;
-  k: Tensor;
+  q: Tensor | null;
+  k: Tensor | null;
   eps: number;
   /** Values are normalized, too, without weights. */
   values?: boolean;

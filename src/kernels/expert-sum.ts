@@ -8,21 +8,22 @@ const WORKGROUP = 32;
 
 /**
  * residual += Σ share · x, in place; x [tile rows, columns], shares [rows, chosen], residual [rows, columns] → residual; null: a tensor of the
- * sums alone
+ * sums alone. `weighed`: false for shares that the experts' inputs were multiplied by.
  */
 export function expertSum(
   x: Tensor,
   shares: Tensor,
   { places }: ExpertPlan,
   residual: Tensor | null,
+  weighed = true,
 ): Tensor {
   const tape = tapeOf(x);
   const y = residual ?? tape.tensor([...shares.shape.slice(0, -1), x.columns]);
   const quads = y.stride / 4;
   tape.dispatch('expert-sum.wgsl', {
-    params: { ADDS: residual !== null },
+    params: { ADDS: residual !== null, SHARE: weighed ? 'each' : 'none' },
     args: { quads, chosen: shares.columns, stride: shares.stride },
-    bind: { x, shares, places, y },
+    bind: { x, ...(weighed && { shares }), places, y },
     groups: (sizes) => [Math.ceil(quads / WORKGROUP), y.rows(sizes)],
   });
   return y;

@@ -53,7 +53,7 @@ export function ropeKv(
     params: {
       ...params,
       ...(norms
-        ? { HEAD: norms.turned ? 'norm-turned' : 'norm' }
+        ? { HEAD: headNorm(norms) }
         : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none', BEHIND: alibi ? 'positions' : 'zeros' }),
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
@@ -90,11 +90,16 @@ export function ropeKv(
       ...(kv.values && { values: kv.values }),
       ...(rope ? { rope } : {}),
       ...(placed ? { rows: placed } : {}),
-      ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
+      ...(norms?.q && norms.k ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
     groups: (sizes) => [Math.ceil(all / perWorkgroup), qkv.rows(sizes)],
   });
   return q;
+}
+
+function headNorm({ q, turned = false }: HeadNorms): string {
+  if (q === null) return 'norm-plain';
+  return turned ? 'norm-turned' : 'norm';
 }
 
 /** The rows whose positions the heads depend on; null: they depend on none. */

@@ -139,6 +139,7 @@ export const REALS = {
   rope_local_base_freq: [2, 1e12],
   routed_scaling_factor: [1e-3, 1e3],
   router_jitter_noise: [0, 1e3],
+  attn_scale: [0, 1e3],
   short_mscale: [1e-3, 1e3],
   long_mscale: [1e-3, 1e3],
   query_pre_attn_scalar: [1, 2 ** 16],

@@ -55,7 +55,8 @@ export const MEDIA_COUNTS = {
   // encoders of sounds
   subsampling_conv_channels: [1, 2 ** 14],
   conv_kernel_size: [1, 2 ** 6],
-  attention_chunk_size: [1, 2 ** 12],
+  // chunks of encoders, and of Llama 4's text
+  attention_chunk_size: TOKENS,
   sscp_conv_channel_size: [1, 2 ** 14],
   conf_num_hidden_layers: LAYERS,
   conf_num_attention_heads: HEADS,

@@ -44,6 +44,7 @@ export interface Span {
 export interface Problem {
   shape: HeadShape;
   window: number | null;
+  chunked?: boolean;
   bothSides: boolean;
   kv: KvPages;
   /** [row][head · dims] */
@@ -222,7 +223,9 @@ function biasOf({ biases, shape: { heads } }: Problem, head: number, distance: n
 export function reference(of: Problem, row: number): number[] {
   const { heads, kvHeads, dims, valueDims = dims } = of.shape;
   const { sequence, position } = of.rows[row]!;
-  const first = of.window === null ? 0 : Math.max(0, position - of.window + 1);
+  const from =
+    of.window !== null && of.chunked ? position - (position % of.window) : position - of.window! + 1;
+  const first = of.window === null ? 0 : Math.max(0, from);
   const end = lastSeen(of, sequence, position) ?? position;
   const last = of.bothSides ? Math.min(end, position + of.window! - 1) : end;
   return Array.from({ length: heads }, (_, head) => {

@@ -12,20 +12,25 @@ afterAll(() => device.destroy());
 
 const GATES = Float32Array.from([0, -3, 2.5, -200, 200]);
 
-it.each([1, 1031])('rows of %i', async (columns) => {
+it.each([
+  [1, 'sigmoid'],
+  [1031, 'sigmoid'],
+  [1031, 'gate'],
+] as const)('rows of %i by %s', async (columns, by) => {
   const rows = GATES.length;
   const x = new Random(columns).floats(rows * columns);
   const y = await compute({
     device,
     capacity: {},
     sizes: {},
-    record: (_, input) => gateRows(input([rows, columns], x), input([rows, 1], GATES)),
+    record: (_, input) => gateRows(input([rows, columns], x), input([rows, 1], GATES), by),
   });
   expect(y).toHaveLength(rows);
   for (const [row, values] of y.entries()) {
     for (const [column, value] of [...values].entries()) {
-      const wanted = x[row * columns + column]! / (1 + Math.exp(-GATES[row]!));
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-6);
+      const factor = by === 'gate' ? GATES[row]! : 1 / (1 + Math.exp(-GATES[row]!));
+      const wanted = x[row * columns + column]! * factor;
+      expect(Math.abs(value - wanted)).toBeLessThan(1e-6 * Math.max(1, Math.abs(factor)));
     }
   }
 });

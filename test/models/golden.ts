@@ -107,6 +107,7 @@ export const GOLDENS = [
   'exaone',
   'minicpm',
   'minicpm3',
+  'llama4',
   'granite-hybrid',
   'bamba',
   'falcon-h1',

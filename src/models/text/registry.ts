@@ -26,6 +26,7 @@ import { GPT } from './gpt/gpt-architecture.ts';
 import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
+import { LLAMA4_TEXT } from './llama4/llama4-architecture.ts';
 import { MIXTURE } from './mixtures/mixtures-architecture.ts';
 import { NEMOTRON_H } from './nemotron-h/nemotron-h-architecture.ts';
 import { MODERNBERT } from './modernbert/modernbert-architecture.ts';
@@ -55,6 +56,7 @@ const architectures: TextArchitecture[] = [
   GPT_OSS,
   LFM2,
   LLAMA,
+  LLAMA4_TEXT,
   MIXTURE,
   NEMOTRON_H,
   MODERNBERT,

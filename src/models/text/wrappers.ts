@@ -25,6 +25,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['LlavaNextVideoForConditionalGeneration', false],
   ['LlavaOnevisionForConditionalGeneration', false],
   ['VipLlavaForConditionalGeneration', false],
+  ['Llama4ForConditionalGeneration', false],
   ['Mistral3ForConditionalGeneration', true],
   ['InternVLForConditionalGeneration', true],
   ['InternVLChatModel', null],
@@ -98,6 +99,16 @@ const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 3
 /** Sizes that a text_config may omit, with the defaults of transformers' configuration class. */
 const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
   ['llama', { ...SIZES, vocab_size: 32000, intermediate_size: 11008 }],
+  [
+    'llama4_text',
+    {
+      vocab_size: 202048,
+      hidden_size: 5120,
+      intermediate_size: 8192,
+      num_hidden_layers: 48,
+      num_attention_heads: 40,
+    },
+  ],
   ['mistral', { ...SIZES, vocab_size: 32000, intermediate_size: 14336 }],
   ['ministral3', { ...SIZES, num_hidden_layers: 34, vocab_size: 131072, intermediate_size: 14336 }],
   ['qwen2', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],

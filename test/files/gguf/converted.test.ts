@@ -28,6 +28,7 @@ import { readStarcoderConfig } from '../../../src/models/text/starcoder/starcode
 import { readGemma3nConfig } from '../../../src/models/text/gemma3n/gemma3n-config.ts';
 import { readGemma4Config } from '../../../src/models/text/gemma4/gemma4-config.ts';
 import { readGemmaConfig } from '../../../src/models/text/gemma/gemma-config.ts';
+import { readLlama4Config } from '../../../src/models/text/llama4/llama4-config.ts';
 import { readLlamaConfig } from '../../../src/models/text/llama/llama-config.ts';
 import { readOlmoConfig } from '../../../src/models/text/olmo/olmo-config.ts';
 import { inverseFrequencies, type RopeConfig } from '../../../src/models/text/blocks/rope.ts';
@@ -68,6 +69,7 @@ function configOf({ config, architecture }: Checkpoint): {
     Cohere: readCohereConfig,
     Exaone4: readExaone4Config,
     Deepseek: readDeepseekConfig,
+    Llama4: readLlama4Config,
     MiniCPM3: readDeepseekConfig,
     Mistral4: readDeepseekConfig,
     Starcoder2: readStarcoderConfig,
@@ -104,7 +106,7 @@ describe('a GGUF file of', () => {
   for (const name of NAMES) {
     // Rows of linear attention are in another order: test/models/text/qwen3-next/qwen3-next-gguf.test.ts compares logits.
     // Products with latents are turned, and some mixtures have in one tensor what their files have in two or three: test/engine/gguf-greedy.test.ts compares tokens.
-    const isSplit = ['granite-moe', 'bailing-moe', 'gemma4-moe'].includes(name);
+    const isSplit = ['granite-moe', 'bailing-moe', 'gemma4-moe', 'llama4'].includes(name);
     const isReordered =
       name === 'qwen3-next' ||
       name.startsWith('qwen3-5') ||

@@ -36,6 +36,8 @@ export interface ExpertsFamily {
   groupsBy?: 1 | 2;
   /** routed_scaling_factor multiplies the shares. */
   scaled?: boolean;
+  /** The share of a row's one expert multiplies what the expert reads. */
+  gatesInput?: boolean;
   /** Shares are those among experts that twice router_jitter_noise tells near, which is this where it is left out. */
   jitter?: number;
   /** mlp_only_layers and decoder_sparse_step leave some layers without experts; `first`: first_k_dense_replace or mlp_layer_types do. */
@@ -84,6 +86,8 @@ export interface ExpertsConfig {
   scale?: number;
   /** As Routing has it. */
   margin?: number;
+  /** The share of a row's one expert multiplies what the expert reads, not what it makes; left out: false. */
+  gatesInput?: boolean;
   /** Whether each layer has experts; other layers have one block for all tokens. */
   layers: boolean[];
   /** Width of the expert that takes all tokens; null: there is none. */
@@ -125,6 +129,7 @@ export function readExperts(config: ConfigReader, family: ExpertsFamily, layers:
     ...(family.scores && { scores: family.scores }),
     ...(groups && { groups }),
     ...(family.scaled && { scale: config.real('routed_scaling_factor', 1) }),
+    ...(family.gatesInput && { gatesInput: true }),
     ...(family.jitter !== undefined && { margin: 2 * config.real('router_jitter_noise', family.jitter) }),
     layers: readSparse(config, family, layers),
     shared: readShared(config, family),

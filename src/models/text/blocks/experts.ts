@@ -35,12 +35,17 @@ export function experts(
 
   return (input: Rows, residual: Tensor, batch: TextBatch): Tensor => {
     const x = rowsOf(input);
+    // Gates change the rows that experts read.
+    if (config.gatesInput) return mix(x, x, shared ? shared(x, residual) : residual, batch);
     const y = mix(x, x, residual, batch); // [rows, hidden]
     return shared ? shared(x, y) : y;
   };
 }
 
-/** The experts that a router chooses, without one that takes all tokens. The router may read other rows than the experts. */
+/**
+ * The experts that a router chooses, without one that takes all tokens. The router may read other rows than the experts, whose rows are multiplied
+ * by shares in place where these gate inputs.
+ */
 export function mixture(
   hidden: number,
   config: ExpertsConfig,
@@ -48,7 +53,7 @@ export function mixture(
   name: string,
   layer: number,
 ) {
-  const { names, count, chosen, bias = false } = config;
+  const { names, count, chosen, bias = false, gatesInput = false } = config;
   const block = names.block === '' ? name : `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
   const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
@@ -68,12 +73,13 @@ export function mixture(
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
     const routes = route(linear(read, router), config, kept, vectors); // [rows, chosen]
     const plan = planExperts(routes);
-    const own = latent ? linear(x, latent.enter) : x; //        [rows, columns]
+    const entered = latent ? linear(x, latent.enter) : x; //    [rows, columns]
+    const own = gatesInput ? gateRows(entered, routes.shares, 'gate') : entered;
     const outputs = withSlots(plan, [ups.matrix, downs], (tiles) => {
       const h = ups.unit(own, tiles); //                        [tile rows, ffn]
       return expertLinear(h, tiles, downs); //                  [tile rows, columns]
     });
-    const y = expertSum(outputs, routes.shares, plan, latent ? null : residual); // [rows, columns]
+    const y = expertSum(outputs, routes.shares, plan, latent ? null : residual, !gatesInput); // [rows, columns]
     if (!latent) return y; //                                   [rows, hidden]
     return residual ? linearAdd(y, latent.leave, residual) : linear(y, latent.leave);
   };

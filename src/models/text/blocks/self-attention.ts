@@ -20,8 +20,8 @@ export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 
   attended?: number;
   qkvBias: boolean;
   outBias: boolean;
-  /** RMSNorm on queries and keys: head by head, or all heads of a row together; left out: none. */
-  queryNorm?: 'none' | 'heads' | 'row';
+  /** RMSNorm on queries and keys: head by head, with weights or without, or all heads of a row together; left out: none. */
+  queryNorm?: 'none' | 'heads' | 'plain' | 'row';
   /** The norms of heads follow the rotation. */
   normTurned?: boolean;
   /** Names that differ from those of NAMES. */
@@ -95,6 +95,8 @@ function queryNorms(config: AttentionConfig, weights: WeightTable, name: string)
   const { valueNorm: values = false, normTurned: turned = false } = config;
   const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
   if (queryNorm === 'none') return none;
+  if (queryNorm === 'plain')
+    return { ...none, ofHeads: { q: null, k: null, eps, values } satisfies HeadNorms };
   const { heads, kvHeads, dims } = shape;
   const isRow = queryNorm === 'row';
   const { qNorm, kNorm } = { ...NAMES, ...config.attentionNames };
