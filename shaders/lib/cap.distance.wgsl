@@ -1,10 +1,7 @@
-// Scores of attention plus a bias of the head for the distance from a query at position `at` to each of four keys. Keys that are
-// `farthest` tokens away and those beyond share a bias. Every query head has keys of its own.
-@group(0) @binding(1) var<storage, read> biases: array<f32>; // [2 · farthest + 1, heads]
+// Scores of attention plus a bias of the head for the distance from a query at position `at` to each of four keys. Every query head has keys of
+// its own.
+#import "lib/biases.$SINKS.wgsl"
 
 fn scored(scores: vec4f, head: u32, at: u32, tokens: vec4u) -> vec4f {
-  let farthest = i32(args.farthest);
-  let rows = vec4u(clamp(vec4i(tokens) - i32(at), vec4i(-farthest), vec4i(farthest)) + farthest);
-  let i = rows * args.bias_columns + head;
-  return scores + vec4f(biases[i.x], biases[i.y], biases[i.z], biases[i.w]);
+  return scores + biases_of(head, at, tokens);
 }
