@@ -5,6 +5,7 @@
 
 const EACH = 8u; // heads
 const WORKGROUP = 64u;
+const FILLS_REGISTERS = true;
 
 struct Args {
   heads: u32,

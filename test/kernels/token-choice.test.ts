@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
+import { scale } from '../../src/kernels/scale.ts';
 import { chooseTokens } from '../../src/kernels/token-choice.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { batchOf, compute, Random, toF16, upload } from './compute.ts';
@@ -122,8 +123,25 @@ it('the earlier of equal tokens', async () => {
 });
 
 it('a context that has no more tokens needs no choice', async () => {
-  const { run } = choice(32 * PAGES, 'f32', () => 1);
-  await expect(run(device)).rejects.toThrow();
+  const pages = upload(device, new Uint32Array(4));
+  const kv: KvPages = {
+    kind: 'kv',
+    format: 'f32',
+    table: { pages, places: pages },
+    keys: pages,
+    values: null,
+  };
+  const of = { heads: 1, dims: 4, most: 64 };
+  await compute({
+    ...{ device, capacity: { rows: 1, tiles: 1, contextPages: 2 }, sizes: { rows: 1 } },
+    record: (_, input) => {
+      const q = input(['rows', 4], new Float32Array(4));
+      expect(
+        chooseTokens(q, input(['rows', 1], new Float32Array(1)), batchOf(device, {}), kv, of),
+      ).toBeNull();
+      return scale(q, 1);
+    },
+  });
 });
 
 it('rotated queries, and keys in pages without values', async () => {
