@@ -26,10 +26,10 @@ const LONGCAT = {
   lineBreaks: true,
 };
 
-/** Words that models write in place of the tag around all calls. */
+/** Words that models write in the opening tag around all calls. */
 const DSML_SLIPS = ['toolcalls', 'tool'].map((word) => ({
   begin: `<｜DSML｜${word}>`,
-  end: `</｜DSML｜${word}>`,
+  end: '</｜DSML｜tool_calls>',
 }));
 
 const MINIMAX = ']<]minimax[>[';

@@ -127,7 +127,7 @@ const TAGGED_REPLIES: Reply[] = [
     tools: 'deepseek_v4',
     reasoning: 'deepseek_v4',
     begins: 'reasoning',
-    text: 'Hm.\n<｜DSML｜toolcalls>\n<｜DSML｜invoke name="search"><｜DSML｜parameter name="query" string="true">a <｜b<｜DSML｜parameter name="limit" string="false">3</｜DSML｜parameter></｜DSML｜invoke>',
+    text: 'Hm.\n<｜DSML｜toolcalls>\n<｜DSML｜invoke name="search"><｜DSML｜parameter name="query" string="true">a <｜b<｜DSML｜parameter name="limit" string="false">3</｜DSML｜parameter></｜DSML｜invoke>\n</｜DSML｜tool_calls>',
     told: [{ reasoning: 'Hm.' }, { name: 'search', arguments: '{"query": "a <｜b", "limit": 3}' }],
   },
   {
