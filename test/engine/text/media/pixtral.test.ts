@@ -1,4 +1,4 @@
-// Pixtral and Mistral 3, opened as users open them, against what transformers generates for several images and turns.
+// Pixtral, Mistral 3 and models that read pages, opened as users open them, against what transformers generates for several images and turns.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { openMediaModel } from './media-golden.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 const FOLDER = fileURLToPath(new URL('../../../golden/pixtral', import.meta.url));
+const PAGES = fileURLToPath(new URL('../../../golden/ocr', import.meta.url));
 const IMAGE = 260;
 
 describe.each(['pixtral', 'mistral3'])('the media model %s', (name) => {
@@ -37,4 +38,31 @@ describe.each(['pixtral', 'mistral3'])('the media model %s', (name) => {
     const { mediaTokens } = await model.renderPrompt(prompt);
     expect(mediaTokens).toEqual({ image: ids.filter((id) => id === IMAGE).length });
   });
+});
+
+/** Whether conversations also run at once: with states of fixed size, and with positions of three parts. */
+const MODELS = {
+  'glm-4v-moe': false,
+  'glm-ocr': false,
+  'lfm2-vl': true,
+  'lighton-ocr': false,
+  'paddleocr-vl': true,
+};
+
+it.each(Object.entries(MODELS))('%s makes the ids and the tokens of transformers', async (name, atOnce) => {
+  const text = readFileSync(`${PAGES}/${name}.json`, 'utf8');
+  const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
+  const model = await openMediaModel({ path: `${PAGES}/${name}` }, { prefillChunk: 16 });
+  try {
+    expect(model.info.media).toEqual(['image']);
+    for (const [title, one] of Object.entries(conversations))
+      expect(await run(model, requestOf(one)), title).toEqual({ prompt: one.ids, ids: one.greedy });
+    if (!atOnce) return;
+    await model.flushCache();
+    const all = Object.values(conversations);
+    const found = await Promise.all(all.map((one) => run(model, requestOf(one))));
+    expect(found.map(({ ids }) => ids)).toEqual(all.map(({ greedy }) => greedy));
+  } finally {
+    await model.close();
+  }
 });
