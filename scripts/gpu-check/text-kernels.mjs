@@ -9,6 +9,7 @@ import { ropeKv } from '../../dist/kernels/rope-kv.js';
 import { sample } from '../../dist/kernels/sample.js';
 import { scanState, selectiveScan } from '../../dist/kernels/selective-scan.js';
 import { MODELS } from './products.mjs';
+import { measureStreamKernels } from './stream-kernels.mjs';
 
 const EPS = 1e-5;
 const ROWS = [1, 16, 512];
@@ -38,6 +39,7 @@ export async function measureTextKernels(launches) {
     for (const rows of small ? [1] : SAMPLED_ROWS) await measureSampling(launches, vocabulary, rows);
   for (const [model, shape] of Object.entries(small ? SMALL_SCANS : SCANS))
     for (const rows of small ? [1] : ROWS) await measureScan(launches, model, shape, rows);
+  await measureStreamKernels(launches);
   for (const [model, shape] of Object.entries(models)) {
     for (const rows of small ? [1] : ROWS) {
       await measureNorm(launches, model, shape, rows);

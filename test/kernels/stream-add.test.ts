@@ -21,28 +21,26 @@ it.each([
   const streams = random.floats(ROWS * 4 * columns);
   const x = random.floats(ROWS * columns);
   const weight = random.floats(columns);
-  {
-    const on = disguise(device, { profile });
-    const y = await compute({
-      device: on,
-      capacity: {},
-      sizes: {},
-      record: (_, input) =>
-        streamAdd(
-          input([ROWS, 4 * columns], streams),
-          input([ROWS, columns], x),
-          on.tensor('weights', 'norm', [columns], weight),
-          EPS,
-        ),
+  const on = disguise(device, { profile });
+  const y = await compute({
+    device: on,
+    capacity: {},
+    sizes: {},
+    record: (_, input) =>
+      streamAdd(
+        input([ROWS, 4 * columns], streams),
+        input([ROWS, columns], x),
+        on.tensor('weights', 'norm', [columns], weight),
+        EPS,
+      ),
+  });
+  y.forEach((values, row) => {
+    const own = x.subarray(row * columns, (row + 1) * columns);
+    const rate = 1 / Math.sqrt(own.reduce((sum, value) => sum + value * value, 0) / columns + EPS);
+    values.forEach((value, at) => {
+      const i = at % columns;
+      const added = at < columns ? 0 : own[i]! * rate * weight[i]!;
+      expect(Math.abs(value - streams[row * 4 * columns + at]! - added)).toBeLessThan(4e-6);
     });
-    y.forEach((values, row) => {
-      const own = x.subarray(row * columns, (row + 1) * columns);
-      const rate = 1 / Math.sqrt(own.reduce((sum, value) => sum + value * value, 0) / columns + EPS);
-      values.forEach((value, at) => {
-        const i = at % columns;
-        const added = at < columns ? 0 : own[i]! * rate * weight[i]!;
-        expect(Math.abs(value - streams[row * 4 * columns + at]! - added)).toBeLessThan(4e-6);
-      });
-    });
-  }
+  });
 });

@@ -22,41 +22,33 @@ it.each([
   const layer = random.floats(ROWS * columns);
   const factors = random.floats(4 * 4);
   const gain = random.floats(columns);
-  {
-    const on = disguise(device, { profile });
-    const { router, routes } = routerCase(on, random, columns);
-    for (const output of ['scaled', 'streams'] as const) {
-      const y = await compute({
-        device: on,
-        capacity: {},
-        sizes: {},
-        record: (_, input) => {
-          const streams = input([ROWS, 4 * columns], x);
-          const tables = [
-            on.tensor('weights', 'f', [4, 4], factors),
-            on.tensor('weights', 'g', [columns], gain),
-          ];
-          const scaled = streamCorrect(
-            streams,
-            input([ROWS, columns], layer),
-            router,
-            tables[0]!,
-            tables[1]!,
-          );
-          return output === 'scaled' ? scaled : streams;
-        },
+  const on = disguise(device, { profile });
+  const { router, routes } = routerCase(on, random, columns);
+  for (const output of ['scaled', 'streams'] as const) {
+    const y = await compute({
+      device: on,
+      capacity: {},
+      sizes: {},
+      record: (_, input) => {
+        const streams = input([ROWS, 4 * columns], x);
+        const tables = [
+          on.tensor('weights', 'f', [4, 4], factors),
+          on.tensor('weights', 'g', [columns], gain),
+        ];
+        const scaled = streamCorrect(streams, input([ROWS, columns], layer), router, tables[0]!, tables[1]!);
+        return output === 'scaled' ? scaled : streams;
+      },
+    });
+    y.forEach((values, row) => {
+      const own = layer.subarray(row * columns, (row + 1) * columns);
+      const given = routes(own);
+      values.forEach((value, at) => {
+        const [q, i] = [Math.floor(at / columns), at % columns];
+        const factor = given.reduce((all, route, r) => all + route * factors[4 * q + r]!, 1);
+        const change = own[i]! - x[4 * row * columns + i]!;
+        const wanted = x[(4 * row + q) * columns + i]! + factor * change;
+        expect(Math.abs(value - (output === 'scaled' ? wanted * gain[i]! : wanted))).toBeLessThan(2e-5);
       });
-      y.forEach((values, row) => {
-        const own = layer.subarray(row * columns, (row + 1) * columns);
-        const given = routes(own);
-        values.forEach((value, at) => {
-          const [q, i] = [Math.floor(at / columns), at % columns];
-          const factor = given.reduce((all, route, r) => all + route * factors[4 * q + r]!, 1);
-          const change = own[i]! - x[4 * row * columns + i]!;
-          const wanted = x[(4 * row + q) * columns + i]! + factor * change;
-          expect(Math.abs(value - (output === 'scaled' ? wanted * gain[i]! : wanted))).toBeLessThan(2e-5);
-        });
-      });
-    }
+    });
   }
 });

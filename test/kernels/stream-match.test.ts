@@ -25,37 +25,35 @@ it.each([
     others.subarray(q * ROWS * columns, (q + 1) * ROWS * columns);
   const rms = (row: Float32Array): number =>
     Math.sqrt(row.reduce((sum, value) => sum + value * value, 0) / columns);
-  {
-    const on = disguise(device, { profile });
-    for (const mean of [false, true]) {
-      const width = mean ? 4 * columns : columns;
-      const y = await compute({
-        device: on,
-        capacity: {},
-        sizes: {},
-        record: (_, input) => {
-          const projections = [0, 1, 2].map((q) => input([ROWS, columns], projection(q)));
-          return mean
-            ? meanOfStreams(input([ROWS, width], like), projections)
-            : streamsOf(input([ROWS, width], like.subarray(0, ROWS * width)), projections);
-        },
+  const on = disguise(device, { profile });
+  for (const mean of [false, true]) {
+    const width = mean ? 4 * columns : columns;
+    const y = await compute({
+      device: on,
+      capacity: {},
+      sizes: {},
+      record: (_, input) => {
+        const projections = [0, 1, 2].map((q) => input([ROWS, columns], projection(q)));
+        return mean
+          ? meanOfStreams(input([ROWS, width], like), projections)
+          : streamsOf(input([ROWS, width], like.subarray(0, ROWS * width)), projections);
+      },
+    });
+    y.forEach((values, row) => {
+      const first = like.subarray(row * width, row * width + columns);
+      const streams = [0, 1, 2, 3].map((q) => {
+        if (q === 0) return first;
+        const own = projection(q - 1).subarray(row * columns, (row + 1) * columns);
+        return own.map((value) => (value * rms(first)) / Math.sqrt(Math.max(rms(own) ** 2, 1e-5)));
       });
-      y.forEach((values, row) => {
-        const first = like.subarray(row * width, row * width + columns);
-        const streams = [0, 1, 2, 3].map((q) => {
-          if (q === 0) return first;
-          const own = projection(q - 1).subarray(row * columns, (row + 1) * columns);
-          return own.map((value) => (value * rms(first)) / Math.sqrt(Math.max(rms(own) ** 2, 1e-5)));
-        });
-        values.forEach((value, at) => {
-          const i = at % columns;
-          const wanted = mean
-            ? streams.reduce((sum, stream) => sum + stream[i]!, 0) / 4
-            : streams[Math.floor(at / columns)]![i]!;
-          expect(Math.abs(value - wanted)).toBeLessThan(1e-5);
-        });
+      values.forEach((value, at) => {
+        const i = at % columns;
+        const wanted = mean
+          ? streams.reduce((sum, stream) => sum + stream[i]!, 0) / 4
+          : streams[Math.floor(at / columns)]![i]!;
+        expect(Math.abs(value - wanted)).toBeLessThan(1e-5);
       });
-    }
+    });
   }
 });
 

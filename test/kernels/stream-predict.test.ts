@@ -22,32 +22,30 @@ it.each([
   const factors = random.floats(16 * 4);
   const stream = (row: number, p: number): Float32Array =>
     x.subarray((4 * row + p) * columns, (4 * row + p + 1) * columns);
-  {
-    const on = disguise(device, { profile });
-    const { router, routes } = routerCase(on, random, columns);
-    for (const output of ['leading', 'streams'] as const) {
-      const y = await compute({
-        device: on,
-        capacity: {},
-        sizes: {},
-        record: (_, input) => {
-          const streams = input([ROWS, 4 * columns], x);
-          const leading = streamPredict(streams, router, on.tensor('weights', 'f', [16, 4], factors));
-          return output === 'leading' ? leading : streams;
-        },
+  const on = disguise(device, { profile });
+  const { router, routes } = routerCase(on, random, columns);
+  for (const output of ['leading', 'streams'] as const) {
+    const y = await compute({
+      device: on,
+      capacity: {},
+      sizes: {},
+      record: (_, input) => {
+        const streams = input([ROWS, 4 * columns], x);
+        const leading = streamPredict(streams, router, on.tensor('weights', 'f', [16, 4], factors));
+        return output === 'leading' ? leading : streams;
+      },
+    });
+    y.forEach((values, row) => {
+      const own = routes(stream(row, 0));
+      values.forEach((value, at) => {
+        const [q, i] = [Math.floor(at / columns), at % columns];
+        const mixed = [0, 1, 2, 3].reduce((sum, p) => {
+          const factor = own.reduce((all, route, r) => all + route * factors[4 * (4 * q + p) + r]!, 0);
+          return sum + factor * stream(row, p)[i]!;
+        }, stream(row, q)[i]!);
+        expect(Math.abs(value - mixed)).toBeLessThan(2e-5);
       });
-      y.forEach((values, row) => {
-        const own = routes(stream(row, 0));
-        values.forEach((value, at) => {
-          const [q, i] = [Math.floor(at / columns), at % columns];
-          const mixed = [0, 1, 2, 3].reduce((sum, p) => {
-            const factor = own.reduce((all, route, r) => all + route * factors[4 * (4 * q + p) + r]!, 0);
-            return sum + factor * stream(row, p)[i]!;
-          }, stream(row, q)[i]!);
-          expect(Math.abs(value - mixed)).toBeLessThan(2e-5);
-        });
-      });
-    }
+    });
   }
 });
 

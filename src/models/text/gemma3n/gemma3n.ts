@@ -1,6 +1,6 @@
 // The layer of Gemma 3n. Four streams stand in place of one residual stream (AltUp): a layer reads the first, after all four were mixed, and what it
 // changes of it is added to all of them. A product of low rank stands beside attention (LAuReL), the first layers open few of their gates, the last
-// ones read keys and values of earlier layers, and embeddings of the tokens enter all streams but the first. Nineteen dispatches per layer, one
+// ones read keys and values of earlier layers, and embeddings of the tokens enter all streams but the first. Twenty-one dispatches per layer, one
 // more where gates are closed.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
