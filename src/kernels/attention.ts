@@ -13,6 +13,7 @@ import {
   type KvPages,
   type TextBatch,
 } from './batch.ts';
+import { attentionArgs, biasOperand, type AttentionRule } from './attention-rule.ts';
 import { attendPhases, MOST_DIMS, type PagesVariant } from './attention-phases.ts';
 import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
@@ -23,29 +24,6 @@ const LANES = 8;
 
 /** Dimensions of a head above which a workgroup takes few queries. */
 const LARGE_HEAD = 256;
-
-/** How a layer computes attention scores and weights. */
-export interface AttentionRule {
-  /** Number of tokens that a row sees, including itself; null: all earlier ones. */
-  window: number | null;
-  /** Whether the window reaches as far behind a row as before it; each row is in a span up to its text's end. */
-  bothSides?: boolean;
-  /** Windows begin at multiples of their length, so that rows of one chunk see each other alone; left out: with each row. */
-  chunked?: boolean;
-  /** Scores become cap · tanh(score / cap); null: no cap. */
-  cap?: number | null;
-  /** Whether rows see no later rows of their spans; left out: they do, where a batch has spans. */
-  causal?: boolean;
-  /** [heads]: an additional score per head that takes a share of the weights and has no value. */
-  sinks?: Tensor | null;
-  /** u32 [rows, pages]: a bit for each token that a row sees among those up to itself; null: it sees all. */
-  chosen?: Tensor | null;
-  /**
-   * [1, 2 · farthest + 1, heads]: added to the scores by the distance of a key from a query, from −farthest to farthest, which those beyond share, too;
-   * for heads with keys of their own, without a cap and sinks.
-   */
-  biases?: Tensor | null;
-}
 
 /**
  * q [rows, heads · dims], as `ropeKv` gives it, → [rows, heads · valueDims]. A row sees no later token
@@ -95,7 +73,7 @@ export function attention(
   const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
   const CAP = biases ? 'distance' : cap === null ? 'none' : 'tanh';
   const scores = { KV: pagesVariant(kv, chosen !== null), CAP };
-  const args = argsOf(tape, shape, { q, y }, { window, cap, chosen, biases });
+  const args = attentionArgs(tape, shape, { q, y }, { window, cap, chosen, biases });
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
@@ -127,43 +105,6 @@ export function attention(
     ...{ args, bind, merged },
   });
   return y;
-}
-
-function argsOf(
-  tape: Tape,
-  { heads, kvHeads, dims, valueDims = dims }: HeadShape,
-  { q, y }: { q: Tensor; y: Tensor },
-  { window, cap, chosen, biases }: Pick<AttentionRule, 'window' | 'cap' | 'chosen' | 'biases'>,
-): Record<string, number> {
-  return {
-    heads,
-    kv_heads: kvHeads,
-    dims,
-    value_dims: valueDims,
-    q_quads: q.stride / 4,
-    y_quads: y.stride / 4,
-    window: window ?? 1000000,
-    cap: cap ?? 0,
-    rows: tape.capacity['rows'] ?? 0,
-    blocks: tape.capacity['contextPages'] ?? 1,
-    chosen_words: chosen?.stride ?? 0,
-    farthest: biases ? (Number(biases.shape[1]) - 1) / 2 : 0,
-    bias_columns: biases?.stride ?? 0,
-    first_tile: 0,
-  };
-}
-
-/** The operand of scores with a bias by distance, which has the place of sinks. */
-function biasOperand(
-  { heads, kvHeads }: HeadShape,
-  { cap, sinks, biases }: Pick<AttentionRule, 'cap' | 'sinks' | 'biases'>,
-): { biases?: Tensor } {
-  if (!biases) return {};
-  if (heads !== kvHeads || biases.columns !== heads || cap !== null || sinks)
-    throw new Error(
-      `attention: biases of ${biases.columns} heads by distance, for ${heads} with keys of ${kvHeads}, a cap or sinks`,
-    );
-  return { biases };
 }
 
 /** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */

@@ -2,7 +2,8 @@
 // projection is left to the block, which adds it to the residual stream in its own way.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { attention, type AttentionRule } from '../../../kernels/attention.ts';
+import type { AttentionRule } from '../../../kernels/attention-rule.ts';
+import { attention } from '../../../kernels/attention.ts';
 import type { HeadNorms, HeadShape, TextBatch } from '../../../kernels/batch.ts';
 import { gateHeads } from '../../../kernels/gate-heads.ts';
 import { linear } from '../../../kernels/matmul.ts';

@@ -1,0 +1,66 @@
+// What a layer says of its attention, and how kernels are told.
+
+import type { Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import type { HeadShape } from './batch.ts';
+
+/** How a layer computes attention scores and weights. */
+export interface AttentionRule {
+  /** Number of tokens that a row sees, including itself; null: all earlier ones. */
+  window: number | null;
+  /** Whether the window reaches as far behind a row as before it; each row is in a span up to its text's end. */
+  bothSides?: boolean;
+  /** Windows begin at multiples of their length, so that rows of one chunk see each other alone; left out: with each row. */
+  chunked?: boolean;
+  /** Scores become cap · tanh(score / cap); null: no cap. */
+  cap?: number | null;
+  /** Whether rows see no later rows of their spans; left out: they do, where a batch has spans. */
+  causal?: boolean;
+  /** [heads]: an additional score per head that takes a share of the weights and has no value. */
+  sinks?: Tensor | null;
+  /** u32 [rows, pages]: a bit for each token that a row sees among those up to itself; null: it sees all. */
+  chosen?: Tensor | null;
+  /**
+   * [1, 2 · farthest + 1, heads]: added to the scores by the distance of a key from a query, from −farthest to farthest, which those beyond share, too;
+   * for heads with keys of their own, without a cap and sinks.
+   */
+  biases?: Tensor | null;
+}
+
+/** Arguments of the kernels of shaders/lib/attention-args.wgsl. */
+export function attentionArgs(
+  tape: Tape,
+  { heads, kvHeads, dims, valueDims = dims }: HeadShape,
+  { q, y }: { q: Tensor; y: Tensor },
+  { window, cap, chosen, biases }: Pick<AttentionRule, 'window' | 'cap' | 'chosen' | 'biases'>,
+): Record<string, number> {
+  return {
+    heads,
+    kv_heads: kvHeads,
+    dims,
+    value_dims: valueDims,
+    q_quads: q.stride / 4,
+    y_quads: y.stride / 4,
+    window: window ?? 1000000,
+    cap: cap ?? 0,
+    rows: tape.capacity['rows'] ?? 0,
+    blocks: tape.capacity['contextPages'] ?? 1,
+    chosen_words: chosen?.stride ?? 0,
+    farthest: biases ? (Number(biases.shape[1]) - 1) / 2 : 0,
+    bias_columns: biases?.stride ?? 0,
+    first_tile: 0,
+  };
+}
+
+/** The operand of scores with a bias by distance, which has the place of sinks. */
+export function biasOperand(
+  { heads, kvHeads }: HeadShape,
+  { cap, sinks, biases }: Pick<AttentionRule, 'cap' | 'sinks' | 'biases'>,
+): { biases?: Tensor } {
+  if (!biases) return {};
+  if (heads !== kvHeads || biases.columns !== heads || cap !== null || sinks)
+    throw new Error(
+      `attention: biases of ${biases.columns} heads by distance, for ${heads} with keys of ${kvHeads}, a cap or sinks`,
+    );
+  return { biases };
+}
