@@ -290,21 +290,3 @@ describe('refusals of a configuration', () => {
     );
   });
 });
-
-it('Phi-4-multimodal as it is published is Phi-4-mini with matrices beside LoRAs', () => {
-  const rope = {
-    partial_rotary_factor: 0.75,
-    original_max_position_embeddings: 4096,
-    rope_scaling: { type: 'longrope', short_factor: [1, 1, 1], long_factor: [1, 2, 4] },
-  };
-  const { attentionNames, mlpNames, ignored, architecture, ...own } = read('Phi4MM', rope);
-  const mini = read('Phi3', rope);
-  expect(own).toEqual({ ...own, ...mini, architecture: undefined });
-  expect(architecture).toBe('Phi4MMForCausalLM');
-  expect([attentionNames?.qkv, mlpNames?.gateUp]).toEqual(['qkv_proj.base_layer', 'gate_up_proj.base_layer']);
-  for (const [name, is] of [
-    ['model.layers.0.mlp.down_proj.lora_B.speech.weight', true],
-    ['model.layers.0.mlp.down_proj.base_layer.weight', false],
-  ] as const)
-    expect(ignored!.test(name)).toBe(is);
-});
