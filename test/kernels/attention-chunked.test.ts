@@ -15,7 +15,7 @@ afterAll(() => device.destroy());
 async function expectRight(
   on: Device,
   of: Problem,
-  capacity: Record<string, number>,
+  capacity: Parameters<typeof run>[2],
 ): Promise<Float32Array[]> {
   const all = await run(on, of, capacity);
   expect(all.length).toBe(of.rows.length);
