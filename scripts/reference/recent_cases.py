@@ -1,6 +1,6 @@
 """The tiny checkpoints of decoders that differ from others in their routers, their masks or the order of their norms."""
 
-from transformers import Llama4ForCausalLM, MptForCausalLM, PhimoeForCausalLM
+from transformers import Llama4ForCausalLM, MinistralForCausalLM, MptForCausalLM, PhimoeForCausalLM
 
 from dense_cases import old, tiny
 
@@ -14,6 +14,8 @@ RECENT = (
          num_hidden_layers=3, head_dim=16, intermediate_size=40, intermediate_size_mlp=80, num_local_experts=5, no_rope_layers=[1, 0, 1],
          moe_layers=[1, 2], attention_chunk_size=24, floor_scale=8, attn_scale=0.5,
          rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0}),
+    tiny('ministral', MinistralForCausalLM, 134, 'a windowed layer, and one that sees all', head_dim=24, sliding_window=8,
+         layer_types=['sliding_attention', 'full_attention'], rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0}),
     old('mpt', MptForCausalLM, 131, 'ALiBi with six heads; LayerNorms without biases', d_model=96, n_layers=2, n_heads=6, max_seq_len=128),
     tiny('phimoe', PhimoeForCausalLM, 132, 'LayerNorms; two experts, each by its share of a softmax over logits near its own', rope_parameters=LONG,
          intermediate_size=40, num_local_experts=6, attention_bias=True, lm_head_bias=True, router_jitter_noise=0.2),

@@ -58,6 +58,7 @@ export const GOLDENS = [
   'starcoder2',
   'lfm2',
   'lfm2-bias',
+  'ministral',
   'ministral3',
   'mistral4',
   'mpt',

@@ -10,6 +10,7 @@ const WITHOUT_GGUF: Readonly<Record<string, string>> = {
   GPTJForCausalLM: 'llama.cpp does not convert it',
   OPTForCausalLM: 'llama.cpp does not convert it',
   HeliumForCausalLM: 'llama.cpp does not convert it',
+  MinistralForCausalLM: 'llama.cpp does not convert it',
   Glm4MoeLiteForCausalLM:
     'its files are named deepseek2 and open as DeepseekV3ForCausalLM, which computes the same',
   DeepseekV32ForCausalLM: 'files with an indexer are not read',

@@ -47,6 +47,7 @@ export const QWEN_EXPERTS: ExpertsFamily = {
 export const FAMILIES: ReadonlyMap<string, LlamaFamily> = new Map<string, LlamaFamily>([
   ['LlamaForCausalLM', LLAMA],
   ['MistralForCausalLM', MISTRAL],
+  ['MinistralForCausalLM', { ...MISTRAL, modelType: 'ministral', examples: 'Ministral 8B with layer_types' }],
   [
     'Ministral3ForCausalLM',
     {
