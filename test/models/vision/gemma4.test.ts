@@ -117,9 +117,17 @@ it.each(Object.entries(golden.clips))('the clip %s is seen as by transformers', 
   expect(indices).toEqual(wanted.indices);
   const shown = indices.map((t) => video!.fit!(frameOf(t, source), source, {}));
   const prepared = finished(video!.prepare({ source, indices, frames: shown }, {}));
-  expect(prepared.parts.map((part) => (typeof part === 'number' ? `{${part}}` : part)).join('')).toBe(
-    wanted.text,
-  );
+  expect(
+    prepared.parts
+      .map((part) =>
+        typeof part === 'string'
+          ? part
+          : typeof part === 'number'
+            ? `{${part}}`
+            : `{${part.token} ${part.rows}}`,
+      )
+      .join(''),
+  ).toBe(wanted.text);
   const { data } = prepared.inputs['patches']!;
   expect(data.length).toBe(wanted.values);
   const bytes = Buffer.from(wanted.bytes, 'base64');

@@ -130,7 +130,15 @@ describe.each(Object.entries(golden.processors))('processor %s', (_, { checkpoin
       return;
     }
     const { indices, prepared } = seenBy(reader, sizes);
-    const text = prepared.parts.map((part) => (typeof part === 'number' ? `{${part}}` : part)).join('');
+    const text = prepared.parts
+      .map((part) =>
+        typeof part === 'string'
+          ? part
+          : typeof part === 'number'
+            ? `{${part}}`
+            : `{${part.token} ${part.rows}}`,
+      )
+      .join('');
     const { data } = prepared.inputs['patches']!;
     // Transformers refuses videos with fewer frames than it wants; here all of them are taken.
     if (wanted === null) {
