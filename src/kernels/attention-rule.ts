@@ -1,4 +1,4 @@
-// What a layer says of its attention, and how kernels are told.
+// Options of attention that differ by layer, and the kernels' arguments.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -27,6 +27,9 @@ export interface AttentionRule {
   biases?: Tensor | null;
 }
 
+/** More tokens than a text has; with a position, within 32 bits. */
+const NO_WINDOW = 2 ** 30;
+
 /** Arguments of the kernels of shaders/lib/attention-args.wgsl. */
 export function attentionArgs(
   tape: Tape,
@@ -41,7 +44,7 @@ export function attentionArgs(
     value_dims: valueDims,
     q_quads: q.stride / 4,
     y_quads: y.stride / 4,
-    window: window ?? 1000000,
+    window: window ?? NO_WINDOW,
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
     blocks: tape.capacity['contextPages'] ?? 1,
@@ -58,9 +61,8 @@ export function biasOperand(
   { cap, sinks, biases }: Pick<AttentionRule, 'cap' | 'sinks' | 'biases'>,
 ): { biases?: Tensor } {
   if (!biases) return {};
-  if (heads !== kvHeads || biases.columns !== heads || cap !== null || sinks)
-    throw new Error(
-      `attention: biases of ${biases.columns} heads by distance, for ${heads} with keys of ${kvHeads}, a cap or sinks`,
-    );
+  if (biases.columns !== heads || heads !== kvHeads)
+    throw new Error(`attention: biases of ${biases.columns} heads, for ${heads} heads on ${kvHeads} keys`);
+  if (cap !== null || sinks) throw new Error('attention: biases by distance exclude a cap and sinks');
   return { biases };
 }

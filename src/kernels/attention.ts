@@ -52,7 +52,16 @@ export function attention(
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, { window, chunked, bothSides, cap, causal, sinks, biases });
+    return attendWidened(q, batch, shape, kv, {
+      window,
+      chunked,
+      bothSides,
+      cap,
+      causal,
+      sinks,
+      chosen,
+      biases,
+    });
   const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
   const [tiles, spans] = [batch.tiles, batch.spans && !causal];
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};

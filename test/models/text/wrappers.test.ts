@@ -138,8 +138,8 @@ describe('the text half of a config.json', () => {
   });
 
   it('is none where the text model is not built in, or its class changes more than the embedding', () => {
-    const gemma = { text_config: { model_type: 'gemma3n_text' } };
-    expect(textHalf(gemma, 'LlavaForConditionalGeneration')).toBeNull();
+    const rwkv = { text_config: { model_type: 'rwkv' } };
+    expect(textHalf(rwkv, 'LlavaForConditionalGeneration')).toBeNull();
     expect(textHalf(LLAVA, 'MllamaForConditionalGeneration')).toBeNull();
   });
 });

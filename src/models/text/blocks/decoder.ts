@@ -125,7 +125,7 @@ export interface Decoder {
 
 export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
   const { vocabulary, hidden, tied, headBias = false, logitScale = 1, logitCap = null } = decoder.config;
-  const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
+  const { embedding, name, run, isParted } = stack(decoder, weights, decoder.config.layers.length);
   const final = finalNorm(decoder, weights, name);
   const names = namesOf(decoder.config);
   const head = tied ? embedding : weights.head(names.head, vocabulary, hidden, { bias: headBias });
@@ -139,12 +139,15 @@ export function languageModel(decoder: Decoder, weights: WeightTable): LanguageM
   return {
     states: run,
     head: (x, { wanted, states }) => logitsOf(final.rows(x, wanted, 'sampled', states)), // [sampled, vocabulary]
-    target: {
-      embedding,
-      embeddingScale: decoder.config.embeddingScale ?? 1,
-      logits: logitsOf,
-      states: takingStates(run, final),
-    },
+    // No draft model takes states of several streams.
+    ...(!isParted && {
+      target: {
+        embedding,
+        embeddingScale: decoder.config.embeddingScale ?? 1,
+        logits: logitsOf,
+        states: takingStates(run, final),
+      },
+    }),
   };
 }
 
@@ -243,7 +246,7 @@ function stack({ config, layer, inputs, streams }: Decoder, weights: WeightTable
     });
     return parted ? parted.join(x) : x;
   };
-  return { embedding, name, run };
+  return { embedding, name, run, isParted: parted !== null };
 }
 
 function placesOf({ positions, hidden }: DecoderConfig, weights: WeightTable, name: string): Places | null {

@@ -98,23 +98,13 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       const own = name === 'llama' ? classOf(model, config) : className;
       if (name === 'mistral3' && model.keys.real(`mistral3.${TEMPERATURE}`, 0) !== 0)
         return { className: 'Ministral3ForCausalLM', config: { ...config, ...growth(model, config) } };
-      // Rows of the head for the answers that a judge of documents gives.
-      if (name === 'qwen3' && model.tensors.has(ANSWERS))
-        return {
-          className: 'Qwen3ForSequenceClassification',
-          config: {
-            ...config,
-            ...more?.(model, config),
-            id2label: ggufLabels(model),
-            judged_by_answers: true,
-          },
-        };
+      if (name === 'qwen3' && model.tensors.has(LABELS))
+        return labelled(model, { ...config, ...more?.(model, config) });
       const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
       return { className: own, config: { ...config, ...more?.(model, config), ...mixture } };
     },
     parts(tensor, config) {
-      if (config['judged_by_answers'] === true && tensor.name === ANSWERS)
-        return [{ name: 'score.weight', shape: tensor.shape }];
+      if (tensor.name === LABELS) return [{ name: 'score.weight', shape: tensor.shape }];
       const { heads, kvHeads, rows } = headsOf(config);
       const family = FAMILIES.get(className)!;
       return decoderParts(tensor, {
@@ -127,7 +117,7 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
   }),
 );
 
-const ANSWERS = 'cls.output.weight';
+const LABELS = 'cls.output.weight';
 const FUSED = { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj' };
 const MIXTRAL: ExpertNames = FAMILIES.get('MixtralForCausalLM')!.experts!;
 
@@ -138,6 +128,14 @@ function classOf({ keys, architecture }: GgufModel, config: Json): string {
 }
 
 /** Ministral 3 states the growth of queries among the parameters of its rotation. */
+/** A head of labels; one of the answers yes and no judges documents by the difference of their logits. */
+function labelled(model: GgufModel, config: Json): { className: string; config: Json } {
+  const id2label = ggufLabels(model);
+  const isJudge = Object.values(id2label).join() === 'yes,no';
+  const head = isJudge ? { judged_by_answers: true } : { id2label };
+  return { className: 'Qwen3ForSequenceClassification', config: { ...config, ...head } };
+}
+
 function growth({ keys }: GgufModel, { rope_scaling: scaling }: Json): Json {
   const stretch = (scaling ?? {}) as Json;
   if (stretch['rope_type'] !== 'yarn')

@@ -32,11 +32,13 @@ export const LLAMA4_GGUF: readonly GgufClass[] = [
       // A window of 0 tokens: all layers have positions and see the whole text.
       const window = `${NAME}.attention.sliding_window`;
       const isWhole = keys.get(window) !== undefined && keys.count(window, 0) === 0;
+      const chunk = `${NAME}.attention.chunk_size`;
       const experts = keys.count(`${NAME}.expert_count`);
       return {
         className: 'Llama4ForCausalLM',
         config: {
           ...config,
+          ...(keys.get(chunk) !== undefined && { attention_chunk_size: keys.count(chunk) }),
           ...(isWhole ? { attention_chunk_size: null, no_rope_layers: Array<number>(layers).fill(1) } : {}),
           intermediate_size: keys.count(`${NAME}.expert_feed_forward_length`),
           intermediate_size_mlp: dense,

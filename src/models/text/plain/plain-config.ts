@@ -39,13 +39,15 @@ export function readPlainConfig(json: Json, architecture: string, file = CONFIG_
   const parallel = flag(family.parallel);
   const { norm, normPlus, eps, headBias, queryNorm, modules, attentionNames, experts } = family;
   const layers = config.count('num_hidden_layers');
+  const window =
+    family.windowed && config.values['sliding_window'] != null ? config.count('sliding_window') : null;
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
     hidden,
     ffn: config.count('intermediate_size'),
     heads: rope.dims < heads.dims ? { ...heads, rotated: rope.dims } : heads,
-    layers: Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
+    layers: Array.from({ length: layers }, () => ({ window, rope: 0 })),
     ropes: [rope],
     norm,
     normPlus,

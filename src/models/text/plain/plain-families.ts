@@ -42,6 +42,8 @@ export interface PlainFamily {
   names: NonNullable<PlainConfig['names']>;
   /** Values of keys that are computed; a missing key counts as the first. */
   only: Readonly<Record<string, readonly unknown[]>>;
+  /** Layers have the window of sliding_window, where it is stated. */
+  windowed?: boolean;
 }
 
 const GATED = { attention: 'self_attn', gate: 'mlp.gate_proj', up: 'mlp.up_proj', down: 'mlp.down_proj' };
@@ -108,7 +110,8 @@ const PHIMOE: PlainFamily = {
   context: 131072,
   theta: 1e6,
   headBias: ['lm_head_bias', false],
-  only: { num_experts_per_tok: [2], sliding_window: [null, 131072] },
+  windowed: true,
+  only: { num_experts_per_tok: [2] },
   experts: {
     block: 'block_sparse_moe',
     projections: { gate: 'w1', up: 'w3', down: 'w2' },

@@ -77,7 +77,7 @@ const UNITS = {
     geglu: { activation: 'gelu', gated: true },
     gelu: { activation: 'gelu', gated: false },
   },
-  gte: { gelu: { activation: 'gelu', gated: true }, silu: { activation: 'silu', gated: true } },
+  gte: { gelu: { activation: 'gelu', gated: true } },
   jina: { gelu: { activation: 'gelu', gated: false } },
 } as const;
 
@@ -120,18 +120,20 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
   const { kind } = familyOf(architecture);
   const [values, file] = kind === 'nomic' ? withSharedKeys(json, given, NOMIC_KEYS) : [json, given];
   const config = readConfig(file, values);
-  checkBuilt(config);
+  checkBuilt(config, kind);
   const usual = DEFAULTS[kind];
   const hidden = config.count('hidden_size', usual.hidden);
   const heads = checkHeads(given.name, hidden, config.count('num_attention_heads', usual.heads));
   const dims = hidden / heads;
   config.only({ head_dim: [dims] });
   const head = headOf(architecture);
+  // A pair's texts would have types of their own, which heads of these classes were not given.
+  if (head) config.only({ type_vocab_size: [1, 0] });
   const context = contextOf(config, usual.context);
   return {
     architecture,
     kind,
-    vocabulary: config.count('vocab_size', undefined),
+    vocabulary: config.count('vocab_size'),
     types:
       Number(values['type_vocab_size'] ?? usual.types) === 0
         ? 0
@@ -168,7 +170,7 @@ function familyOf(architecture: string): RotaryFamily {
 }
 
 /** Throws unsupported for what no published embedding model of these families has. */
-function checkBuilt(config: ConfigReader): void {
+function checkBuilt(config: ConfigReader, kind: RotaryFamily['kind']): void {
   config.only({
     prenorm: [false],
     parallel_block: [false],
@@ -179,7 +181,8 @@ function checkBuilt(config: ConfigReader): void {
     scale_attn_weights: [true],
     scale_attn_by_inverse_layer_idx: [false],
     num_experts: [0],
-    position_embedding_type: ['rope', 'absolute'],
+    // Those of GTE with learned positions do not rotate heads.
+    position_embedding_type: kind === 'gte' ? ['rope'] : ['rope', 'absolute'],
     layer_norm_type: ['layer_norm'],
     logn_attention_scale: [false],
     pack_qkv: [true],

@@ -33,8 +33,7 @@ export function t5Language(config: T5LanguageConfig, weights: WeightTable): Lang
   const encoder = stack(config, weights, 'encoder', config.layers);
   const decoder = stack(config, weights, 'decoder', config.decoderLayers);
   const cross = decoder.layers.map(({ name }) => crossBlock(config, weights, `${name}.layer.1`));
-  const ownHead = !tied && weights.has(T5_TIED.head);
-  const head = ownHead ? weights.head(T5_TIED.head, vocabulary, hidden) : embedding;
+  const head = tied ? embedding : weights.head(T5_TIED.head, vocabulary, hidden);
   weights.ignore(/^(shared|(en|de)coder\.embed_tokens|lm_head)\.weight$/);
   // Stored by old versions, and read by none.
   weights.ignore(/^decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight$/);
