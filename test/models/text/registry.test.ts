@@ -17,6 +17,17 @@ const WITHOUT_GGUF: Readonly<Record<string, string>> = {
   GlmMoeDsaForCausalLM: 'files with an indexer are not read',
   Phi4MMForCausalLM: 'llama.cpp does not convert it',
   Phi4MultimodalForCausalLM: 'llama.cpp does not convert it',
+  MT5ForConditionalGeneration: 'files of encoder-decoder models are not read',
+  T5ForConditionalGeneration: 'files of encoder-decoder models are not read',
+  T5WithLMHeadModel: 'files of encoder-decoder models are not read',
+  UMT5ForConditionalGeneration: 'files of encoder-decoder models are not read',
+  BartForConditionalGeneration: 'llama.cpp does not convert it',
+  BlenderbotForConditionalGeneration: 'llama.cpp does not convert it',
+  M2M100ForConditionalGeneration: 'llama.cpp does not convert it',
+  MBartForConditionalGeneration: 'llama.cpp does not convert it',
+  MarianMTModel: 'llama.cpp does not convert it',
+  PLBartForConditionalGeneration: 'llama.cpp does not convert it',
+  PegasusForConditionalGeneration: 'llama.cpp does not convert it',
 };
 
 it('GGUF files of every class that generates open', () => {
