@@ -8,7 +8,7 @@
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let row = workgroup.x;
+  let row = args.first_row + workgroup.x;
   let is_counted = counts(row);
   var mean = 0.0;
   var rate = 0.0;
@@ -24,8 +24,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var i = local; i < args.quads; i += LANES) {
     var value = vec4f(0.0);
     if (is_counted && is_channel(i)) {
-      value = max((x[row * args.quads + i] - mean) * rate * weight[i % args.place_quads], vec4f(0.0));
+      value = max((x[workgroup.x * args.quads + i] - mean) * rate * weight[i % args.place_quads], vec4f(0.0));
     }
-    y[row * args.quads + i] = value;
+    y[workgroup.x * args.quads + i] = value;
   }
 }

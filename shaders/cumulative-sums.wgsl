@@ -7,7 +7,7 @@ const SQUARES = false;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let row = workgroup.x;
+  let row = args.first_row + workgroup.x;
   if (!counts(row)) {
     return;
   }
@@ -18,7 +18,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var sum = vec4f(0.0);
   for (var i = local; i < args.quads; i += LANES) {
     if (is_channel(i)) {
-      let v = x[row * args.quads + i] - mean;
+      let v = x[workgroup.x * args.quads + i] - mean;
       sum += select(v, v * v, SQUARES);
     }
   }

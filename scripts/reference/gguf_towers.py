@@ -42,6 +42,8 @@ MODELS = {
     'qwen2-5-vl': ('media/qwen2-5-vl', True, QWEN),
     'qwen3-vl': ('media/qwen3-vl', True, []),
     'gemma3': ('gemma3-media/whole', True, SIGLIP),
+    'gemma4': ('gemma4-media/dense', False, []),
+    'gemma4-e': ('gemma4-media/small', False, []),
     'internvl': ('internvl/qwen2-original', True, []),
     'smolvlm': ('idefics3/smolvlm', True, []),
     'pixtral': ('pixtral/pixtral', False, OLDER),
@@ -84,6 +86,8 @@ def published(source, folder, names):
             config['vision_config']['architectures'] = ['PaddleOCRVisionModel']
             images |= dict(min_pixels=images['size']['shortest_edge'], max_pixels=images['size']['longest_edge'])
         (folder / 'preprocessor_config.json').write_text(json.dumps(images))
+    if source.parent.name == 'gemma4-media':
+        config['audio_config'] = config['audio_config'] and {**config['audio_config'], 'input_feat_size': config['audio_config']['subsampling_conv_channels'][0]}
     if source.parent.name == 'idefics3':
         config['text_config']['architectures'] = ['VLlama3ForCausalLM']
     if source.parent.name == 'internvl':
@@ -145,6 +149,9 @@ def add_settings(model):
         writer.add_vision_max_pixels(size['longest_edge'])
     theta = model.hparams.get('rope_parameters', {}).get('rope_theta', 10000.0)
     window = (model.hparams_vision or {}).get('window_size')
+    pooled = (model.hparams_vision or {}).get('pooling_kernel_size', 3)
+    if pooled != 3:
+        writer.add_vision_projector_scale_factor(pooled)
     if window is not None:
         writer.add_uint32(gguf.Keys.ClipVision.WINDOW_SIZE, window)
     if theta != 10000.0:

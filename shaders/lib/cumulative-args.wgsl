@@ -2,6 +2,7 @@
 #import "lib/four-sums.wgsl"
 
 struct Args {
+  first_row: u32,     // row that the bound part of x begins with
   quads: u32,         // quads of a row
   place_quads: u32,   // quads of a place in a row
   channel_quads: u32, // quads of a place that hold channels

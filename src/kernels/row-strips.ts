@@ -16,7 +16,7 @@ export interface Strip {
 }
 
 /** Rows of a matmul tile; a binding may begin at any multiple of it. */
-const STEP = 16;
+export const STEP = 16;
 
 /**
  * Returns strips of tensors with equal numbers of rows, for kernels with a workgroup per `groupRows` rows (Infinity: workgroups

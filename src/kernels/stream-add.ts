@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { dispatchRows } from './row-strips.ts';
 import { streamColumns } from './stream-router.ts';
 import { rowLanes } from './wide-row.ts';
 
@@ -9,11 +10,11 @@ import { rowLanes } from './wide-row.ts';
 export function streamAdd(streams: Tensor, x: Tensor, weight: Tensor, eps: number): Tensor {
   const columns = streamColumns(streams);
   if (x.columns !== columns) throw new Error(`streamAdd: ${x.columns} columns for streams of ${columns}`);
-  tapeOf(x).dispatch('stream-add.wgsl', {
+  dispatchRows('stream-add.wgsl', {
+    strips: { x, streams },
     params: rowLanes(tapeOf(x), columns / 4),
     args: { quads: columns / 4, eps },
-    bind: { x, weight, streams },
-    groups: (sizes) => [x.rows(sizes)],
+    bind: { weight },
   });
   return streams;
 }

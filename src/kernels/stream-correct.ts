@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { dispatchRows } from './row-strips.ts';
 import { streamColumns, type StreamRouter } from './stream-router.ts';
 import { rowLanes } from './wide-row.ts';
 
@@ -21,11 +22,11 @@ export function streamCorrect(
     throw new Error(`streamCorrect: ${layer.columns} columns for streams of ${columns}`);
   const tape = tapeOf(streams);
   const scaled = tape.tensor(layer.shape);
-  tape.dispatch('stream-correct.wgsl', {
+  dispatchRows('stream-correct.wgsl', {
+    strips: { streams, scaled, layer },
     params: rowLanes(tape, columns / 4),
     args: { quads: columns / 4, factor_quads: factors.stride / 4, eps },
-    bind: { router_norm: norm, router: matrix, factors, streams, scaled, layer, gain },
-    groups: (sizes) => [streams.rows(sizes)],
+    bind: { router_norm: norm, router: matrix, factors, gain },
   });
   return scaled;
 }

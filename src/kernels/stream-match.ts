@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { dispatchRows } from './row-strips.ts';
 import { STREAMS } from './stream-router.ts';
 import { rowLanes } from './wide-row.ts';
 
@@ -25,11 +26,10 @@ function match(like: Tensor, projections: readonly Tensor[], mean: boolean): Ten
     );
   const tape = tapeOf(like);
   const y = tape.tensor([...like.shape.slice(0, -1), mean ? columns : STREAMS * columns]);
-  tape.dispatch('stream-match.wgsl', {
+  dispatchRows('stream-match.wgsl', {
+    strips: { like, second, third, fourth, y },
     params: { ...rowLanes(tape, columns / 4), MEAN: mean },
     args: { quads: columns / 4, like_stride: like.stride / 4 },
-    bind: { like, second, third, fourth, y },
-    groups: (sizes) => [y.rows(sizes)],
   });
   return y;
 }

@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { dispatchRows } from './row-strips.ts';
 import { streamColumns, type StreamRouter } from './stream-router.ts';
 import { rowLanes } from './wide-row.ts';
 
@@ -10,11 +11,11 @@ export function streamPredict(streams: Tensor, { norm, matrix, eps }: StreamRout
   const columns = streamColumns(streams);
   const tape = tapeOf(streams);
   const leading = tape.tensor([...streams.shape.slice(0, -1), columns]);
-  tape.dispatch('stream-predict.wgsl', {
+  dispatchRows('stream-predict.wgsl', {
+    strips: { streams, leading },
     params: rowLanes(tape, columns / 4),
     args: { quads: columns / 4, factor_quads: factors.stride / 4, eps },
-    bind: { router_norm: norm, router: matrix, factors, streams, leading },
-    groups: (sizes) => [streams.rows(sizes)],
+    bind: { router_norm: norm, router: matrix, factors },
   });
   return leading;
 }

@@ -13,14 +13,17 @@ afterAll(() => device.destroy());
 const EPS = 1e-3;
 
 it.each([
-  { profile: 'cpu', rows: 40, places: 3, channels: 8, first: 1, end: 37 },
-  { profile: 'discrete', rows: 3, places: 5, channels: 36, first: 0, end: 3 },
-] as const)('%o', async ({ profile, rows, places, channels, first, end }) => {
+  { profile: 'cpu', rows: 40, places: 3, channels: 8, first: 1, end: 37, bindingLimit: undefined },
+  { profile: 'discrete', rows: 3, places: 5, channels: 36, first: 0, end: 3, bindingLimit: undefined },
+  // Strips of 16 and of 8 rows.
+  { profile: 'discrete', rows: 40, places: 3, channels: 8, first: 1, end: 37, bindingLimit: 8 << 10 },
+  { profile: 'cpu', rows: 37, places: 10, channels: 36, first: 0, end: 37, bindingLimit: 24 << 10 },
+] as const)('%o', async ({ profile, bindingLimit, rows, places, channels, first, end }) => {
   const random = new Random(rows);
   const values = places * channels;
   const x = random.floats(rows * values).map((value, i) => value + i / 100);
   const weight = random.floats(channels);
-  const on = disguise(device, { profile });
+  const on = disguise(device, { profile, ...(bindingLimit && { bindingLimit }) });
   const y = await compute({
     device: on,
     capacity: {},

@@ -10,26 +10,26 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-const ROWS = 3;
 const EPS = 1e-6;
 
 it.each([
-  ['cpu', 32],
-  ['discrete', 288],
-] as const)('profile %s: %i columns', async (profile, columns) => {
+  ['cpu', 3, 32, undefined],
+  ['discrete', 3, 288, undefined],
+  ['discrete', 37, 32, 10 << 10],
+] as const)('%s: %i rows of %i columns, bindings of %s bytes', async (profile, rows, columns, limit) => {
   const random = new Random(columns);
-  const streams = random.floats(ROWS * 4 * columns);
-  const x = random.floats(ROWS * columns);
+  const streams = random.floats(rows * 4 * columns);
+  const x = random.floats(rows * columns);
   const weight = random.floats(columns);
-  const on = disguise(device, { profile });
+  const on = disguise(device, { profile, ...(limit && { bindingLimit: limit }) });
   const y = await compute({
     device: on,
     capacity: {},
     sizes: {},
     record: (_, input) =>
       streamAdd(
-        input([ROWS, 4 * columns], streams),
-        input([ROWS, columns], x),
+        input([rows, 4 * columns], streams),
+        input([rows, columns], x),
         on.tensor('weights', 'norm', [columns], weight),
         EPS,
       ),

@@ -11,18 +11,17 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-const ROWS = 3;
-
 it.each([
-  ['cpu', 32],
-  ['discrete', 288],
-] as const)('profile %s: %i columns', async (profile, columns) => {
+  ['cpu', 3, 32, undefined],
+  ['discrete', 3, 288, undefined],
+  ['discrete', 37, 32, 10 << 10],
+] as const)('%s: %i rows of %i columns, bindings of %s bytes', async (profile, rows, columns, limit) => {
   const random = new Random(columns);
-  const x = random.floats(ROWS * 4 * columns);
-  const layer = random.floats(ROWS * columns);
+  const x = random.floats(rows * 4 * columns);
+  const layer = random.floats(rows * columns);
   const factors = random.floats(4 * 4);
   const gain = random.floats(columns);
-  const on = disguise(device, { profile });
+  const on = disguise(device, { profile, ...(limit && { bindingLimit: limit }) });
   const { router, routes } = routerCase(on, random, columns);
   for (const output of ['scaled', 'streams'] as const) {
     const y = await compute({
@@ -30,12 +29,12 @@ it.each([
       capacity: {},
       sizes: {},
       record: (_, input) => {
-        const streams = input([ROWS, 4 * columns], x);
+        const streams = input([rows, 4 * columns], x);
         const tables = [
           on.tensor('weights', 'f', [4, 4], factors),
           on.tensor('weights', 'g', [columns], gain),
         ];
-        const scaled = streamCorrect(streams, input([ROWS, columns], layer), router, tables[0]!, tables[1]!);
+        const scaled = streamCorrect(streams, input([rows, columns], layer), router, tables[0]!, tables[1]!);
         return output === 'scaled' ? scaled : streams;
       },
     });

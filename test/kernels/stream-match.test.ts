@@ -10,22 +10,21 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-const ROWS = 3;
-
 it.each([
-  ['cpu', 32],
-  ['discrete', 288],
-] as const)('profile %s: %i columns', async (profile, columns) => {
+  ['cpu', 3, 32, undefined],
+  ['discrete', 3, 288, undefined],
+  ['discrete', 37, 32, 10 << 10],
+] as const)('%s: %i rows of %i columns, bindings of %s bytes', async (profile, rows, columns, limit) => {
   const random = new Random(columns);
-  const like = random.floats(ROWS * 4 * columns);
-  const others = random.floats(ROWS * 3 * columns);
+  const like = random.floats(rows * 4 * columns);
+  const others = random.floats(rows * 3 * columns);
   others.subarray(0, columns).forEach((value, i, row) => (row[i] = 1e-4 * value));
   /** Rows of the q-th projection. */
   const projection = (q: number): Float32Array =>
-    others.subarray(q * ROWS * columns, (q + 1) * ROWS * columns);
+    others.subarray(q * rows * columns, (q + 1) * rows * columns);
   const rms = (row: Float32Array): number =>
     Math.sqrt(row.reduce((sum, value) => sum + value * value, 0) / columns);
-  const on = disguise(device, { profile });
+  const on = disguise(device, { profile, ...(limit && { bindingLimit: limit }) });
   for (const mean of [false, true]) {
     const width = mean ? 4 * columns : columns;
     const y = await compute({
@@ -33,10 +32,10 @@ it.each([
       capacity: {},
       sizes: {},
       record: (_, input) => {
-        const projections = [0, 1, 2].map((q) => input([ROWS, columns], projection(q)));
+        const projections = [0, 1, 2].map((q) => input([rows, columns], projection(q)));
         return mean
-          ? meanOfStreams(input([ROWS, width], like), projections)
-          : streamsOf(input([ROWS, width], like.subarray(0, ROWS * width)), projections);
+          ? meanOfStreams(input([rows, width], like), projections)
+          : streamsOf(input([rows, width], like.subarray(0, rows * width)), projections);
       },
     });
     y.forEach((values, row) => {

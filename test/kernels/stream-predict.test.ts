@@ -11,18 +11,17 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-const ROWS = 3;
-
 it.each([
-  ['cpu', 32],
-  ['discrete', 288],
-] as const)('profile %s: %i columns', async (profile, columns) => {
+  ['cpu', 3, 32, undefined],
+  ['discrete', 3, 288, undefined],
+  ['discrete', 37, 32, 10 << 10],
+] as const)('%s: %i rows of %i columns, bindings of %s bytes', async (profile, rows, columns, limit) => {
   const random = new Random(columns);
-  const x = random.floats(ROWS * 4 * columns);
+  const x = random.floats(rows * 4 * columns);
   const factors = random.floats(16 * 4);
   const stream = (row: number, p: number): Float32Array =>
     x.subarray((4 * row + p) * columns, (4 * row + p + 1) * columns);
-  const on = disguise(device, { profile });
+  const on = disguise(device, { profile, ...(limit && { bindingLimit: limit }) });
   const { router, routes } = routerCase(on, random, columns);
   for (const output of ['leading', 'streams'] as const) {
     const y = await compute({
@@ -30,7 +29,7 @@ it.each([
       capacity: {},
       sizes: {},
       record: (_, input) => {
-        const streams = input([ROWS, 4 * columns], x);
+        const streams = input([rows, 4 * columns], x);
         const leading = streamPredict(streams, router, on.tensor('weights', 'f', [16, 4], factors));
         return output === 'leading' ? leading : streams;
       },

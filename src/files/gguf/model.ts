@@ -26,6 +26,10 @@ export interface GgufPart {
   groupedHeads?: { heads: number; kvHeads: number };
   /** Number that was added to every value before it was stored; left out: 0. */
   added?: number;
+  /** Whether values are stored as log(1 + e^value). */
+  isSoftplus?: boolean;
+  /** Channels of an image whose pixels stand channel by channel in a stored row, and pixel by pixel on the page; left out: columns are stored in their order. */
+  planes?: number;
 }
 
 export interface GgufClass {

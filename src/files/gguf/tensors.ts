@@ -1,5 +1,5 @@
 // The tensors of a GGUF file as the entries that everything behind a checkpoint reads: parts of stacked and fused tensors, heads whose
-// rows are stored in pairs in their own order again, and values without what was added to them. Bytes are read as codes: none is decoded.
+// rows are stored in pairs, and pixels, in their own order again, and values without what was done to them. Bytes are read as codes: none is decoded.
 
 import { badCheckpoint, type EngineError } from '../error.ts';
 import type { TensorEntry } from '../tensors/safetensors.ts';
@@ -8,7 +8,7 @@ import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';
 
 export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
-  const { name, shape, firstRow = 0, pairedHeads, groupedHeads, added = 0 } = part;
+  const { name, shape, firstRow = 0, pairedHeads, groupedHeads, planes, added = 0 } = part;
   // A vector may be a row of a matrix, as the bias of an expert is.
   const rows = shape.length === 1 && tensor.shape.length > 1 ? 1 : rowsOf(shape);
   const rowBytes = tensor.bytes / rowsOf(tensor.shape);
@@ -43,10 +43,22 @@ export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
     if (rows % all !== 0) throw broken(tensor, `has ${rows} rows, which ${all} heads cannot share`);
     return { ...entry, source: grouped(entry, (rows / all) * rowBytes, groupedHeads) };
   }
-  if (added === 0) return entry;
-  if (tensor.type !== 'F32') throw broken(tensor, `is stored as ${tensor.type}, and a norm needs F32`);
-  return { ...entry, source: lessened(entry, added) };
+  if (planes !== undefined) {
+    if (!(tensor.type in VALUE_BYTES))
+      throw broken(tensor, `is stored as ${tensor.type}, and patches need F32, F16 or BF16`);
+    return {
+      ...entry,
+      source: byPixels(entry, { rowBytes: bytes / rows, planes, unit: VALUE_BYTES[tensor.type]! }),
+    };
+  }
+  if (part.isSoftplus !== true && added === 0) return entry;
+  if (tensor.type !== 'F32')
+    throw broken(tensor, `is stored as ${tensor.type}, and its values are changed in F32 only`);
+  return { ...entry, source: changed(entry, part.isSoftplus ? beforeSoftplus : (value) => value - added) };
 }
+
+/** Of types whose values are stored one by one. */
+const VALUE_BYTES: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
 
 /** Rows of a matrix, or of all matrices of a tensor; values of a vector. */
 function rowsOf(shape: readonly number[]): number {
@@ -125,14 +137,43 @@ function grouped(
   });
 }
 
-/** F32 values less what was added to each. */
-function lessened(stored: Stored, added: number): ByteSource {
+/** log(e^value − 1) */
+function beforeSoftplus(value: number): number {
+  return value + Math.log(-Math.expm1(-value));
+}
+
+/** F32 values, each changed by itself. */
+function changed(stored: Stored, change: (value: number) => number): ByteSource {
   return rewritten(stored, async (at, target) => {
     const first = at - (at % 4);
     const end = Math.ceil((at + target.length) / 4) * 4;
     const bytes = await stored.source.read(stored.offset + first, end - first);
     const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-    values.forEach((value, i) => (values[i] = value - added));
+    values.forEach((value, i) => (values[i] = change(value)));
     target.set(bytes.subarray(at - first, at - first + target.length));
+  });
+}
+
+interface Pixels {
+  rowBytes: number;
+  planes: number;
+  /** Bytes of a value. */
+  unit: number;
+}
+
+/** Rows whose values are stored plane by plane, as rows of pixels. */
+function byPixels(stored: Stored, { rowBytes, planes, unit }: Pixels): ByteSource {
+  const plane = rowBytes / planes;
+  return rewritten(stored, async (at, target) => {
+    const first = at - (at % rowBytes);
+    const end = Math.ceil((at + target.length) / rowBytes) * rowBytes;
+    const bytes = await stored.source.read(stored.offset + first, end - first);
+    for (let done = 0; done < target.length; done++) {
+      const place = at + done - first;
+      const within = place % rowBytes;
+      const value = Math.floor(within / unit);
+      const from = (value % planes) * plane + Math.floor(value / planes) * unit + (within % unit);
+      target[done] = bytes[place - within + from]!;
+    }
   });
 }

@@ -41,6 +41,8 @@ export interface TowerReading {
 export interface GgufTower {
   /** clip.projector_type */
   projector: string;
+  /** clip.audio.projector_type of the encoder of sounds that files may hold beside the one of images; left out: files hold one tower. */
+  sounds?: string;
   /** general.architecture of the language models that it was trained with; null: of any. */
   texts: readonly string[] | null;
   /** Whether a language model stands behind such a tower in every published model; left out: none does. */
@@ -108,12 +110,18 @@ function towerOf(keys: GgufKeys, towers: readonly GgufTower[]): GgufTower {
   const projector = keys.text(key);
   const tower = towers.find((one) => one.projector === projector);
   const known = towers.map((one) => one.projector);
-  if (tower === undefined || PROJECTORS.slice(1).every((one) => keys.get(one) !== undefined))
+  if (tower === undefined || !isAlone(keys, tower))
     throw unsupported(
       `${keys.file}: ${tower ? 'a tower for images beside one for sounds' : `${key} ${projector}`} is not built; towers of ${known.join(', ')} are`,
       PROJECTOR,
     );
   return tower;
+}
+
+/** Whether the tower reads everything that its file holds. */
+function isAlone(keys: GgufKeys, { sounds }: GgufTower): boolean {
+  const [vision, audio] = PROJECTORS.slice(1).map((one) => keys.get(one));
+  return vision === undefined || audio === undefined || audio === sounds;
 }
 
 /** Throws where the tower was trained with another language model. */

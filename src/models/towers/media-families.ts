@@ -10,6 +10,7 @@ import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
+import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
 import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
@@ -62,6 +63,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   QWEN2_5_VISION_GGUF,
   QWEN3_VISION_GGUF,
   GEMMA3_VISION_GGUF,
+  GEMMA4_VISION_GGUF,
   INTERNVL_VISION_GGUF,
   IDEFICS3_VISION_GGUF,
   LFM2_VISION_GGUF,

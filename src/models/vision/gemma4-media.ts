@@ -21,7 +21,7 @@ import { gemma4Vision } from './gemma4-vision.ts';
 import { resized } from './tiles.ts';
 
 const [TOWER, ENCODER] = ['vision', 'sound'];
-const IMAGE = '<|image|>';
+export const GEMMA4_IMAGE = '<|image|>';
 const AROUND = { tower: TOWER, begin: '<|image>', end: '<image|>' };
 
 export const GEMMA4: MediaFamily = {
@@ -72,7 +72,11 @@ function readShown(
   const frames = video.processor.count('num_frames', 32);
   return {
     readers: {
-      image: { placeholder: IMAGE, alpha: 'white', prepare: (image) => prepareImage(images, shown, image) },
+      image: {
+        placeholder: GEMMA4_IMAGE,
+        alpha: 'white',
+        prepare: (image) => prepareImage(images, shown, image),
+      },
       video: gemma4VideoReader({ images: video.images, frames }, shown),
     },
     spans: seesImages(files) && Math.max(images.most, video.images.most),
@@ -93,7 +97,7 @@ function* prepareImage(images: Gemma4ImageConfig, shown: Gemma4Shown, image: Pix
   const seen = yield* resized(image, size, { filter: 'bicubic' });
   return {
     parts: [shown.begin, rows, shown.end],
-    token: IMAGE,
+    token: GEMMA4_IMAGE,
     tower: shown.tower,
     inputs: yield* shown.inputs(images, [seen]),
     layout: null,

@@ -13,7 +13,7 @@ import { GEMMA3N } from '../../../src/models/audio/gemma3n-media.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaModel, PreparedMedium } from '../../../src/models/media.ts';
 import { finished } from '../../../src/models/preparation.ts';
-import { openModelTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, expectAgreement, readValues } from '../image-golden.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/gemma3n-media', import.meta.url));
@@ -75,16 +75,20 @@ it.each([
   expect(() => openModel(audio, changes)).toThrow(expect.objectContaining({ code }));
 });
 
-it('rows of a sound are those of transformers', async () => {
+it.each([
+  ['', {}],
+  [' in bindings of 64 KiB', { bindingLimit: 64 << 10 }],
+])('rows of a sound are those of transformers%s', async (_, as) => {
   const device = await openModelTestDevice();
+  const on = disguise(device, as);
   const values = await readValues(`${FOLDER}/small.safetensors`);
   const checkpoint = await openCheckpoint(await openDiskFolder(`${FOLDER}/small`), TEXT_CLASSES);
   const { model, tensors } = readMedia(checkpoint, { hidden: HIDDEN }, () => {})!;
   const { tower, inputs, layout } = await prepared(0);
-  const weights = openWeights(device, tensors, model.towers[tower]!, { format: null });
+  const weights = openWeights(on, tensors, model.towers[tower]!, { format: null });
   await weights.load();
   await checkpoint.close();
-  const found = await compute(device, (_tape, input) => {
+  const found = await compute(on, (_tape, input) => {
     const [features, places] = ['features', 'places'].map((name) => {
       const { shape, data } = inputs[name]!;
       return input({ shape: [...shape], values: Float32Array.from(data) });

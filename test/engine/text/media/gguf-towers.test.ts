@@ -35,6 +35,8 @@ interface Pair {
   name: string;
   /** Settings of images that files of llama.cpp have otherwise. */
   settings?: Record<string, unknown>;
+  /** Settings of the encoder of sounds that files of llama.cpp have otherwise: sounds are what is compared. */
+  heard?: Record<string, unknown>;
   /** Folder of the safetensors files. */
   from: string;
   /** general.architecture of the language model. */
@@ -44,11 +46,17 @@ interface Pair {
 /** As published. */
 const LFM2 = { tile_size: 512, min_image_tokens: 64, max_image_tokens: 256, max_tiles: 10 };
 
+/** As published. */
+const GEMMA4 = { attention_chunk_size: 12, attention_context_left: 13, attention_logit_cap: 50 };
+
 const PAIRS: readonly Pair[] = [
   { name: 'qwen2-vl', from: 'media/qwen2-vl', metadata: 'qwen2vl' },
   { name: 'qwen2-5-vl', from: 'media/qwen2-5-vl', metadata: 'qwen2vl' },
   { name: 'qwen3-vl', from: 'media/qwen3-vl', metadata: 'qwen3vl' },
   { name: 'gemma3', from: 'gemma3-media/whole', metadata: 'gemma3' },
+  { name: 'gemma4', from: 'gemma4-media/dense', metadata: 'gemma4', settings: { max_soft_tokens: 280 } },
+  { name: 'gemma4-e', from: 'gemma4-media/small', metadata: 'gemma4', settings: { max_soft_tokens: 280 } },
+  { name: 'gemma4-e', from: 'gemma4-media/small', metadata: 'gemma4', heard: GEMMA4 },
   { name: 'internvl', from: 'internvl/qwen2-original', metadata: 'qwen2' },
   { name: 'smolvlm', from: 'idefics3/smolvlm', metadata: 'llama' },
   { name: 'pixtral', from: 'pixtral/pixtral', metadata: 'llama' },
@@ -68,8 +76,8 @@ const IMAGE = {
   data: Uint8Array.from({ length: 50 * 34 * 3 }, (_, i) => (i * 37 + (i % 11) * 29) % 256),
 };
 
-async function prepared({ readers: { image, audio } }: MediaModel): Promise<PreparedMedium> {
-  if (image) return finished(image.prepare(IMAGE, {}));
+async function prepared({ readers: { image, audio } }: MediaModel, hears: boolean): Promise<PreparedMedium> {
+  if (image && !hears) return finished(image.prepare(IMAGE, {}));
   const { sounds } = soundGolden('voxtral');
   const sound = await readSound(sounds[0]!, 'sound', { bounds: { maxMediaSeconds: 9 }, rate: audio!.rate });
   return finished(audio!.prepare({ ...sound, samples: sound.samples.subarray(0, 9000) }, {}));
@@ -86,10 +94,11 @@ function stepTimes({ readers: { video } }: MediaModel): readonly number[] | null
 
 it.each(PAIRS)(
   'the GGUF tower $name has the rows of safetensors files',
-  async ({ name, from, metadata, settings }) => {
+  async ({ name, from, metadata, settings, heard }) => {
     const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
     if (settings)
       Object.assign(plain.beside!.processors['processor_config.json']!['image_processor']!, settings);
+    if (heard) Object.assign(plain.beside!.config['audio_config']!, heard);
     const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
     const hidden = plain.config['hidden_size'] as number;
     const keys = new GgufKeys({ name: 'text.gguf', metadata: new Map() });
@@ -100,7 +109,9 @@ it.each(PAIRS)(
       const wrapper = { architecture: tower.className, left: [], leftTensors: 0 };
       const own = readMedia(plain, { hidden }, expect.fail)!;
       const other = readMedia({ wrapper, beside: tower }, { hidden }, expect.fail)!;
-      const [wanted, medium] = await Promise.all([own, other].map(({ model }) => prepared(model)));
+      const [wanted, medium] = await Promise.all(
+        [own, other].map(({ model }) => prepared(model, heard !== undefined)),
+      );
       const { inputs: _own, ...text } = wanted!;
       const { inputs: _inputs, ...made } = medium!;
       expect(made).toEqual(text);
