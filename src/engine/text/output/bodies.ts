@@ -5,9 +5,9 @@ import { toolName, type CallContext } from './call-context.ts';
 import type { Body, BracesBody, JsonBody, NamedBody } from './format.ts';
 import { copyArguments, copyJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
-import { character, match, peek, run, space, type Parse } from './reader.ts';
+import { character, match, peek, run, sees, space, type Parse } from './reader.ts';
 import { taggedCall } from './tagged-call.ts';
-import { isText, kindsOf } from './typed-value.ts';
+import { isObject, isText, kindsOf, parsed } from './typed-value.ts';
 
 /** Reads one call. Returns whether a call was emitted; if not, the consumed input is text. */
 export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<boolean> {
@@ -91,7 +91,7 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   if (body.before !== undefined && !(yield* match(reader, [marker(body.before)]))) return false;
   if (context.namesAreIds) yield* match(reader, [marker('functions.')]);
   const name = yield* toolName(context);
-  if (name === null) return false;
+  if (name === null) return context.namesAreIds && (yield* numberedCall(context, body));
   const isNumbered = context.namesAreIds && (yield* character(reader, ':'));
   const index = isNumbered ? yield* run(reader, /\d/, LONGEST_ID) : '';
   yield* space(reader);
@@ -109,6 +109,26 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   parts.endArguments();
   yield* space(reader);
   if (body.after !== undefined) yield* match(reader, [marker(body.after.trim())]);
+  return true;
+}
+
+/** Reads a call whose id is only its number: its arguments tell the tool, if one tool alone declares them. */
+function* numberedCall({ reader, marker, parts, tools }: CallContext, body: NamedBody): Parse<boolean> {
+  const index = yield* run(reader, /\d/, LONGEST_ID);
+  if (index === '' || !(yield* match(reader, [marker(body.separator)]))) return false;
+  yield* space(reader);
+  let text = '';
+  yield* copyArguments(reader, (more) => void (text += more));
+  const given = parsed(text);
+  if (!isObject(given)) return false;
+  const able = tools.filter(({ function: { parameters } }) =>
+    Object.keys(given).every((key) => kindsOf(parameters, key).size > 0),
+  );
+  const [tool] = tools.length === 1 ? tools : able;
+  if (tool === undefined || (tools.length > 1 && able.length > 1)) return false;
+  const { name } = tool.function;
+  parts.openCall(name, `functions.${name}:${index}`);
+  parts.arguments(text);
   return true;
 }
 
@@ -131,7 +151,7 @@ function* pythonCall(context: CallContext): Parse<boolean> {
   const take = (text: string): void => parts.arguments(text);
   take(`{"${key}": `);
   yield* space(reader);
-  if (!(yield* copyLiteral(reader, PYTHON, take))) return true;
+  if (!(yield* copyLiteral(reader, { ...PYTHON, closers: ')' }, take))) return true;
   yield* space(reader);
   if (yield* character(reader, ',')) {
     yield* space(reader);
@@ -142,13 +162,19 @@ function* pythonCall(context: CallContext): Parse<boolean> {
   return true;
 }
 
-/** Reads `name{key:value, …}`, which is certain to be a call after the brace. */
+/** Reads `name{key:value, …}`, which is certain to be a call after the brace; the tag that ends a call may take the place of the braces. */
 function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   const { reader, marker, parts } = context;
   const befores = body.otherBefore === undefined ? [body.before] : [body.before, body.otherBefore];
   if (!(yield* match(reader, befores.map(marker)))) return false;
   const name = yield* toolName(context);
-  if (name === null || (yield* peek(reader))?.text !== '{') return false;
+  if (name === null) return false;
+  if (yield* sees(reader, context.ends)) {
+    parts.openCall(name);
+    parts.arguments('{}');
+    return true;
+  }
+  if ((yield* peek(reader))?.text !== '{') return false;
   parts.beginArguments('braces', name, reader);
   if (!(yield* character(reader, '{'))) return false;
   parts.openCall(name);

@@ -67,12 +67,14 @@ function* readSection(options: CallsOptions): Parse<boolean> {
   let any = false;
   let listed = false;
   const { section, openings, strayEnds } = yield* openSection(options);
+  const inside = reader.at;
   for (;;) {
     yield* space(reader);
     if (any) settled = reader.at;
     if (section && (yield* match(reader, one(section.end)))) {
-      if (any) return true;
-      break;
+      if (!any) break;
+      if (format.echoes) yield* match(reader, [copyOf(reader, inside)]);
+      return true;
     }
     if (any && (yield* match(reader, strayEnds))) return true;
     if (listed && (yield* character(reader, ']'))) {
@@ -111,6 +113,11 @@ function* readSection(options: CallsOptions): Parse<boolean> {
       .join(''),
   );
   return any;
+}
+
+/** Marker of the text since a position. */
+function copyOf({ units, at }: CallsOptions['reader'], from: number): Marker {
+  return { text: '', symbols: units.slice(from, at).map(({ id, text }) => (id < 0 ? text : id)) };
 }
 
 /** Reads the closing tag. Superfluous braces before it are skipped: models are known to write them. */

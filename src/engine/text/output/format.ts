@@ -37,6 +37,8 @@ export interface TaggedBody {
     /** Closing tag of values whose opening tag has no own `end`. */
     end: string;
   };
+  /** In names and keys `&` and quotes are written as entities. */
+  entities?: boolean;
   /** Tag after the last argument. */
   close?: string;
   /** Values are elements named after their keys, in which objects and lists are elements, too (see element-values.ts). */
@@ -79,6 +81,8 @@ export interface ToolFormat {
   name: string;
   /** Tags around all calls. */
   section?: Tags;
+  /** Models are known to write what the section contains once more after its end. */
+  echoes?: boolean;
   /** Other tags around all calls that are read, but never written by a grammar. */
   otherSections?: readonly Tags[];
   /** Tags around each call. */
@@ -96,7 +100,7 @@ export interface ToolFormat {
   marked?: boolean;
   /** Syntaxes of a call. Grammars write the first; the parser selects by the first character. */
   bodies: readonly Body[];
-  /** Whether a bare call may also begin after other text; its first member must then be one that calls have. */
+  /** Whether a bare call may also begin after other text; the first member of a JSON object must then be one that calls have. */
   anywhere?: boolean;
   /** Length of the ids that calls are given, in letters and digits; left out: the ids of OpenAI. */
   idLength?: number;

@@ -11,6 +11,7 @@ import {
   type Marker,
   type Parse,
   type Reader,
+  type Unit,
 } from './reader.ts';
 
 export interface LiteralSyntax {
@@ -18,11 +19,17 @@ export interface LiteralSyntax {
   quotes: readonly Marker[];
   /** Whether strings have Python's backslash escapes. */
   escapes: boolean;
+  /** Closing brackets of what surrounds the literal, innermost first. */
+  closers?: string;
 }
 
 const quote = (text: string): Marker => ({ text, symbols: text.split('') });
 
 export const PYTHON: LiteralSyntax = { quotes: ['"""', "'''", '"', "'"].map(quote), escapes: true };
+
+const within = (syntax: LiteralSyntax, end: string): LiteralSyntax => {
+  return { ...syntax, closers: end + (syntax.closers ?? '') };
+};
 
 type Take = (text: string) => void;
 
@@ -58,12 +65,13 @@ function* copyBraces(reader: Reader, syntax: LiteralSyntax, take: Take): Parse<b
 }
 
 function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Take): Parse<boolean> {
+  const inner = within(syntax, end);
   take('[');
   for (let nth = 0; ; nth++) {
     yield* space(reader);
     if (yield* character(reader, end)) break;
     if (nth > 0) take(', ');
-    if (!(yield* copyLiteral(reader, syntax, take))) return false;
+    if (!(yield* copyLiteral(reader, inner, take))) return false;
     yield* space(reader);
     if (!(yield* character(reader, ',')) && !(yield* follows(reader, end))) return false;
   }
@@ -80,17 +88,18 @@ export function* copyMembers(
   take: Take,
   isText: (key: string) => boolean = () => false,
 ): Parse<boolean> {
+  const inner = within(syntax, end);
   for (let nth = 0; ; nth++) {
     yield* space(reader);
     if (yield* character(reader, end)) break;
-    const key = yield* memberKey(reader, separator, syntax);
+    const key = yield* memberKey(reader, separator, inner);
     if (key === null) return false;
     take(`${nth > 0 ? ', ' : ''}"${key}": `);
     yield* space(reader);
     // A number or a word in place of a string was written without its quotes.
     const word = isText(key) ? yield* bareWord(reader) : '';
     if (word !== '') take(`"${escapeJson(word)}"`);
-    else if (!(yield* copyLiteral(reader, syntax, take))) return false;
+    else if (!(yield* copyLiteral(reader, inner, take))) return false;
     yield* space(reader);
     if (!(yield* character(reader, ',')) && !(yield* follows(reader, end))) return false;
   }
@@ -117,12 +126,17 @@ function* follows(reader: Reader, end: string): Parse<boolean> {
 }
 
 /** Copies a string as JSON, after its opening quote was consumed. */
-function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, take: Take): Parse<boolean> {
+function* copyText(
+  reader: Reader,
+  quotes: Marker,
+  { escapes, closers = '' }: LiteralSyntax,
+  take: Take,
+): Parse<boolean> {
   const ends = [quotes];
   take('"');
   for (;;) {
     if (yield* match(reader, ends)) {
-      if (!escapes || (yield* endsText(reader))) break;
+      if (!escapes || (yield* endsText(reader, closers))) break;
       take(escapeJson(quotes.text));
       continue;
     }
@@ -136,13 +150,28 @@ function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, t
   return true;
 }
 
-/** Whether a string ends before the current position: models forget to escape quotes within strings, and then other text follows. */
-function* endsText(reader: Reader): Parse<boolean> {
+/**
+ * Whether a string ends before the current position. Models forget to escape quotes within strings: then other text follows, or
+ * brackets that close none of those around the string. Nothing is read beyond the last of these: it ends the call.
+ */
+function* endsText(reader: Reader, closers: string): Parse<boolean> {
   const from = reader.at;
-  yield* space(reader);
-  const next = yield* peek(reader);
+  let closed = 0;
+  let next = yield* afterSpace(reader);
+  while (next !== null && next.id < 0 && next.text === closers[closed]) {
+    reader.at++;
+    if (++closed === closers.length) break;
+    next = yield* afterSpace(reader);
+  }
   reader.at = from;
-  return next === null || next.id >= 0 || /[,:)\]}=]/.test(next.text);
+  if (next === null || next.id >= 0 || next.text === ',') return true;
+  if (closed === 0) return (closers === '' ? /[:)\]}=]/ : /[:=]/).test(next.text);
+  return closed === closers.length;
+}
+
+function* afterSpace(reader: Reader): Parse<Unit | null> {
+  yield* space(reader);
+  return yield* peek(reader);
 }
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '0': '\0', '\n': '' };

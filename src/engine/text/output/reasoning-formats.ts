@@ -21,6 +21,7 @@ const FORMATS: readonly ReasoningFormat[] = [
     name: 'kimi_k3',
     begin: '<|open|>think<|sep|>',
     end: '<|close|>think<|sep|>',
+    others: [{ begin: '<|open|>think<|sep|>', end: '<|close|>think' }], // the last token may be missing
     callsEnd: true,
     answer: { begin: '<|open|>response<|sep|>', end: '<|close|>response<|sep|>' },
     dropped: ['<|close|>message<|sep|>'],
@@ -31,7 +32,8 @@ const FORMATS: readonly ReasoningFormat[] = [
     begin: '<|plamo:begin_think:plamo|>',
     end: '<|plamo:end_think:plamo|>',
     callsEnd: true,
-    dropped: ['<|plamo:tag|>'],
+    repeats: true,
+    dropped: ['<|plamo:tag|>', '<|plamo:end_think:plamo|>'], // the end may be repeated
   },
   {
     name: 'inkling',

@@ -79,8 +79,11 @@ function freeText(format: ToolFormat | null): Dfa {
   const bare = regexDfa(`\\s*[${format.bare.replace(/[[\]]/g, '\\$&')}][^]*`, { whole: true });
   const answers = intersect(free, complementOf(bare));
   if (!format.anywhere) return answers;
-  const members = format.bodies.flatMap((body) => (body.kind === 'json' ? beginningMembers(body) : []));
-  const within = regexDfa(`[^]*\\{\\s*"(${members.join('|')})"[^]*`, { whole: true });
+  const begins = format.bodies.flatMap((body) => {
+    if (body.kind === 'python') return ['\\[\\s*[\\w.-]+\\('];
+    return body.kind === 'json' ? [`\\{\\s*"(${beginningMembers(body).join('|')})"`] : [];
+  });
+  const within = regexDfa(`[^]*(${begins.join('|')})[^]*`, { whole: true });
   return intersect(answers, complementOf(within));
 }
 

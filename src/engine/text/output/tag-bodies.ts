@@ -71,6 +71,7 @@ export const OPEN_AND_CLOSE: TaggedBody = {
   name: { begin: '<|open|>call tool="', end: '"', number: { begin: ' index="', end: '"<|sep|>' } },
   key: { begin: '<|open|>argument key="', end: '"' },
   value: { begins: valuesOfTypes((type) => ` type="${type}"<|sep|>`), end: '<|close|>argument<|sep|>' },
+  entities: true,
   close: '<|close|>call<|sep|>',
 };
 

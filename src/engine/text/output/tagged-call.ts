@@ -4,7 +4,7 @@ import { toolName, type CallContext } from './call-context.ts';
 import { elements } from './element-values.ts';
 import type { TaggedBody, Tags } from './format.ts';
 import { escapeJson } from './json-text.ts';
-import { character, match, peek, run, sees, space, until, type Parse } from './reader.ts';
+import { character, match, peek, plainMarker, run, sees, space, until, type Parse } from './reader.ts';
 import { isJsonObject, isText, isUndeclared, kindsOf, parsed, toJson, type Kinds } from './typed-value.ts';
 
 /** Reads a call with tags around its arguments, which is certain to be one after the end of its name. */
@@ -14,7 +14,7 @@ export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boole
   const from = reader.at;
   if (begin !== '' && !(yield* match(reader, [begin, otherBegin].map(marker)))) return false;
   if (begin !== '') parts.beginName(reader, from);
-  const name = yield* toolName(context);
+  const name = yield* body.entities ? escapedName(context) : toolName(context);
   if (name === null) return false;
   const keys = [marker(body.key.begin)];
   if (end === '') {
@@ -39,6 +39,21 @@ export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boole
   return true;
 }
 
+/** Reads the name of a tool, with or without entities; null: none of the tools' names is here. */
+function* escapedName({ reader, names }: CallContext): Parse<string | null> {
+  const escaped = names.map(({ text }) => plainMarker(escapeEntities(text)));
+  const found = yield* match(reader, [...names, ...escaped]);
+  return found && unescapeEntities(found.text);
+}
+
+function escapeEntities(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+}
+
+function unescapeEntities(text: string): string {
+  return text.replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+}
+
 /** Reads the number of a call and the text around it; false: there is none. */
 function* callNumber({ reader, marker }: CallContext, { begin, end }: Tags): Parse<boolean> {
   if (!(yield* match(reader, [marker(begin)]))) return false;
@@ -55,8 +70,13 @@ function* taggedArguments(context: CallContext, body: TaggedBody, parameters: un
   for (let nth = 0; ; nth++) {
     yield* space(reader);
     if (!(yield* match(reader, keys))) return true;
-    const key = (yield* taggedKey(context, body))?.trim();
-    if (key === undefined) return false;
+    const written = (yield* taggedKey(context, body))?.trim();
+    if (written === undefined) return false;
+    const key = body.entities ? unescapeEntities(written) : written;
+    if (yield* lacksValue(context, body)) {
+      nth--;
+      continue;
+    }
     const begin = `${nth > 0 ? ', ' : ''}${JSON.stringify(key)}: `;
     const kinds = kindsOf(parameters, key);
     if (nth === 0 && WRAPPERS.has(key) && isUndeclared(parameters, key)) {
@@ -71,6 +91,13 @@ function* taggedArguments(context: CallContext, body: TaggedBody, parameters: un
     parts.arguments(begin);
     if (!(yield* taggedValue(context, body, kinds, (more) => parts.arguments(more)))) return false;
   }
+}
+
+/** Whether the next key, or the end of the call, follows a key in place of the tag that opens its value. */
+function* lacksValue({ reader, marker, ends }: CallContext, { key, value }: TaggedBody): Parse<boolean> {
+  if (value.begins.some(({ text }) => !text.startsWith('<'))) return false;
+  yield* space(reader);
+  return yield* sees(reader, [marker(key.begin), ...ends]);
 }
 
 /** Names of an argument in which models wrap all arguments as one object. */
@@ -112,6 +139,11 @@ function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: Tagg
 const STRING: Kinds = new Set(['string'] as const);
 const ANY: Kinds = new Set();
 
+/** Types of a value whose tag says that it is text: the schema decides if it allows no text. */
+function textKinds(kinds: Kinds): Kinds {
+  return kinds.size === 0 || kinds.has('string') ? STRING : kinds;
+}
+
 /** Reads the value after a key; false: the reply ended within it. */
 function* taggedValue(
   context: CallContext,
@@ -128,7 +160,7 @@ function* taggedValue(
   );
   const begun = begins.find(({ text }) => text.trimStart() === opening?.text);
   const reads = begun?.reads ?? 'schema';
-  const wanted = reads === 'schema' ? kinds : reads === 'text' ? STRING : ANY;
+  const wanted = reads === 'schema' ? kinds : reads === 'text' ? textKinds(kinds) : ANY;
   if (body.newlines) yield* character(reader, '\n');
   const end = marker(begun?.end ?? body.value.end);
   /** A line break that is dropped if the end tag follows. */
@@ -142,7 +174,9 @@ function* taggedValue(
   if (!isText(wanted)) {
     let text = '';
     const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)), unclosed);
-    take(toJson(whole ? text : text + lineBreak, wanted));
+    const json = toJson(whole ? text : text + lineBreak, wanted);
+    // A value that the schema declares as text stays text, whatever its tag says.
+    take(isText(kinds) && !json.startsWith('"') ? JSON.stringify(text) : json);
     return whole;
   }
   take('"');

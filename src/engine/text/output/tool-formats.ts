@@ -48,11 +48,13 @@ const FORMATS: readonly ToolFormat[] = [
     section: { begin: '<|python_start|>', end: '<|python_end|>' },
     list: 'must',
     bare: '[',
+    anywhere: true,
     bodies: [{ kind: 'python' }],
   },
   {
     name: 'lfm2',
     section: { begin: '<|tool_call_start|>', end: '<|tool_call_end|>' },
+    echoes: true,
     list: 'must',
     bodies: [{ kind: 'python' }, NAME_AND_ARGUMENTS],
   },
@@ -174,6 +176,7 @@ const FORMATS: readonly ToolFormat[] = [
     otherSections: [TOOL_CALL, { begin: '[TOOL_CALLS]', end: '' }, { begin: '```json', end: '```' }],
     list: 'must',
     bare: '[',
+    anywhere: true,
     bodies: [NAME_AND_ARGUMENTS],
   },
   {

@@ -150,10 +150,10 @@ const JSON_AND_PYTHON: Reply[] = [
     ],
   },
   {
-    name: 'pythonic: a list that is none',
+    name: 'pythonic: a list that is none, before one that is',
     tools: 'pythonic',
     text: '[see(note)] and [ping()]',
-    told: [{ content: '[see(note)] and [ping()]' }],
+    told: [{ content: '[see(note)] and' }, { name: 'ping', arguments: '{}' }],
   },
   {
     name: 'lfm2: python within its tokens, then text',
