@@ -81,6 +81,6 @@ export function checkTranscriptionRequest(
     throw badRequest('words is true, and the model gives words no times: leave it out', 'words');
   if (request.timestamps && !writesTimes)
     throw badRequest('timestamps is true, and the model writes no times: leave it out', 'timestamps');
-  if (request.prompt !== undefined && !writesTimes)
-    throw badRequest('prompt is given, and the model takes no text before: leave it out', 'prompt');
+  if (request.prompt?.trim() && !writesTimes)
+    throw badRequest('prompt is given, and the model takes none with a sound: leave it out', 'prompt');
 }

@@ -1,9 +1,8 @@
 // Moonshine's encoder: three convolutions make a row of 384 samples of a sound as it is, and transformer layers with rotary positions pass the rows.
 
-import { tapeOf } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
-import { constant } from '../../kernels/constants.ts';
+import { constantBeside } from '../../kernels/constants.ts';
 import { takeRows } from '../../kernels/copy-rows.ts';
 import { groupnorm } from '../../kernels/groupnorm.ts';
 import { layernorm, type Affine } from '../../kernels/layernorm.ts';
@@ -65,7 +64,7 @@ export function moonshineEncoder(config: MoonshineConfig, weights: WeightTable):
 function rotations(x: Tensor, { rope, dims }: MoonshineLayers): Tensor {
   const rows = x.shape[1] as number;
   const key = `rotations of rows by ${rope.theta} in ${rope.dims} of ${dims}`;
-  return constant(tapeOf(x), key, [rows, dims], () => {
+  return constantBeside(x, key, [rows, dims], () => {
     const values = new Float32Array(rows * dims);
     const frequencies = inverseFrequencies(rope, rows);
     for (let i = 0; 2 * i < values.length; i++) {

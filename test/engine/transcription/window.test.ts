@@ -20,7 +20,7 @@ const sound: Transcriber['sound'] = {
   ...{ rate: 100, hop: 1, columns: 1, frames: 10, least: 10 },
   framesOf: (samples) => samples,
   rowsOf: () => 5,
-  *features() {
+  features: () => {
     throw new Error('the features are given');
   },
 };
