@@ -121,7 +121,7 @@ export function createTranscribe(open: typeof openAny): CommandDef {
         void closing;
         if (kind !== 'transcription' && kind !== 'text')
           throw new UsageError(`--model-path ${path} is a model of kind ${kind}: give one that hears sounds`);
-        if (kind === 'text') checkUntimed(options, format);
+        if (kind === 'text' || !model.info.writesTimes) checkUntimed(options, format);
         const made = await model
           .transcribe(audio, { ...requestOf(options), signal: interrupt.signal })
           .catch((error: unknown) => {
@@ -137,9 +137,9 @@ export function createTranscribe(open: typeof openAny): CommandDef {
   });
 }
 
-/** Throws UsageError for times, which language models that hear do not give. */
+/** Throws UsageError for times, which language models that hear do not write, nor some that transcribe. */
 function checkUntimed({ 'word-timestamps': words }: TranscribeValues, format: TranscriptionFormat): void {
-  const remedy = 'needs times, and the model is a language model, whose replies have none';
+  const remedy = 'needs times, and the model writes none';
   if (words) throw new UsageError(`--word-timestamps ${remedy}: leave it out`);
   if (format === 'srt' || format === 'vtt')
     throw new UsageError(`--format ${format} ${remedy}: give txt or json`);

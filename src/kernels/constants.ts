@@ -1,7 +1,7 @@
 // Numbers that kernels read and no checkpoint has, such as tables of positions. Each is written once a device.
 
 import type { Device } from '../gpu/device.ts';
-import type { Tape } from '../gpu/tape.ts';
+import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 
 const made = new WeakMap<Device, Map<string, Tensor>>();
@@ -21,3 +21,11 @@ export function constant(
   if (!tensor) tensors.set(name, (tensor = device.tensor('step', key, shape, values())));
   return tensor.on(tape);
 }
+
+/** The same for the kernels of the tape that computes x. */
+export const constantBeside = (
+  x: Tensor,
+  key: string,
+  shape: [rows: number, columns: number],
+  values: () => Float32Array | Uint32Array,
+): Tensor => constant(tapeOf(x), key, shape, values);

@@ -6,22 +6,24 @@ import { cutPixels, fits, mostPixels, view } from './pixels.ts';
 import { walkers } from './walkers.ts';
 
 export interface RowWindows {
-  /** Rows of a window; zeros before the first row and behind the last one make the windows centred. */
+  /** Rows of a window. */
   taps: number;
   /** Rows from one window to the next. */
   step: number;
+  /** Zeros before the first row and behind the last one make the windows centred; false: windows are within the rows. Left out: true. */
+  isPadded?: boolean;
 }
 
-/** x [items, n, columns] → [items, ⌈n / step⌉, columns · taps]; the taps of a column follow each other, as in stored kernels. */
-export function rowWindows(x: Tensor, { taps, step }: RowWindows): Tensor {
+/** x [items, n, columns] → [items, windows, columns · taps]; the taps of a column follow each other, as in stored kernels. */
+export function rowWindows(x: Tensor, { taps, step, isPadded = true }: RowWindows): Tensor {
   const [items, n, columns] = x.shape as [number, number, number];
-  if (x.shape.length !== 3 || taps % 2 === 0)
+  if (x.shape.length !== 3 || (isPadded ? taps % 2 === 0 : taps > n))
     throw new Error(
-      `rowWindows: [${x.shape.join(', ')}] in windows of ${taps}: three extents and an odd number are wanted`,
+      `rowWindows: [${x.shape.join(', ')}] in windows of ${taps}: three extents, and an odd number or rows for it, are wanted`,
     );
   const tape = tapeOf(x);
-  const m = Math.ceil(n / step);
-  const before = (taps - 1) / 2;
+  const m = isPadded ? Math.ceil(n / step) : Math.floor((n - taps) / step) + 1;
+  const before = isPadded ? (taps - 1) / 2 : 0;
   const y = tape.tensor([items, m, columns * taps]);
   const sourceOf = (row: number, tap: number): number => {
     const inItem = Math.min(Math.max((row % m) * step + tap - before, 0), n - 1);

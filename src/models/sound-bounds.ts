@@ -1,5 +1,7 @@
 // Bounds of the numbers in configurations of models that take sounds; see config-bounds.ts.
 
+import { HEADS, TOKEN_ID } from './bounds.ts';
+
 export const SOUND_COUNTS = {
   num_mel_bins: [1, 2 ** 10],
   feature_size: [1, 2 ** 10],
@@ -13,6 +15,13 @@ export const SOUND_COUNTS = {
   max_target_positions: [8, 2 ** 16],
   chunk_length: [1, 2 ** 10],
   encoder_layers: [1, 2 ** 10],
+  encoder_num_hidden_layers: [1, 2 ** 10],
+  encoder_num_attention_heads: HEADS,
+  encoder_num_key_value_heads: HEADS,
+  decoder_num_hidden_layers: [1, 2 ** 10],
+  decoder_num_attention_heads: HEADS,
+  decoder_num_key_value_heads: HEADS,
+  decoder_start_token_id: TOKEN_ID,
   encoder_attention_heads: [1, 2 ** 10],
   encoder_ffn_dim: [1, 2 ** 20],
   decoder_layers: [1, 2 ** 10],

@@ -26,6 +26,7 @@ export function createFakeTranscriptionModel(name = 'fake-transcription'): FakeT
       quantization: 'none',
       languages: ['en', 'de'],
       translates: true,
+      writesTimes: true,
       timesWords: true,
       windowSeconds: 30,
       maxRunningRequests: 4,

@@ -1,7 +1,7 @@
 // What a transcriber may write next: tokens that are never written, and the rules of times. source: the paper on Whisper, section 4.5, and
 // openai-whisper's decoding.
 
-import type { SpeechTokens } from './speech-tokens.ts';
+import type { SpeechTokens, TimeTokens } from './speech-tokens.ts';
 
 /**
  * Masks logits in place. `written`: the window's tokens so far. Without times none is written. With them they come in pairs, the end of a segment and the beginning of the next, and do not
@@ -15,13 +15,19 @@ export function maskLogits(
 ): void {
   for (const id of tokens.suppressed) logits[id] = -Infinity;
   if (written.length === 0) for (const id of tokens.suppressedAtFirst) logits[id] = -Infinity;
-  if (hasTimes) maskTimes(logits, written, tokens);
-  else logits.fill(-Infinity, tokens.noTimes);
+  const { times, end } = tokens;
+  if (times === null) return;
+  if (hasTimes) maskTimes(logits, written, end, times);
+  else logits.fill(-Infinity, times.none);
 }
 
-function maskTimes(logits: Float32Array, written: readonly number[], tokens: SpeechTokens): void {
-  const { firstTime, end, noTimes, lastInitialTime } = tokens;
-  logits[noTimes] = -Infinity;
+function maskTimes(
+  logits: Float32Array,
+  written: readonly number[],
+  end: number,
+  { none, first: firstTime, lastInitial }: TimeTokens,
+): void {
+  logits[none] = -Infinity;
   const isTime = (id: number | undefined): boolean => id !== undefined && id >= firstTime;
   const isLast = isTime(written.at(-1));
   const isPair = written.length < 2 || isTime(written.at(-2));
@@ -32,7 +38,7 @@ function maskTimes(logits: Float32Array, written: readonly number[], tokens: Spe
   if (last !== undefined) logits.fill(-Infinity, firstTime, isLast && !isPair ? last : last + 1);
   if (written.length === 0) {
     logits.fill(-Infinity, 0, firstTime);
-    logits.fill(-Infinity, firstTime + lastInitialTime + 1);
+    logits.fill(-Infinity, firstTime + lastInitial + 1);
   }
   // Where all times together are more likely than any text, a time comes next.
   const text = largest(logits, 0, firstTime);

@@ -7,7 +7,6 @@ import type { MediaDecoders } from '../../files/media/decoders.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
 import { resampleSound } from '../../files/media/sound-reader.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
-import { melSpectrum } from '../../models/audio/mel-spectrum.ts';
 import type { Transcriber } from '../../models/audio/transcriber.ts';
 import { cancelled, onAbort } from '../async/abort-listeners.ts';
 import { closedError } from '../async/cancelled.ts';
@@ -49,7 +48,6 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
   readonly info: TranscriptionModelInfo;
   readonly #parts: TranscriberParts;
   readonly #session: ServedDevice<LoadedTranscriber>;
-  readonly #spectrum: ReturnType<typeof melSpectrum>;
   /** Aborts when the model is closed. */
   readonly #closing = new AbortController();
   #requests = 0;
@@ -63,7 +61,6 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     this.info = info;
     this.#parts = parts;
     this.#session = session;
-    this.#spectrum = melSpectrum(parts.transcriber.sound.mel);
     session.defer(() => this.#closing.abort());
   }
 
@@ -107,14 +104,15 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     return {
       tokens,
       context,
-      hasTimes: request.timestamps ?? true,
+      hasTimes: request.timestamps ?? tokens.times !== null,
       temperatures: typeof temperature === 'number' ? [temperature] : temperature,
       compressionRatioThreshold: given(request.compressionRatioThreshold, COMPRESSION),
       logprobThreshold: given(request.logprobThreshold, LOGPROB),
       noSpeechThreshold: given(request.noSpeechThreshold, NO_SPEECH),
-      maxTokens: request.maxTokens ?? Math.floor(context / 2),
+      maxTokens: request.maxTokens ?? (tokens.previous === null ? context : Math.floor(context / 2)),
       seed: request.seed ?? Math.floor(Math.random() * 2 ** 32),
-      textOf: (ids) => tokenizer.decode(ids.filter((id) => id < tokens.end)),
+      // The tokens of times, which are not special, follow the one that ends a text.
+      textOf: (ids) => tokenizer.decode(tokens.times ? ids.filter((id) => id < tokens.end) : [...ids]),
       language: language === undefined ? null : languageCode(language, this.info.languages),
       task: request.task ?? 'transcribe',
       prompt: prompt.trim() === '' ? [] : tokenizer.encode(` ${prompt.trim()}`, { addSpecialTokens: false }),
@@ -130,7 +128,11 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     return {
       divide: (ids, language) => divideWords(ids, language, textOf),
       timesOf(rows, steps) {
-        const alignment = { rows, heads: heads.length, keys: transcriber.sound.rows };
+        const alignment = {
+          rows,
+          heads: heads.length,
+          keys: transcriber.sound.rowsOf(transcriber.sound.frames),
+        };
         return workInTurns(tokenTimes(alignment, steps, medianWidth), signal);
       },
     };
@@ -138,7 +140,7 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
 
   #decode(audio: Uint8Array | Sound, signal: AbortSignal): Promise<Sound> {
     const { decoders, bounds, transcriber } = this.#parts;
-    const { rate } = transcriber.sound.mel;
+    const { rate } = transcriber.sound;
     return decodeWithin('audio', bounds, signal, (late) =>
       audio instanceof Uint8Array
         ? decoders.audio(audio, 'audio', { bounds, rate, signal: late })
@@ -146,12 +148,12 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     );
   }
 
-  /** Features of the whole sound, filled with silence up to a window: the loudest frame of all bounds the quiet ones. */
+  /** Features of the whole sound, filled with silence up to the shortest window: what is loudest in all of it may bound what is quiet. */
   async #listen({ samples }: Sound, signal: AbortSignal): Promise<Spoken> {
-    const { mel, frames: window } = this.#parts.transcriber.sound;
-    const frames = Math.ceil(samples.length / mel.hop);
-    const all = Math.max(frames, window);
-    return { features: await workInTurns(this.#spectrum(samples, all, all), signal), frames };
+    const { sound } = this.#parts.transcriber;
+    const frames = sound.framesOf(samples.length);
+    const all = sound.features(samples, Math.max(frames, sound.least));
+    return { features: await workInTurns(all, signal), frames };
   }
 
   /** Computes windows on the device that is there, again on a new one if it is lost. */

@@ -18,7 +18,7 @@ import type { Platform } from '../platform/platform.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { LocalTranscriptionModel, soundBounds } from './model.ts';
 import { openTranscriptionRunner } from './runner.ts';
-import { readSpeechTokens, type SpeechTokens } from './speech-tokens.ts';
+import { readSpeechTokens, textTokens, type SpeechTokens } from './speech-tokens.ts';
 import { StepQueue, type LoadedTranscriber } from './step-queue.ts';
 import type {
   TranscriptionModel,
@@ -74,7 +74,10 @@ async function openFiles(
   );
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, transcriber.vocabulary);
-  const tokens = readSpeechTokens(tokenizer, generationConfig, config);
+  const { prompt } = transcriber;
+  const tokens = prompt
+    ? textTokens(prompt, generationConfig, config)
+    : readSpeechTokens(tokenizer, generationConfig, config);
   return { checkpoint, transcriber, tokenizer, tokens };
 }
 
@@ -105,7 +108,7 @@ function describe(
   { device, runner, quantization }: LoadedTranscriber,
 ): TranscriptionModelInfo {
   const memory = device.memory();
-  const { mel, frames } = transcriber.sound;
+  const { rate, hop, frames } = transcriber.sound;
   const type = checkpoint.config['model_type'];
   return {
     kind: 'transcription',
@@ -117,8 +120,9 @@ function describe(
     quantization,
     languages: tokens.languages.size === 0 ? ['en'] : [...tokens.languages.keys()],
     translates: tokens.languages.size > 0,
+    writesTimes: tokens.times !== null,
     timesWords: transcriber.alignment !== null,
-    windowSeconds: (frames * mel.hop) / mel.rate,
+    windowSeconds: (frames * hop) / rate,
     maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
     memory: {
       budget: device.memoryBudget,
@@ -140,7 +144,7 @@ async function warmUp(
   const total = 2;
   onProgress(0, total);
   await steps.withWindow(
-    new Float32Array(sound.frames * sound.mel.mels),
+    new Float32Array(sound.frames * sound.columns),
     async ({ write }) => {
       await write([0, 0, 0], { first: 0, prompt: 3, wanted: [0, 2] });
       onProgress(1, total);

@@ -4,7 +4,7 @@
 import { unsupported } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
-import { Tensor, tensorBytes } from '../../gpu/tensor.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
 import { TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
 import type { AlignmentHead, Transcriber, TranscriberPage } from '../../models/audio/transcriber.ts';
 import type { KvState, TextDeclaration } from '../../models/text/blocks/architecture.ts';
@@ -18,6 +18,7 @@ import type { ChosenQuantization } from '../weights/quantization.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { TranscriptionModelInfo } from './transcription-model.ts';
+import { WindowEncoder } from './window-encoder.ts';
 
 export interface TranscriptionRunnerOptions {
   quantization: ChosenQuantization;
@@ -75,7 +76,7 @@ const layersOf = ({ layers, heads }: Transcriber): KvState[] =>
 
 /** Pages of a window's rows, and of the tokens about it. */
 const pagesOf = ({ sound, context }: Transcriber) => ({
-  heard: pagesFor(sound.rows),
+  heard: pagesFor(sound.rowsOf(sound.frames)),
   own: pagesFor(context),
 });
 
@@ -117,8 +118,9 @@ export class TranscriptionRunner {
   /** The tokens' pages, and those of the windows. */
   readonly #own: TextRoom;
   readonly #heard: TextRoom;
-  readonly #features: Tensor;
-  readonly #hearing: Tape;
+  readonly #encoder: WindowEncoder;
+  /** Rows of the window of each slot. */
+  readonly #rows: number[] = [];
   readonly #recorded: readonly Recorded[];
   readonly #aligning: Recorded | null;
 
@@ -132,14 +134,15 @@ export class TranscriptionRunner {
     const { sound } = transcriber;
     this.device = device;
     this.facts = facts;
-    this.mostRows = Math.min(PROMPT_ROWS, sound.rows);
+    const most = sound.rowsOf(sound.frames);
+    this.mostRows = Math.min(PROMPT_ROWS, most);
     this.#transcriber = transcriber;
     const { heard, own } = pagesOf(transcriber);
     const rows = Math.max(this.mostRows, slots);
     const room = (attention: 'causal' | 'whole', most: number, pages: number): TextRoom => {
       const inputs = { embeddings: false, positions: 1, attention } as const;
       const declared: Pick<TextDeclaration, 'ropes' | 'inputs' | 'layers'> = {
-        ropes: [],
+        ropes: attention === 'causal' ? transcriber.ropes : [],
         inputs,
         layers: layersOf(transcriber),
       };
@@ -151,13 +154,10 @@ export class TranscriptionRunner {
       });
     };
     this.#own = room('causal', rows, own);
-    this.#heard = room('whole', Math.max(rows, sound.rows), heard);
-    const shape = [1, sound.frames, sound.mel.mels];
-    const buffer = device.allocate('step', 'features of a window', tensorBytes(shape, {}));
-    this.#features = new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
-    this.#hearing = new Tape(device, {});
-    page.hear(this.#features.on(this.#hearing), this.#heard.stores.all);
-    this.#hearing.finish();
+    this.#heard = room('whole', Math.max(rows, most), heard);
+    this.#encoder = new WindowEncoder(device, sound, (features) =>
+      page.hear(features, this.#heard.stores.all),
+    );
     const decoded = [...new Set([1, slots])].map((count) => this.#record(page, 'decode', count));
     this.#recorded = [...decoded, this.#record(page, 'prompt', rows)];
     this.#aligning = this.#recordAligning(page);
@@ -166,7 +166,7 @@ export class TranscriptionRunner {
   #recordAligning(page: TranscriberPage): Recorded | null {
     const { alignment, sound } = this.#transcriber;
     if (alignment === null) return null;
-    const fitting = Math.floor(ALIGNED_WEIGHTS / (alignment.heads.length * sound.rows));
+    const fitting = Math.floor(ALIGNED_WEIGHTS / (alignment.heads.length * sound.rowsOf(sound.frames)));
     const rows = Math.min(this.mostRows, Math.max(TILE_ROWS, fitting));
     return this.#record(page, 'prompt', rows, alignment.heads);
   }
@@ -196,26 +196,20 @@ export class TranscriptionRunner {
     return { tape, made, phase, rows };
   }
 
-  /** Submits the encoder over a window, whose keys and values go to a slot's pages; features [frames, mels] */
+  /** Submits the encoder over a window, whose keys and values go to a slot's pages; features [frames, columns] */
   hear(slot: number, features: Float32Array<ArrayBuffer>): void {
     const { sound } = this.#transcriber;
+    const rows = sound.rowsOf(features.length / sound.columns);
     const { writer } = this.#heard;
     writer.begin();
     writer.add({
-      ...{ first: 0, rows: sound.rows, ids: [], slot: 0, lengthAt: () => sound.rows },
+      ...{ first: 0, rows, ids: [], slot: 0, lengthAt: () => rows },
       tables: [this.#pagesAt(slot).heard],
-      spans: [{ first: 0, end: sound.rows }],
+      spans: [{ first: 0, end: rows }],
     });
     writer.end();
-    const { region, columns, stride } = this.#features;
-    let values = features;
-    if (columns !== stride) {
-      values = new Float32Array(sound.frames * stride);
-      for (let row = 0; row < sound.frames; row++)
-        values.set(features.subarray(row * columns, (row + 1) * columns), row * stride);
-    }
-    this.device.gpu.queue.writeBuffer(region!.buffer, 0, values);
-    this.#hearing.run({}, { submitEvery: 1 });
+    this.#rows[slot] = rows;
+    this.#encoder.run(features);
   }
 
   #pagesAt(slot: number): { heard: number[]; own: number[] } {
@@ -270,7 +264,7 @@ export class TranscriptionRunner {
       own.add({ first, rows, ids, slot: 0, tables: [pages.own], lengthAt: () => ids.length });
       for (const position of wanted) own.want(undefined, before + position - first);
       // All rows see the whole window.
-      const last = this.#transcriber.sound.rows - 1;
+      const last = this.#rows[slot]! - 1;
       heard.add({
         ...{ first: 0, rows, ids, slot: 0, tables: [pages.heard], lengthAt: () => rows },
         spans: [{ first: 0, end: rows, last }],

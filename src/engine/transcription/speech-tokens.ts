@@ -6,21 +6,30 @@ import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 export interface SpeechTokens {
   /** Ends a window's text. */
   end: number;
-  /** Begins the tokens of a window, and those of the texts before it. */
+  /** Begins the tokens of a window. */
   start: number;
-  previous: number;
-  noSpeech: number;
-  noTimes: number;
-  /** Token of second 0; those of later times follow. */
-  firstTime: number;
+  /** Begins those of the texts before it; null: the model takes none. */
+  previous: number | null;
+  /** null: the model does not tell silence. */
+  noSpeech: number | null;
+  /** null: the model writes no times. */
+  times: TimeTokens | null;
   /** Tokens of languages by their codes; empty: the model knows one only. */
   languages: ReadonlyMap<string, number>;
-  tasks: Readonly<Record<'transcribe' | 'translate', number>>;
+  /** null: the model transcribes only, and is not told to. */
+  tasks: Readonly<Record<'transcribe' | 'translate', number>> | null;
   /** Tokens that are never written, and those that no window begins with. */
   suppressed: readonly number[];
   suppressedAtFirst: readonly number[];
+}
+
+export interface TimeTokens {
+  /** Stands before texts without times. */
+  none: number;
+  /** Token of second 0; those of later times follow. */
+  first: number;
   /** The last of the times, counted from 0, that a window may begin with. */
-  lastInitialTime: number;
+  lastInitial: number;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -64,15 +73,33 @@ export function readSpeechTokens(
     previous: idOf('<|startofprev|>'),
     // It has had several names, and one place.
     noSpeech: noTimes - 1,
-    noTimes,
-    firstTime: noTimes + 1,
+    times: {
+      ...{ none: noTimes, first: noTimes + 1 },
+      lastInitial: Number.isSafeInteger(lastInitial) ? (lastInitial as number) : LAST_INITIAL_TIME,
+    },
     languages,
     tasks,
-    suppressed: idsOf(generation['suppress_tokens'] ?? config['suppress_tokens']),
-    suppressedAtFirst: idsOf(generation['begin_suppress_tokens'] ?? config['begin_suppress_tokens']),
-    lastInitialTime: Number.isSafeInteger(lastInitial) ? (lastInitial as number) : LAST_INITIAL_TIME,
+    ...suppressedTokens(generation, config),
   };
 }
+
+/** Of a model that is told nothing, and writes text alone. */
+export const textTokens = (
+  { start, end }: { start: number; end: number },
+  generation: Json,
+  config: Json,
+): SpeechTokens => ({
+  ...{ start, end, previous: null, noSpeech: null, times: null, languages: new Map(), tasks: null },
+  ...suppressedTokens(generation, config),
+});
+
+const suppressedTokens = (
+  generation: Json,
+  config: Json,
+): Pick<SpeechTokens, 'suppressed' | 'suppressedAtFirst'> => ({
+  suppressed: idsOf(generation['suppress_tokens'] ?? config['suppress_tokens']),
+  suppressedAtFirst: idsOf(generation['begin_suppress_tokens'] ?? config['begin_suppress_tokens']),
+});
 
 function idsOf(value: unknown): number[] {
   return Array.isArray(value) ? value.filter((id): id is number => Number.isSafeInteger(id) && id >= 0) : [];

@@ -15,7 +15,7 @@ import {
 } from './window.ts';
 
 export interface Spoken {
-  /** [frames, mels] of the whole sound, and the frames that have sound. */
+  /** [frames, columns] of the whole sound, and the frames that have sound. */
   features: Float32Array;
   frames: number;
 }
@@ -47,8 +47,8 @@ export async function* transcribe(
   withWindow: WithWindow,
 ): AsyncGenerator<TranscriptionEvent, void, void> {
   const { tokens } = rules;
-  const { rate, hop, mels } = sound.mel;
-  const framesOfStep = sound.frames / sound.rows;
+  const { rate, hop, columns } = sound;
+  const framesOfStep = sound.frames / sound.rowsOf(sound.frames);
   const secondsOf = (frame: number): number => (frame * hop) / rate;
   let before = [...rules.prompt];
   let language = rules.language;
@@ -57,8 +57,8 @@ export async function* transcribe(
     yield { type: 'language', language: language ?? 'en', probability: null };
   for (let seek = 0; seek < frames;) {
     const heard = Math.min(sound.frames, frames - seek);
-    const window = new Float32Array(sound.frames * mels);
-    window.set(features.subarray(seek * mels, (seek + heard) * mels));
+    const window = new Float32Array(Math.max(sound.least, heard) * columns);
+    window.set(features.subarray(seek * columns, (seek + heard) * columns));
     const known = language;
     const { found, written, weights } = await withWindow(window, async (slot) => {
       const found = known === null && tokens.languages.size > 0 ? await detect(slot.write, rules) : null;
@@ -70,7 +70,9 @@ export async function* transcribe(
     if (found) yield { type: 'language', ...found };
     if (found) ({ language } = found);
     generated += written.tokens.length;
-    if (written.isSilent) {
+    if (tokens.times === null && !written.isSilent && written.text.trim() !== '')
+      yield { type: 'delta', text: `${count++ === 0 ? '' : ' '}${written.text.trim()}` };
+    if (tokens.times === null || written.isSilent) {
       seek += heard;
       continue;
     }
@@ -119,7 +121,7 @@ async function withWords(
 }
 
 function divided({ tokens: written }: WrittenWindow, steps: number, { tokens, hasTimes }: TranscribeRules) {
-  if (hasTimes) return divideTokens(written, tokens.firstTime, steps);
+  if (hasTimes && tokens.times) return divideTokens(written, tokens.times.first, steps);
   return { segments: [{ tokens: written, start: 0, end: steps }], next: null };
 }
 
@@ -148,12 +150,13 @@ function promptOf(
   language: string | null,
   { tokens, task, hasTimes, context }: TranscribeRules,
 ): { ids: number[]; start: number } {
-  const kept = before.slice(-(Math.floor(context / 2) - 1));
-  const ids = kept.length === 0 ? [] : [tokens.previous, ...kept];
+  const { previous, tasks, times } = tokens;
+  const kept = previous === null ? [] : before.slice(-(Math.floor(context / 2) - 1));
+  const ids = previous === null || kept.length === 0 ? [] : [previous, ...kept];
   const start = ids.length;
   ids.push(tokens.start);
-  if (tokens.languages.size > 0 && language !== null)
-    ids.push(tokens.languages.get(language)!, tokens.tasks[task]);
-  if (!hasTimes) ids.push(tokens.noTimes);
+  if (tokens.languages.size > 0 && language !== null && tasks !== null)
+    ids.push(tokens.languages.get(language)!, tasks[task]);
+  if (!hasTimes && times !== null) ids.push(times.none);
   return { ids, start };
 }

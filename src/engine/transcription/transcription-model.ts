@@ -20,14 +20,14 @@ export interface TranscriptionRequest {
   language?: string;
   /** Writes what is said, or its translation to English. Default: transcribe. */
   task?: 'transcribe' | 'translate';
-  /** Text that could stand before the sound's: names and words as they are to be written. */
+  /** Text that could stand before the sound's: names and words as they are to be written. Models that write no times take none. */
   prompt?: string;
   /**
    * 0 takes the most likely tokens; above, tokens are drawn. Of several, each is tried if what the one before wrote repeats itself or is unlikely.
    * Default: 0, 0.2, 0.4, 0.6, 0.8, 1.
    */
   temperature?: number | number[];
-  /** Whether the model writes times, which divide the text into segments; otherwise each window is one. Default: true. */
+  /** Whether the model writes times, which divide the text into segments; otherwise each window is one. Default: true, where the model writes times. */
   timestamps?: boolean;
   /** Whether words have times. Default: false. */
   words?: boolean;
@@ -39,7 +39,7 @@ export interface TranscriptionRequest {
   logprobThreshold?: number | null;
   /** Probability of silence above which a window without likely tokens is left out; null: never. Default: 0.6. */
   noSpeechThreshold?: number | null;
-  /** Most tokens of a window. Default: half of the model's context. */
+  /** Most tokens of a window. Default: half of the model's context, or all of it where no text can stand before. */
   maxTokens?: number;
   /** Determines what is drawn. Default: random. */
   seed?: number;
@@ -77,7 +77,7 @@ export type TranscriptionEvent =
   | { type: 'accepted'; seconds: number }
   /** The language that is spoken, as a code. `probability`: how likely it was found; null: the request states it, or the model knows one only. */
   | { type: 'language'; language: string; probability: number | null }
-  /** Text of a language model that hears, whose replies have no times; there are no segments then. */
+  /** Text of a model that writes no times, such as a language model that hears; there are no segments then. */
   | { type: 'delta'; text: string }
   /** Segments in order. */
   | { type: 'segment'; segment: TranscriptionSegment }
@@ -100,7 +100,8 @@ export interface TranscriptionModelInfo {
   languages: readonly string[];
   /** Whether it translates to English. */
   translates: boolean;
-  /** Whether it gives words times. */
+  /** Whether it writes times, and whether words have some. */
+  writesTimes: boolean;
   timesWords: boolean;
   /** Seconds of a window. */
   windowSeconds: number;

@@ -66,7 +66,11 @@ const REQUEST: Record<keyof Required<TranscriptionRequest>, Rule> = {
 /** Throws bad_request for the first member of a request that is unknown or out of the model's bounds. */
 export function checkTranscriptionRequest(
   request: TranscriptionRequest,
-  { translates, timesWords }: Pick<TranscriptionModelInfo, 'translates' | 'timesWords'>,
+  {
+    translates,
+    timesWords,
+    writesTimes,
+  }: Pick<TranscriptionModelInfo, 'translates' | 'timesWords' | 'writesTimes'>,
   bounds: MediaBounds,
 ): void {
   checkOptions(request, REQUEST, 'a request', ['audio']);
@@ -75,4 +79,8 @@ export function checkTranscriptionRequest(
     throw badRequest('task is "translate", and the model knows English only: leave it out', 'task');
   if (request.words && !timesWords)
     throw badRequest('words is true, and the model gives words no times: leave it out', 'words');
+  if (request.timestamps && !writesTimes)
+    throw badRequest('timestamps is true, and the model writes no times: leave it out', 'timestamps');
+  if (request.prompt?.trim() && !writesTimes)
+    throw badRequest('prompt is given, and the model takes none with a sound: leave it out', 'prompt');
 }

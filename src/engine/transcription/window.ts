@@ -55,7 +55,8 @@ export async function writeWindow(
 ): Promise<WrittenWindow> {
   const wanted = [...new Set([start, prompt.length - 1])];
   const first = await write(prompt, { first: 0, prompt: prompt.length, wanted });
-  const noSpeechProbability = Math.exp(logprobOf(first[0]!, rules.tokens.noSpeech));
+  const { noSpeech } = rules.tokens;
+  const noSpeechProbability = noSpeech === null ? 0 : Math.exp(logprobOf(first[0]!, noSpeech));
   const { compressionRatioThreshold: ratio, logprobThreshold: likely, noSpeechThreshold: silence } = rules;
   for (const [i, temperature] of rules.temperatures.entries()) {
     const { tokens, isEnded, averageLogprob } = await writeAt(

@@ -5,8 +5,8 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
 import type { Json } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
+import type { RopeConfig } from '../text/blocks/rope.ts';
 import type { WeightTable } from '../weights.ts';
-import type { MelConfig } from './mel-spectrum.ts';
 
 export interface Transcriber {
   /** The class, as /v1/models and model info show it. */
@@ -17,16 +17,31 @@ export interface Transcriber {
   heads: HeadShape;
   /** Number of tokens that the decoder was trained for. */
   context: number;
-  sound: {
-    mel: MelConfig;
-    /** Frames of a window. */
-    frames: number;
-    /** Rows that the encoder makes of a window. */
-    rows: number;
-  };
+  /** Tables of rotary frequencies of its tokens; none: they have positions of another kind. */
+  ropes: readonly RopeConfig[];
+  sound: Hearing;
+  /** The tokens that begin and end a text; null: its tokenizer names these, and others that say what to write. */
+  prompt: { start: number; end: number } | null;
   /** How tokens are aligned with the sound; null: the class has no heads for that. */
   alignment: Alignment | null;
   page(weights: WeightTable): TranscriberPage;
+}
+
+/** How a class takes sounds: as frames at regular distances, of which a window has some. */
+export interface Hearing {
+  /** Samples per second. */
+  rate: number;
+  /** Samples from one frame to the next, and values of a frame. */
+  hop: number;
+  columns: number;
+  /** Most and least frames of a window; silence fills up what has less. */
+  frames: number;
+  least: number;
+  framesOf(samples: number): number;
+  /** Rows that the encoder makes of so many frames. */
+  rowsOf(frames: number): number;
+  /** The frames of a sound, which silence fills up, [frames, columns]; yields between pieces. */
+  features(samples: Float32Array, frames: number): Generator<void, Float32Array<ArrayBuffer>, void>;
 }
 
 /** What a class is read from. */
@@ -54,7 +69,7 @@ export interface Attended {
 }
 
 export interface TranscriberPage {
-  /** Writes the keys and values of a window's rows for each layer of the decoder; features [1, frames, mels] → the encoder's rows, [1, rows, hidden] */
+  /** Writes the keys and values of a window's rows for each layer of the decoder; features [1, frames, columns] → the encoder's rows, [1, rows, hidden] */
   hear(features: Tensor, stores: readonly LayerStore[]): Tensor;
   /** Logits of the wanted rows, [sampled, vocabulary]. `own`: the tokens; `heard`: the same rows, each of which sees its window's. */
   write(tape: Tape, own: Attended, heard: Attended): Tensor;

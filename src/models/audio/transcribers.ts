@@ -1,7 +1,8 @@
 // The classes of models that transcribe sounds. A new one is one line here.
 
+import { readMoonshineTranscriber } from './moonshine-transcriber.ts';
 import type { Transcriber, TranscriberFiles } from './transcriber.ts';
-import { WHISPER_CLASS } from './transcriber-names.ts';
+import { MOONSHINE_CLASS, WHISPER_CLASS } from './transcriber-names.ts';
 import { readWhisperTranscriber } from './whisper-transcriber.ts';
 
 interface TranscriberClass {
@@ -12,6 +13,7 @@ interface TranscriberClass {
 }
 
 const classes: readonly TranscriberClass[] = [
+  { name: MOONSHINE_CLASS, modelType: 'moonshine', read: readMoonshineTranscriber },
   { name: WHISPER_CLASS, modelType: 'whisper', read: readWhisperTranscriber },
 ];
 

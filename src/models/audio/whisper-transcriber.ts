@@ -2,6 +2,7 @@
 
 import { WHISPER_CLASS } from './transcriber-names.ts';
 import { readAlignment } from './whisper-alignment.ts';
+import { melSpectrum } from './mel-spectrum.ts';
 import type { Transcriber, TranscriberFiles } from './transcriber.ts';
 import { readWhisper } from './whisper-config.ts';
 import { readWhisperDecoder } from './whisper-decoder-config.ts';
@@ -12,10 +13,19 @@ export function readWhisperTranscriber(files: TranscriberFiles): Transcriber {
   const settings = readWhisper({ ...files, config: { audio_config: files.config } });
   const config = readWhisperDecoder(files, settings);
   const { vocabulary, layers, heads, context } = config;
+  const { mel, frames, encoder } = settings;
+  const spectrum = melSpectrum(mel);
   return {
     architecture: WHISPER_CLASS,
     ...{ vocabulary, layers, heads, context },
-    sound: { mel: settings.mel, frames: settings.frames, rows: settings.encoder.positions },
+    ropes: [],
+    sound: {
+      ...{ rate: mel.rate, hop: mel.hop, columns: mel.mels, frames, least: frames },
+      framesOf: (samples) => Math.ceil(samples / mel.hop),
+      rowsOf: () => encoder.positions,
+      features: (samples, all) => spectrum(samples, all, all),
+    },
+    prompt: null,
     alignment: readAlignment(files, { layers, heads: heads.heads }),
     page: (weights) => whisperTranscriber(config, weights),
   };

@@ -9,7 +9,7 @@ import type { Service } from '../service/service.ts';
 export const METRICS: Route = {
   handle: metricsPage,
   summary:
-    'Counters, gauges and histograms in the Prometheus format: requests, tokens, times to first token, cache, queue, grammars, adapters.',
+    'Counters, gauges and histograms in the Prometheus format: requests, tokens, times to first token, cache, queue, grammars, adapters, seconds of sound.',
   group: 'Server',
   gives: 'text/plain',
   access: 'open',

@@ -129,6 +129,7 @@ export const TranscriptionModelInfo = z.strictObject({
   weightFormats: z.array(z.string()),
   languages: z.array(z.string()),
   translates: z.boolean(),
+  writesTimes: z.boolean(),
   timesWords: z.boolean(),
   windowSeconds: z.number(),
   ...counts('maxRunningRequests', 'maxQueuedRequests'),

@@ -56,10 +56,10 @@ export type TranscriptionBody = Checked<typeof TRANSCRIPTION_FIELDS, 'file' | 'm
 /** Kinds of times that a request asks for; none: segments'. */
 export const granularitiesOf = ({ timestamp_granularities: given = [] }: TranscriptionBody) => [given].flat();
 
-/** For language models that hear, whose replies have no times. */
+/** For models that write no times: language models that hear, and some that transcribe. */
 export function checkUntimed(body: TranscriptionBody): void {
   const { response_format: format = 'json' } = body;
-  const remedy = 'and the model is a language model, whose replies have no times';
+  const remedy = 'and the model writes no times';
   if (format === 'srt' || format === 'vtt')
     refuseField('response_format', `is ${format}, ${remedy}: send json`);
   if (granularitiesOf(body).length > 0)

@@ -76,7 +76,7 @@ async function answer(service: Service, event: H3Event, task: Task): Promise<unk
   const isStream = body.stream === true;
   const kinds = kindsFor(service, body.model);
   const { model } = await useModel({ service, event }, kinds, body.model, { isStream });
-  if (model.info.kind === 'text') checkUntimed(body);
+  if (model.info.kind === 'text' || !model.info.writesTimes) checkUntimed(body);
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const request = { ...requestOf(body, task), audio: new Uint8Array(await body.file.arrayBuffer()) };

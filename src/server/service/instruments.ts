@@ -6,6 +6,7 @@ const LABEL = 'model_name';
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const GRAMMAR_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const TOKEN_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1, 2, 5];
+const SOUND_SECONDS = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400];
 const TOKENS = [1, 16, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072];
 
 const COUNTERS = {
@@ -16,6 +17,7 @@ const COUNTERS = {
   generation_tokens_total: 'Generated tokens.',
   realtime_tokens_total:
     'Tokens as they pass: prompt tokens that are computed or found in the cache, and generated ones.',
+  sound_seconds_total: 'Seconds of the sounds of accepted requests that are transcribed.',
   evicted_tokens_total: 'Tokens that left the prefix cache for others.',
   backuped_tokens_total: 'Tokens copied from the device to host memory.',
   load_back_tokens_total: 'Tokens copied from host memory to the device.',
@@ -74,6 +76,7 @@ const HISTOGRAMS = {
   prompt_tokens_histogram: ['Prompt tokens of a request.', TOKENS],
   uncached_prompt_tokens_histogram: ['Prompt tokens that were computed.', TOKENS],
   generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
+  sound_seconds_histogram: ['Seconds of the sound of a request that is transcribed.', SOUND_SECONDS],
 } satisfies Record<string, [help: string, buckets: number[]]>;
 
 /** Labels of a series beside the model. */

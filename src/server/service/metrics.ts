@@ -17,7 +17,7 @@ import {
   type Instruments,
   type Series,
 } from './instruments.ts';
-import { watchEmbeddings, watchText } from './watched-events.ts';
+import { watchEmbeddings, watchText, watchTranscription } from './watched-events.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -48,9 +48,11 @@ export function createMetrics(tracing: Tracing | null) {
           return watchEmbeddings(instrumentsOf(name), tracing?.watchEmbeddings(name, events) ?? events);
         },
       }),
-    /** Wraps a model so that the tokens of its texts count for the keys of callers. */
-    watchTranscription: (model: TranscriptionModel): TranscriptionModel =>
-      over(model, { generate: (request, options) => meterTokens(model.generate(request, options)) }),
+    watchTranscription: (name: string, model: TranscriptionModel): TranscriptionModel =>
+      over(model, {
+        generate: (request, options) =>
+          watchTranscription(instrumentsOf(name), meterTokens(model.generate(request, options))),
+      }),
     /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
     opened(name: string, seconds: number, weights: number | null): void {
       const to = instrumentsOf(name);

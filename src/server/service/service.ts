@@ -204,7 +204,7 @@ function watched(metrics: Metrics, name: string, ready: Ready): ServableModel {
   if (isOf<TextModel>(MODEL_KINDS.text, ready)) return metrics.watchText(name, ready.model);
   if (isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return metrics.watchEmbeddings(name, ready.model);
   if (isOf<TranscriptionModel>(MODEL_KINDS.transcription, ready))
-    return metrics.watchTranscription(ready.model);
+    return metrics.watchTranscription(name, ready.model);
   return ready.model;
 }
 

@@ -1,6 +1,6 @@
 // Measures requests by their events and passes the events on unchanged.
 
-import type { EmbeddingEvent, TextEvent } from '../../index.ts';
+import type { EmbeddingEvent, TextEvent, TranscriptionEvent } from '../../index.ts';
 import type { Instruments } from './instruments.ts';
 
 type Events<T> = AsyncGenerator<T, void, void>;
@@ -133,5 +133,31 @@ export async function* watchEmbeddings(
   } finally {
     if (left !== null) to.observe('e2e_request_latency_seconds', secondsSince(startedAt));
     if (left) to.count('num_aborted_requests_total', 1);
+  }
+}
+
+export async function* watchTranscription(
+  to: Instruments,
+  events: Events<TranscriptionEvent>,
+): Events<TranscriptionEvent> {
+  const startedAt = performance.now();
+  let [isAccepted, isWhole] = [false, false];
+  try {
+    for await (const event of events) {
+      if (event.type === 'accepted') {
+        isAccepted = true;
+        to.count('num_requests_total', 1);
+        to.count('sound_seconds_total', event.seconds);
+        to.observe('sound_seconds_histogram', event.seconds);
+      } else if (event.type === 'done') {
+        isWhole = true;
+        to.count('generation_tokens_total', event.tokens);
+        to.observe('generation_tokens_histogram', event.tokens);
+      }
+      yield event;
+    }
+  } finally {
+    if (isAccepted) to.observe('e2e_request_latency_seconds', secondsSince(startedAt));
+    if (isAccepted && !isWhole) to.count('num_aborted_requests_total', 1);
   }
 }

@@ -51,7 +51,7 @@ describe('tokens of speech', () => {
     };
     const tokens = readSpeechTokens(tokenizer, generation, { begin_suppress_tokens: [5] });
     expect(tokens).toMatchObject({
-      ...{ end: 0, start: 1, previous: 7, noSpeech: 8, noTimes: 9, firstTime: 10, lastInitialTime: 7 },
+      ...{ end: 0, start: 1, previous: 7, noSpeech: 8, times: { none: 9, first: 10, lastInitial: 7 } },
       ...{ suppressed: [3], suppressedAtFirst: [5], tasks: { translate: 4, transcribe: 5 } },
     });
     expect([...tokens.languages]).toEqual([

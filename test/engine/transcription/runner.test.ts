@@ -3,15 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
-import { TRANSCRIPTION_CLASSES } from '../../../src/engine/opening/architectures.ts';
-import { openTranscriptionRunner } from '../../../src/engine/transcription/runner.ts';
-import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
-import { readProcessors } from '../../../src/files/checkpoint/processors.ts';
-import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { melSpectrum } from '../../../src/models/audio/mel-spectrum.ts';
-import { readTranscriber } from '../../../src/models/audio/transcribers.ts';
+import { expect, it } from 'vitest';
 import { finished } from '../../../src/models/preparation.ts';
+import { openGoldenRunner } from './golden-runner.ts';
 import { goldenSound } from './sounds.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/whisper/', import.meta.url));
@@ -23,33 +17,14 @@ interface Forced {
   logits: number[][];
 }
 
-async function open() {
-  const device = await nodePlatform.openDevice({ safe: true, memoryBudget: 2 ** 30 });
-  onTestFinished(() => device.destroy());
-  const folder = await nodePlatform.openFolder(FOLDER);
-  const checkpoint = await openCheckpoint(folder, TRANSCRIPTION_CLASSES);
-  const processors = await readProcessors(folder, await folder.names());
-  const transcriber = readTranscriber(
-    { config: checkpoint.config, processors, generation: {} },
-    checkpoint.architecture,
-  );
-  const runner = await openTranscriptionRunner(device, checkpoint, transcriber, {
-    ...{ quantization: 'none', slots: 3 },
-    onProgress: () => {},
-    onNote: () => {},
-  });
-  await checkpoint.close();
-  return { runner, sound: transcriber.sound };
-}
-
 it('logits are those of transformers, however the tokens are divided', { timeout: 120_000 }, async () => {
   const { forced } = JSON.parse(readFileSync(join(FOLDER, 'transcripts.json'), 'utf8')) as {
     forced: Forced;
   };
   const { ids, rows, logits } = forced;
-  const { runner, sound } = await open();
+  const { runner, sound } = await openGoldenRunner(FOLDER);
   const { samples } = goldenSound(1, forced.seed);
-  const features = finished(melSpectrum(sound.mel)(samples, sound.frames, sound.frames));
+  const features = finished(sound.features(samples, sound.frames));
   // Slots that were used before, and others beside them.
   const [whole, parts, single] = [0, 1, 2];
   const silence = new Float32Array(features.length);

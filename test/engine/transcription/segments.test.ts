@@ -49,7 +49,7 @@ describe('the tokens of a window', () => {
 
 describe('the rules of logits', () => {
   const tokens = {
-    ...{ end: 90, noTimes: 99, firstTime: FIRST, lastInitialTime: 10 },
+    ...{ end: 90, times: { none: 99, first: FIRST, lastInitial: 10 } },
     ...{ suppressed: [3], suppressedAtFirst: [4] },
   } as unknown as SpeechTokens;
   const allowed = (

@@ -8,17 +8,21 @@ import type { TranscriptionEvent } from '../../../src/engine/transcription/trans
 
 const SIZE = 32;
 const tokens: SpeechTokens = {
-  ...{ end: 10, start: 11, previous: 14, noSpeech: 15, noTimes: 16, firstTime: 17 },
+  ...{ end: 10, start: 11, previous: 14, noSpeech: 15, times: { none: 16, first: 17, lastInitial: 5 } },
   languages: new Map([
     ['en', 12],
     ['de', 13],
   ]),
   tasks: { transcribe: 18, translate: 19 },
-  ...{ suppressed: [], suppressedAtFirst: [], lastInitialTime: 5 },
+  ...{ suppressed: [], suppressedAtFirst: [] },
 };
 const sound: Transcriber['sound'] = {
-  mel: { rate: 100, window: 2, hop: 1, mels: 1 },
-  ...{ frames: 10, rows: 5 },
+  ...{ rate: 100, hop: 1, columns: 1, frames: 10, least: 10 },
+  framesOf: (samples) => samples,
+  rowsOf: () => 5,
+  features: () => {
+    throw new Error('the features are given');
+  },
 };
 const rules: TranscribeRules = {
   ...{ tokens, hasTimes: false, temperatures: [0, 0.5], seed: 1, maxTokens: 100, context: 40 },
@@ -48,7 +52,7 @@ async function run(
             const { token, silence = 0, sure = 20 } = says(ids.slice(0, prompt), ids.length - prompt);
             const logits = new Float32Array(SIZE);
             logits[token] = sure;
-            logits[tokens.noSpeech] = silence;
+            logits[tokens.noSpeech!] = silence;
             return logits;
           });
         },
@@ -66,11 +70,11 @@ const saying = (text: string) => (_: unknown, written: number) => ({
 describe('windows', () => {
   it('follow each other, each behind the text of those before', async () => {
     const { prompts, segments } = await run({ prompt: [1, 2] }, saying('abc'), 25);
-    const own = [tokens.start, 12, 18, tokens.noTimes];
+    const own = [tokens.start, 12, 18, tokens.times!.none];
     expect(prompts).toEqual([
-      [tokens.previous, 1, 2, ...own],
-      [tokens.previous, 1, 2, 0, 1, 2, ...own],
-      [tokens.previous, 1, 2, 0, 1, 2, 0, 1, 2, ...own],
+      [tokens.previous!, 1, 2, ...own],
+      [tokens.previous!, 1, 2, 0, 1, 2, ...own],
+      [tokens.previous!, 1, 2, 0, 1, 2, 0, 1, 2, ...own],
     ]);
     expect(segments.map(({ start, end }) => [start, end])).toEqual([
       [0, 0.1],
@@ -103,7 +107,7 @@ describe('windows', () => {
 
   it('are left out where they are silent and their text is unlikely', async () => {
     const silent = (_: unknown, written: number) => ({ ...saying('ab')(_, written), sure: 1, silence: 9 });
-    const masked = { ...tokens, suppressed: [tokens.noSpeech] };
+    const masked = { ...tokens, suppressed: [tokens.noSpeech!] };
     const { segments } = await run({ tokens: masked }, silent);
     expect(segments).toEqual([]);
     const { segments: all } = await run({ tokens: masked, noSpeechThreshold: null }, silent);

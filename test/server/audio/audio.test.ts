@@ -26,6 +26,38 @@ async function startSpeech() {
   return { ...harness, speech, post };
 }
 
+describe('a model that writes no times', () => {
+  it.each([
+    [{ response_format: 'srt' }, 'response_format'],
+    [{ response_format: 'verbose_json', timestamp_granularities: 'segment' }, 'timestamp_granularities'],
+  ])('refuses %j', async (fields, param) => {
+    const { speech, post } = await startSpeech();
+    Object.assign(speech.info, { writesTimes: false });
+    const { status, text } = await post(fields);
+    expect([status, JSON.parse(text).error]).toMatchObject([
+      400,
+      { param, message: expect.stringContaining('the model writes no times') },
+    ]);
+  });
+
+  it('answers with its text alone', async () => {
+    const { speech, post } = await startSpeech();
+    Object.assign(speech.info, { writesTimes: false });
+    speech.generate = async function* () {
+      await Promise.resolve();
+      yield { type: 'accepted', seconds: 31 };
+      yield { type: 'language', language: 'en', probability: null };
+      yield { type: 'delta', text: 'one' };
+      yield { type: 'delta', text: ' two' };
+      yield { type: 'done', tokens: 2 };
+    };
+    expect(JSON.parse((await post({ response_format: 'verbose_json' })).text)).toMatchObject({
+      ...{ text: 'one two', language: 'english', duration: 31 },
+    });
+    expect((await post({ response_format: 'text' })).text).toBe('one two\n');
+  });
+});
+
 describe('a transcription', () => {
   it('is read by the openai client, with the fields of the request', async () => {
     const { url, speech } = await startSpeech();

@@ -2,9 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { MODEL_KINDS } from '../../../src/index.ts';
+import { EngineError, MODEL_KINDS } from '../../../src/index.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { openFakeImageModel } from '../fake-image-model.ts';
+import { createFakeTranscriptionModel } from '../fake-transcription-model.ts';
 import { ask, eventually, start } from '../harness.ts';
 
 /** Reads the samples of the page, by name and labels. */
@@ -153,6 +154,37 @@ describe('the route /metrics', () => {
     const found = await scrape(url);
     expect(found.get('svc:prompt_tokens_total{model_name="vectors"}')).toBe(3);
     expect(found.get('svc:num_requests_total{model_name="vectors"}')).toBe(1);
+  });
+
+  it('counts sounds that became texts', async () => {
+    const { url, server } = await start();
+    const model = createFakeTranscriptionModel();
+    server.addModel({ names: ['speech'], kind: MODEL_KINDS.transcription }).ready(model);
+    const post = async (fields: Record<string, string>) => {
+      const body = new FormData();
+      body.set('file', new Blob(['sound']), 'a.wav');
+      for (const [name, value] of Object.entries({ model: 'speech', ...fields })) body.set(name, value);
+      const reply = await fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body });
+      await reply.text();
+      return reply.status;
+    };
+    expect(await post({})).toBe(200);
+    expect(await post({ stream: 'true' })).toBe(200);
+    expect(await post({ prompt: 'refuse bad_request' })).toBe(400);
+    model.generate = async function* () {
+      await Promise.resolve();
+      yield { type: 'accepted', seconds: 2 };
+      throw new EngineError('device_lost', 'the device is lost');
+    };
+    expect(await post({})).toBe(503);
+    const found = await scrape(url);
+    const of = (name: string) => found.get(`svc:${name}{model_name="speech"}`);
+    expect(of('num_requests_total')).toBe(3);
+    expect(of('sound_seconds_total')).toBe(2 * 61.5 + 2);
+    expect(of('sound_seconds_histogram_count')).toBe(3);
+    expect(of('generation_tokens_total')).toBe(2 * 2);
+    expect(of('e2e_request_latency_seconds_count')).toBe(3);
+    expect(of('num_aborted_requests_total')).toBe(1);
   });
 
   it('is open, as probes are', async () => {
