@@ -308,6 +308,7 @@ MODELS |= {
     },
 }
 MODELS |= {
+    'gemma': {'model_type': 'gemma', **SIZES, 'head_dim': 8},
     'llama4': {
         'model_type': 'llama4_text', **SIZES, 'num_hidden_layers': 4, 'head_dim': 8, 'intermediate_size': 12, 'intermediate_size_mlp': 24,
         'num_local_experts': 4, 'interleave_moe_layer_step': 2, 'pad_token_id': 0, 'rope_parameters': {**LLAMA3, 'rope_theta': 100.0},
@@ -319,7 +320,7 @@ MODELS |= {
         'rope_parameters': {**LONGROPE, 'partial_rotary_factor': 1.0, 'short_mscale': 1.224744871391589, 'long_mscale': 1.224744871391589},
     },
 }
-SEEDS |= {'mistral4': 273, 'minicpm3': 274, 'llama4': 277, 'mpt': 275, 'phimoe': 276}
+SEEDS |= {'gemma': 278, 'mistral4': 273, 'minicpm3': 274, 'llama4': 277, 'mpt': 275, 'phimoe': 276}
 # Classes that the converter knows by the names of repositories, or within others.
 NAMED_OTHERWISE = {'mistral4': 'Mistral3ForConditionalGeneration', 'mpt': 'MPTForCausalLM', 'phimoe': 'PhiMoEForCausalLM'}
 # llama.cpp divides the squares of gates by one less than their number, which makes no difference where there are many, knows one rank and one number

@@ -21,6 +21,7 @@ const NAMES = [
   'qwen3-moe',
   'deepseek-v3',
   'mistral4',
+  'gemma',
   'gemma3',
   'ministral3',
   'gpt-neox',

@@ -38,6 +38,7 @@ export const GOLDENS = [
   'qwen3',
   'qwen3-moe',
   'olmoe',
+  'gemma',
   'gemma2',
   'gemma3',
   'phi3',
@@ -116,6 +117,7 @@ export const GOLDENS = [
   'nemotron-h',
   'nemotron-h-latent',
   'gemma4-moe',
+  'vaultgemma',
   'youtu',
 ];
 

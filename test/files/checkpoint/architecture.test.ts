@@ -23,9 +23,9 @@ describe('the class that computes a checkpoint', () => {
 
   it.each([
     [
-      { architectures: ['GemmaForCausalLM'] },
+      { architectures: ['RwkvForCausalLM'] },
       'unsupported',
-      /^\/m: the architecture is GemmaForCausalLM, which is not built; choose another model: .* lists the classes that run$/,
+      /^\/m: the architecture is RwkvForCausalLM, which is not built; choose another model: .* lists the classes that run$/,
     ],
     [{ architectures: ['__proto__'] }, 'unsupported', /the architecture is __proto__/],
     [{ architectures: ['constructor'] }, 'unsupported', /the architecture is constructor/],
@@ -35,9 +35,9 @@ describe('the class that computes a checkpoint', () => {
       /its model_type is "constructor"/,
     ],
     [
-      { architectures: [], model_type: 'gemma' },
+      { architectures: [], model_type: 'rwkv' },
       'unsupported',
-      /names no architecture, and its model_type is "gemma"/,
+      /names no architecture, and its model_type is "rwkv"/,
     ],
     [{ architectures: [], model_type: undefined }, 'unsupported', /its model_type is missing/],
     [{ architectures: 'LlamaForCausalLM' }, 'bad_checkpoint', /architectures is "LlamaForCausalLM", a list/],
@@ -58,10 +58,10 @@ describe('the class that computes a checkpoint', () => {
 
   it('is the true reason for a refusal, whatever the weights are', async () => {
     const { message } = await refusal({
-      'config.json': { architectures: ['GemmaForCausalLM'], quantization_config: { quant_method: 'awq' } },
+      'config.json': { architectures: ['RwkvForCausalLM'], quantization_config: { quant_method: 'awq' } },
       'pytorch_model.bin': 'x',
     });
-    expect(message).toContain('the architecture is GemmaForCausalLM');
+    expect(message).toContain('the architecture is RwkvForCausalLM');
   });
 });
 

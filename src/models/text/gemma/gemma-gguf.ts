@@ -1,4 +1,4 @@
-// GGUF files of Gemma 2 and Gemma 3. Their norms are stored with 1 added.
+// GGUF files of Gemma 1 to 3. Their norms are stored with 1 added.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig } from '../blocks/gguf-config.ts';
@@ -6,7 +6,7 @@ import { decoderParts } from '../blocks/gguf-tensors.ts';
 
 type Json = Record<string, unknown>;
 
-/** Modules of a layer whose norms stand elsewhere than in other decoders. */
+/** Modules of a layer whose norms stand elsewhere than in other decoders, Gemma 1 apart. */
 const NAMES = {
   post_attention_norm: 'post_attention_layernorm',
   ffn_norm: 'pre_feedforward_layernorm',
@@ -50,11 +50,12 @@ function gemmaFiles(name: string, className: string, more: (model: GgufModel) =>
         },
       };
     },
-    parts: (tensor) => decoderParts(tensor, { normsAdded: 1, names: NAMES }),
+    parts: (tensor) => decoderParts(tensor, { normsAdded: 1, names: name === 'gemma' ? {} : NAMES }),
   };
 }
 
 export const GEMMA_GGUF: readonly GgufClass[] = [
+  gemmaFiles('gemma', 'GemmaForCausalLM', () => ({})),
   gemmaFiles('gemma2', 'Gemma2ForCausalLM', () => ({})),
   gemmaFiles('gemma3', 'Gemma3ForCausalLM', ({ keys }) => ({
     rope_local_base_freq: keys.real('gemma3.rope.freq_base_swa', 10000),
