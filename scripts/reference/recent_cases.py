@@ -1,6 +1,6 @@
 """The tiny checkpoints of decoders that differ from others in their routers, their masks or the order of their norms."""
 
-from transformers import GemmaForCausalLM, Llama4ForCausalLM, MinistralForCausalLM, MptForCausalLM, PhimoeForCausalLM, VaultGemmaForCausalLM
+from transformers import GemmaForCausalLM, Jais2ForCausalLM, Llama4ForCausalLM, MinistralForCausalLM, MptForCausalLM, PhimoeForCausalLM, VaultGemmaForCausalLM
 
 from dense_cases import old, tiny
 
@@ -10,6 +10,8 @@ LONG = {
 }  # fmt: skip
 
 RECENT = (
+    tiny('jais2', Jais2ForCausalLM, 138, 'LayerNorms around a block without a gate, squared ReLU; all projections have biases',
+         rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0}),
     tiny('gemma', GemmaForCausalLM, 135, 'two norms a layer, of 1 + w; tanh GELU', head_dim=24, rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0},
          tie_word_embeddings=True),
     tiny('llama4', Llama4ForCausalLM, 133, 'chunks of 24 tokens, a layer without positions whose queries grow, experts by gates on their inputs',

@@ -117,6 +117,7 @@ export const GOLDENS = [
   'nemotron-h',
   'nemotron-h-latent',
   'gemma4-moe',
+  'jais2',
   'vaultgemma',
   'youtu',
 ];

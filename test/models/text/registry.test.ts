@@ -15,6 +15,8 @@ const WITHOUT_GGUF: Readonly<Record<string, string>> = {
     'its files are named deepseek2 and open as DeepseekV3ForCausalLM, which computes the same',
   DeepseekV32ForCausalLM: 'files with an indexer are not read',
   GlmMoeDsaForCausalLM: 'files with an indexer are not read',
+  Jais2ForCausalLM: 'files named jais2 are not read',
+  VaultGemmaForCausalLM: 'llama.cpp does not convert it',
   Phi4MMForCausalLM: 'llama.cpp does not convert it',
   Phi4MultimodalForCausalLM: 'llama.cpp does not convert it',
   MT5ForConditionalGeneration: 'files of encoder-decoder models are not read',

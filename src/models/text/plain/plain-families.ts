@@ -173,6 +173,20 @@ export const FAMILIES: ReadonlyMap<string, PlainFamily> = new Map<string, PlainF
       rotated: 0.5,
     },
   ],
+  [
+    'Jais2ForCausalLM',
+    {
+      ...ARCEE,
+      modelType: 'jais2',
+      examples: 'Jais 2 8B and 70B',
+      norm: 'layer',
+      eps: ['layer_norm_eps', 1e-5],
+      context: 8192,
+      qkvBias: ['attention_bias', true],
+      outBias: ['attention_bias', true],
+      mlpBias: ['mlp_bias', true],
+    },
+  ],
   // As its repositories call it, and as transformers does.
   ['PhiMoEForCausalLM', PHIMOE],
   ['PhimoeForCausalLM', PHIMOE],
