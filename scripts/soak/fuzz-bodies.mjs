@@ -164,7 +164,8 @@ export const BODIES = {
   '/v1/rerank': [
     { model: 'default', query: 'a', documents: ['b', { text: 'c' }], top_n: 1, return_documents: false },
     { query: 'a', texts: ['b'], return_text: true, raw_scores: true, truncate: true },
-    { query: 'a', documents: ['b'], instruct: 'c', instruction: 'd' },
+    { query: 'a', documents: ['b'], instruct: 'c' },
+    { query: 'a', documents: ['b'], instruction: 'd' },
   ],
   '/rerank': [{ query: 'a', documents: ['b'], truncate_prompt_tokens: 8 }],
   '/v2/rerank': [{ model: 'default', query: 'a', documents: ['b'] }],

@@ -57,8 +57,8 @@ export interface Ranking {
     options?: ScoreOptions,
   ): Promise<number[]>;
   /** The label of a text, or the labels of several in their order. Errors: those of generate(); unsupported for a model without labels of texts. */
-  classify(text: string, options?: ScoreOptions): Promise<Classified>;
-  classify(texts: readonly string[], options?: ScoreOptions): Promise<Classified[]>;
+  classify(text: string, options?: Omit<ScoreOptions, 'instruction'>): Promise<Classified>;
+  classify(texts: readonly string[], options?: Omit<ScoreOptions, 'instruction'>): Promise<Classified[]>;
 }
 
 /** A text model as an opener returns it. */
@@ -86,7 +86,10 @@ export function extendEmbeddingModel<M extends Pick<EmbeddingModel, 'info' | 'ge
     const vectors = await embedTexts(model, typeof texts === 'string' ? [texts] : texts, options);
     return typeof texts === 'string' ? vectors[0] : vectors;
   };
-  const classify = async (texts: string | readonly string[], options?: ScoreOptions): Promise<unknown> => {
+  const classify = async (
+    texts: string | readonly string[],
+    options?: Omit<ScoreOptions, 'instruction'>,
+  ): Promise<unknown> => {
     const labels = await classifyTexts(model, typeof texts === 'string' ? [texts] : texts, options);
     return typeof texts === 'string' ? labels[0] : labels;
   };

@@ -102,7 +102,7 @@ export async function rankTexts(
 export async function classifyTexts(
   model: ScoringModel,
   texts: readonly string[],
-  options: ScoreOptions = {},
+  options: Omit<ScoreOptions, 'instruction'> = {},
 ): Promise<Classified[]> {
   const { classifier, architecture } = model.info;
   if (classifier?.per !== 'text')

@@ -52,7 +52,7 @@ function worstError(of: Problem, y: Float32Array[]): number {
     (worst, row, i) =>
       row.reduce((most, value, d) => {
         const error = Math.abs(value - wanted[i]![d]!);
-        return error <= most ? most : error;
+        return Math.max(most, error);
       }, worst),
     0,
   );

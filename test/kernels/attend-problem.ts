@@ -131,7 +131,7 @@ export function expectRight(of: Problem, y: Float32Array[], tolerance = TOLERANC
   const worst = y.map((row, i) =>
     row.reduce((most, value, d) => {
       const error = Math.abs(value - wanted[i]![d]!);
-      return error <= most ? most : error;
+      return Math.max(most, error);
     }, 0),
   );
   expect(worst.filter((error) => !(error < tolerance))).toEqual([]);

@@ -24,7 +24,7 @@ function worstError(of: Problem, rows: readonly number[], found: readonly Float3
   const errors = rows.flatMap((row, i) =>
     reference(of, row).map((wanted, at) => Math.abs(found[i]![at]! - wanted)),
   );
-  return errors.reduce((most, error) => (error <= most ? most : error), 0);
+  return errors.reduce((most, error) => Math.max(most, error), 0);
 }
 
 it.each([

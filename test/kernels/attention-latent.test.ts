@@ -27,7 +27,7 @@ function worstError(of: ReturnType<typeof problem>, y: Float32Array[], rows: rea
     const wanted = reference(of, rows[i]!);
     expect(got.length).toBe(wanted.length);
     const errors = wanted.map((value, at) => Math.abs(got[at]! - value));
-    return errors.reduce((most, error) => (error <= most ? most : error), worst);
+    return errors.reduce((most, error) => Math.max(most, error), worst);
   }, 0);
 }
 

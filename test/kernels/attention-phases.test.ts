@@ -23,7 +23,7 @@ const TOLERANCE = 2e-6;
 function worstError(of: Problem, y: Float32Array[], rows: number[]): number {
   return y.reduce((worst, got, i) => {
     const errors = reference(of, rows[i]!).map((wanted, at) => Math.abs(got[at]! - wanted));
-    return errors.reduce((most, error) => (error <= most ? most : error), worst);
+    return errors.reduce((most, error) => Math.max(most, error), worst);
   }, 0);
 }
 

@@ -34,7 +34,7 @@ function worstError(of: Problem, y: Float32Array[], isJudged: (row: number) => b
   return y.reduce((worst, got, i) => {
     if (!isJudged(i)) return worst;
     const errors = reference(of, i).map((wanted, at) => Math.abs(got[at]! - wanted));
-    return errors.reduce((most, error) => (error <= most ? most : error), worst);
+    return errors.reduce((most, error) => Math.max(most, error), worst);
   }, 0);
 }
 

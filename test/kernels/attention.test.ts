@@ -34,7 +34,7 @@ function worstError(of: Problem, y: Float32Array[]): number {
   expect(y.length).toBe(of.rows.length);
   return y.reduce((worst, got, row) => {
     const errors = reference(of, row).map((wanted, i) => Math.abs(got[i]! - wanted));
-    return errors.reduce((most, error) => (error <= most ? most : error), worst);
+    return errors.reduce((most, error) => Math.max(most, error), worst);
   }, 0);
 }
 

@@ -89,7 +89,7 @@ function expectRight(of: Problem, wanted: Wanted, y: Float32Array[]): void {
     const right = reference(of, i, wanted);
     return row.reduce((most, value, d) => {
       const error = Math.abs(value - right[d]!) / (1 + Math.abs(right[d]!));
-      return error <= most ? most : error;
+      return Math.max(most, error);
     }, 0);
   });
   expect(worst.filter((error) => !(error < TOLERANCE))).toEqual([]);

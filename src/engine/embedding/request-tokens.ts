@@ -34,6 +34,8 @@ export function requestTokens(
   const cut = truncate === -1 ? contextLength : truncate;
   return inputs.map((input, index) => {
     const param = `inputs.${index}`;
+    if (instruction !== undefined && (typeof input === 'string' || Array.isArray(input)))
+      throw badRequest(`instructions are for pairs, and ${param} is none: leave it out`, 'instruction');
     const tokens = tokensOf(input, encoder, cut, instruction);
     const { length } = tokens.ids;
     if (length === 0) throw badRequest(`${param} has no tokens: send a text that is not empty`, param);

@@ -1,11 +1,12 @@
-// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json, T5's spiece.model, Marian's source.spm with vocab.json, or none for ByT5.
+// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json,
+// T5's spiece.model, Marian's source.spm with vocab.json, or none for ByT5.
 
 import { ggufOf } from './gguf-folder.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import { BYTE_TOKENIZER, byteTokenizer } from '../tokenizer/byte-tokens.ts';
-import { MARIAN_SOURCE, marianTokenizer, withMarianTokens } from '../tokenizer/marian.ts';
-import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
+import { MARIAN_SOURCE, marianTokenizer } from '../tokenizer/marian.ts';
+import { SPIECE, spieceTokenizer, withOwnTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
@@ -35,7 +36,7 @@ export async function readTokenizer(
     return openTokenizer({
       tokenizerJson,
       file: MARIAN_SOURCE,
-      tokenizerConfig: withMarianTokens(tokenizerConfig),
+      tokenizerConfig: withOwnTokens(tokenizerConfig),
     });
   }
   if (names.includes('merges.txt') && (hasVocabulary || config['tokenizer_class'] === 'CLIPTokenizer')) {
@@ -52,7 +53,7 @@ export async function readTokenizer(
   }
   if (names.includes(SPIECE)) {
     const tokenizerJson = spieceTokenizer(await readBytes(folder, SPIECE), tokenizerConfig);
-    return openTokenizer({ tokenizerJson, file: SPIECE, tokenizerConfig: withSpieceTokens(tokenizerConfig) });
+    return openTokenizer({ tokenizerJson, file: SPIECE, tokenizerConfig: withOwnTokens(tokenizerConfig) });
   }
   if (config['tokenizer_class'] === BYTE_TOKENIZER) return openTokenizer(byteTokenizer(tokenizerConfig));
   throw missingTokenizer(folder.path, names);

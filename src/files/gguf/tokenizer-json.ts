@@ -90,7 +90,7 @@ function pairOf(
   const second = isTyped ? 1 : 0;
   const special = (token: Part, type: number): unknown[] =>
     token === null ? [] : [{ SpecialToken: { id: token.content, type_id: type } }];
-  // It is the token that ends texts, which the template knows.
+  // The pairs of RoBERTa have the end token of the first text, then a separator.
   const between = isTyped ? null : part(roles['sep_token']);
   return [
     ...special(first, 0),

@@ -27,7 +27,7 @@ const FILTERS = {
 
 /** Most bits after the point of a weight; sums of products with bytes stay within 32 bits. */
 const FRACTION_BITS = 22;
-/** Weights of torch are below. */
+/** torch keeps weights below this number, in 16 bits. */
 const SHORT = 2 ** 15;
 
 export interface ResampleOptions {

@@ -41,6 +41,8 @@ export async function judgeOf(
 ): Promise<Judge> {
   const { model } = await useModel(asking, MODEL_KINDS.embedding, body.model ?? 'default');
   const { instruct, instruction = instruct } = body;
+  if (instruct !== undefined && body.instruction !== undefined)
+    refuseField('instruct', 'is another name of instruction, which is sent as well; send one of them');
   const { truncate_prompt_tokens: truncate, use_activation: uses, activation = uses } = body;
   if (truncate === 0) refuseField('truncate_prompt_tokens', 'is 0; send at least 1, or -1 for all');
   const most = model.info.contextLength;

@@ -183,6 +183,10 @@ it('a language model that judges by its logits takes an instruction, and is plan
   const usual = await model.score(query, [document]);
   expect(await model.score(query, [document], { instruction: 'the topic' })).toEqual(usual);
   expect(await model.score(query, [document], { instruction: 'the length' })).not.toEqual(usual);
+  await expect(valuesOf(model, { inputs: [query], instruction: 'the topic' })).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'instruction',
+  });
   const cross = await open('cross-encoder');
   await expect(cross.score(query, [document], { instruction: 'the topic' })).rejects.toMatchObject({
     code: 'bad_request',

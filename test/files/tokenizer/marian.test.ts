@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { marianTokenizer, withMarianTokens } from '../../../src/files/tokenizer/marian.ts';
+import { marianTokenizer } from '../../../src/files/tokenizer/marian.ts';
+import { withOwnTokens } from '../../../src/files/tokenizer/sentencepiece.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 
 const read = (name: string): unknown =>
@@ -20,7 +21,7 @@ const vocabulary = Object.fromEntries(golden.tokens.map((token, id) => [token, i
 it('the tokenizer of Marian has the ids of transformers, with languages in front, and the texts of ids', () => {
   const tokenizer = openTokenizer({
     tokenizerJson: marianTokenizer(model, vocabulary, {}),
-    tokenizerConfig: withMarianTokens({}),
+    tokenizerConfig: withOwnTokens({}),
   });
   expect(golden.texts.map((text) => tokenizer.encode(text))).toEqual(golden.ids);
   const texts = golden.ids.map((ids) => tokenizer.decode(ids, { skipSpecialTokens: true }));
@@ -29,6 +30,20 @@ it('the tokenizer of Marian has the ids of transformers, with languages in front
     golden.decoded.map((text) => text.replace('>>deu<< ', '')),
   );
   expect(tokenizer.eosId).toBe(0);
+});
+
+it.each([{ eos_token: { content: '</s>', lstrip: false } }, { eos_token: null, unk_token: null }])(
+  'special tokens are texts, objects with their content, or those of the class: %j',
+  (config) => {
+    expect(marianTokenizer(model, vocabulary, config)).toEqual(marianTokenizer(model, vocabulary, {}));
+    expect(withOwnTokens(config)).toMatchObject({ eos_token: '</s>', unk_token: '<unk>' });
+  },
+);
+
+it('a damaged model is refused by its own name', () => {
+  expect(() => marianTokenizer(Uint8Array.from([0x12, 2, 0x18, 2]), vocabulary, {})).toThrow(
+    'source.spm is not a tokenizer that can be read: its model_type is 2',
+  );
 });
 
 it.each([

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readFolderTokenizer } from '../../../src/files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import type { Folder } from '../../../src/files/source.ts';
-import { spieceTokenizer, withSpieceTokens } from '../../../src/files/tokenizer/sentencepiece.ts';
+import { spieceTokenizer, withOwnTokens } from '../../../src/files/tokenizer/sentencepiece.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { memorySource } from '../memory-source.ts';
 
@@ -21,7 +21,7 @@ const { sentencePiece: golden } = JSON.parse(
 const model = Uint8Array.from(Buffer.from(golden.model, 'base64'));
 
 const open = (bytes: Uint8Array, config: Record<string, unknown> = {}) =>
-  openTokenizer({ tokenizerJson: spieceTokenizer(bytes, config), tokenizerConfig: withSpieceTokens(config) });
+  openTokenizer({ tokenizerJson: spieceTokenizer(bytes, config), tokenizerConfig: withOwnTokens(config) });
 
 const folder: Folder = {
   path: '/t5',
@@ -56,7 +56,10 @@ describe('a SentencePiece tokenizer is refused', () => {
     [[0x0a, 0x7f], 'is damaged at byte 2 of a message'],
     [[0x0b], 'is damaged at byte 1 of a message'],
     [Array<number>(11).fill(0xff), 'is damaged at byte 10 of a message'],
-    [[0x12, 2, 0x18, 2], "its model_type is 2, and T5's is 1"],
+    [
+      [0x12, 2, 0x18, 2],
+      'spiece.model is not a tokenizer that can be read: its model_type is 2, and 1 (unigram) is needed',
+    ],
   ])('with the bytes %j', (bytes, message) => {
     expect(() => open(Uint8Array.from(bytes))).toThrow(message);
   });

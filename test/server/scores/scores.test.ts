@@ -72,6 +72,13 @@ describe('the form of a rerank reply', () => {
     expect(cross.requests.map(({ instruction }) => instruction)).toEqual(['the topic', 'the length']);
   });
 
+  it('refuses both names of the instruction at once', async () => {
+    const { post } = await startScores();
+    const { status, body } = await post('/v1/rerank', { ...QUERY, instruct: 'a', instruction: 'b' });
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain('another name of instruction');
+  });
+
   it("is TEI's for texts", async () => {
     const { post, cross } = await startScores();
     const given = { model: 'cross', query: 'q', texts: ['a', 'bb'] };

@@ -24,7 +24,7 @@ export function asSource(
     );
   const pages = pagesFor(ids.length);
   const source: SourceText = { ids, tokens: ids.length, pages };
-  // Numbers of tokens stand for the places of the source; nothing reads these.
+  // Tokens of the source fill its places, as those of a prompt: lookups of drafts search them, and no step computes them.
   const places = Array.from({ length: pages * PAGE_TOKENS }, (_, i) => ids[i] ?? ids.at(-1)!);
   return { ...prompt, ids: [...places, ...begin], source };
 }

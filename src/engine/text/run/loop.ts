@@ -8,7 +8,7 @@ import type { Runner } from '../step/text-runner.ts';
 import { lostTwice } from './sampling-errors.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
-import type { PlannedPart } from './step-plan.ts';
+import { endsPrompt, type PlannedPart } from './step-plan.ts';
 import { StepReader, type LoopCounters, type SubmittedStep } from './step-reader.ts';
 
 export interface LoopOptions {
@@ -180,12 +180,14 @@ export class EngineLoop {
     return { parts, launched, sampled, superseded: new Set(), planned };
   }
 
-  #reportPrefill({ sequence, processed, first }: PlannedPart): void {
+  #reportPrefill(part: PlannedPart): void {
+    const { sequence, processed, first } = part;
     if (processed === null || sequence.leader) return;
-    this.counters.promptTokens += sequence.request.source?.tokens ?? Math.max(0, processed - first);
+    const { source } = sequence.request;
+    if (!source) this.counters.promptTokens += Math.max(0, processed - first);
+    else if (endsPrompt(part)) this.counters.promptTokens += source.tokens;
     const cached = sequence.placement.prefix.found!;
     const storageBackend = this.#storageBackend;
-    const { source } = sequence.request;
     sequence.emit({
       type: 'prefill',
       processed: source?.tokens ?? processed,

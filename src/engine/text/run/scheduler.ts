@@ -223,7 +223,7 @@ export class Scheduler {
     progress.processed = Math.max(progress.processed, processed);
     if (!placement.prefix.found) {
       placement.prefix.found = found;
-      if (!sequence.leader) this.#countLookup(progress.promptTokens, found);
+      if (!sequence.leader) this.#countLookup(sequence, found);
     }
     return true;
   }
@@ -234,8 +234,8 @@ export class Scheduler {
     this.#waiting = this.#waiting.filter((other) => other !== sequence);
   }
 
-  #countLookup(promptTokens: number, found: CachedTokens): void {
-    this.lookups.tokens += promptTokens;
+  #countLookup({ request, progress }: Sequence, found: CachedTokens): void {
+    this.lookups.tokens += request.source?.tokens ?? progress.promptTokens;
     for (const tier of ['device', 'host', 'storage'] as const) this.lookups[tier] += found[tier];
   }
 
