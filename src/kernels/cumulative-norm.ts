@@ -4,7 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { rowLanes } from './wide-row.ts';
 
-export interface CumulativeNorm {
+interface CumulativeNorm {
   eps: number;
   /** The first row that counts, and the one behind the last; others become zeros. */
   first: number;
