@@ -17,6 +17,17 @@ const WITHOUT_GGUF: Readonly<Record<string, string>> = {
   GlmMoeDsaForCausalLM: 'files with an indexer are not read',
   Phi4MMForCausalLM: 'llama.cpp does not convert it',
   Phi4MultimodalForCausalLM: 'llama.cpp does not convert it',
+  BartForConditionalGeneration: 'llama.cpp does not convert it',
+  BlenderbotForConditionalGeneration: 'llama.cpp does not convert it',
+  M2M100ForConditionalGeneration: 'llama.cpp does not convert it',
+  MBartForConditionalGeneration: 'llama.cpp does not convert it',
+  MarianMTModel: 'llama.cpp does not convert it',
+  PegasusForConditionalGeneration: 'llama.cpp does not convert it',
+  PLBartForConditionalGeneration: 'llama.cpp does not convert it',
+  MT5ForConditionalGeneration: 'files with an encoder and a decoder are not read',
+  T5ForConditionalGeneration: 'files with an encoder and a decoder are not read',
+  T5WithLMHeadModel: 'files with an encoder and a decoder are not read',
+  UMT5ForConditionalGeneration: 'files with an encoder and a decoder are not read',
 };
 
 it('GGUF files of every class that generates open', () => {
