@@ -8,6 +8,7 @@
 #import "lib/own-chunks.wgsl"
 #import "lib/rolled.wgsl"
 #import "lib/row-padding.wgsl"
+#import "lib/seen-tokens.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -62,7 +63,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     let of_keys = key_scales(key_head, token_lane, DIMS);
     let tokens = vec4u((page + round_page) * 32u + token_lane * 4u) + vec4u(0u, 1u, 2u, 3u);
-    let is_seen = (tokens < vec4u(min(seen_by(tile, position), last_page * 32u + 32u))) & (tokens + args.window > vec4u(reach_of(position))) & are_chosen(tile.first_row, tokens);
+    let is_seen = are_seen(tile, tile.first_row, position, tokens) & (tokens < vec4u(last_page * 32u + 32u));
     for (var turn = loop_start(workgroup.x); turn < PARTS; turn++) {
       if (part == turn) {
         for (var i = 0u; i < QUERIES; i++) {

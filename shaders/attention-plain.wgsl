@@ -5,6 +5,7 @@
 #import "lib/cap.$CAP.wgsl"
 #import "lib/chunk-merge.wgsl"
 #import "lib/row-padding.wgsl"
+#import "lib/seen-tokens.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -34,7 +35,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
     let token = p * 32u + local;
     var score = MASKED;
-    if (token < seen_by(tile, at) && token + args.window > reach_of(at) && are_chosen(row, vec4u(token)).x) {
+    if (are_seen(tile, row, at, vec4u(token)).x) {
       score = 0.0;
       for (var d = 0u; d < args.dims; d += 4u) {
         let four = key_quads(stored, d / 4u, args.dims, local / 4u);

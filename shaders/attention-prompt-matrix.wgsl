@@ -6,6 +6,7 @@
 #import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
 #import "lib/cap.$CAP.wgsl"
+#import "lib/row-padding.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "lib/softmax-tile.wgsl"
 #import "lib/softmax-row.wgsl"
@@ -81,9 +82,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
   let y0 = (tile.first_row + own / share) * args.y_quads;
   store_rows(part, lane, &out, local, 4u * y0 + head * args.dims, rate, query <= last);
   if (head + 1u == args.heads && query <= last) { // the last head also writes the padding after its rows' columns
-    for (var quad = args.heads * args.dims / 4u + local % PER_ROW; quad < args.y_quads; quad += PER_ROW) {
-      y[y0 + quad] = vec4f(0.0);
-    }
+    clear_padding(tile.first_row + own / share, args.dims / 4u, local % PER_ROW, PER_ROW);
   }
 }
 
@@ -97,6 +96,7 @@ fn head_of(tile: Tile, page: u32, kv_head: u32) -> u32 {
   return pages[tile.pages + page] * args.kv_heads + kv_head;
 }
 
+// Scores are without biases: the other arguments of `scored` are unused.
 fn shifted_scores(scores: vec4f, scale: f32, shift: f32) -> vec4f {
   return fma(scored(scores * scale, 0u, 0u, vec4u(0u)), vec4f(LOG2E), vec4f(shift));
 }

@@ -10,6 +10,7 @@ enable subgroups;
 #import "lib/cap.$CAP.wgsl"
 #import "lib/lanes.wgsl"
 #import "lib/row-padding.wgsl"
+#import "lib/seen-tokens.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "lib/softmax-state.wgsl"
 #import "kv/read.$KV.wgsl"
@@ -77,7 +78,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let of_values = value_scales(head, lane, DIMS);
     let tokens = vec4u(page * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
     for (var e = 0u; e < EACH; e++) {
-      let is_seen = (tokens < vec4u(seen_by(tile, position[e]))) & (tokens + args.window > vec4u(reach_of(position[e]))) & are_chosen(tile.first_row + position[e] - tile.start, tokens);
+      let is_seen = are_seen(tile, tile.first_row + position[e] - tile.start, position[e], tokens);
       let scores = select(vec4f(MASKED), scored(s[e] * of_keys, kv_head, position[e], tokens), is_seen);
       let now = max(largest[e], largest_of_lanes(max(max(scores.x, scores.y), max(scores.z, scores.w))));
       let share_kept = exp(largest[e] - now);

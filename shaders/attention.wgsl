@@ -14,6 +14,7 @@ enable subgroups;
 #import "lib/chunks.$CHUNKS.wgsl"
 #import "lib/lanes.wgsl"
 #import "lib/rolled.wgsl"
+#import "lib/seen-tokens.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -84,7 +85,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       for (var t = 0u; t < TILES; t++) {
         for (var i = 0u; i < LANES; i++) {
           let at = position[t][i];
-          let is_seen = (tokens < vec4u(seen_by(tile, at))) & (tokens + args.window > vec4u(reach_of(at))) & are_chosen(tile.first_row + at - start, tokens);
+          let is_seen = are_seen(tile, tile.first_row + at - start, at, tokens);
           let scores = select(vec4f(MASKED), scored(s[t][i] * of_keys, kv_head, at, tokens), is_seen);
           let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
           let now = max(largest[t][i], largest_of_lanes(best));

@@ -1,6 +1,7 @@
 // Attention of whole texts whose keys and queries know their distance: softmax(scale · (q · (k + pk) + k · pq)) · v, with pk and pq of the distance
 // from key to query; far distances share places, in steps of their logarithm. A workgroup per QUERIES rows of a tile and head.
 #import "lib/batch.wgsl"
+#import "lib/row-padding.wgsl"
 
 const WORKGROUP = 32u;
 const QUERIES = 4u;
@@ -111,9 +112,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   // The last head also writes the padding behind the columns.
   if (workgroup.y + 1u == args.heads) {
     for (var row = first; row < min(first + QUERIES, tile.rows); row++) {
-      for (var quad = width + local; quad < args.y_quads; quad += WORKGROUP) {
-        y[(tile.first_row + row) * args.y_quads + quad] = vec4f(0.0);
-      }
+      clear_padding(tile.first_row + row, args.quads, local, WORKGROUP);
     }
   }
 }

@@ -13,7 +13,7 @@ struct Args {
   groups: u32,      // groups in this window
   scale: f32,       // factor on rows of W
   first_place: u32, // row of learned positions for position 0
-  input_token: u32, // token of rows that are input embeddings, where those are not read, and of those whose token W has not
+  input_token: u32, // token of rows that are input embeddings, where those are not read, and of those whose token W has no row of
   tokens: u32,      // rows of W
 }
 

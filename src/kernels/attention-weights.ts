@@ -6,7 +6,7 @@ import type { HeadShape, KvPages, TextBatch } from './batch.ts';
 import { isCoded } from './kv-format.ts';
 import { storedHead } from './resize-heads.ts';
 
-export interface WeighedHeads {
+interface WeighedHeads {
   /** Numbers of query heads. */
   chosen: readonly number[];
   /** Keys that each row sees: the first of its pages. */

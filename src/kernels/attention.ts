@@ -35,85 +35,68 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  {
-    window,
-    chunked = false,
-    bothSides = false,
-    cap = null,
-    causal = false,
-    sinks = null,
-    chosen = null,
-    biases = null,
-  }: AttentionRule,
+  rule: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
+  const { window } = rule;
   const { heads, dims, valueDims = dims } = shape;
   assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
   assertValues(shape, kv);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
-  if (storedHead(shape) !== dims)
-    return attendWidened(q, batch, shape, kv, {
-      window,
-      chunked,
-      bothSides,
-      cap,
-      causal,
-      sinks,
-      chosen,
-      biases,
-    });
+  if (storedHead(shape) !== dims) return attendWidened(q, batch, shape, kv, rule);
   const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
-  const [tiles, spans] = [batch.tiles, batch.spans && !causal];
-  const shares: Record<string, Tensor> = sinks ? { sinks } : {};
-  const merged = { tiles, y, ...shares };
-  const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const bind = {
-    ...merged,
-    q,
-    ...pages,
-    ...(chosen && { chosen }),
-    ...biasOperand(shape, { cap, sinks, biases }),
-  };
-  const BOTH_SIDES = bothSides && window !== null;
-  if (BOTH_SIDES && !spans) throw new Error('attention: a window to both sides without spans');
-  const CHUNKED = chunked && window !== null;
-  if (CHUNKED && spans) throw new Error('attention: windows in chunks with spans');
-  const seen = { SPANS: spans, BOTH_SIDES, CHUNKED };
-  const variants = { ...seen, SINKS: sinks ? 'each' : 'none' };
-  const CAP = biases ? 'distance' : cap === null ? 'none' : 'tanh';
-  const scores = { KV: pagesVariant(kv, chosen !== null), CAP };
-  const args = attentionArgs(tape, shape, { q, y }, { window, cap, chosen, biases });
-  const tileWork = tileWorkOf(shape, spans ? null : window);
+  const { seen, variants, scores, bind, merged } = computation({ q, y }, batch, shape, kv, rule);
+  const seenBefore = seen.SPANS ? null : window;
+  const args = attentionArgs(tape, shape, { q, y }, rule);
+  const tileWork = tileWorkOf(shape, seenBefore);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
     const params = { QUADS: Math.ceil(valueDims / 128), ...variants, ...scores };
     attendPlain(tape, strips, { params, args, bind });
-    return y;
-  }
-  if (tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS) {
+  } else if (tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS) {
     const { KV, CAP } = scores;
-    const each = {
-      ...{ pages: { KV }, scores: { ...seen, CAP } },
-      sinks: variants,
-    };
     attendPhases(tape, {
-      isDecode: isDecode(q),
-      strips,
-      tileWork,
-      shape: { ...shape, valueDims },
-      window: spans ? null : window,
-      variants: each,
-      args,
-      bind,
-      merged,
+      ...{ isDecode: isDecode(q), strips, tileWork, shape: { ...shape, valueDims }, window: seenBefore },
+      variants: { pages: { KV }, scores: { ...seen, CAP }, sinks: variants },
+      ...{ args, bind, merged },
     });
-    return y;
+  } else {
+    attendChunks(tape, strips, shape, { window: seenBefore, variants, scores, args, bind, merged });
   }
-  attendChunks(tape, strips, shape, {
-    ...{ window: spans ? null : window, variants, scores },
-    ...{ args, bind, merged },
-  });
   return y;
+}
+
+/** What kernels of a rule are compiled with and bound to: tokens that rows see, those and sinks, scores; all operands, and those of merging. */
+function computation(
+  { q, y }: { q: Tensor; y: Tensor },
+  batch: TextBatch,
+  shape: HeadShape,
+  kv: KvPages,
+  rule: AttentionRule,
+) {
+  const { window, chunked = false, bothSides = false, causal = false } = rule;
+  const { cap = null, sinks = null, chosen = null, biases = null } = rule;
+  const SPANS = batch.spans && !causal;
+  const BOTH_SIDES = bothSides && window !== null;
+  if (BOTH_SIDES && !SPANS) throw new Error('attention: a window to both sides without spans');
+  const CHUNKED = chunked && window !== null;
+  if (CHUNKED && SPANS) throw new Error('attention: windows in chunks with spans');
+  const seen = { SPANS, BOTH_SIDES, CHUNKED };
+  const shares: Record<string, Tensor> = sinks ? { sinks } : {};
+  const merged = { tiles: batch.tiles, y, ...shares };
+  const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
+  const CAP = biases ? 'distance' : cap === null ? 'none' : 'tanh';
+  return {
+    seen,
+    variants: { ...seen, SINKS: sinks ? 'each' : 'none' },
+    scores: { KV: pagesVariant(kv, chosen !== null), CAP },
+    bind: {
+      ...{ ...merged, q, ...pages },
+      ...(chosen && { chosen }),
+      ...biasOperand(shape, { cap, sinks, biases }),
+    },
+    merged,
+  };
 }
 
 /** A context in chunks, each in a workgroup of its own where there is room, whose results are then merged. */

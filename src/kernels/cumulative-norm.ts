@@ -5,7 +5,7 @@ import { paddedRows, type Tensor } from '../gpu/tensor.ts';
 import { STEP } from './row-strips.ts';
 import { rowLanes } from './wide-row.ts';
 
-export interface CumulativeNorm {
+interface CumulativeNorm {
   eps: number;
   /** The first row that counts, and the one behind the last; others become zeros. */
   first: number;

@@ -10,7 +10,7 @@ import { tileStrips } from './dispatch-work.ts';
 const QUERIES = 4;
 export const MOST_DISTANCE_DIMS = 128;
 
-export interface DistanceAttention {
+interface DistanceAttention {
   heads: number;
   /** Dimensions of a head, a multiple of 4. */
   dims: number;

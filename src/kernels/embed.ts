@@ -21,7 +21,10 @@ export interface EmbedOptions {
   /** Factor on rows of the matrix; input embeddings are not scaled. */
   scale?: number;
   places?: Places | null;
-  /** The token whose row of the matrix stands for an input embedding, and for tokens that it has no row of; left out: the embedding itself does. */
+  /**
+   * The token whose row of the matrix stands for an input embedding, and for tokens that it has no row of; left out: input embeddings stand for
+   * themselves, and such tokens get row 0.
+   */
   inputToken?: number;
 }
 

@@ -52,9 +52,7 @@ export function ropeKv(
   tape.dispatch(shader, {
     params: {
       ...params,
-      ...(norms
-        ? { HEAD: headNorm(norms) }
-        : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none', BEHIND: alibi ? 'positions' : 'zeros' }),
+      ...headParams(shape, norms),
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
       TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
@@ -62,14 +60,8 @@ export function ropeKv(
     },
     args: {
       heads,
-      kv_heads: places.written,
       dims,
-      query_step: places.queryStep,
-      group: places.group,
-      group_step: places.groupStep,
-      first_key: places.keys,
-      first_value: places.values,
-      kv_step: places.kvStep,
+      ...placeArgs(places),
       rotated,
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,
@@ -95,6 +87,11 @@ export function ropeKv(
     groups: (sizes) => [Math.ceil(all / perWorkgroup), qkv.rows(sizes)],
   });
   return q;
+}
+
+function headParams({ growth, alibi }: HeadShape, norms: HeadNorms | null): Params {
+  if (norms) return { HEAD: headNorm(norms) };
+  return { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none', BEHIND: alibi ? 'positions' : 'zeros' };
 }
 
 function headNorm({ q, turned = false }: HeadNorms): string {
@@ -143,17 +140,11 @@ export function writeKv(
       BEHIND: 'zeros',
     },
     args: {
-      ...{
-        heads: 0,
-        kv_heads: kvHeads,
-        dims,
-        query_step: 1,
-        group: 1,
-        group_step: 0,
-        first_key: 0,
-        first_value: kvHeads,
-        kv_step: 1,
-      },
+      ...{ heads: 0, dims },
+      ...placeArgs({
+        ...{ queryStep: 1, group: 1, groupStep: 0 },
+        ...{ keys: 0, values: kvHeads, kvStep: 1, written: kvHeads },
+      }),
       ...{ rotated: dims, qkv_pairs: x.stride / 2, q_pairs: 0, rope_quads: 0, scale: 1, eps: 0 },
       ...{ norm_values: 0, growth: 0, growth_first: 0, growth_length: 1, ...slopesOf(1) },
     },
@@ -213,4 +204,16 @@ function placesOf({ heads, kvHeads, order = 'kinds', kv = 'both', gated = false 
   if (kv === 'none') return { ...queries, keys, values: keys, kvStep: 1, all: keys, written: 0 };
   const values = kv === 'one' ? keys : keys + kvHeads;
   return { ...queries, keys, values, kvStep: 1, all: values + kvHeads, written: kvHeads };
+}
+
+function placeArgs(places: Omit<ReturnType<typeof placesOf>, 'all'>) {
+  return {
+    kv_heads: places.written,
+    query_step: places.queryStep,
+    group: places.group,
+    group_step: places.groupStep,
+    first_key: places.keys,
+    first_value: places.values,
+    kv_step: places.kvStep,
+  };
 }

@@ -1,4 +1,4 @@
-// What enters all of AltUp's streams but the first.
+// Adds a norm to AltUp's streams 1 to 3.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

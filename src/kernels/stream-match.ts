@@ -1,4 +1,4 @@
-// Projections that become AltUp's streams, and those that streams become at last: all as large as the first stream.
+// Builds AltUp's streams from projections, and averages them at the end.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

@@ -93,7 +93,7 @@ export type Preparation = Generator<number | void, PreparedMedium, void>;
 
 /** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure; its pieces throw bad_request. */
 export interface PreparedMedium {
-  /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. Runs of another token state it. */
+  /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. A TokenRun names its own token. */
   parts: readonly (string | number | TokenRun)[];
   /** Text of the token in whose places the rows stand. */
   token: string;

@@ -14,7 +14,7 @@ export const TEXT_COUNTS = {
   max_relative_positions: [-1, 2 ** 20],
   max_trained_positions: TOKENS,
   vocab_size: [1, 2 ** 22],
-  type_vocab_size: SIZE,
+  type_vocab_size: [0, 2 ** 16],
   hidden_size: SIZE,
   intermediate_size: WIDTH,
   moe_intermediate_size: WIDTH,

@@ -13,7 +13,7 @@ export interface TranscriptionForm {
   transcribe: { known: Asked; unknown: Asked };
   /** To English; null: the class does not translate. */
   translate: { known: Asked; unknown: Asked } | null;
-  /** Whether a text that could stand before is the system's message; otherwise there is no place for it. */
+  /** Whether a prompt is passed as the system message; otherwise prompts are refused. */
   takesPrompt: boolean;
   /** What stands in the reply between `language <name>` and the text; null: the reply is the text. */
   marker: string | null;

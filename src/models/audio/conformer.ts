@@ -9,6 +9,7 @@ import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import { scaledAdd } from '../../kernels/scaled-add.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { LinearLayer } from '../clipped-linear.ts';
+import { placesUpTo, sineRows } from '../sines.ts';
 import type { MatrixOptions, WeightTable } from '../weights.ts';
 
 export interface ConformerConfig {
@@ -53,7 +54,7 @@ export type LinearOf = (
 const EPS = 1e-6;
 
 /** x [1, rows, hidden], places [before + 1 + after, hidden], waves of the distances → [1, rows, hidden] */
-export type ConformerLayer = (x: Tensor, places: Tensor) => Tensor;
+type ConformerLayer = (x: Tensor, places: Tensor) => Tensor;
 
 export function conformerLayer(
   config: ConformerConfig,
@@ -144,18 +145,9 @@ export function distanceWaves({ hidden, before, after, farthest }: ConformerConf
   shape: [rows: number, hidden: number];
   data: Float32Array<ArrayBuffer>;
 } {
-  const half = hidden / 2;
   const rows = before + 1 + after;
-  const step = Math.log(10000) / Math.max(half - 1, 1);
+  const distances = placesUpTo(Math.min(rows, farthest + 1)).map((row) => farthest - row);
   const data = new Float32Array(rows * hidden);
-  for (let row = 0; row < rows; row++) {
-    const distance = farthest - row;
-    if (distance < 0) break;
-    for (let i = 0; i < half; i++) {
-      const angle = distance * Math.exp(-i * step);
-      data[row * hidden + i] = Math.sin(angle);
-      data[row * hidden + half + i] = Math.cos(angle);
-    }
-  }
+  data.set(sineRows(distances, hidden));
   return { shape: [rows, hidden], data };
 }

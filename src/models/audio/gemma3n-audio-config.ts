@@ -1,10 +1,11 @@
 // Converts the configurations of Gemma 3n's encoder of sounds and of its processor. Only this file knows the key names.
 
-import { MOST_NEAR, MOST_NEAR_DIMS } from '../../kernels/near-attend.ts';
+import { MOST_NEAR } from '../../kernels/near-attend.ts';
 import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
 import type { ConformerConfig } from './conformer.ts';
+import { readHeads } from './conformer-config.ts';
 import type { HtkMelConfig } from './htk-mel.ts';
 
 export interface Gemma3nAudioConfig extends ConformerConfig {
@@ -61,7 +62,7 @@ export function readGemma3nSounds({ config: json, processors, hidden: out }: Med
     sscp_conv_stride_size: [squares(2)],
   });
   const hidden = config.count('hidden_size', 1536);
-  const heads = readHeads(config, hidden);
+  const heads = readHeads(config, 'conf_num_attention_heads', hidden);
   const before = readBefore(config);
   const mel = readMel(processors, config.count('input_feat_size', 128));
   const { channels } = DEFAULTS;
@@ -132,14 +133,6 @@ function readMel(processors: MediaFiles['processors'], mels: number): HtkMelConf
   };
 }
 
-function readHeads(config: ConfigReader, hidden: number): number {
-  const heads = config.count('conf_num_attention_heads', 8);
-  const dims = hidden / heads;
-  if (Number.isInteger(dims) && dims <= MOST_NEAR_DIMS) return heads;
-  const problem = `is ${heads} for ${hidden} columns, and heads of whole and at most ${MOST_NEAR_DIMS} dimensions are built`;
-  throw config.error('unsupported', 'conf_num_attention_heads', problem);
-}
-
 /** Rows before its own that a row sees. None sees later ones, so that what fills a sound up changes no row before it. */
 function readBefore(config: ConfigReader): number {
   config.only({ conf_attention_context_right: [0] });
@@ -148,6 +141,6 @@ function readBefore(config: ConfigReader): number {
   throw config.error(
     'unsupported',
     'conf_attention_context_left',
-    `is ${left}, and 1 to ${MOST_NEAR} are built`,
+    `is ${left}; choose a model with 1 to ${MOST_NEAR}`,
   );
 }

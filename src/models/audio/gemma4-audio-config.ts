@@ -1,10 +1,11 @@
 // Converts the configurations of Gemma 4's encoder of sounds and of its processor. Only this file knows the key names.
 
-import { MOST_NEAR, MOST_NEAR_DIMS } from '../../kernels/near-attend.ts';
+import { MOST_NEAR } from '../../kernels/near-attend.ts';
 import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
 import type { ConformerConfig } from './conformer.ts';
+import { readHeads } from './conformer-config.ts';
 import type { HtkMelConfig } from './htk-mel.ts';
 
 export interface Gemma4AudioConfig extends ConformerConfig {
@@ -66,10 +67,10 @@ export function readGemma4Sounds({ config: json, processors, hidden: out }: Medi
     throw processor.error(
       'bad_checkpoint',
       'feature_size',
-      `is ${mels}, and the encoder takes ${channels[0]}`,
+      `is ${mels}, and the encoder takes ${channels[0]}: take the values that the model was published with`,
     );
   const hidden = config.count('hidden_size', 1024);
-  const heads = readHeads(config, hidden);
+  const heads = readHeads(config, 'num_attention_heads', hidden);
   return {
     encoder: {
       layers: config.count('num_hidden_layers', 12),
@@ -104,14 +105,6 @@ export function readGemma4Sounds({ config: json, processors, hidden: out }: Medi
   };
 }
 
-function readHeads(config: ConfigReader, hidden: number): number {
-  const heads = config.count('num_attention_heads', 8);
-  const dims = hidden / heads;
-  if (Number.isInteger(dims) && dims <= MOST_NEAR_DIMS) return heads;
-  const problem = `is ${heads} for ${hidden} columns, and heads of whole and at most ${MOST_NEAR_DIMS} dimensions are built`;
-  throw config.error('unsupported', 'num_attention_heads', problem);
-}
-
 /** transformers keeps a place for the row of the left context's whole length, which no row sees. */
 function readWindow(config: ConfigReader): Pick<Gemma4AudioConfig, 'before' | 'after' | 'farthest'> {
   const chunk = config.count('attention_chunk_size', 12);
@@ -120,6 +113,6 @@ function readWindow(config: ConfigReader): Pick<Gemma4AudioConfig, 'before' | 'a
   const [before, after] = [left - 2, Math.max(right - 1, 0)];
   if (before >= 0 && before + 1 + after <= MOST_NEAR)
     return { before, after, farthest: Math.floor((chunk + left - 1 + right) / 2) - 1 };
-  const problem = `is ${left}, and from 2 to ${MOST_NEAR + 1 - after} are built`;
+  const problem = `is ${left}; choose a model with 2 to ${MOST_NEAR + 1 - after}`;
   throw config.error('unsupported', 'attention_context_left', problem);
 }

@@ -19,7 +19,7 @@ export interface HtkMelConfig {
   isFloorAdded: boolean;
   /** Samples of zeros before a sound. */
   before: number;
-  /** Share of the sample before that is taken from each sample of a frame; of its first one its own. */
+  /** Pre-emphasis coefficient: share of the sample before that is subtracted; for a frame's first sample, of itself (HTK). */
   emphasis: number;
 }
 

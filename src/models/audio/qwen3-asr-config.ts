@@ -26,6 +26,8 @@ const PROCESSED = {
   dither: [0],
 };
 
+const PUBLISHED = 'take the values that the model was published with';
+
 /** Errors: bad_checkpoint, unsupported. */
 export function readQwen3Asr({ config, processors, hidden }: MediaFiles): Qwen3AsrSounds {
   const encoder = readEncoder(config, hidden);
@@ -38,7 +40,11 @@ export function readQwen3Asr({ config, processors, hidden }: MediaFiles): Qwen3A
   const wanted = { feature_size: encoder.mels, n_window: encoder.frames / 2 };
   for (const key of ['feature_size', 'n_window'] as const)
     if (stated[key] !== wanted[key])
-      throw processor.error('bad_checkpoint', key, `is ${stated[key]}, and the encoder takes ${wanted[key]}`);
+      throw processor.error(
+        'bad_checkpoint',
+        key,
+        `is ${stated[key]}, and the encoder takes ${wanted[key]}: ${PUBLISHED}`,
+      );
   const mel = { rate: RATE, window: WINDOW, hop: HOP, mels: encoder.mels };
   return { encoder, mel, least: processor.count('min_length', 8000) };
 }
@@ -54,11 +60,15 @@ function readEncoder(json: MediaFiles['config'], out: number) {
     throw config.error(
       'bad_checkpoint',
       'n_window_infer',
-      `is ${seen}, which is not a multiple of ${frames} frames`,
+      `is ${seen}, which is not a multiple of ${frames} frames: ${PUBLISHED}`,
     );
   const made = config.count('output_dim', 3584);
   if (made !== out)
-    throw config.error('bad_checkpoint', 'output_dim', `is ${made}, and the language model takes ${out}`);
+    throw config.error(
+      'bad_checkpoint',
+      'output_dim',
+      `is ${made}, and the language model takes ${out}: ${PUBLISHED}`,
+    );
   return {
     mels: config.count('num_mel_bins', 128),
     hidden,

@@ -1,6 +1,7 @@
 // Sounds for Qwen3-ASR: features in chunks of a second, of which the last is filled with zeros, and where the rows of each stand.
 
 import type { MediaFamily, Preparation, Sound } from '../media.ts';
+import { placesUpTo, sineRows } from '../sines.ts';
 import type { TranscriptionForm } from '../transcription-form.ts';
 import { melSpectrum } from './mel-spectrum.ts';
 import { readQwen3Asr, type Qwen3AsrConfig, type Qwen3AsrSounds } from './qwen3-asr-config.ts';
@@ -90,7 +91,7 @@ function placesOf(
   return {
     sources: { shape: [all * bands, 1], data: sources },
     shares: { shape: [all * bands, 1], data: shares },
-    places: { shape: [ofChunk, hidden], data: waves(ofChunk, hidden) },
+    places: { shape: [ofChunk, hidden], data: sineRows(placesUpTo(ofChunk), hidden) },
     at: { shape: [all, 1], data: Uint32Array.from({ length: all }, (_, row) => row % ofChunk) },
     parts: { shape: [all, 1], data: Float32Array.from({ length: all }, (_, row) => isRow(row)) },
     order: { shape: [1, channels * bands], data: order },
@@ -99,14 +100,4 @@ function placesOf(
       data: Uint32Array.from({ length: windows }, (_, i) => Math.min(seen, rows - i * seen)),
     },
   };
-}
-
-/** Sines, then cosines, of the places: of wavelengths from 2π to 2π · 10,000. */
-function waves(places: number, hidden: number): Float32Array<ArrayBuffer> {
-  const half = hidden / 2;
-  return Float32Array.from({ length: places * hidden }, (_, i) => {
-    const [place, column] = [Math.floor(i / hidden), i % hidden];
-    const angle = place * Math.exp((-Math.log(10_000) / (half - 1)) * (column % half));
-    return column < half ? Math.sin(angle) : Math.cos(angle);
-  });
 }

@@ -3,11 +3,10 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { activation } from '../../kernels/activation.ts';
-import { attend } from '../../kernels/attend.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
 import { joinRows, takeTokens } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
-import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { linear } from '../../kernels/matmul.ts';
 import { mixRows } from '../../kernels/mix-rows.ts';
 import { orderColumns } from '../../kernels/order-columns.ts';
 import { reshape } from '../../kernels/reshape.ts';
@@ -17,9 +16,9 @@ import type { Tower } from '../media.ts';
 import { inTurns, tilesAtOnce } from '../tile-turns.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Qwen3AsrConfig } from './qwen3-asr-config.ts';
+import { WHISPER_EPS, whisperLayer } from './whisper.ts';
 
 const TOWER = 'audio_tower.';
-const EPS = 1e-5;
 const halved = (n: number): number => Math.ceil(n / 2);
 /** Rows, or bands, that the convolutions make of so many. */
 export const convolved = (n: number): number => halved(halved(halved(n)));
@@ -44,7 +43,7 @@ export function qwen3AsrTower(config: Qwen3AsrConfig, weights: WeightTable): Tow
   );
   const behind = weights.matrix(`${TOWER}conv_out.weight`, hidden, channels * bands);
   const layers = Array.from({ length: config.layers }, (_, i) =>
-    layer(config, weights, `${TOWER}layers.${i}`),
+    whisperLayer(config, weights, `${TOWER}layers.${i}`, { keyBias: true }),
   );
   const norm = affine(weights, `${TOWER}ln_post`, hidden);
   const project = 'multi_modal_projector.linear_';
@@ -65,33 +64,9 @@ export function qwen3AsrTower(config: Qwen3AsrConfig, weights: WeightTable): Tow
     const picked = reshape(mixRows(all, sources!, shares!), [windows, seen, bands * channels]);
     const placed = reshape(mixRows(places!, at!, parts!), [windows, seen, hidden]);
     let x = scaledAdd(linear(orderColumns(picked, order!), behind), 1, placed);
-    for (const run of layers) x = run(x, counts!);
+    for (const run of layers) x = run(x, counts);
     x = takeTokens(reshape(x, [1, windows * seen, hidden]), 0, rows);
     const { activation: name } = config;
-    return [linear(linear(layernorm(x, norm, EPS), first, { activation: name }), second)];
-  };
-}
-
-function layer(config: Qwen3AsrConfig, weights: WeightTable, name: string) {
-  const { hidden, ffn, heads, activation: inner } = config;
-  const dims = hidden / heads;
-  const norm1 = affine(weights, `${name}.self_attn_layer_norm`, hidden);
-  const parts = ['q', 'k', 'v'].map((part) => ({
-    name: `${name}.self_attn.${part}_proj.weight`,
-    rows: hidden,
-  }));
-  const qkv = weights.stacked(parts, hidden, { bias: true });
-  const out = weights.matrix(`${name}.self_attn.out_proj.weight`, hidden, hidden, { bias: true });
-  const norm2 = affine(weights, `${name}.final_layer_norm`, hidden);
-  const up = weights.matrix(`${name}.fc1.weight`, ffn, hidden, { bias: true });
-  const down = weights.matrix(`${name}.fc2.weight`, hidden, ffn, { bias: true });
-
-  return (x: Tensor, keyCounts: Tensor): Tensor => {
-    const made = linear(layernorm(x, norm1, EPS), qkv);
-    const [q, k, v] = [0, hidden, 2 * hidden].map((first) => ({ x: made, first }));
-    x = linearAdd(attend(q!, k!, v!, { heads, dims, keyCounts }), out, x);
-    x = linearAdd(linear(layernorm(x, norm2, EPS), up, { activation: inner }), down, x);
-    x.tape!.cut();
-    return x;
+    return [linear(linear(layernorm(x, norm, WHISPER_EPS), first, { activation: name }), second)];
   };
 }

@@ -16,7 +16,11 @@ export function readAlignment(
   const config = readConfig('config.json', json);
   const medianWidth = config.count('median_filter_width', 7);
   if (medianWidth % 2 === 0)
-    throw config.error('bad_checkpoint', 'median_filter_width', `is ${medianWidth}, and must be odd`);
+    throw config.error(
+      'bad_checkpoint',
+      'median_filter_width',
+      `is ${medianWidth}, and must be odd: take the values that the model was published with`,
+    );
   const stated = generation['alignment_heads'];
   if (stated == null) {
     const half = Math.floor(layers / 2);

@@ -75,7 +75,7 @@ export function readLightOnOcr(files: MediaFiles): PixtralConfig {
   const processor = imageProcessor(files);
   const unit = sideOf(processor, 'patch_size', 16);
   if (unit % config.tower.patch === 0) return { ...config, unit };
-  const problem = `is ${unit}, and the tower's patches have ${config.tower.patch} pixels along a side`;
+  const problem = `is ${unit}, and the tower's patches have ${config.tower.patch} pixels along a side: take the values that the model was published with`;
   throw processor.error('bad_checkpoint', 'patch_size', problem);
 }
 
@@ -170,6 +170,10 @@ function checkTexts(
   ] as const) {
     const stated = config.count(key, own);
     if (stated !== own)
-      throw config.error('bad_checkpoint', key, `is ${stated}, and the tower of config.json has ${own}`);
+      throw config.error(
+        'bad_checkpoint',
+        key,
+        `is ${stated}, and the tower of config.json has ${own}: take the values that the model was published with`,
+      );
   }
 }

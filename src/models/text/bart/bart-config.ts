@@ -1,8 +1,8 @@
 // Converts config.json of BART, mBART, M2M-100, Marian, Pegasus, Blenderbot and PLBart to the configuration of bart.ts. Only this file knows its key
 // names.
 
-import type { Activation } from '../../../kernels/activation.ts';
 import { checkHeads, readConfig, type ConfigFile, type Json } from '../../config-values.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 
 /** By what the families differ. */
 interface BartFamily {
@@ -22,7 +22,7 @@ interface BartFamily {
  * Rows are learned, or sines of all frequencies before cosines: the last frequency is 1/10000, or would be that of one pair more. `first`: row of the
  * first token.
  */
-export interface BartPositions {
+interface BartPositions {
   kind: 'learned' | 'sines' | 'sines-open';
   first: number;
 }
@@ -67,15 +67,6 @@ export const BART_FAMILIES: Readonly<Record<string, BartFamily>> = {
     examples: 'PLBart',
     ...{ norms: 'behind', embeddingNorm: true, positions: LEARNED, scaled: true },
   },
-};
-
-const ACTIVATIONS: Readonly<Record<string, Activation>> = {
-  gelu: 'gelu',
-  gelu_new: 'gelu-tanh',
-  gelu_pytorch_tanh: 'gelu-tanh',
-  relu: 'relu',
-  silu: 'silu',
-  swish: 'silu',
 };
 
 export interface BartHalf {

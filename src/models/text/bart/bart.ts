@@ -10,6 +10,7 @@ import { embed } from '../../../kernels/embed.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import { ropeKv } from '../../../kernels/rope-kv.ts';
+import { placesUpTo, sineRows } from '../../sines.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { LanguageModel } from '../blocks/architecture.ts';
 import { crossAttention } from '../blocks/cross-attention.ts';
@@ -92,21 +93,10 @@ function positions(
     const table = weights.table(`${name}.embed_positions.weight`, rows, hidden);
     return (tape: Tape) => ({ positions: table.on(tape), first });
   }
-  const open = kind === 'sines-open';
+  const last = kind === 'sines-open' ? hidden / 2 : undefined;
   return (tape: Tape) => ({
-    positions: constant(tape, kind, [rows, hidden], () => sines(rows, hidden, open)),
+    positions: constant(tape, kind, [rows, hidden], () => sineRows(placesUpTo(rows), hidden, last)),
     first,
-  });
-}
-
-/** Sines of a position in frequencies that fall from 1 to 1/10000, or stop one step before that, then their cosines. */
-function sines(rows: number, columns: number, open: boolean): Float32Array {
-  const half = Math.ceil(columns / 2);
-  const last = open ? columns / 2 : half - 1;
-  return Float32Array.from({ length: rows * columns }, (_, i) => {
-    const [row, column] = [Math.floor(i / columns), i % columns];
-    const angle = row * 10000 ** (-(column % half) / last);
-    return column < half ? Math.sin(angle) : Math.cos(angle);
   });
 }
 

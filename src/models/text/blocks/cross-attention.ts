@@ -9,14 +9,14 @@ import { ropeKv, writeKv } from '../../../kernels/rope-kv.ts';
 import type { WeightTable } from '../../weights.ts';
 
 /** Names of an attention module's projections. */
-export interface ProjectionNames {
+interface ProjectionNames {
   q: string;
   k: string;
   v: string;
   out: string;
 }
 
-export interface CrossAttention {
+interface CrossAttention {
   hidden: number;
   /** Each query head has a key of its own. */
   heads: HeadShape;

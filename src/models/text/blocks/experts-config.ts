@@ -38,7 +38,7 @@ export interface ExpertsFamily {
   scaled?: boolean;
   /** The share of a row's one expert multiplies what the expert reads. */
   gatesInput?: boolean;
-  /** Shares are those among experts that twice router_jitter_noise tells near, which is this where it is left out. */
+  /** PhiMoE's sparsemixer: default of router_jitter_noise; logits within twice that share of the larger count. */
   jitter?: number;
   /** mlp_only_layers and decoder_sparse_step leave some layers without experts; `first`: first_k_dense_replace or mlp_layer_types do. */
   denseLayers: boolean | 'first';

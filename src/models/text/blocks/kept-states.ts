@@ -1,5 +1,6 @@
 // What a decoder's layers keep between steps: pages of keys and values, a fixed state, both, or nothing.
 
+import type { Tensor } from '../../../gpu/tensor.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import type { HeadShape, KvPages, LayerStore, StateSlots } from '../../../kernels/batch.ts';
 import type { LayerState } from './architecture.ts';
@@ -14,16 +15,24 @@ export interface KeepingLayer {
   shares?: number;
   /** f32 values of the layer's fixed state; left out: it has none. */
   slot?: number;
-  /** Dimensions of keys beside its own by which it chooses the tokens that it sees; left out: it has none. */
-  index?: number;
+  /**
+   * Dimensions of keys beside its own by which it chooses the tokens that it sees; `shared`: it sees those that the last layer before it chose; left
+   * out: it sees all.
+   */
+  index?: number | 'shared';
   /** Whether the layer keeps KV pages; left out: unless it has a fixed state. */
   pages?: boolean;
+}
+
+/** What the last layer that chose tokens left for those behind it: as `attention` takes them, null: all; none before the first one. */
+export interface LastChoice {
+  chosen?: Tensor | null;
 }
 
 /** What a layer reads and writes. */
 export type KeptState =
   | LayerStore
-  | { kind: 'indexed'; pages: KvPages; index: KvPages }
+  | { kind: 'indexed'; pages: KvPages; index: KvPages | null; last: LastChoice }
   | { kind: 'both'; pages: KvPages; slots: StateSlots }
   | { kind: 'none' };
 
@@ -38,22 +47,23 @@ export function statesOf(layer: KeepingLayer, heads: HeadShape): LayerState[] {
   };
   const slots: LayerState[] = slot === undefined ? [] : [{ kind: 'slot', values: slot }];
   const keys: LayerState[] =
-    index === undefined ? [] : [{ kind: 'kv', kvHeads: 1, dims: index, window: null, latent: true }];
+    typeof index === 'number' ? [{ kind: 'kv', kvHeads: 1, dims: index, window: null, latent: true }] : [];
   return keepsPages(layer) ? [pages, ...keys, ...slots] : slots;
 }
 
-/** What each layer keeps, of the stores of all declared states. */
+/** What each layer keeps in one recording, of the stores of all declared states. */
 export function keptStates(layers: readonly KeepingLayer[], stores: readonly LayerStore[]): KeptState[] {
   let next = 0;
+  const last: LastChoice = {};
   return layers.map((layer) => {
     const first = stores[next]!;
     if (layer.slot === undefined && !keepsPages(layer)) return { kind: 'none' };
     next++;
     if (layer.index !== undefined) {
-      const index = stores[next++];
-      if (first.kind !== 'kv' || index?.kind !== 'kv')
-        throw new Error(`a layer with an indexer has ${first.kind} and ${index?.kind ?? 'nothing'}`);
-      return { kind: 'indexed', pages: first, index };
+      const index = layer.index === 'shared' ? null : stores[next++];
+      if (first.kind !== 'kv' || (index !== null && index?.kind !== 'kv'))
+        throw new Error(`a layer that chooses tokens has ${first.kind} and ${index?.kind ?? 'nothing'}`);
+      return { kind: 'indexed', pages: first, index, last };
     }
     if (layer.slot === undefined || !keepsPages(layer)) return first;
     const second = stores[next++];

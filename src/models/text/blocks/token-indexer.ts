@@ -31,9 +31,6 @@ export type TokenChooser = (
   kept: KeptState,
 ) => Tensor | null;
 
-/** What the last indexer before a layer chose for the rows of a batch. */
-const choices = new WeakMap<TextBatch, Tensor | null>();
-
 export function tokenIndexer(
   config: IndexerConfig,
   { hidden, rank }: { hidden: number; rank: number },
@@ -52,11 +49,12 @@ export function tokenIndexer(
   const shape = { heads, kvHeads: 1, dims, rotated, pairs, scale, kv: 'one' } as const;
 
   return (x, queries, rope, batch, kept) => {
-    if (kept.kind !== 'indexed') throw new Error(`${name} keeps keys in pages beside those of attention`);
+    if (kept.kind !== 'indexed' || kept.index === null)
+      throw new Error(`${name} keeps keys in pages beside those of attention`);
     const k = layernorm(linear(x, key), norm, EPS); //                                 [rows, dims]
     const q = ropeKv(concat(linear(queries, query), k), rope, shape, kept.index, null); // [rows, heads · dims]
     const chosen = chooseTokens(q, linear(x, share), batch, kept.index, config); //    [rows, pages]
-    choices.set(batch, chosen);
+    kept.last.chosen = chosen;
     return chosen;
   };
 }
@@ -65,8 +63,8 @@ export function tokenIndexer(
 const EPS = 1e-6;
 
 /** The choice of the last layer before that has an indexer. */
-export const sameTokens: TokenChooser = (_x, _queries, _rope, batch) => {
-  const chosen = choices.get(batch);
-  if (chosen === undefined) throw new Error('no layer before this one has an indexer');
-  return chosen;
+export const sameTokens: TokenChooser = (_x, _queries, _rope, _batch, kept) => {
+  if (kept.kind !== 'indexed' || kept.last.chosen === undefined)
+    throw new Error('no layer before this one has an indexer');
+  return kept.last.chosen;
 };

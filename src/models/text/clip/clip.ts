@@ -106,7 +106,7 @@ function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name:
       for (const i of [0, 1])
         rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves' });
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    // Images that turn have many patches.
+    // Encoders with rotary positions see images of many patches, so attention is cut into segments.
     const limit = rotations && { mostWork: SEGMENT_WORK };
     return linearAdd(attend(q!, k!, v!, { heads, dims, causal, ...limit }), out, residual);
   };

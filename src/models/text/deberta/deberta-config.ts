@@ -2,16 +2,8 @@
 
 import { CONFIG_JSON, checkHeads, readConfig, type ConfigReader, type Json } from '../../config-values.ts';
 import { MOST_DISTANCE_DIMS, type DistancePlaces } from '../../../kernels/distance-attend.ts';
+import { ACTIVATIONS } from '../blocks/activation-names.ts';
 import { headOf, readOutputs } from '../blocks/outputs.ts';
-
-const ACTIVATIONS = {
-  gelu: 'gelu',
-  gelu_new: 'gelu-tanh',
-  gelu_pytorch_tanh: 'gelu-tanh',
-  silu: 'silu',
-  relu: 'relu',
-  tanh: 'tanh',
-} as const;
 
 export type DebertaConfig = ReturnType<typeof readDebertaConfig>;
 

@@ -45,7 +45,7 @@ export function readDeepseekConfig(given: Json, architecture: string, givenIn = 
     latents,
     layers: Array.from({ length: layers }, (_, i) => ({
       ...{ window: null, rope: 0 },
-      ...(indexer?.own[i] && { index: indexer.dims }),
+      ...(indexer && { index: indexer.own[i] ? indexer.dims : ('shared' as const) }),
     })),
     indexer,
     ...behindLayers(config, layers),

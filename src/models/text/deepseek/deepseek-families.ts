@@ -14,7 +14,7 @@ export interface DeepseekFamily {
   /** Values of keys by which others would be computed, the first of which counts for a key that is left out. */
   only: Readonly<Record<string, readonly unknown[]>>;
   experts: ExpertsFamily | null;
-  /** A row attends to the index_topk tokens that an indexer chooses, whose rotations turn these pairs. Left out: to all. */
+  /** Pairs that the indexer's rotation turns; left out: no indexer. */
   indexed?: 'half' | 'adjacent';
   /** Its keys of config.json by those that decoders share; left out: none differ. */
   keys?: Readonly<Record<string, string>>;

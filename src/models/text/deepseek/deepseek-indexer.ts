@@ -8,6 +8,7 @@ export interface DeepseekIndexer extends IndexerConfig {
   own: readonly boolean[];
 }
 
+const KINDS = ['full', 'shared'] as const;
 const PUBLISHED = 'take the values that the model was published with';
 
 /** `pairs`: of rotations, where the file does not say. */
@@ -31,25 +32,26 @@ export function readIndexer(
   };
 }
 
-/** A list of kinds, a pattern of their letters, or a frequency says which layers have an indexer; without them all have. */
+/** Which layers have an indexer. */
 function ownIndexers(config: ConfigReader, layers: number): boolean[] {
-  const each = Array.from({ length: layers }, (_, i) => i);
+  const [key, own] = statedIndexers(config, layers);
+  if (own.length !== layers)
+    throw config.error('bad_checkpoint', key, `has ${own.length} of ${layers} layers: ${PUBLISHED}`);
+  if (own[0]) return own;
+  throw config.error('bad_checkpoint', key, `leaves the first layer without an indexer: ${PUBLISHED}`);
+}
+
+/** A list of kinds, a pattern of their letters, or a frequency, and its key; without them all layers have an indexer. */
+function statedIndexers(config: ConfigReader, layers: number): [key: string, own: boolean[]] {
   const { indexer_types: types, index_topk_pattern: pattern } = config.values;
-  let own: boolean[];
-  if (types != null) own = config.texts('indexer_types', ['full', 'shared']).map((type) => type === 'full');
-  else if (typeof pattern === 'string') own = Array.from(pattern, (letter) => letter === 'F');
-  else if (pattern != null)
-    own = config.texts('index_topk_pattern', ['full', 'shared']).map((type) => type === 'full');
-  else {
-    const every = config.count('index_topk_freq', 1);
-    const first = config.count('index_skip_topk_offset', 2);
-    own = each.map((i) => Math.max(i - first + 1, 0) % every === 0);
+  if (types == null && typeof pattern === 'string')
+    return ['index_topk_pattern', Array.from(pattern, (letter) => letter === 'F')];
+  if (types != null || pattern != null) {
+    const key = types == null ? 'index_topk_pattern' : 'indexer_types';
+    return [key, config.texts(key, KINDS).map((type) => type === 'full')];
   }
-  if (own.length !== layers || !own[0])
-    throw config.error(
-      'bad_checkpoint',
-      types != null ? 'indexer_types' : 'index_topk_pattern',
-      `has ${own.length} of ${layers} layers, the first of which needs an indexer: ${PUBLISHED}`,
-    );
-  return own;
+  const every = config.count('index_topk_freq', 1);
+  const first = config.count('index_skip_topk_offset', 2);
+  const own = Array.from({ length: layers }, (_, i) => Math.max(i - first + 1, 0) % every === 0);
+  return ['index_skip_topk_offset', own];
 }

@@ -1,5 +1,5 @@
-// The layer of DeepSeek V2 and V3 and of those built like them: attention over latents, of all tokens or of those that an indexer chooses, then a gated feed-forward block or experts, with a norm
-// before each.
+// The layer of DeepSeek V2 and V3 and of those built like them: attention over latents, of all tokens or of those that an indexer chooses, then a
+// gated feed-forward block or experts, with a norm before each.
 
 import { linearAdd } from '../../../kernels/matmul.ts';
 import { normed } from '../../../kernels/normed.ts';

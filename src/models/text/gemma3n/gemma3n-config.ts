@@ -4,7 +4,7 @@ import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../../con
 import { readHeads, readLayers, readRopes } from '../blocks/decoder-config.ts';
 import { readShares } from '../gemma4/gemma4-config.ts';
 import type { Gemma3nConfig } from './gemma3n.ts';
-import { deviationsOf } from './normal-shares.ts';
+import { normalQuantile } from './normal-shares.ts';
 
 /** One layer in every `PATTERN` sees all tokens if layer_types is missing. */
 const PATTERN = 5;
@@ -84,5 +84,5 @@ function readOpenFrom(config: ConfigReader, depth: number): (number | null)[] {
   const sparse = depth > SPARSE.layers ? SPARSE.layers : 0;
   const standard = Array.from({ length: depth }, (_, i) => (i < sparse ? SPARSE.share : 0));
   const shares = config.reals('activation_sparsity_pattern', depth) ?? standard;
-  return shares.map((share) => (share === 0 ? null : deviationsOf(share)));
+  return shares.map((share) => (share === 0 ? null : normalQuantile(share)));
 }

@@ -3,7 +3,7 @@
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
 import { decoderConfig, layerTypes, rowsOf } from '../blocks/gguf-config.ts';
 import { decoderParts } from '../blocks/gguf-tensors.ts';
-import { shareBelow } from './normal-shares.ts';
+import { normalCdf } from './normal-shares.ts';
 
 const NAMES = {
   post_attention_norm: 'post_attention_layernorm',
@@ -96,6 +96,6 @@ export const GEMMA3N_GGUF: readonly GgufClass[] = [
 function sparsity({ keys }: GgufModel): Record<string, unknown> {
   const deviations = keys.numbers(SPARSITY);
   if (deviations === null) return {};
-  const shares = Array.from(deviations, (one) => (one === -Infinity ? 0 : shareBelow(one)));
+  const shares = Array.from(deviations, (one) => (one === -Infinity ? 0 : normalCdf(one)));
   return { activation_sparsity_pattern: shares.map((share) => Math.round(share * 1e6) / 1e6) };
 }

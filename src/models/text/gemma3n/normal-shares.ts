@@ -1,14 +1,14 @@
-// Shares of a normal distribution below so many standard deviations above its mean.
+// The cumulative distribution function of the standard normal distribution, and its inverse.
 
-/** Deviations below which this share lies. */
-export function deviationsOf(share: number): number {
+/** Standard deviations above the mean below which `share` of the distribution lies. */
+export function normalQuantile(share: number): number {
   let x = 0;
-  for (let i = 0; i < 60; i++) x -= (shareBelow(x) - share) / density(x);
+  for (let i = 0; i < 60; i++) x -= (normalCdf(x) - share) / density(x);
   return x;
 }
 
-/** The share below so many deviations. */
-export function shareBelow(x: number): number {
+/** The share of the distribution below `x` standard deviations above the mean. */
+export function normalCdf(x: number): number {
   return 0.5 + density(x) * areaSeries(x);
 }
 

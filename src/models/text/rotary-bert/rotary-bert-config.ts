@@ -14,7 +14,7 @@ import { headOf, readOutputs } from '../blocks/outputs.ts';
 import { readRope } from '../blocks/rope-config.ts';
 
 /** By what the families differ. */
-export interface RotaryFamily {
+interface RotaryFamily {
   modelType: string;
   /** Beginning of the classes' names. */
   className: string;
@@ -134,10 +134,7 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
     architecture,
     kind,
     vocabulary: config.count('vocab_size'),
-    types:
-      Number(values['type_vocab_size'] ?? usual.types) === 0
-        ? 0
-        : config.count('type_vocab_size', usual.types),
+    types: config.count('type_vocab_size', usual.types),
     hidden,
     heads,
     layers: config.count('num_hidden_layers', usual.layers),

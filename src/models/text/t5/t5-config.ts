@@ -37,7 +37,7 @@ export function readT5Config(json: Json, file: ConfigFile | string = CONFIG_JSON
     throw config.error(
       'bad_checkpoint',
       'relative_attention_num_buckets',
-      `is ${buckets}, and relative_attention_max_distance ${farthest}: a multiple of four is needed, and a distance above a quarter of it`,
+      `is ${buckets}, and relative_attention_max_distance ${farthest}: a multiple of four is needed, and a distance above a quarter of it; take the values that the model was published with`,
     );
   }
   return {
@@ -87,7 +87,7 @@ export function readT5Language(json: Json, className: string, file: ConfigFile):
     throw config.error(
       'bad_checkpoint',
       'relative_attention_max_distance',
-      `is ${farthest}, which is not above half of relative_attention_num_buckets, ${buckets}`,
+      `is ${farthest}, which is not above half of relative_attention_num_buckets, ${buckets}: take the values that the model was published with`,
     );
   const tied = config.flag('tie_word_embeddings', true);
   return {

@@ -77,11 +77,15 @@ function readImages({ processors }: MediaFiles, { patch, merge }: Lfm2VisionConf
   ] as const) {
     const stated = processor.count(key, fallback);
     if (stated !== own)
-      throw processor.error('bad_checkpoint', key, `is ${stated}, and the tower takes ${own}`);
+      throw processor.error(
+        'bad_checkpoint',
+        key,
+        `is ${stated}, and the tower takes ${own}: take the values that the model was published with`,
+      );
   }
   const side = processor.count('tile_size', 512);
   if (side % (patch * merge) !== 0) {
-    const problem = `is ${side}, and only multiples of ${patch * merge} pixels are built`;
+    const problem = `is ${side}; choose a model with a multiple of ${patch * merge} pixels`;
     throw processor.error('unsupported', 'tile_size', problem);
   }
   return {
@@ -104,6 +108,6 @@ function readTiles(processor: ConfigReader): TileBounds {
   throw processor.error(
     'unsupported',
     'min_tiles',
-    `is ${shown(min)}, from 2 to max_tiles, ${max}, are built`,
+    `is ${shown(min)}; choose a model with 2 to max_tiles, ${max}`,
   );
 }

@@ -26,7 +26,7 @@ export interface Siglip2Grid {
 }
 
 /** `down` mixes rows of the table, `across` then its columns; shares are f32, sources u32. */
-export interface PlaceInputs {
+interface PlaceInputs {
   down: { sources: Tensor; shares: Tensor };
   across: { sources: Tensor; shares: Tensor };
 }

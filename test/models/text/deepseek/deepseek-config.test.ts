@@ -69,7 +69,13 @@ it.each([
   [
     'GlmMoeDsaForCausalLM',
     { indexer_types: ['shared', 'full', 'full'] },
-    'has 3 of 3 layers, the first of which needs an indexer',
+    'indexer_types leaves the first layer without an indexer',
+  ],
+  ['DeepseekV32ForCausalLM', { index_topk_pattern: 'FS' }, 'index_topk_pattern has 2 of 3 layers'],
+  [
+    'DeepseekV32ForCausalLM',
+    { index_topk_freq: 4, index_skip_topk_offset: 0 },
+    'index_skip_topk_offset leaves the first layer without an indexer',
   ],
   ['DeepseekV32ForCausalLM', { index_head_dim: 32 }, 'index_head_dim 32 is not built'],
   ['DeepseekV32ForCausalLM', { q_lora_rank: null }, 'q_lora_rank null is not built with an indexer'],
