@@ -7,6 +7,7 @@ import type {
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../src/engine/transcription/transcription-model.ts';
+import { verboseTranscription } from '../../src/files/transcript-formats.ts';
 import { VOXTRAL_FORM } from '../../src/models/audio/voxtral.ts';
 import { INSTRUCTED, type TranscriptionForm } from '../../src/models/transcription-form.ts';
 
@@ -55,6 +56,11 @@ describe('a language model is asked for the text of a sound', () => {
       ...{ temperature: 0, seed: 1 },
     });
     await eventsOf(model, {});
+    // What is no code of a language stands as it is.
+    await eventsOf(model, { language: 'Brazilian Portuguese' });
+    expect(requests[2]!.prompt).toMatchObject({
+      messages: [{}, { content: 'lang:brazilian portuguese[TRANSCRIBE]' }],
+    });
     expect(requests[1]!.prompt).toMatchObject({ messages: [{}, { content: '[TRANSCRIBE]' }] });
   });
 
@@ -81,10 +87,15 @@ describe('a language model is asked for the text of a sound', () => {
   it.each([
     [['language Ger', 'man<asr_', 'text>ja', ' so'], 'de', 'ja so'],
     [['language None<asr_text>'], '', ''],
+    [['language Chinese,English<asr_text>ni hao'], 'chinese,english', 'ni hao'],
     [['no ', 'marker'], '', 'no marker'],
   ])('whose language stands in the reply: %j', async (pieces, language, text) => {
     const { model } = modelOf({ ...INSTRUCTED, marker: '<asr_text>' }, pieces);
-    expect(await transcribeSound(model, audio)).toMatchObject({ language, text });
+    const made = await transcribeSound(model, audio);
+    expect(made).toMatchObject({ language, text });
+    // Whatever a reply names, the transcription can be written.
+    const name = language === 'de' ? 'german' : language;
+    expect(verboseTranscription(made)).toMatchObject({ language: name, text });
   });
 
   it.each([
