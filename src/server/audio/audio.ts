@@ -12,6 +12,7 @@ import {
   type TranscriptionModel,
   type TranscriptionRequest,
   verboseTranscription,
+  wholeTranscription,
 } from '../../index.ts';
 import { bodyChecker } from '../body/body.ts';
 import { readForm } from '../body/form-body.ts';
@@ -82,7 +83,7 @@ async function answer(service: Service, event: H3Event, task: Task): Promise<unk
   const request = { ...requestOf(body, task), audio: new Uint8Array(await body.file.arrayBuffer()) };
   const events = whileRunning(service, abort, underFieldNames(model, request, abort.signal));
   if (isStream) return streamTranscription(service, event, events, abort);
-  return replyOf(event, await whole(events), body, task);
+  return replyOf(event, await wholeTranscription(events), body, task);
 }
 
 /** A model that transcribes, or a language model that hears; where none is named, one that transcribes comes first. */
@@ -122,19 +123,6 @@ async function* underFieldNames(
     };
     throw error.withPaths((path) => names[path] ?? path);
   }
-}
-
-async function whole(events: AsyncIterable<TranscriptionEvent>): Promise<Transcription> {
-  const segments: Transcription['segments'] = [];
-  let [language, duration, written] = ['', 0, ''];
-  for await (const event of events) {
-    if (event.type === 'accepted') duration = event.seconds;
-    if (event.type === 'language') ({ language } = event);
-    if (event.type === 'segment') segments.push(event.segment);
-    if (event.type === 'delta') written += event.text;
-  }
-  const text = `${segments.map((segment) => segment.text).join('')}${written}`.trim();
-  return { text, language, duration, segments };
 }
 
 function replyOf(event: H3Event, made: Transcription, body: TranscriptionBody, task: Task): unknown {
