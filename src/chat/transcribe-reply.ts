@@ -40,7 +40,9 @@ export async function* transcribeReply(
       if (event.type === 'accepted') yield { type: 'accepted', seconds: event.seconds ?? 0 };
       else if (event.type === 'delta') yield* found.add(event.text);
       else if (event.type === 'done') {
-        if (event.finishReason === 'abort' && !event.error) throw replyAborted();
+        // The reply throws it next.
+        if (event.error) continue;
+        if (event.finishReason === 'abort') throw replyAborted();
         yield* found.end();
         yield { type: 'done', tokens: event.completionTokens };
       }

@@ -7,6 +7,7 @@ import type {
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../src/engine/transcription/transcription-model.ts';
+import { EngineError } from '../../src/files/error.ts';
 import { verboseTranscription } from '../../src/files/transcript-formats.ts';
 import { VOXTRAL_FORM } from '../../src/models/audio/voxtral.ts';
 import { INSTRUCTED, type TranscriptionForm } from '../../src/models/transcription-form.ts';
@@ -107,5 +108,23 @@ describe('a language model is asked for the text of a sound', () => {
   ])('and refuses what it cannot give: %#', async (form, request, code, param) => {
     const { model } = modelOf(form);
     await expect(eventsOf(model, request)).rejects.toMatchObject({ code, ...(param && { param }) });
+  });
+
+  it('and ends with the error of its reply', async () => {
+    const { info } = modelOf(INSTRUCTED).model;
+    const done = { type: 'done', choice: 0, finishReason: 'abort', matchedStop: null } as const;
+    const model = {
+      info,
+      async *generate(): AsyncGenerator<TextEvent, void, void> {
+        await Promise.resolve();
+        yield { type: 'accepted', promptTokens: 3, maxTokens: 9, seconds: 1.5 };
+        const error = { code: 'device_lost', message: 'the device is lost' } as const;
+        yield { ...done, completionTokens: 0, error };
+        throw new EngineError(error.code, error.message);
+      },
+    };
+    const events = transcriptionEvents(model, { audio });
+    expect((await events.next()).value).toEqual({ type: 'accepted', seconds: 1.5 });
+    await expect(events.next()).rejects.toMatchObject({ code: 'device_lost' });
   });
 });
