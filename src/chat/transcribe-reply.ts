@@ -1,6 +1,7 @@
 // The text of a sound by a language model that hears, asked in the form of its class.
 
 import type { ChatMessage, TextModel, TranscriptionForm } from '../engine/text/calls/text-model.ts';
+import { checkRequestMembers } from '../engine/transcription/request-rules.ts';
 import type {
   TranscriptionEvent,
   TranscriptionRequest,
@@ -26,6 +27,7 @@ export async function* transcribeReply(
   const { transcription: form, name } = model.info;
   if (!form)
     throw unsupported(`${name} hears no sounds: give a transcription model, or one that does`, 'model');
+  checkRequestMembers(request);
   const messages = messagesOf(form, request);
   const { temperature = 0, maxTokens, seed } = request;
   const asked = {

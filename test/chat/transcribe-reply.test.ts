@@ -103,11 +103,19 @@ describe('a language model is asked for the text of a sound', () => {
     [VOXTRAL_FORM, { words: true }, 'bad_request', 'words'],
     [VOXTRAL_FORM, { timestamps: true }, 'bad_request', 'timestamps'],
     [VOXTRAL_FORM, { prompt: 'names' }, 'bad_request', 'prompt'],
-    [{ ...VOXTRAL_FORM, translate: null }, { task: 'translate' as const }, 'bad_request', 'task'],
+    [{ ...VOXTRAL_FORM, translate: null }, { task: 'translate' }, 'bad_request', 'task'],
+    [INSTRUCTED, { task: 'foo' }, 'bad_request', 'task'],
+    [INSTRUCTED, { prompt: 5 }, 'bad_request', 'prompt'],
+    [INSTRUCTED, { temperature: [] }, 'bad_request', 'temperature'],
+    [INSTRUCTED, { language: '' }, 'bad_request', 'language'],
+    [INSTRUCTED, { other: 1 }, 'bad_request', 'other'],
     [null, {}, 'unsupported', undefined],
   ])('and refuses what it cannot give: %#', async (form, request, code, param) => {
     const { model } = modelOf(form);
-    await expect(eventsOf(model, request)).rejects.toMatchObject({ code, ...(param && { param }) });
+    await expect(eventsOf(model, request as Partial<TranscriptionRequest>)).rejects.toMatchObject({
+      code,
+      ...(param && { param }),
+    });
   });
 
   it('and ends with the error of its reply', async () => {
