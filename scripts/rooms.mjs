@@ -68,7 +68,10 @@ export const ROOMS = {
   },
   chat: {
     does: 'conversations, tools and typed replies on the requests of any opened model; other interfaces of libraries',
-    rooms: ['options', 'files/image/png-encode.ts', 'files/language-names.ts'],
+    rooms: [
+      ...['options', 'files/image/png-encode.ts', 'files/language-names.ts'],
+      'engine/transcription/request-rules.ts',
+    ],
     types: ['engine', 'files'],
     packages: ['@ai-sdk/provider'], // its types alone
   },

@@ -13,7 +13,7 @@ export type { InPage } from './host/page/given-files.ts';
 export type { LoraInPage } from './host/page/page-rules.ts';
 export { type HubAccess, listModels, removeModel } from './host/page/page-storage.ts';
 export { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from './chat/extend.ts';
-export { transcriptionEvents } from './chat/transcribe.ts';
+export { transcriptionEvents, wholeTranscription } from './chat/transcribe.ts';
 export { mcpTools } from './chat/mcp-tools.ts';
 export { tool } from './chat/tools.ts';
 export { sameProportions } from './engine/image/request/size.ts';

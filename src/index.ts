@@ -43,7 +43,7 @@ export {
   tuneTextModel,
 } from './host/node/open.ts';
 export { extendEmbeddingModel, extendTextModel, extendTranscriptionModel } from './chat/extend.ts';
-export { transcriptionEvents } from './chat/transcribe.ts';
+export { transcriptionEvents, wholeTranscription } from './chat/transcribe.ts';
 export {
   formatTranscription,
   TRANSCRIPTION_FORMATS,

@@ -68,6 +68,7 @@ it('the public face exports these names and no more', () => {
     'verboseTranscription',
     'VIDEO_FORMATS',
     'videoFormatOf',
+    'wholeTranscription',
   ]);
 });
 

@@ -27,7 +27,10 @@ import {
 import { transcribeSound, type TranscribeOptions, type Transcription } from './transcribe.ts';
 
 export interface Transcribing {
-  /** The text of a sound: a file's bytes, or samples. Errors: those of generate(). */
+  /**
+   * The text of a sound: a file's bytes, or samples. A language model that hears gives no times. Errors: those of generate(); unsupported for a language
+   * model that hears nothing.
+   */
   transcribe(audio: Uint8Array | Sound, options?: TranscribeOptions): Promise<Transcription>;
 }
 
@@ -40,8 +43,6 @@ export interface Conversing extends Transcribing {
    * for a suffix if the model has no tokens for it; cancelled where `signal` aborts.
    */
   complete(prompt: CompletionPrompt, options?: CompletionOptions): CompletionStream;
-  /** The text of a sound, by a model that hears, without times. Errors: those of generate(); unsupported for other models. */
-  transcribe(audio: Uint8Array | Sound, options?: TranscribeOptions): Promise<Transcription>;
 }
 
 export interface Ranking {

@@ -1,6 +1,7 @@
 // The text of a sound by a language model that hears, asked in the form of its class.
 
 import type { ChatMessage, TextModel, TranscriptionForm } from '../engine/text/calls/text-model.ts';
+import { checkRequestMembers } from '../engine/transcription/request-rules.ts';
 import type {
   TranscriptionEvent,
   TranscriptionRequest,
@@ -26,6 +27,7 @@ export async function* transcribeReply(
   const { transcription: form, name } = model.info;
   if (!form)
     throw unsupported(`${name} hears no sounds: give a transcription model, or one that does`, 'model');
+  checkRequestMembers(request);
   const messages = messagesOf(form, request);
   const { temperature = 0, maxTokens, seed } = request;
   const asked = {
@@ -40,7 +42,9 @@ export async function* transcribeReply(
       if (event.type === 'accepted') yield { type: 'accepted', seconds: event.seconds ?? 0 };
       else if (event.type === 'delta') yield* found.add(event.text);
       else if (event.type === 'done') {
-        if (event.finishReason === 'abort' && !event.error) throw replyAborted();
+        // The reply throws it next.
+        if (event.error) continue;
+        if (event.finishReason === 'abort') throw replyAborted();
         yield* found.end();
         yield { type: 'done', tokens: event.completionTokens };
       }

@@ -42,15 +42,14 @@ export const transcriptionEvents = (
 const isText = (model: Transcribes): model is Pick<TextModel, 'info' | 'generate'> =>
   model.info.kind === 'text';
 
-/** Errors: those of generate(). */
-export async function transcribeSound(
-  model: Transcribes,
-  audio: Uint8Array | Sound,
-  { onSegment, signal, ...options }: TranscribeOptions = {},
+/** The text of a sound as one result, from the events of its transcription. Throws what they throw. */
+export async function wholeTranscription(
+  events: AsyncIterable<TranscriptionEvent>,
+  onSegment?: (segment: TranscriptionSegment) => void,
 ): Promise<Transcription> {
   const segments: TranscriptionSegment[] = [];
   let [language, duration, written] = ['', 0, ''];
-  for await (const event of transcriptionEvents(model, { ...options, audio }, signal ? { signal } : {})) {
+  for await (const event of events) {
     if (event.type === 'accepted') duration = event.seconds;
     if (event.type === 'language') ({ language } = event);
     if (event.type === 'delta') written += event.text;
@@ -60,4 +59,14 @@ export async function transcribeSound(
   }
   const text = `${segments.map((segment) => segment.text).join('')}${written}`.trim();
   return { text, language, duration, segments };
+}
+
+/** Errors: those of generate(). */
+export async function transcribeSound(
+  model: Transcribes,
+  audio: Uint8Array | Sound,
+  { onSegment, signal, ...options }: TranscribeOptions = {},
+): Promise<Transcription> {
+  const events = transcriptionEvents(model, { ...options, audio }, signal ? { signal } : {});
+  return wholeTranscription(events, onSegment);
 }

@@ -7,6 +7,8 @@ import type {
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../src/engine/transcription/transcription-model.ts';
+import { EngineError } from '../../src/files/error.ts';
+import { verboseTranscription } from '../../src/files/transcript-formats.ts';
 import { VOXTRAL_FORM } from '../../src/models/audio/voxtral.ts';
 import { INSTRUCTED, type TranscriptionForm } from '../../src/models/transcription-form.ts';
 
@@ -55,6 +57,11 @@ describe('a language model is asked for the text of a sound', () => {
       ...{ temperature: 0, seed: 1 },
     });
     await eventsOf(model, {});
+    // What is no code of a language stands as it is.
+    await eventsOf(model, { language: 'Brazilian Portuguese' });
+    expect(requests[2]!.prompt).toMatchObject({
+      messages: [{}, { content: 'lang:brazilian portuguese[TRANSCRIBE]' }],
+    });
     expect(requests[1]!.prompt).toMatchObject({ messages: [{}, { content: '[TRANSCRIBE]' }] });
   });
 
@@ -81,20 +88,51 @@ describe('a language model is asked for the text of a sound', () => {
   it.each([
     [['language Ger', 'man<asr_', 'text>ja', ' so'], 'de', 'ja so'],
     [['language None<asr_text>'], '', ''],
+    [['language Chinese,English<asr_text>ni hao'], 'chinese,english', 'ni hao'],
     [['no ', 'marker'], '', 'no marker'],
   ])('whose language stands in the reply: %j', async (pieces, language, text) => {
     const { model } = modelOf({ ...INSTRUCTED, marker: '<asr_text>' }, pieces);
-    expect(await transcribeSound(model, audio)).toMatchObject({ language, text });
+    const made = await transcribeSound(model, audio);
+    expect(made).toMatchObject({ language, text });
+    // Whatever a reply names, the transcription can be written.
+    const name = language === 'de' ? 'german' : language;
+    expect(verboseTranscription(made)).toMatchObject({ language: name, text });
   });
 
   it.each([
     [VOXTRAL_FORM, { words: true }, 'bad_request', 'words'],
     [VOXTRAL_FORM, { timestamps: true }, 'bad_request', 'timestamps'],
     [VOXTRAL_FORM, { prompt: 'names' }, 'bad_request', 'prompt'],
-    [{ ...VOXTRAL_FORM, translate: null }, { task: 'translate' as const }, 'bad_request', 'task'],
+    [{ ...VOXTRAL_FORM, translate: null }, { task: 'translate' }, 'bad_request', 'task'],
+    [INSTRUCTED, { task: 'foo' }, 'bad_request', 'task'],
+    [INSTRUCTED, { prompt: 5 }, 'bad_request', 'prompt'],
+    [INSTRUCTED, { temperature: [] }, 'bad_request', 'temperature'],
+    [INSTRUCTED, { language: '' }, 'bad_request', 'language'],
+    [INSTRUCTED, { other: 1 }, 'bad_request', 'other'],
     [null, {}, 'unsupported', undefined],
   ])('and refuses what it cannot give: %#', async (form, request, code, param) => {
     const { model } = modelOf(form);
-    await expect(eventsOf(model, request)).rejects.toMatchObject({ code, ...(param && { param }) });
+    await expect(eventsOf(model, request as Partial<TranscriptionRequest>)).rejects.toMatchObject({
+      code,
+      ...(param && { param }),
+    });
+  });
+
+  it('and ends with the error of its reply', async () => {
+    const { info } = modelOf(INSTRUCTED).model;
+    const done = { type: 'done', choice: 0, finishReason: 'abort', matchedStop: null } as const;
+    const model = {
+      info,
+      async *generate(): AsyncGenerator<TextEvent, void, void> {
+        await Promise.resolve();
+        yield { type: 'accepted', promptTokens: 3, maxTokens: 9, seconds: 1.5 };
+        const error = { code: 'device_lost', message: 'the device is lost' } as const;
+        yield { ...done, completionTokens: 0, error };
+        throw new EngineError(error.code, error.message);
+      },
+    };
+    const events = transcriptionEvents(model, { audio });
+    expect((await events.next()).value).toEqual({ type: 'accepted', seconds: 1.5 });
+    await expect(events.next()).rejects.toMatchObject({ code: 'device_lost' });
   });
 });

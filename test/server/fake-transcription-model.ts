@@ -1,5 +1,6 @@
 // A transcription model without a model: it says what its prompt says, a segment a word.
 //   "refuse C"  fails with the EngineError code C
+//   "silence"   no segment
 
 import {
   EngineError,
@@ -46,7 +47,8 @@ export function createFakeTranscriptionModel(name = 'fake-transcription'): FakeT
         throw new EngineError(argument as ErrorCode, `audio refused with ${argument}`, { param: 'audio' });
       yield { type: 'accepted', seconds: 61.5 };
       yield { type: 'language', language, probability: null };
-      for (const [id, word] of prompt.split(' ').entries()) {
+      const spoken = command === 'silence' ? [] : prompt.split(' ');
+      for (const [id, word] of spoken.entries()) {
         const segment = {
           ...{ id, start: 60 * id, end: 60 * id + 1.5, text: ` ${word}`, tokens: [id], seek: 30 * id },
           ...{ temperature: 0, averageLogprob: -0.5, compressionRatio: 1.5, noSpeechProbability: 0.25 },

@@ -75,13 +75,14 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
     if (this.#requests >= info.maxQueuedRequests + info.maxRunningRequests)
       throw overloaded(this.#requests - info.maxRunningRequests);
     const leaving = new AbortController();
+    // Also checks the language, which a stream must refuse before it begins.
+    const rules = this.#rulesOf(request, leaving.signal);
     const stops = [signal, this.#closing.signal].map((one) => onAbort(one, () => leaving.abort()));
     this.#requests += 1;
     try {
       const sound = await this.#decode(request.audio, leaving.signal);
       yield { type: 'accepted', seconds: sound.samples.length / sound.rate };
       const spoken = await this.#listen(sound, leaving.signal);
-      const rules = this.#rulesOf(request, leaving.signal);
       const events = transcribe(spoken, this.#parts.transcriber.sound, rules, this.#windows(leaving.signal));
       for await (const event of events) {
         if (event.type === 'done') this.#counters.generatedTokens += event.tokens;

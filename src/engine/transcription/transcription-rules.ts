@@ -5,19 +5,8 @@ import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
 import { checkGiven } from '../../files/media/given.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
-import {
-  anything,
-  checkOptions,
-  filledText,
-  flag,
-  listOf,
-  oneOf,
-  real,
-  rulesOf,
-  text,
-  whole,
-  type Rule,
-} from '../input/rules.ts';
+import { checkOptions, filledText, rulesOf, type Rule } from '../input/rules.ts';
+import { checkRequestMembers } from './request-rules.ts';
 import type {
   TranscriptionModelInfo,
   TranscriptionModelOptions,
@@ -34,35 +23,6 @@ export function checkTranscriptionModelOptions(options: TranscriptionModelOption
   checkOptions(options, MODEL_OPTIONS, 'openTranscriptionModel', ['model']);
 }
 
-const temperature = real(0, 2);
-/** Most temperatures that a window is tried with. */
-const MOST_TEMPERATURES = 16;
-
-const orNull =
-  (rule: Rule): Rule =>
-  (value, name) => {
-    if (value !== null) rule(value, name);
-  };
-
-const REQUEST: Record<keyof Required<TranscriptionRequest>, Rule> = {
-  audio: anything,
-  language: filledText,
-  task: oneOf('transcribe', 'translate'),
-  prompt: text,
-  temperature: (value, name) =>
-    Array.isArray(value)
-      ? listOf(temperature, { least: 1, most: MOST_TEMPERATURES })(value, name)
-      : temperature(value, name),
-  timestamps: flag,
-  words: flag,
-  conditionOnPreviousText: flag,
-  compressionRatioThreshold: orNull(real(0, 1e6)),
-  logprobThreshold: orNull(real(-1e6, 0)),
-  noSpeechThreshold: orNull(real(0, 1)),
-  maxTokens: whole(1),
-  seed: whole(0, Number.MAX_SAFE_INTEGER),
-};
-
 /** Throws bad_request for the first member of a request that is unknown or out of the model's bounds. */
 export function checkTranscriptionRequest(
   request: TranscriptionRequest,
@@ -73,7 +33,7 @@ export function checkTranscriptionRequest(
   }: Pick<TranscriptionModelInfo, 'translates' | 'timesWords' | 'writesTimes'>,
   bounds: MediaBounds,
 ): void {
-  checkOptions(request, REQUEST, 'a request', ['audio']);
+  checkRequestMembers(request);
   checkGiven('audio', request.audio, 'audio', bounds);
   if (request.task === 'translate' && !translates)
     throw badRequest('task is "translate", and the model knows English only: leave it out', 'task');

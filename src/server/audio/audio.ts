@@ -12,6 +12,7 @@ import {
   type TranscriptionModel,
   type TranscriptionRequest,
   verboseTranscription,
+  wholeTranscription,
 } from '../../index.ts';
 import { bodyChecker } from '../body/body.ts';
 import { readForm } from '../body/form-body.ts';
@@ -82,7 +83,8 @@ async function answer(service: Service, event: H3Event, task: Task): Promise<unk
   const request = { ...requestOf(body, task), audio: new Uint8Array(await body.file.arrayBuffer()) };
   const events = whileRunning(service, abort, underFieldNames(model, request, abort.signal));
   if (isStream) return streamTranscription(service, event, events, abort);
-  return replyOf(event, await whole(events), body, task);
+  const made = await wholeTranscription(events);
+  return replyOf(event, made, body, { task, isTimed: model.info.kind === 'transcription' });
 }
 
 /** A model that transcribes, or a language model that hears; where none is named, one that transcribes comes first. */
@@ -124,28 +126,21 @@ async function* underFieldNames(
   }
 }
 
-async function whole(events: AsyncIterable<TranscriptionEvent>): Promise<Transcription> {
-  const segments: Transcription['segments'] = [];
-  let [language, duration, written] = ['', 0, ''];
-  for await (const event of events) {
-    if (event.type === 'accepted') duration = event.seconds;
-    if (event.type === 'language') ({ language } = event);
-    if (event.type === 'segment') segments.push(event.segment);
-    if (event.type === 'delta') written += event.text;
-  }
-  const text = `${segments.map((segment) => segment.text).join('')}${written}`.trim();
-  return { text, language, duration, segments };
-}
-
-function replyOf(event: H3Event, made: Transcription, body: TranscriptionBody, task: Task): unknown {
+/** `isTimed`: the model divides texts into segments with times. */
+function replyOf(
+  event: H3Event,
+  made: Transcription,
+  body: TranscriptionBody,
+  { task, isTimed }: { task: Task; isTimed: boolean },
+): unknown {
   const { response_format: format = 'json' } = body;
   const usage = usageOf(made.duration);
   if (format === 'json') return { text: made.text, usage };
   if (format === 'verbose_json') {
     const { segments, ...verbose } = verboseTranscription(made, task);
     const granularities = granularitiesOf(body);
-    const isTimed = segments.length > 0 && (granularities.length === 0 || granularities.includes('segment'));
-    return { ...verbose, ...(isTimed && { segments }), usage };
+    const isAsked = granularities.length === 0 || granularities.includes('segment');
+    return { ...verbose, ...(isTimed && isAsked && { segments }), usage };
   }
   event.res.headers.set('content-type', `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8`);
   return formatTranscription(made, format === 'text' ? 'txt' : format);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { languageCode } from '../../../src/engine/transcription/languages.ts';
 import { readSpeechTokens } from '../../../src/engine/transcription/speech-tokens.ts';
-import { languageName } from '../../../src/files/language-names.ts';
+import { languageCodeOf, languageName } from '../../../src/files/language-names.ts';
 import { openTextModel, openTranscriptionModel } from '../../../src/host/node/open.ts';
 import { planModel } from '../../../src/host/node/plan.ts';
 
@@ -73,6 +73,11 @@ describe('tokens of speech', () => {
 
 it('languages have codes and English names', () => {
   expect(['de', 'yue', 'haw', 'xx'].map(languageName)).toEqual(['german', 'cantonese', 'hawaiian', 'xx']);
+  const noCodes = ['', 'brazilian portuguese', 'chinese,english'];
+  expect(noCodes.map(languageName)).toEqual(noCodes);
+  expect([' Brazilian Portuguese', 'de_AT', 'Cantonese'].map(languageCodeOf)).toEqual([
+    ...['brazilian portuguese', 'de', 'yue'],
+  ]);
   const known = ['en', 'de', 'yue'];
   expect(['DE', 'german', 'de-AT', ' Cantonese '].map((given) => languageCode(given, known))).toEqual([
     ...['de', 'de', 'de', 'yue'],

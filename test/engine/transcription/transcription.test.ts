@@ -144,7 +144,7 @@ describe('transcription', () => {
       [{ audio, other: 1 }, 'other'],
     ];
     for (const [request, param] of refused)
-      await expect(eventsOf(request as TranscriptionRequest)).rejects.toMatchObject({
+      await expect(model.generate(request as TranscriptionRequest).next()).rejects.toMatchObject({
         ...{ code: 'bad_request', param },
       });
   });

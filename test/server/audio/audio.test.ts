@@ -2,11 +2,15 @@
 
 import OpenAI, { toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
+import { INSTRUCTED } from '../../../src/models/transcription-form.ts';
 import { MODEL_KINDS } from '../../../src/index.ts';
+import { createFakeModel } from '../fake-model.ts';
 import { createFakeTranscriptionModel } from '../fake-transcription-model.ts';
 import { start } from '../harness.ts';
 
 const NAME = 'org/speech';
+/** Of a language model that hears. */
+const FORM = { ...INSTRUCTED, marker: '<text>' };
 
 async function startSpeech() {
   const harness = await start({}, { names: ['org/chat'] });
@@ -101,6 +105,31 @@ describe('a transcription', () => {
         { id: 1, seek: 3000, start: 60, end: 61.5, text: ' two', no_speech_prob: 0.25 },
       ],
     });
+  });
+
+  it('comes with no segments of silence', async () => {
+    const { post } = await startSpeech();
+    const reply = await post({ prompt: 'silence', response_format: 'verbose_json' });
+    expect(JSON.parse(reply.text)).toMatchObject({ text: '', segments: [] });
+  });
+
+  it('comes without segments from a language model that hears', async () => {
+    const { server, post } = await startSpeech();
+    const ears = createFakeModel();
+    Object.assign(ears, { info: { ...ears.info, media: ['audio'], transcription: FORM } });
+    ears.events = ['language Eng', 'lish<text>one', ' two'].map((text) => ({
+      ...{ type: 'delta', text, choice: 0, ids: [1] },
+    }));
+    ears.events.push({
+      ...{ type: 'done', choice: 0, finishReason: 'stop', matchedStop: null, completionTokens: 3 },
+    });
+    server.addModel({ names: ['org/ears'] }).ready(ears);
+    const reply = await post({ model: 'org/ears', response_format: 'verbose_json' });
+    expect(JSON.parse(reply.text)).toEqual({
+      ...{ task: 'transcribe', language: 'english', duration: 0, text: 'one two' },
+      usage: { type: 'duration', seconds: 0 },
+    });
+    expect(ears.requests[0]).toMatchObject({ temperature: 0, prompt: { messages: [{ role: 'user' }] } });
   });
 
   it('comes with words', async () => {
