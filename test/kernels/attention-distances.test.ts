@@ -54,5 +54,5 @@ it('biases for keys that queries share are refused', async () => {
     ...problem(device, { heads: 2, kvHeads: 1, dims: 16 }, 'f32', null),
     biases: new Float32Array(2 * 13),
   };
-  await expect(run(device, of, CAPACITY)).rejects.toThrow('biases of 2 heads by distance');
+  await expect(run(device, of, CAPACITY)).rejects.toThrow('biases of 2 heads, for 2 heads on 1 keys');
 });
