@@ -197,6 +197,18 @@ describe('T5', () => {
     expect(model.info.hasChatTemplate).toBe(true);
   });
 
+  it('goes on with what the request begins the reply with', async () => {
+    const constraint = { type: 'regex' as const, pattern: 'ab[a-z]{30}' };
+    const user = { role: 'user' as const, content: 'translate this' };
+    const begun = [user, { role: 'assistant' as const, content: 'ab' }];
+    const whole = { ...GREEDY, constraint, prompt: { messages: [user] } };
+    const rest = { ...GREEDY, constraint, prompt: { messages: begun, continueFinal: true }, maxTokens: 6 };
+    const { ids, text } = await collect(model.generate(whole));
+    const found = await collect(model.generate(rest));
+    expect(text[0]).toMatch(/^ab/);
+    expect(found).toMatchObject({ ids: [ids[0]!.slice(2)], text: [text[0]!.slice(2)] });
+  });
+
   const user = { role: 'user' as const, content: 'hello' };
   const tool = { type: 'function' as const, function: { name: 'f', parameters: {} } };
   it.each([
@@ -205,7 +217,7 @@ describe('T5', () => {
       'send one message of the user, not user, assistant, user',
     ],
     [{ prompt: { messages: [user], tools: [tool] } }, 'knows no tools: leave them out'],
-    [{ prompt: { messages: [user], continueFinal: true } }, 'continueFinal is for conversations'],
+    [{ prompt: { messages: [user], continueFinal: true } }, "it must be the assistant's"],
     [{ prompt: { ids: [] } }, 'the prompt holds no tokens'],
     [
       { prompt: { ids: [5, 6] }, promptLogprobs: 1 },
@@ -217,7 +229,11 @@ describe('T5', () => {
   });
 
   it('takes tokens of a source as drafts', async () => {
-    await using own = await open('t5', { speculativeAlgorithm: 'ngram', speculativeAdaptive: false }, platform);
+    await using own = await open(
+      't5',
+      { speculativeAlgorithm: 'ngram', speculativeAdaptive: false },
+      platform,
+    );
     for (const one of cases) expect((await reply(own, one)).ids).toEqual(one.tokens);
     expect((await own.metrics()).speculation!.accepted).toBeGreaterThan(0);
   });

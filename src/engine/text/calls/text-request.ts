@@ -72,7 +72,10 @@ export type TextPrompt =
       messages: ChatMessage[];
       tools?: Tool[];
       templateKwargs?: Record<string, unknown>;
-      /** true: the last message is an unfinished one of the assistant, and the reply continues it. */
+      /**
+       * true: the last message is an unfinished one of the assistant, and the reply continues it. Of encoder-decoder models it takes the place of the token
+       * that their settings force: `deu_Latn` has NLLB write German.
+       */
       continueFinal?: boolean;
       /** true: the oldest turns of a conversation that exceeds the context length are left out. */
       dropOldest?: boolean;

@@ -19,6 +19,7 @@ import { thinkingTags } from '../output/reply-plan.ts';
 import type { RenderedPrompt, RequestContext } from './request-context.ts';
 import type { ChatMessage, TextPrompt } from '../calls/text-model.ts';
 import { asSource } from './source-prompt.ts';
+import type { SourceSettings } from './source-settings.ts';
 import { checkPrompt } from './text-rules.ts';
 
 /** When a prompt is not needed any more. */
@@ -35,9 +36,35 @@ export async function renderPrompt(
   limits: TileLimits = {},
   end: PromptEnd = {},
 ): Promise<RenderedPrompt> {
-  const rendered = await renderAsText(prompt, context, limits, end);
-  const param = 'messages' in prompt ? 'messages' : 'prompt';
-  return context.source ? asSource(rendered, context.source, param) : rendered;
+  checkPrompt(prompt);
+  return context.source
+    ? renderSource(prompt, { ...context, source: context.source }, limits, end)
+    : renderAsText(prompt, context, limits, end);
+}
+
+/** A prompt as a source; an unfinished message of the assistant begins the reply. */
+async function renderSource(
+  prompt: TextPrompt,
+  context: RequestContext & { source: SourceSettings },
+  limits: TileLimits,
+  end: PromptEnd,
+): Promise<RenderedPrompt> {
+  if (!('messages' in prompt))
+    return asSource(await renderAsText(prompt, context, limits, end), context.source, 'prompt');
+  const { continueFinal, messages, ...others } = prompt;
+  const last = continueFinal ? finalMessage(messages) : null;
+  if (last?.reasoning)
+    throw badRequest(
+      'encoder-decoder models do not reason: leave it out',
+      `messages.${messages.length - 1}.reasoning_content`,
+    );
+  const sent = last === null ? messages : messages.slice(0, -1);
+  const rendered = await renderAsText({ ...others, messages: sent }, context, limits, end);
+  const begun = last === null ? [] : await encodePart(last.content, 'messages', context);
+  // A language is no text.
+  const said = context.tokenizer.decode(begun, { skipSpecialTokens: true });
+  const begins = said === '' ? rendered.begins : 'answer';
+  return asSource({ ...rendered, begins, said }, context.source, 'messages', begun);
 }
 
 async function renderAsText(
@@ -46,7 +73,6 @@ async function renderAsText(
   limits: TileLimits,
   { signal, ended }: PromptEnd,
 ): Promise<RenderedPrompt> {
-  checkPrompt(prompt);
   if (context.library === null) checkNoTiles(limits);
   const { tokenizer, vocabulary, output, contextLength } = context;
   const thinking = thinkingTags(output);

@@ -18,7 +18,8 @@ import { createStopMatcher } from '../run/sequence-output.ts';
 import type { SequenceSampling } from '../step/step-part.ts';
 import { constraintsOf, type Reading } from './constrain.ts';
 import { allowedTokens, wgslSource } from './processors.ts';
-import type { PreparedReply, RequestContext } from './request-context.ts';
+import type { PreparedReply, RenderedPrompt, RequestContext } from './request-context.ts';
+import { beginningOf, wholePages } from './source-prompt.ts';
 
 /** Creates the sequences of a checked request, ready to be scheduled. */
 export function createSequences(
@@ -27,20 +28,25 @@ export function createSequences(
   context: RequestContext,
   emit: (event: TextEvent) => void,
 ): Sequence[] {
-  checkLength(request, prepared.prompt.ids.length, context.contextLength);
+  checkLength(request, prepared.prompt, context.contextLength);
   const choices = new ChoiceFactory(request, prepared, context, emit);
   const leader = choices.create(0, null);
   return [leader, ...Array.from({ length: (request.n ?? 1) - 1 }, (_, i) => choices.create(i + 1, leader))];
 }
 
-function checkLength({ prompt }: TextRequest, tokens: number, contextLength: number): void {
+function checkLength({ prompt }: TextRequest, rendered: RenderedPrompt, contextLength: number): void {
   const param = 'messages' in prompt ? 'messages' : 'prompt';
-  if (tokens === 0) throw badRequest('the prompt holds no tokens: send some text', param);
-  if (tokens < contextLength) return;
+  const { ids, source } = rendered;
+  if (ids.length === 0) throw badRequest('the prompt holds no tokens: send some text', param);
+  if (ids.length < contextLength) return;
+  const tokens = source?.tokens ?? ids.length;
+  const room = contextLength - 1;
+  const most = source ? wholePages(room - beginningOf(rendered).length) : room;
+  const remedy = source ? 'shorten the text, or send it in parts' : 'shorten the conversation';
   throw new EngineError(
     'context_length_exceeded',
     // The wording of Anthropic's API: agents recognize it and shorten the conversation.
-    `the prompt is too long: ${tokens} tokens > ${contextLength - 1}, which the context holds with the reply: shorten the conversation`,
+    `the prompt is too long: ${tokens} tokens > ${most}, which the context holds with the reply: ${remedy}`,
     { param },
   );
 }
@@ -63,7 +69,7 @@ class ChoiceFactory {
     context: RequestContext,
     emit: (event: TextEvent) => void,
   ) {
-    const { ids, begins, source } = prepared.prompt;
+    const { prompt } = prepared;
     this.#request = request;
     this.#prepared = prepared;
     this.#context = context;
@@ -72,8 +78,11 @@ class ChoiceFactory {
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
     this.#scope = sharingScope(request, prepared, context);
     // The reply continues an answer that has begun, or any prompt other than a conversation or a source.
-    const continues = begins === 'answer' || !(source || 'messages' in request.prompt);
-    this.#reading = { skipSpecialTokens: request.skipSpecialTokens ?? true, after: continues ? ids : [] };
+    const continues = prompt.begins === 'answer' || !(prompt.source || 'messages' in request.prompt);
+    this.#reading = {
+      skipSpecialTokens: request.skipSpecialTokens ?? true,
+      after: continues ? [...beginningOf(prompt)] : [],
+    };
     this.#constraint = constraintsOf(request, prepared, this.#reading, context);
   }
 
@@ -130,11 +139,12 @@ class ChoiceFactory {
 /** Reads the values that all choices share; each choice sets its own seed. */
 function readRequest(
   request: TextRequest,
-  { prompt: { ids, media, source }, lora, predicted }: PreparedReply,
+  { prompt, lora, predicted }: PreparedReply,
   { source: settings, contextLength, endIds, vocabulary, sampling, prefixCache }: RequestContext,
 ): SequenceRequest {
   const { processors = [] } = request;
-  const room = settings ? settings.written - settings.begin.length : Infinity;
+  const { ids, media, source } = prompt;
+  const room = settings ? settings.written - beginningOf(prompt).length : Infinity;
   const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
   return {
     priority: request.priority ?? 0,

@@ -8,13 +8,24 @@ import type { SourceText } from '../step/step-part.ts';
 import type { RenderedPrompt } from './request-context.ts';
 import type { SourceSettings } from './source-settings.ts';
 
-/** The prompt of a sequence whose source is a rendered prompt. Throws bad_request and context_length_exceeded. */
+/**
+ * The prompt of a sequence whose source is a rendered prompt. `begun`: what the request begins the reply with, behind the first of the tokens that begin all
+ * replies and in place of the others, such as a language to write. Throws bad_request and context_length_exceeded.
+ */
 export function asSource(
   prompt: RenderedPrompt,
-  { tokens, begin }: Pick<SourceSettings, 'tokens' | 'begin'>,
+  { tokens, written, begin: usual }: Pick<SourceSettings, 'tokens' | 'written' | 'begin'>,
   param: 'messages' | 'prompt',
+  begun: readonly number[] = [],
 ): RenderedPrompt {
   const { ids } = prompt;
+  const begin = begun.length > 0 ? [usual[0]!, ...begun] : usual;
+  if (begin.length >= written)
+    throw new EngineError(
+      'context_length_exceeded',
+      `the reply begins with ${begin.length} tokens, and the model writes ${written}: begin it with less`,
+      { param },
+    );
   if (ids.length === 0) throw badRequest('the prompt holds no tokens: send some text', param);
   if (ids.length > tokens)
     throw new EngineError(
@@ -29,6 +40,9 @@ export function asSource(
   return { ...prompt, ids: [...places, ...begin], source };
 }
 
+/** The most places, of so many, that a source can have. */
+export const wholePages = (places: number): number => places - (places % PAGE_TOKENS);
+
 /** Tokens of a prompt before the reply that belong to its text. */
 export function beginningOf({ ids, source }: Pick<RenderedPrompt, 'ids' | 'source'>): readonly number[] {
   return source ? ids.slice(source.pages * PAGE_TOKENS) : ids;
@@ -40,11 +54,6 @@ export function sourceRequest(request: TextRequest, settings: SourceSettings | n
   for (const param of ['promptLogprobs', 'hiddenStates'] as const)
     if (request[param] !== undefined)
       throw badRequest(`${param} is not built for encoder-decoder models: leave it out`, param);
-  if ('messages' in request.prompt && request.prompt.continueFinal)
-    throw badRequest(
-      'continueFinal is for conversations, which encoder-decoder models do not know: leave it out',
-      'continueFinal',
-    );
   const { minTokens, processors = [] } = settings.defaults;
   const { processors: own = [], maxTokens = Infinity } = request;
   const added = processors.filter(

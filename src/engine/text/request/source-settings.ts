@@ -21,6 +21,12 @@ export interface SourceSettings {
 
 type Settings = Readonly<Record<string, unknown>>;
 
+/** Values of both files; `own`: those of generation_config.json, which win. */
+interface Stated {
+  values: Settings;
+  own: Settings;
+}
+
 /** Values with which a setting changes nothing. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   num_beams: [1],
@@ -39,14 +45,15 @@ export function readSourceSettings(
   from: 'model' | 'contract',
 ): SourceSettings | null {
   if (!source) return null;
-  const settings: Settings = { ...config, ...withoutNull(generationConfig) };
+  const own = withoutNull(generationConfig);
+  const settings: Stated = { values: { ...config, ...own }, own };
   const { tokens, written } = source;
   const start = ['decoder_start_token_id', 'bos_token_id', 'pad_token_id'].find(
-    (key) => settings[key] != null,
+    (key) => settings.values[key] != null,
   );
   const keys = [
     start ?? 'decoder_start_token_id',
-    ...(settings['forced_bos_token_id'] == null ? [] : ['forced_bos_token_id']),
+    ...(settings.values['forced_bos_token_id'] == null ? [] : ['forced_bos_token_id']),
   ];
   const begin = keys.map((key) => tokenOf(settings, key, vocabulary));
   const { defaults, left } = from === 'model' ? defaultsOf(settings, begin.length, vocabulary) : NO_DEFAULTS;
@@ -58,28 +65,29 @@ const NO_DEFAULTS = { defaults: {}, left: [] };
 const withoutNull = (values: Settings): Settings =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 
-function tokenOf(settings: Settings, key: string, vocabulary: number): number {
-  const given: unknown[] = [settings[key]].flat();
+function tokenOf(settings: Stated, key: string, vocabulary: number): number {
+  const given: unknown[] = [settings.values[key]].flat();
   const id = given[0];
   if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < vocabulary) return id;
-  throw badCheckpoint(
-    `${key} is ${shown(settings[key])}, the id of a token is needed: correct generation_config.json`,
-    key,
-  );
+  throw refused(settings, key, 'the id of a token');
+}
+
+/** Names the file that has the value; a missing one belongs to generation_config.json. */
+function refused({ values, own }: Stated, key: string, needed: string): Error {
+  const file = key in own || values[key] == null ? 'generation_config.json' : 'config.json';
+  return badCheckpoint(`${key} is ${shown(values[key])}, ${needed} is needed: correct ${file}`, key);
 }
 
 function defaultsOf(
-  settings: Settings,
+  stated: Stated,
   begun: number,
   vocabulary: number,
 ): Pick<SourceSettings, 'defaults' | 'left'> {
+  const settings = stated.values;
   const count = (key: string): number => {
     const value = settings[key] ?? 0;
     if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
-    throw badCheckpoint(
-      `${key} is ${shown(value)}, a number of tokens is needed: correct generation_config.json`,
-      key,
-    );
+    throw refused(stated, key, 'a number of tokens');
   };
   const minTokens = Math.max(count('min_length') - begun, count('min_new_tokens'), 0);
   const run = count('no_repeat_ngram_size');

@@ -10,6 +10,7 @@ export function draftOf(declaration: TextDeclaration, target: TextDeclaration): 
     throw unsupported(`${architecture} cannot be the draft model of ${target.architecture}: ${problem}`);
   };
   if (generate === null) refuse('it generates no text; choose a language model');
+  if (declaration.source) refuse('it writes about a source, and drafts have none; choose a language model');
   if (vocabulary !== target.vocabulary)
     refuse(
       `its vocabulary has ${vocabulary} tokens, and that of the model ${target.vocabulary}; choose a smaller model of the same series`,

@@ -4,10 +4,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { GrammarCache } from '../../../../src/engine/text/threads/grammar-cache.ts';
 import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { LONG_TEXT } from '../../../../src/engine/text/threads/text-threads.ts';
-import type { Begins } from '../../../../src/engine/text/output/format.ts';
-import { planReply, type ReplyPlan } from '../../../../src/engine/text/output/reply-plan.ts';
+import { planReply } from '../../../../src/engine/text/output/reply-plan.ts';
 import { renderPrompt } from '../../../../src/engine/text/request/prompt.ts';
-import type { PreparedReply, RequestContext } from '../../../../src/engine/text/request/request-context.ts';
+import type { RequestContext } from '../../../../src/engine/text/request/request-context.ts';
 import { createSequences } from '../../../../src/engine/text/request/sequences.ts';
 import type { Sequence } from '../../../../src/engine/text/run/sequence.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
@@ -16,37 +15,11 @@ import { checkTextRequest } from '../../../../src/engine/text/request/text-rules
 import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
-import { readConfig } from '../../../../src/models/config-values.ts';
-import { readRope } from '../../../../src/models/text/blocks/rope-config.ts';
-import { byteFallback, byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
+import { byteFallback } from '../../../files/tokenizer/small-tokenizers.ts';
+import { preparedOf, smallContext } from './small-context.ts';
 
 let context: RequestContext;
-beforeAll(() => {
-  const tokenizer = openTokenizer(byteLevel());
-  context = {
-    tokenizer,
-    output: { tools: null, reasoning: null, channels: null },
-    name: 'small',
-    longText: null,
-    grammars: new GrammarCache(createVocabulary(tokenizer, 300, [261]), null),
-    template: openChatTemplate(
-      { default: '{% for m in messages %}{{ m.content }}{% endfor %}' },
-      tokenizer.specials,
-    ),
-    vocabulary: 300,
-    contextLength: 32,
-    recording: { hiddenStates: false, routedExperts: false, experts: null },
-    endIds: [261],
-    sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
-    ropes: [readRope(readConfig('config.json', {}), 64)],
-    prefixCache: true,
-    looksDraftsUp: false,
-    jsonSchemaMode: 'declared',
-    library: null,
-    checkProcessor: null,
-    source: null,
-  };
-});
+beforeAll(() => void (context = smallContext()));
 
 function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
@@ -54,19 +27,6 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
   return createSequences(asked, preparedOf(plan, ids), context, () => {});
-}
-
-/** A prepared request without grammars, stops and media. */
-function preparedOf(plan: ReplyPlan, ids: number[], begins: Begins = 'undecided'): PreparedReply {
-  const grammars = { reply: null, calls: null, compileMs: null, unenforced: [] };
-  return {
-    plan,
-    prompt: { text: '', ids, begins, said: '', media: null },
-    grammars,
-    stops: [],
-    lora: null,
-    predicted: [],
-  };
 }
 
 function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {

@@ -47,9 +47,14 @@ it('the contract has no defaults of the model', () => {
 });
 
 it.each([
-  [{}, 'decoder_start_token_id is missing, the id of a token is needed'],
-  [{ decoder_start_token_id: 100 }, 'decoder_start_token_id is 100, the id of a token is needed'],
-  [{ decoder_start_token_id: 2, min_length: -1 }, 'min_length is -1, a number of tokens is needed'],
-])('%j is refused', (generation, message) => {
-  expect(() => settingsOf(generation)).toThrow(message);
+  [{}, {}, 'decoder_start_token_id is missing, the id of a token is needed: correct generation_config.json'],
+  [
+    { decoder_start_token_id: 100 },
+    {},
+    'is 100, the id of a token is needed: correct generation_config.json',
+  ],
+  [{}, { decoder_start_token_id: -1 }, 'is -1, the id of a token is needed: correct config.json'],
+  [{ decoder_start_token_id: 2 }, { min_length: -1 }, 'a number of tokens is needed: correct config.json'],
+])('%j with %j is refused', (generation, config, message) => {
+  expect(() => settingsOf(generation, config)).toThrow(message);
 });

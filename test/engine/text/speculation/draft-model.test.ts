@@ -117,6 +117,8 @@ it.each([
   ['draft', 'qwen3-moe', 'llama', /vocabulary has 288 tokens, and that of the model 331/],
   ['draft', 'qwen3-moe', 'qwen3-5', /states that guessed tokens change/],
   ['draft', 'qwen3-moe', 'drafts/eagle3', /is EAGLE3/],
+  ['draft', 'qwen3-moe', 'seq2seq/t5', /T5ForConditionalGeneration cannot be .* writes about a source/],
+  ['draft', 'seq2seq/t5', 'qwen3', /T5ForConditionalGeneration takes no draft model/],
   ['eagle3', 'llama', 'drafts/eagle3', /vocab_size is 331, and that of LlamaForCausalLM is 288/],
 ] as const)('%s of %s by %s is refused', async (speculativeAlgorithm, name, draft, message) => {
   const path = draft === null ? {} : { speculativeDraftModelPath: folderOf(draft) };

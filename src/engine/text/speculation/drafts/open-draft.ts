@@ -75,6 +75,8 @@ function draftClasses(): KnownClasses {
 
 async function declarationOf(checkpoint: Checkpoint, target: DraftedModel): Promise<DraftDeclaration> {
   const { config, architecture, configSource } = checkpoint;
+  const { source, architecture: drafted } = target.declaration;
+  if (source) throw unsupported(`${drafted} takes no draft model: leave it out, or draft by ngram`);
   const file = { name: configSource.name, keys: {} };
   const draft = readDraft(config, architecture, target.declaration, file);
   if (draft !== null) return draft;
