@@ -46,7 +46,7 @@ describe('configurations of T5', () => {
     [
       { feed_forward_proj: 'gated-gelu', relative_attention_num_buckets: 30 },
       'bad_checkpoint',
-      'relative_attention_num_buckets is 30, and relative_attention_max_distance 128: a multiple of four is needed, and a distance above a quarter of it',
+      'relative_attention_num_buckets is 30, and relative_attention_max_distance 128: a multiple of four is needed, and a distance above a quarter of it; take the values that the model was published with',
     ],
   ])('%j is refused', (config, code, message) => {
     expect(() => readT5Config(config)).toThrow(
