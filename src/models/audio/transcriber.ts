@@ -24,8 +24,10 @@ export interface Transcriber {
     /** Rows that the encoder makes of a window. */
     rows: number;
   };
-  /** How tokens are aligned with the sound; null: the class has no heads for that. */
+  /** How tokens are aligned with the sound; null: the model has no heads for that. */
   alignment: Alignment | null;
+  /** Why the model has none, where its class has some. */
+  alignmentProblem?: string;
   page(weights: WeightTable): TranscriberPage;
 }
 

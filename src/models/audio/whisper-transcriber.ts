@@ -12,11 +12,13 @@ export function readWhisperTranscriber(files: TranscriberFiles): Transcriber {
   const settings = readWhisper({ ...files, config: { audio_config: files.config } });
   const config = readWhisperDecoder(files, settings);
   const { vocabulary, layers, heads, context } = config;
+  const { alignment, problem } = readAlignment(files, { layers, heads: heads.heads });
   return {
     architecture: WHISPER_CLASS,
     ...{ vocabulary, layers, heads, context },
     sound: { mel: settings.mel, frames: settings.frames, rows: settings.encoder.positions },
-    alignment: readAlignment(files, { layers, heads: heads.heads }),
+    alignment,
+    ...(problem !== null && { alignmentProblem: problem }),
     page: (weights) => whisperTranscriber(config, weights),
   };
 }

@@ -40,15 +40,19 @@ it('tokens end where their heads look', () => {
   expect(finished(tokenTimes({ rows: rows.slice(0, 1), heads: 3, keys: 10 }, 9, 7))).toEqual([0]);
 });
 
-it('heads are those of generation_config.json, else those of the later half', () => {
+it("heads are those of generation_config.json, none if they are not the decoder's, else those of the later half", () => {
   const read = (generation: Record<string, unknown>, config = {}) =>
     readAlignment({ config, generation }, { layers: 3, heads: 2 });
-  expect(read({ alignment_heads: [[2, 1]] })).toEqual({ heads: [{ layer: 2, head: 1 }], medianWidth: 7 });
-  expect(read({}, { median_filter_width: 5 })).toEqual({
+  const { alignment } = read({ alignment_heads: [[2, 1]] });
+  expect(alignment).toEqual({ heads: [{ layer: 2, head: 1 }], medianWidth: 7 });
+  expect(read({}, { median_filter_width: 5 }).alignment).toEqual({
     heads: [1, 2].flatMap((layer) => [0, 1].map((head) => ({ layer, head }))),
     medianWidth: 5,
   });
   for (const stated of [[], [[3, 0]], [[0, 2]], [[1]], 'all'])
-    expect(() => read({ alignment_heads: stated })).toThrow(/alignment_heads is not a list of pairs/);
+    expect(read({ alignment_heads: stated })).toEqual({
+      alignment: null,
+      problem: expect.stringContaining('alignment_heads is not a list of pairs of a layer below 3'),
+    });
   expect(() => read({}, { median_filter_width: 4 })).toThrow('median_filter_width is 4, and must be odd');
 });
