@@ -123,19 +123,11 @@ export class LocalTranscriptionModel implements Service<TranscriptionModel> {
   }
 
   #wordRules(signal: AbortSignal): WordRules {
-    const { transcriber, tokenizer } = this.#parts;
-    const { heads, medianWidth } = transcriber.alignment!;
+    const { tokenizer } = this.#parts;
     const textOf = (ids: number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });
     return {
       divide: (ids, language) => divideWords(ids, language, textOf),
-      timesOf(rows, steps) {
-        const alignment = {
-          rows,
-          heads: heads.length,
-          keys: transcriber.sound.rowsOf(transcriber.sound.frames),
-        };
-        return workInTurns(tokenTimes(alignment, steps, medianWidth), signal);
-      },
+      timesOf: (looks) => workInTurns(tokenTimes(looks), signal),
     };
   }
 

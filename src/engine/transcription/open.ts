@@ -72,6 +72,7 @@ async function openFiles(
     { config, processors, generation: generationConfig },
     checkpoint.architecture,
   );
+  if (transcriber.alignmentProblem) note(`${path}: ${transcriber.alignmentProblem}`);
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, transcriber.vocabulary);
   const { prompt } = transcriber;

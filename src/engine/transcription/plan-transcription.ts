@@ -19,6 +19,7 @@ export const openTranscriptionOnPaper: OpenOnPaper = async (path, options, place
   const files = await plannedFiles(await place.openFolder(path), place);
   const { checkpoint, transcriber } = files;
   const { tensors, configSource } = checkpoint;
+  if (transcriber.alignmentProblem) note(`${path}: ${transcriber.alignmentProblem}`);
   const weights = weightsOf([plannedPage('', tensors, transcriber.page, configSource)]);
   const device = place.openDevice(options.memoryBudget);
   const bytesIn = weightBytesIn(device, tensors, transcriber.page);

@@ -17,6 +17,7 @@ import { formatOf } from '../weights/plan.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
+import type { AlignedHeads } from './head-looks.ts';
 import type { TranscriptionModelInfo } from './transcription-model.ts';
 import { WindowEncoder } from './window-encoder.ts';
 
@@ -227,9 +228,11 @@ export class TranscriptionRunner {
     return this.#read(tape, made[0]!, sizes.sampled);
   }
 
-  /** Rows of a part whose tokens `align` computes at once, at most; null: the class aligns none. */
-  get alignedRows(): number | null {
-    return this.#aligning?.rows ?? null;
+  /** The heads whose weights `align` computes, and of how many tokens at once, at most; null: the class aligns none. */
+  get aligned(): (AlignedHeads & { rows: number }) | null {
+    const { alignment, sound } = this.#transcriber;
+    const rows = this.#aligning?.rows ?? 0;
+    return alignment && { ...alignment, heads: alignment.heads.length, keys: sound.rowsOf(sound.frames), rows };
   }
 
   /** For each token of a part its weights for the sound's rows, of one alignment head after the other. */

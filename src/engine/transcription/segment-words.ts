@@ -5,29 +5,29 @@ import type { WindowTokens, WrittenWindow } from './window.ts';
 import type { WordTokens } from './words.ts';
 
 export interface WordRules {
-  /** The step of time at which each token ends whose weights are given; `steps`: those that have sound. */
-  timesOf(weights: readonly Float32Array[], steps: number): Promise<number[]>;
+  /** The step of time at which each token ends whose looks at the steps are given. */
+  timesOf(looks: readonly Float32Array[]): Promise<number[]>;
   divide(tokens: readonly number[], language: string): WordTokens[];
 }
 
-/** Weights of a window's tokens, without a last one that nothing follows. */
-export async function weigh(
+/** Looks of a window's tokens at the steps of time with sound, without a last one that nothing follows. */
+export async function looksOf(
   { align }: WindowTokens,
   prompt: readonly number[],
   { tokens, isEnded }: WrittenWindow,
+  steps: number,
 ): Promise<Float32Array[]> {
-  const weighed = isEnded ? tokens : tokens.slice(0, -1);
-  return weighed.length === 0 ? [] : align([...prompt, ...weighed], prompt.length);
+  const aligned = isEnded ? tokens : tokens.slice(0, -1);
+  return aligned.length === 0 ? [] : align([...prompt, ...aligned], prompt.length, steps);
 }
 
-/** Where each of a window's tokens ends. A last one without weights ends with the one before it. */
+/** Where each of a window's tokens ends. A last one without looks ends with the one before it. */
 export async function endsOf(
   { timesOf }: WordRules,
-  weights: readonly Float32Array[],
+  looks: readonly Float32Array[],
   { tokens }: WrittenWindow,
-  steps: number,
 ): Promise<number[]> {
-  const ends = weights.length === 0 ? [] : await timesOf(weights, steps);
+  const ends = looks.length === 0 ? [] : await timesOf(looks);
   return tokens.map((_, i) => ends[Math.min(i, ends.length - 1)] ?? 0);
 }
 

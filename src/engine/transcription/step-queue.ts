@@ -3,7 +3,9 @@
 import { cancelled, onAbort } from '../async/abort-listeners.ts';
 import { withResolvers } from '../async/resolvers.ts';
 import type { OnDevice } from '../opening/served.ts';
+import { workInTurns } from '../text/media/decode-turns.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
+import { HeadLooks } from './head-looks.ts';
 import { phaseOf, type TranscriptionRunner, type WrittenPart } from './runner.ts';
 import type { WindowTokens } from './window.ts';
 
@@ -22,16 +24,23 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+type AlignedPart = Omit<WrittenPart, 'wanted'>;
+
+/** Weights of alignment heads that are kept for one window, at most. */
+const MOST_KEPT = 2 ** 24;
+
 export class StepQueue {
   readonly #runner: TranscriptionRunner;
+  readonly #mostKept: number;
   #waiting: Waiting[] = [];
   #isRunning = false;
   readonly #free: number[];
   /** Windows that wait for a slot, in order. */
   readonly #entering: ((slot: number) => void)[] = [];
 
-  constructor(runner: TranscriptionRunner) {
+  constructor(runner: TranscriptionRunner, { mostKept = MOST_KEPT }: { mostKept?: number } = {}) {
     this.#runner = runner;
+    this.#mostKept = mostKept;
     this.#free = Array.from({ length: runner.facts.maxRunningRequests }, (_, slot) => slot);
   }
 
@@ -49,9 +58,9 @@ export class StepQueue {
           if (signal.aborted) throw cancelled();
           return this.#write({ slot, ids, first, prompt, wanted });
         },
-        align: async (ids, first) => {
+        align: async (ids, first, seen) => {
           if (signal.aborted) throw cancelled();
-          return this.#align({ slot, ids, first, prompt: ids.length });
+          return this.#align({ slot, ids, first, prompt: ids.length }, seen, signal);
         },
       });
     } finally {
@@ -88,14 +97,27 @@ export class StepQueue {
     return logits;
   }
 
-  async #align({ ids, first, ...part }: Omit<WrittenPart, 'wanted'>): Promise<Float32Array[]> {
-    const most = this.#runner.alignedRows!;
-    const rows: Float32Array[] = [];
+  async #align(part: AlignedPart, seen: number, signal: AbortSignal): Promise<Float32Array[]> {
+    const of = this.#runner.aligned!;
+    const heads = new HeadLooks(of, seen);
+    // All heads of large models have more weights than should be kept: they are computed twice.
+    const size = (part.ids.length - part.first) * of.heads * of.keys;
+    const kept: Float32Array[] | null = size <= this.#mostKept ? [] : null;
+    for await (const weights of this.#weightsOf(part)) {
+      await workInTurns(heads.measure(weights), signal);
+      kept?.push(...weights);
+    }
+    const looks: Float32Array[] = [];
+    for await (const weights of kept ? [kept] : this.#weightsOf(part))
+      looks.push(...(await workInTurns(heads.looks(weights), signal)));
+    return looks;
+  }
+
+  /** Weights of a part's tokens, as many at once as a step computes. */
+  async *#weightsOf({ ids, first, ...part }: AlignedPart): AsyncGenerator<Float32Array[], void, void> {
+    const { rows: most } = this.#runner.aligned!;
     for (let from = first; from < ids.length; from += most)
-      rows.push(
-        ...(await this.#step({ ...part, ids: ids.slice(0, from + most), first: from, wanted: [] }, true)),
-      );
-    return rows;
+      yield this.#step({ ...part, ids: ids.slice(0, from + most), first: from, wanted: [] }, true);
   }
 
   #step(part: WrittenPart, isAligned = false): Promise<Float32Array[]> {

@@ -4,7 +4,7 @@
 import type { Transcriber } from '../../models/audio/transcriber.ts';
 import { logprobOf, mostLikely } from './logit-rules.ts';
 import { divideTokens, type TimedTokens } from './segments.ts';
-import { endsOf, weigh, wordsOf, type WordRules } from './segment-words.ts';
+import { endsOf, looksOf, wordsOf, type WordRules } from './segment-words.ts';
 import type { TranscriptionEvent, TranscriptionSegment } from './transcription-model.ts';
 import {
   writeWindow,
@@ -60,12 +60,13 @@ export async function* transcribe(
     const window = new Float32Array(Math.max(sound.least, heard) * columns);
     window.set(features.subarray(seek * columns, (seek + heard) * columns));
     const known = language;
-    const { found, written, weights } = await withWindow(window, async (slot) => {
+    const steps = Math.floor(heard / framesOfStep);
+    const { found, written, looks } = await withWindow(window, async (slot) => {
       const found = known === null && tokens.languages.size > 0 ? await detect(slot.write, rules) : null;
       const { ids, start } = promptOf(before, found?.language ?? known, rules);
       const written = await writeWindow(slot.write, ids, start, rules);
-      const isWeighed = rules.words !== null && !written.isSilent;
-      return { found, written, weights: isWeighed ? await weigh(slot, ids, written) : [] };
+      const isAligned = rules.words !== null && !written.isSilent;
+      return { found, written, looks: isAligned ? await looksOf(slot, ids, written, steps) : [] };
     });
     if (found) yield { type: 'language', ...found };
     if (found) ({ language } = found);
@@ -76,10 +77,9 @@ export async function* transcribe(
       seek += heard;
       continue;
     }
-    const steps = Math.floor(heard / framesOfStep);
     const { segments, next } = divided(written, steps, rules);
     const secondsOfStep = (step: number): number => secondsOf(seek + step * framesOfStep);
-    const timed = await withWords(segments, { written, weights, steps, language }, rules, secondsOfStep);
+    const timed = await withWords(segments, { written, looks, language }, rules, secondsOfStep);
     for (const { tokens: own, start, end, words } of timed) {
       const text = rules.textOf(own);
       // A segment without a length or without words is none.
@@ -97,19 +97,18 @@ export async function* transcribe(
 
 interface Heard {
   written: WrittenWindow;
-  weights: readonly Float32Array[];
-  steps: number;
+  looks: readonly Float32Array[];
   language: string | null;
 }
 
 async function withWords(
   segments: readonly TimedTokens[],
-  { written, weights, steps, language }: Heard,
+  { written, looks, language }: Heard,
   { words: rules, task, tokens }: TranscribeRules,
   secondsOf: (step: number) => number,
 ): Promise<(TimedTokens & Pick<TranscriptionSegment, 'words'>)[]> {
   if (rules === null) return [...segments];
-  const ends = await endsOf(rules, weights, written, steps);
+  const ends = await endsOf(rules, looks, written);
   // A translation is English.
   const own = { ...rules, language: task === 'translate' ? 'en' : (language ?? 'en'), text: tokens.end };
   let first = 0;

@@ -9,8 +9,8 @@ export type WriteTokens = (
   at: { first: number; prompt: number; wanted: readonly number[] },
 ) => Promise<Float32Array[]>;
 
-/** Computes the weights of a window's tokens from `first` on for its sound, of one alignment head after the other. */
-export type AlignTokens = (ids: readonly number[], first: number) => Promise<Float32Array[]>;
+/** Computes how much the alignment heads look at each of the `seen` rows with sound, for each of a window's tokens from `first` on. */
+export type AlignTokens = (ids: readonly number[], first: number, seen: number) => Promise<Float32Array[]>;
 
 export interface WindowTokens {
   write: WriteTokens;

@@ -22,8 +22,10 @@ export interface Transcriber {
   sound: Hearing;
   /** The tokens that begin and end a text; null: its tokenizer names these, and others that say what to write. */
   prompt: { start: number; end: number } | null;
-  /** How tokens are aligned with the sound; null: the class has no heads for that. */
+  /** How tokens are aligned with the sound; null: the model has no heads for that. */
   alignment: Alignment | null;
+  /** Why the model has none, where its class has some. */
+  alignmentProblem?: string;
   page(weights: WeightTable): TranscriberPage;
 }
 

@@ -13,6 +13,7 @@ export function readWhisperTranscriber(files: TranscriberFiles): Transcriber {
   const settings = readWhisper({ ...files, config: { audio_config: files.config } });
   const config = readWhisperDecoder(files, settings);
   const { vocabulary, layers, heads, context } = config;
+  const { alignment, problem } = readAlignment(files, { layers, heads: heads.heads });
   const { mel, frames, encoder } = settings;
   const spectrum = melSpectrum(mel);
   return {
@@ -26,7 +27,8 @@ export function readWhisperTranscriber(files: TranscriberFiles): Transcriber {
       features: (samples, all) => spectrum(samples, all, all),
     },
     prompt: null,
-    alignment: readAlignment(files, { layers, heads: heads.heads }),
+    alignment,
+    ...(problem !== null && { alignmentProblem: problem }),
     page: (weights) => whisperTranscriber(config, weights),
   };
 }

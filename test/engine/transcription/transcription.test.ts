@@ -1,6 +1,7 @@
 // Transcription against transformers' generate: logits, languages, segments of one window and of several.
 
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -102,6 +103,25 @@ describe('transcription', () => {
     for (const one of chosen) alone.push(segmentsOf(await eventsOf(requestOf(one))));
     const together = await Promise.all(chosen.map((one) => eventsOf(requestOf(one))));
     expect(together.map(segmentsOf)).toEqual(alone);
+  });
+
+  it('needs no heads of its decoder unless words are to have times', async () => {
+    const path = mkdtempSync(join(tmpdir(), 'svc-heads-'));
+    onTestFinished(() => rmSync(path, { recursive: true }));
+    cpSync(FOLDER, path, { recursive: true });
+    const name = join(path, 'generation_config.json');
+    const generation = JSON.parse(readFileSync(name, 'utf8')) as object;
+    // Heads of a model with more layers.
+    writeFileSync(name, JSON.stringify({ ...generation, alignment_heads: [[7, 0]] }));
+    const notes: string[] = [];
+    const opened = await openInline(TRANSCRIPTION, nodePlatform, { ...OPTIONS, model: path }, (event) => {
+      if (event.type === 'note') notes.push(event.message);
+    });
+    onTestFinished(() => opened.close());
+    expect(notes).toContainEqual(expect.stringContaining('alignment_heads is not a list of pairs'));
+    expect(opened.info.timesWords).toBe(false);
+    const request = { audio: goldenSound(1, 1), words: true };
+    await expect(opened.generate(request).next()).rejects.toMatchObject({ param: 'words' });
   });
 
   it('goes on after the loss of the device', async () => {
