@@ -1,7 +1,7 @@
 // Kinds of arguments for every form of a tool's schema.
 
 import { expect, it } from 'vitest';
-import { kindsOf } from '../../../../src/engine/text/output/typed-value.ts';
+import { kindsOf, toJson } from '../../../../src/engine/text/output/typed-value.ts';
 
 const DEFS = { 'a/b': { type: 'integer' }, 'x y': { type: 'boolean' } };
 
@@ -14,4 +14,15 @@ it.each([
 ])('the type of a reference to %s is %j', (reference, kinds) => {
   const parameters = { $defs: DEFS, properties: { value: { $ref: reference } } };
   expect([...kindsOf(parameters, 'value')]).toEqual(kinds);
+});
+
+it.each(['{', '[', '{('])('a text of many %s is read once', (bracket) => {
+  const text = bracket.repeat(200_000);
+  const expected = JSON.stringify(text);
+  expect(toJson(text, new Set(['array'] as const)) === expected).toBe(true);
+});
+
+it('sets in the depth of sets are read once', () => {
+  const text = `${'{'.repeat(250)}1${'}'.repeat(250)}`;
+  expect(toJson(text, new Set(['array'] as const))).toBe(`${'['.repeat(250)}1${']'.repeat(250)}`);
 });
