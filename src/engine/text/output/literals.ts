@@ -19,6 +19,8 @@ export interface LiteralSyntax {
   quotes: readonly Marker[];
   /** Whether strings have Python's backslash escapes. */
   escapes: boolean;
+  /** Whether braces may also contain a set, which becomes a list. */
+  sets?: boolean;
   /** Closing brackets of what surrounds the literal, innermost first. */
   closers?: string;
 }
@@ -48,7 +50,7 @@ export function* copyLiteral(reader: Reader, syntax: LiteralSyntax, take: Take):
   if (yield* character(reader, '[')) return yield* copyList(reader, ']', syntax, take);
   if (yield* character(reader, '(')) return yield* copyList(reader, ')', syntax, take);
   if (yield* character(reader, '{')) {
-    if (syntax.escapes) return yield* copyBraces(reader, syntax, take);
+    if (syntax.sets) return yield* copyBraces(reader, syntax, take);
     take('{');
     return yield* copyMembers(reader, { end: '}', separator: ':' }, syntax, take);
   }
@@ -257,13 +259,13 @@ function wordJson(word: string): string {
   return Number.isFinite(number) ? String(number) : `"${escapeJson(word)}"`;
 }
 
-/** JSON of a text that is one Python literal; null if it is not. */
-export function literalJson(text: string): string | null {
+/** JSON of a text that is one Python literal; null if it is not. `sets`: whether it may contain sets. */
+export function literalJson(text: string, sets: boolean): string | null {
   const reader = createReader();
   for (const character of text) reader.units.push({ text: character, id: -1, token: 0 });
   reader.ended = true;
   let json = '';
-  const parse = copyLiteral(reader, PYTHON, (more) => void (json += more));
+  const parse = copyLiteral(reader, { ...PYTHON, sets }, (more) => void (json += more));
   const { value } = parse.next();
   return value === true && reader.at === reader.units.length ? json : null;
 }

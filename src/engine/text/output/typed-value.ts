@@ -121,7 +121,9 @@ export function toJson(text: string, kinds: Kinds): string {
   }
   if (wants('object') && trimmed.startsWith('{') && isJson(trimmed)) return trimmed;
   if (wants('array') && trimmed.startsWith('[') && isJson(trimmed)) return trimmed;
-  const literal = wants('object', 'array') && /^[[{(]/.test(trimmed) ? literalJson(trimmed) : null;
+  // Words in braces are text, unless the schema asks for a list.
+  const sets = kinds.has('array') && !kinds.has('string');
+  const literal = wants('object', 'array') && /^[[{(]/.test(trimmed) ? literalJson(trimmed, sets) : null;
   return literal ?? JSON.stringify(text);
 }
 

@@ -1,7 +1,7 @@
 // Kinds of arguments for every form of a tool's schema.
 
 import { expect, it } from 'vitest';
-import { kindsOf, toJson } from '../../../../src/engine/text/output/typed-value.ts';
+import { kindsOf, toJson, type Kinds } from '../../../../src/engine/text/output/typed-value.ts';
 
 const DEFS = { 'a/b': { type: 'integer' }, 'x y': { type: 'boolean' } };
 
@@ -14,6 +14,16 @@ it.each([
 ])('the type of a reference to %s is %j', (reference, kinds) => {
   const parameters = { $defs: DEFS, properties: { value: { $ref: reference } } };
   expect([...kindsOf(parameters, 'value')]).toEqual(kinds);
+});
+
+it.each([
+  ['{{user}}', [], '"{{user}}"'],
+  ['{name}', ['object'], '"{name}"'],
+  ['{0}', ['array', 'string'], '"{0}"'],
+  ["{'a', b}", ['array'], '["a", "b"]'],
+  ["{'a': {True: None}}", [], '{"a": {"True": null}}'],
+])('the text %s of one of the types %j is %s', (text, kinds, json) => {
+  expect(toJson(text, new Set(kinds) as Kinds)).toBe(json);
 });
 
 it.each(['{', '[', '{('])('a text of many %s is read once', (bracket) => {
