@@ -4,7 +4,7 @@
 import type { CallContext } from './call-context.ts';
 import type { NestedValues, TaggedBody } from './format.ts';
 import { firsts, match, peek, run, sees, space, textUntil, type Parse } from './reader.ts';
-import { deref, isObject, kindsIn, toJson } from './typed-value.ts';
+import { deref, isObject, kindsIn, MOST_ALTERNATIVES, toJson } from './typed-value.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -115,9 +115,10 @@ interface Container {
   schema: Schema;
 }
 
-/** The first alternative of a schema that is a list or an object; null: there is none. */
-function containerOf(given: unknown, root: Schema, depth = 0): Container | null {
-  if (!isObject(given) || depth > DEEPEST) return null;
+/** The first alternative of a schema that is a list or an object; null: there is none. `seen`: alternatives that need no second look. */
+function containerOf(given: unknown, root: Schema, seen = new Set<Schema>()): Container | null {
+  if (!isObject(given) || seen.has(given) || seen.size === MOST_ALTERNATIVES) return null;
+  seen.add(given);
   const schema = deref(given, root);
   const types = [schema['type']].flat();
   const says = (type: string, ...words: string[]): boolean =>
@@ -128,7 +129,7 @@ function containerOf(given: unknown, root: Schema, depth = 0): Container | null 
     const branches = schema[word];
     if (!Array.isArray(branches)) continue;
     for (const branch of branches) {
-      const found = containerOf(branch, root, depth + 1);
+      const found = containerOf(branch, root, seen);
       if (found) return found;
     }
   }

@@ -1,7 +1,9 @@
 // Kinds of arguments for every form of a tool's schema.
 
 import { expect, it } from 'vitest';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { kindsOf, toJson, type Kinds } from '../../../../src/engine/text/output/typed-value.ts';
+import { formatOf, piecesOf, told } from './feed.ts';
 
 const DEFS = { 'a/b': { type: 'integer' }, 'x y': { type: 'boolean' } };
 
@@ -35,4 +37,17 @@ it.each(['{', '[', '{('])('a text of many %s is read once', (bracket) => {
 it('sets in the depth of sets are read once', () => {
   const text = `${'{'.repeat(250)}1${'}'.repeat(250)}`;
   expect(toJson(text, new Set(['array'] as const))).toBe(`${'['.repeat(250)}1${']'.repeat(250)}`);
+});
+
+it('alternatives that refer to themselves many times are looked at once', () => {
+  const itself = Array.from({ length: 100 }, () => ({ $ref: '#/properties/value' }));
+  const parameters = { properties: { value: { anyOf: [...itself, { type: 'integer' }] } } };
+  expect([...kindsOf(parameters, 'value')]).toEqual(['integer']);
+  const tools: Tool[] = [{ type: 'function', function: { name: 'set', parameters } }];
+  const mark = ']<]minimax[>[';
+  const call = `${mark}<invoke name="set">${mark}<value>${mark}<x>1${mark}</x>${mark}</value>${mark}</invoke>`;
+  const pieces = piecesOf([`${mark}<tool_call>${call}${mark}</tool_call>`]);
+  expect(told(pieces, formatOf('minimax_m3', null), { tools })).toEqual([
+    { name: 'set', arguments: '{"value": {"x": "1"}}' },
+  ]);
 });
