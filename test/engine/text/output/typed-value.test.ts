@@ -5,6 +5,19 @@ import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { kindsOf, toJson, type Kinds } from '../../../../src/engine/text/output/typed-value.ts';
 import { formatOf, piecesOf, told } from './feed.ts';
 
+const MARK = ']<]minimax[>[';
+
+const element = (name: string, content: string): string => `${MARK}<${name}>${content}${MARK}</${name}>`;
+
+/** Arguments of a call whose argument is the element `value`. */
+function argumentsOf(parameters: Record<string, unknown>, content: string): string {
+  const tools: Tool[] = [{ type: 'function', function: { name: 'set', parameters } }];
+  const call = `${MARK}<invoke name="set">${element('value', content)}${MARK}</invoke>`;
+  const pieces = piecesOf([element('tool_call', call)]);
+  const [part] = told(pieces, formatOf('minimax_m3', null), { tools });
+  return part && 'arguments' in part ? part.arguments : '';
+}
+
 const DEFS = { 'a/b': { type: 'integer' }, 'x y': { type: 'boolean' } };
 
 it.each([
@@ -43,11 +56,18 @@ it('alternatives that refer to themselves many times are looked at once', () => 
   const itself = Array.from({ length: 100 }, () => ({ $ref: '#/properties/value' }));
   const parameters = { properties: { value: { anyOf: [...itself, { type: 'integer' }] } } };
   expect([...kindsOf(parameters, 'value')]).toEqual(['integer']);
-  const tools: Tool[] = [{ type: 'function', function: { name: 'set', parameters } }];
-  const mark = ']<]minimax[>[';
-  const call = `${mark}<invoke name="set">${mark}<value>${mark}<x>1${mark}</x>${mark}</value>${mark}</invoke>`;
-  const pieces = piecesOf([`${mark}<tool_call>${call}${mark}</tool_call>`]);
-  expect(told(pieces, formatOf('minimax_m3', null), { tools })).toEqual([
-    { name: 'set', arguments: '{"value": {"x": "1"}}' },
-  ]);
+  expect(argumentsOf(parameters, element('x', '1'))).toBe('{"value": {"x": "1"}}');
+});
+
+it.each([
+  [element('lat', '1') + element('lon', '2'), '{"lat": 1, "lon": 2}'],
+  [element('lat', '1'), '{"lat": 1}'],
+  [element('lat', '1') + element('lat', '2'), '["1", "2"]'],
+  [element('item', '1'), '["1"]'],
+  ['1', '"1"'],
+])('the elements %s of a list or an object are %s', (content, json) => {
+  const object = { type: 'object', additionalProperties: { type: 'integer' } };
+  const list = { type: 'array', items: { type: 'string' } };
+  const value = { anyOf: [{ type: 'string' }, list, object] };
+  expect(argumentsOf({ properties: { value } }, content)).toBe(`{"value": ${json}}`);
 });
