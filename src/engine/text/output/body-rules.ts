@@ -29,7 +29,16 @@ import {
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
 import { elementRule } from './element-rule.ts';
-import type { Body, BracesBody, JsonBody, NamedBody, PythonBody, TaggedBody, ToolFormat } from './format.ts';
+import type {
+  Body,
+  BracesBody,
+  JsonBody,
+  NamedBody,
+  PythonBody,
+  TaggedBody,
+  Tags,
+  ToolFormat,
+} from './format.ts';
 import { markerMaker } from './reader.ts';
 
 export interface BodyContext {
@@ -123,7 +132,12 @@ function jsonRule(body: JsonBody, placed: PlacedTool, { schemas }: BodyContext):
 }
 
 /** The number of a call. */
-const INDEX = regular(regexDfa('\\d{1,4}', { whole: true }));
+export const INDEX = regular(regexDfa('\\d{1,4}', { whole: true }));
+
+/** The number of a call with the text around it. */
+export function numberRule({ begin, end }: Tags, mark: (marker: string) => Rule): Rule {
+  return sequence(mark(begin), INDEX, mark(end));
+}
 
 function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas }: BodyContext): Rule {
   const { name } = placed.tool.function;
@@ -141,9 +155,9 @@ function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext):
   const line = format.lineBreaks ? '\n' : '';
   const { begin, end, number } = body.name;
   return sequence(
-    mark(`${begin}${placed.tool.function.name}${end}${number?.begin ?? ''}`),
-    number ? INDEX : text(''),
-    mark(`${number?.end ?? ''}${line}`),
+    mark(`${begin}${placed.tool.function.name}${end}`),
+    ...(number ? [numberRule(number, mark)] : []),
+    text(line),
     taggedParameters(body, placed, context),
     mark(body.close ?? ''),
   );
