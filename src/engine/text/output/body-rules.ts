@@ -34,6 +34,7 @@ import type {
   BracesBody,
   JsonBody,
   NamedBody,
+  NestedBody,
   PythonBody,
   TaggedBody,
   Tags,
@@ -89,7 +90,7 @@ const SPACE = regexDfa('\\s{0,8}', { whole: true });
 
 /** Rule for the rest of a call after the tool's name, up to the end of its arguments (see OpenArguments). */
 export function openArgumentsRule(
-  body: TaggedBody | PythonBody | BracesBody,
+  body: TaggedBody | NestedBody | PythonBody | BracesBody,
   placed: PlacedTool,
   context: BodyContext,
 ): Rule {
@@ -150,7 +151,7 @@ function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas 
   );
 }
 
-function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
+function taggedRule(body: TaggedBody | NestedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { format, mark } = context;
   const line = format.lineBreaks ? '\n' : '';
   const { begin, end, number } = body.name;
@@ -163,7 +164,7 @@ function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext):
   );
 }
 
-function taggedParameters(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
+function taggedParameters(body: TaggedBody | NestedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { parameters, strict } = placed.tool.function;
   const listed = parametersOf(parameters, parametersPlace(placed), strict === true, context.schemas);
   const rule = (parameter: Parameter): Rule =>

@@ -2,7 +2,7 @@
 // schema, and a name may occur again, so that the arguments of a call are emitted together.
 
 import type { CallContext } from './call-context.ts';
-import type { NestedValues, TaggedBody } from './format.ts';
+import type { NestedBody, NestedValues } from './format.ts';
 import { firsts, match, peek, run, sees, space, textUntil, until, type Parse } from './reader.ts';
 import { deref, isObject, kindsIn, MOST_ALTERNATIVES, toJson } from './typed-value.ts';
 
@@ -24,21 +24,21 @@ const DEEPEST = 64;
 const LONGEST_NAME = 256;
 
 /** Emits the arguments as members of an object, up to a malformed tag or the reply's end within an element; false: there is one. */
-export function* elements(context: CallContext, body: TaggedBody, parameters: unknown): Parse<boolean> {
+export function* elements(context: CallContext, body: NestedBody, parameters: unknown): Parse<boolean> {
   const { reader, marker, parts } = context;
-  const nested = body.nested!;
+  const nested = body.nested;
   const found: Element[] = [];
   let whole = true;
   while (whole) {
     yield* space(reader);
-    if (yield* sees(reader, [marker(body.close!)])) break;
+    if (yield* sees(reader, [marker(body.close)])) break;
     if (!(yield* match(reader, [marker(`${nested.mark}<`)]))) break;
     const element = yield* readElement(context, nested, 0);
     if (element) found.push(element);
     whole = element?.isWhole ?? false;
   }
   // What follows a malformed tag is left out. The object then stays open, so that the call does not pass for a whole one.
-  if (!whole) yield* until(reader, marker(body.close!), () => {});
+  if (!whole) yield* until(reader, marker(body.close), () => {});
   const root = isObject(parameters) ? parameters : {};
   parts.arguments(membersJson(found, root, { root, item: nested.item }, !whole));
   return whole;

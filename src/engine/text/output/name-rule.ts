@@ -19,6 +19,7 @@ import type {
   ChannelFormat,
   JsonBody,
   NamedBody,
+  NestedBody,
   OutputFormat,
   TaggedBody,
   ToolFormat,
@@ -127,9 +128,10 @@ function separatorRule({ separator, aside, mayLackSeparator }: NamedBody, { mark
   return mayLackSeparator ? choice(marked, text('{')) : marked;
 }
 
-function nameEnd({ name: { end, number }, key }: TaggedBody, { format, mark }: Context): Rule {
+function nameEnd(body: TaggedBody | NestedBody, { format, mark }: Context): Rule {
+  const { end, number } = body.name;
   if (number) return sequence(mark(end), numberRule(number, mark));
-  if (end !== '') return mark(end);
+  if (end !== '' || body.nested) return mark(end);
   const ends = [format.call?.end, format.section?.end].filter((one) => !!one);
-  return choice(mark(key.begin), ...ends.map((one) => mark(one!)));
+  return choice(mark(body.key.begin), ...ends.map((one) => mark(one!)));
 }
