@@ -4,7 +4,7 @@
 import { toolName, type CallContext } from './call-context.ts';
 import type { Body, BracesBody, JsonBody, NamedBody } from './format.ts';
 import { copyArguments, copyJson, jsonString } from './json-text.ts';
-import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
+import { copyMembers, memberKey, PYTHON } from './literals.ts';
 import { character, match, peek, run, sees, space, type Parse } from './reader.ts';
 import { taggedCall } from './tagged-call.ts';
 import { isObject, isText, kindsOf, parsed } from './typed-value.ts';
@@ -149,16 +149,8 @@ function* pythonCall(context: CallContext): Parse<boolean> {
   if (key === null) return false;
   parts.openCall(name);
   const take = (text: string): void => parts.arguments(text);
-  take(`{"${key}": `);
-  yield* space(reader);
-  if (!(yield* copyLiteral(reader, { ...PYTHON, closers: ')' }, take))) return true;
-  yield* space(reader);
-  if (yield* character(reader, ',')) {
-    yield* space(reader);
-    const next = yield* peek(reader);
-    if (next !== null && next.text !== ')') take(', ');
-  }
-  yield* copyMembers(reader, ')', '=', PYTHON, take);
+  take('{');
+  yield* copyMembers(reader, { end: ')', separator: '=', first: key }, PYTHON, take);
   return true;
 }
 
@@ -183,6 +175,6 @@ function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   take('{');
   const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
   const mustBeText = (key: string): boolean => isText(kindsOf(parameters, key));
-  yield* copyMembers(reader, '}', ':', syntax, take, mustBeText);
+  yield* copyMembers(reader, { end: '}', separator: ':', isText: mustBeText }, syntax, take);
   return true;
 }

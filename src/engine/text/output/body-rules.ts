@@ -29,7 +29,17 @@ import {
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
 import { elementRule } from './element-rule.ts';
-import type { Body, BracesBody, JsonBody, NamedBody, PythonBody, TaggedBody, ToolFormat } from './format.ts';
+import type {
+  Body,
+  BracesBody,
+  JsonBody,
+  NamedBody,
+  NestedBody,
+  PythonBody,
+  TaggedBody,
+  Tags,
+  ToolFormat,
+} from './format.ts';
 import { markerMaker } from './reader.ts';
 
 export interface BodyContext {
@@ -80,7 +90,7 @@ const SPACE = regexDfa('\\s{0,8}', { whole: true });
 
 /** Rule for the rest of a call after the tool's name, up to the end of its arguments (see OpenArguments). */
 export function openArgumentsRule(
-  body: TaggedBody | PythonBody | BracesBody,
+  body: TaggedBody | NestedBody | PythonBody | BracesBody,
   placed: PlacedTool,
   context: BodyContext,
 ): Rule {
@@ -123,7 +133,12 @@ function jsonRule(body: JsonBody, placed: PlacedTool, { schemas }: BodyContext):
 }
 
 /** The number of a call. */
-const INDEX = regular(regexDfa('\\d{1,4}', { whole: true }));
+export const INDEX = regular(regexDfa('\\d{1,4}', { whole: true }));
+
+/** The number of a call with the text around it. */
+export function numberRule({ begin, end }: Tags, mark: (marker: string) => Rule): Rule {
+  return sequence(mark(begin), INDEX, mark(end));
+}
 
 function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas }: BodyContext): Rule {
   const { name } = placed.tool.function;
@@ -136,20 +151,20 @@ function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas 
   );
 }
 
-function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
+function taggedRule(body: TaggedBody | NestedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { format, mark } = context;
   const line = format.lineBreaks ? '\n' : '';
   const { begin, end, number } = body.name;
   return sequence(
-    mark(`${begin}${placed.tool.function.name}${end}${number?.begin ?? ''}`),
-    number ? INDEX : text(''),
-    mark(`${number?.end ?? ''}${line}`),
+    mark(`${begin}${placed.tool.function.name}${end}`),
+    ...(number ? [numberRule(number, mark)] : []),
+    text(line),
     taggedParameters(body, placed, context),
     mark(body.close ?? ''),
   );
 }
 
-function taggedParameters(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
+function taggedParameters(body: TaggedBody | NestedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { parameters, strict } = placed.tool.function;
   const listed = parametersOf(parameters, parametersPlace(placed), strict === true, context.schemas);
   const rule = (parameter: Parameter): Rule =>

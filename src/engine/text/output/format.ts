@@ -25,11 +25,20 @@ export interface NamedBody {
   after?: string;
 }
 
-/** A call with tags around each argument; the tool's schema gives the argument's type. */
-export interface TaggedBody {
+/** Tags around the name and the arguments of a call. */
+interface CallTags {
   kind: 'tagged';
   /** `otherBegin`: text that a model may write in place of `begin`; `number`: text around the call's number, after `end`. */
   name: { begin: string; otherBegin?: string; end: string; number?: Tags };
+  /** In names and keys `&` and quotes are written as entities. */
+  entities?: boolean;
+  /** Tag after the last argument. */
+  close?: string;
+}
+
+/** A call with tags around each argument; the tool's schema gives the argument's type. */
+export interface TaggedBody extends CallTags {
+  nested?: undefined;
   key: { begin: string; end: string };
   /** Opening tags of a value. `reads`: the value is typed by the schema, is text, or is JSON. */
   value: {
@@ -37,16 +46,16 @@ export interface TaggedBody {
     /** Closing tag of values whose opening tag has no own `end`. */
     end: string;
   };
-  /** In names and keys `&` and quotes are written as entities. */
-  entities?: boolean;
-  /** Tag after the last argument. */
-  close?: string;
-  /** Values are elements named after their keys, in which objects and lists are elements, too (see element-values.ts). */
-  nested?: NestedValues;
   /** Each value is written, or may be, between two line breaks that are not part of it. */
   newlines?: boolean | 'may';
   /** A value without end tag ends at the next key or at the end of the call; a key without end tag ends at the line's end. */
   mayLackEnds?: boolean;
+}
+
+/** A call whose arguments are elements named after them, in which objects and lists are elements, too (see element-values.ts). */
+export interface NestedBody extends CallTags {
+  nested: NestedValues;
+  close: string;
 }
 
 export interface NestedValues {
@@ -70,7 +79,7 @@ export interface BracesBody {
   quote: string;
 }
 
-export type Body = JsonBody | NamedBody | TaggedBody | PythonBody | BracesBody;
+export type Body = JsonBody | NamedBody | TaggedBody | NestedBody | PythonBody | BracesBody;
 
 export interface Tags {
   begin: string;

@@ -19,13 +19,19 @@ export interface LiteralSyntax {
   quotes: readonly Marker[];
   /** Whether strings have Python's backslash escapes. */
   escapes: boolean;
+  /** Whether braces may also contain a set, which becomes a list. */
+  sets?: boolean;
   /** Closing brackets of what surrounds the literal, innermost first. */
   closers?: string;
 }
 
 const quote = (text: string): Marker => ({ text, symbols: text.split('') });
 
-export const PYTHON: LiteralSyntax = { quotes: ['"""', "'''", '"', "'"].map(quote), escapes: true };
+export const PYTHON: LiteralSyntax = {
+  quotes: ['"""', "'''", '"', "'"].map(quote),
+  escapes: true,
+  sets: true,
+};
 
 const within = (syntax: LiteralSyntax, end: string): LiteralSyntax => {
   return { ...syntax, closers: end + (syntax.closers ?? '') };
@@ -33,41 +39,65 @@ const within = (syntax: LiteralSyntax, end: string): LiteralSyntax => {
 
 type Take = (text: string) => void;
 
+/** Deepest nesting of brackets that is read. */
+const DEEPEST = 256;
+
 /** Copies one literal as JSON; false: it is malformed, or the reply ended within it. The part before that has been emitted. */
 export function* copyLiteral(reader: Reader, syntax: LiteralSyntax, take: Take): Parse<boolean> {
   const opening = yield* match(reader, syntax.quotes);
   if (opening) return yield* copyText(reader, opening, syntax, take);
+  if ((syntax.closers ?? '').length > DEEPEST) return false;
   if (yield* character(reader, '[')) return yield* copyList(reader, ']', syntax, take);
   if (yield* character(reader, '(')) return yield* copyList(reader, ')', syntax, take);
   if (yield* character(reader, '{')) {
-    if (syntax.escapes) return yield* copyBraces(reader, syntax, take);
+    if (syntax.sets) return yield* copyBraces(reader, syntax, take);
     take('{');
-    return yield* copyMembers(reader, '}', ':', syntax, take);
+    return yield* copyMembers(reader, { end: '}', separator: ':' }, syntax, take);
   }
   return yield* copyWord(reader, take);
 }
 
-/** Copies a Python dictionary, or a set as a list, after its opening brace. A colon after the first literal tells which. */
+/**
+ * Copies a Python dictionary, or a set as a list, after its opening brace. What follows the first literal tells which, so that this one
+ * is emitted when it has been read.
+ */
 function* copyBraces(reader: Reader, syntax: LiteralSyntax, take: Take): Parse<boolean> {
+  const inner = within(syntax, '}');
   yield* space(reader);
-  const from = reader.at;
-  let isSet = false;
-  const next = yield* peek(reader);
-  if (next !== null && next.text !== '}') {
-    const whole = yield* copyLiteral(reader, syntax, () => {});
-    yield* space(reader);
-    isSet = whole && ((yield* follows(reader, ',')) || (yield* follows(reader, '}')));
-    reader.at = from;
+  if (yield* character(reader, '}')) {
+    take('{}');
+    return true;
   }
-  if (isSet) return yield* copyList(reader, '}', syntax, take);
+  let first = '';
+  const word = yield* bareWord(reader);
+  if (word !== '') first = wordJson(word);
+  else if (!(yield* copyLiteral(reader, inner, (text) => void (first += text)))) {
+    take('{');
+    return false;
+  }
+  yield* space(reader);
+  if ((yield* follows(reader, ',')) || (yield* follows(reader, '}'))) {
+    return yield* copyList(reader, '}', syntax, take, first);
+  }
   take('{');
-  return yield* copyMembers(reader, '}', ':', syntax, take);
+  // A word is a key as it was written; of the other literals only strings are keys.
+  const key = word !== '' ? escapeJson(word) : first.startsWith('"') ? first.slice(1, -1) : null;
+  if (key === null || !(yield* character(reader, ':'))) return false;
+  return yield* copyMembers(reader, { end: '}', separator: ':', first: key }, syntax, take);
 }
 
-function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Take): Parse<boolean> {
+/** Copies a list up to `end`, which is consumed. `first`: JSON of its first item, which has been read. */
+function* copyList(
+  reader: Reader,
+  end: string,
+  syntax: LiteralSyntax,
+  take: Take,
+  first: string | null = null,
+): Parse<boolean> {
   const inner = within(syntax, end);
-  take('[');
-  for (let nth = 0; ; nth++) {
+  take(`[${first ?? ''}`);
+  if (first !== null) yield* character(reader, ',');
+  for (let nth = first === null ? 0 : 1; ; nth++) {
     yield* space(reader);
     if (yield* character(reader, end)) break;
     if (nth > 0) take(', ');
@@ -79,21 +109,33 @@ function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Tak
   return true;
 }
 
-/** Copies members up to `end`, which is consumed. The caller has emitted `{`. `isText`: whether the value of a key can only be a string. */
+export interface Members {
+  /** Closing bracket. */
+  end: string;
+  /** Character between a key and its value. */
+  separator: string;
+  /** The first key, escaped for JSON, if it and its separator have been read. */
+  first?: string;
+  /** Whether the value of a key can only be a string. */
+  isText?: (key: string) => boolean;
+}
+
+/** Copies members up to their end, which is consumed. The caller has emitted `{`. */
 export function* copyMembers(
   reader: Reader,
-  end: string,
-  separator: string,
+  { end, separator, first, isText = () => false }: Members,
   syntax: LiteralSyntax,
   take: Take,
-  isText: (key: string) => boolean = () => false,
 ): Parse<boolean> {
   const inner = within(syntax, end);
+  let key: string | null = first ?? null;
   for (let nth = 0; ; nth++) {
-    yield* space(reader);
-    if (yield* character(reader, end)) break;
-    const key = yield* memberKey(reader, separator, inner);
-    if (key === null) return false;
+    if (key === null) {
+      yield* space(reader);
+      if (yield* character(reader, end)) break;
+      key = yield* memberKey(reader, separator, inner);
+      if (key === null) return false;
+    }
     take(`${nth > 0 ? ', ' : ''}"${key}": `);
     yield* space(reader);
     // A number or a word in place of a string was written without its quotes.
@@ -102,6 +144,7 @@ export function* copyMembers(
     else if (!(yield* copyLiteral(reader, inner, take))) return false;
     yield* space(reader);
     if (!(yield* character(reader, ',')) && !(yield* follows(reader, end))) return false;
+    key = null;
   }
   take('}');
   return true;
@@ -216,13 +259,13 @@ function wordJson(word: string): string {
   return Number.isFinite(number) ? String(number) : `"${escapeJson(word)}"`;
 }
 
-/** JSON of a text that is one Python literal; null if it is not. */
-export function literalJson(text: string): string | null {
+/** JSON of a text that is one Python literal; null if it is not. `sets`: whether it may contain sets. */
+export function literalJson(text: string, sets: boolean): string | null {
   const reader = createReader();
   for (const character of text) reader.units.push({ text: character, id: -1, token: 0 });
   reader.ended = true;
   let json = '';
-  const parse = copyLiteral(reader, PYTHON, (more) => void (json += more));
+  const parse = copyLiteral(reader, { ...PYTHON, sets }, (more) => void (json += more));
   const { value } = parse.next();
   return value === true && reader.at === reader.units.length ? json : null;
 }

@@ -19,11 +19,12 @@ import type {
   ChannelFormat,
   JsonBody,
   NamedBody,
+  NestedBody,
   OutputFormat,
   TaggedBody,
   ToolFormat,
 } from './format.ts';
-import { markRules } from './body-rules.ts';
+import { INDEX, markRules, numberRule } from './body-rules.ts';
 
 /** Description of the grammar as plain data, from which it is compiled. */
 export interface NamesGrammar {
@@ -45,7 +46,6 @@ interface Context {
 }
 
 const SPACE = regular(regexDfa('\\s{0,8}', { whole: true }));
-const INDEX = regular(regexDfa('\\d{1,4}', { whole: true }));
 const CALL_ID = regular(regexDfa('[^\\s<>\\[\\]{}]{0,64}', { whole: true }));
 
 export function ruleOfNames({ format: { tools, channels }, names, specials }: NamesGrammar): Rule {
@@ -128,9 +128,10 @@ function separatorRule({ separator, aside, mayLackSeparator }: NamedBody, { mark
   return mayLackSeparator ? choice(marked, text('{')) : marked;
 }
 
-function nameEnd({ name: { end, number }, key }: TaggedBody, { format, mark }: Context): Rule {
-  if (number) return sequence(mark(`${end}${number.begin}`), INDEX, mark(number.end));
-  if (end !== '') return mark(end);
+function nameEnd(body: TaggedBody | NestedBody, { format, mark }: Context): Rule {
+  const { end, number } = body.name;
+  if (number) return sequence(mark(end), numberRule(number, mark));
+  if (end !== '' || body.nested) return mark(end);
   const ends = [format.call?.end, format.section?.end].filter((one) => !!one);
-  return choice(mark(key.begin), ...ends.map((one) => mark(one!)));
+  return choice(mark(body.key.begin), ...ends.map((one) => mark(one!)));
 }

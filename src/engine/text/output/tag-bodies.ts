@@ -1,6 +1,6 @@
 // Syntaxes of calls with tags around each argument, as data.
 
-import type { TaggedBody } from './format.ts';
+import type { NestedBody, TaggedBody } from './format.ts';
 
 type Begins = TaggedBody['value']['begins'];
 
@@ -76,12 +76,10 @@ export const OPEN_AND_CLOSE: TaggedBody = {
 };
 
 /** Elements of MiniMax M3, whose tags have a mark before them. */
-export function elementTags(mark: string): TaggedBody {
+export function elementTags(mark: string): NestedBody {
   return {
     kind: 'tagged',
     name: { begin: `${mark}<invoke name="`, end: '">' },
-    key: { begin: `${mark}<`, end: '>' },
-    value: { begins: [{ text: '', reads: 'schema' }], end: `${mark}</` },
     close: `${mark}</invoke>`,
     nested: { mark, item: 'item' },
   };

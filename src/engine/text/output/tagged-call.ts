@@ -2,13 +2,13 @@
 
 import { toolName, type CallContext } from './call-context.ts';
 import { elements } from './element-values.ts';
-import type { TaggedBody, Tags } from './format.ts';
+import type { NestedBody, TaggedBody, Tags } from './format.ts';
 import { escapeJson } from './json-text.ts';
 import { character, match, peek, plainMarker, run, sees, space, until, type Parse } from './reader.ts';
 import { isJsonObject, isText, isUndeclared, kindsOf, parsed, toJson, type Kinds } from './typed-value.ts';
 
 /** Reads a call with tags around its arguments, which is certain to be one after the end of its name. */
-export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
+export function* taggedCall(context: CallContext, body: TaggedBody | NestedBody): Parse<boolean> {
   const { reader, marker, parts, ends } = context;
   const { begin, otherBegin = begin, end } = body.name;
   const from = reader.at;
@@ -16,7 +16,7 @@ export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boole
   if (begin !== '') parts.beginName(reader, from);
   const name = yield* body.entities ? escapedName(context) : toolName(context);
   if (name === null) return false;
-  const keys = [marker(body.key.begin)];
+  const keys = body.nested ? [] : [marker(body.key.begin)];
   if (end === '') {
     parts.beginArguments('tagged', name, reader);
     yield* space(reader);
@@ -31,7 +31,10 @@ export function* taggedCall(context: CallContext, body: TaggedBody): Parse<boole
   parts.arguments('{');
   const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
   const closing = body.close === undefined ? ends : [marker(body.close)];
-  if (!(yield* (body.nested ? elements : taggedArguments)(context, body, parameters))) return true;
+  const areWhole = body.nested
+    ? yield* elements(context, body, parameters)
+    : yield* taggedArguments(context, body, parameters);
+  if (!areWhole) return true;
   // If the reply was cut off, its arguments are not completed.
   if ((yield* peek(reader)) !== null) parts.arguments('}');
   if (body.close !== undefined) yield* match(reader, closing);

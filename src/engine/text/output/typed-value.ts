@@ -19,14 +19,14 @@ export function kindsOf(parameters: unknown, argument: string): Kinds {
   const root = parameters;
   const properties = deref(root, root)['properties'];
   if (!isObject(properties) || !Object.hasOwn(properties, argument)) return kinds;
-  collect(properties[argument], root, kinds, 0);
+  collect(properties[argument], root, kinds);
   return kinds;
 }
 
 /** Types of a value that a schema allows. `root`: the schema that contains it. */
 export function kindsIn(schema: unknown, root: Record<string, unknown>): Kinds {
   const kinds = new Set<Kind>();
-  collect(schema, root, kinds, 0);
+  collect(schema, root, kinds);
   return kinds;
 }
 
@@ -37,10 +37,18 @@ export function isUndeclared(parameters: unknown, argument: string): boolean {
   return isObject(properties) && Object.keys(properties).length > 0 && !Object.hasOwn(properties, argument);
 }
 
-const DEEPEST = 8;
+/** Number of alternatives of a schema that are looked at. */
+export const MOST_ALTERNATIVES = 256;
 
-function collect(schema: unknown, root: Record<string, unknown>, kinds: Set<Kind>, depth: number): void {
-  if (!isObject(schema) || depth > DEEPEST) return;
+/** Adds the types that a schema allows. `seen`: alternatives that need no second look, since they may refer to each other. */
+function collect(
+  schema: unknown,
+  root: Record<string, unknown>,
+  kinds: Set<Kind>,
+  seen = new Set<object>(),
+): void {
+  if (!isObject(schema) || seen.has(schema) || seen.size === MOST_ALTERNATIVES) return;
+  seen.add(schema);
   const { type, enum: values, const: value, ...rest } = deref(schema, root);
   for (const named of Array.isArray(type) ? type : [type]) {
     const kind = KINDS.find((known) => known === named);
@@ -51,12 +59,14 @@ function collect(schema: unknown, root: Record<string, unknown>, kinds: Set<Kind
   if (Array.isArray(values)) for (const each of values) kinds.add(kindOf(each));
   for (const word of ['anyOf', 'oneOf', 'allOf']) {
     const branches = rest[word];
-    if (Array.isArray(branches)) for (const branch of branches) collect(branch, root, kinds, depth + 1);
+    if (Array.isArray(branches)) for (const branch of branches) collect(branch, root, kinds, seen);
   }
   if (kinds.size > 0) return;
   if ('properties' in rest || 'additionalProperties' in rest) kinds.add('object');
   if ('items' in rest || 'prefixItems' in rest) kinds.add('array');
 }
+
+const MOST_REFERENCES = 8;
 
 /** Resolves a `$ref` within the schema; keywords beside the `$ref` take precedence. */
 export function deref(
@@ -64,7 +74,7 @@ export function deref(
   root: Record<string, unknown>,
 ): Record<string, unknown> {
   let current = schema;
-  for (let depth = 0; depth < DEEPEST; depth++) {
+  for (let depth = 0; depth < MOST_REFERENCES; depth++) {
     const { $ref: ref, ...beside } = current;
     if (typeof ref !== 'string') return current;
     const path = ref.split('/');
@@ -121,7 +131,9 @@ export function toJson(text: string, kinds: Kinds): string {
   }
   if (wants('object') && trimmed.startsWith('{') && isJson(trimmed)) return trimmed;
   if (wants('array') && trimmed.startsWith('[') && isJson(trimmed)) return trimmed;
-  const literal = wants('object', 'array') && /^[[{(]/.test(trimmed) ? literalJson(trimmed) : null;
+  // Words in braces are text, unless the schema asks for a list.
+  const sets = kinds.has('array') && !kinds.has('string');
+  const literal = wants('object', 'array') && /^[[{(]/.test(trimmed) ? literalJson(trimmed, sets) : null;
   return literal ?? JSON.stringify(text);
 }
 

@@ -52,14 +52,29 @@ const MINIMAX_REPLIES: Reply[] = [
     ),
     told: [
       { name: 'get_weather', arguments: '{"tags": [], "where": {}, "note": ""}' },
-      { name: 'search', arguments: '{"query": ["a", "b"]}' },
+      { name: 'search', arguments: '{"query": ["a", "b"], "limit": ' },
     ],
+  },
+  {
+    name: 'minimax_m3: a missing closing tag, and the next call',
+    tools: 'minimax_m3',
+    text: section(invoke('search', `${element('limit', '2')}]<]minimax[>[<query>a`) + invoke('ping', '')),
+    told: [
+      { name: 'search', arguments: '{"limit": 2, "query": "a' },
+      { name: 'ping', arguments: '{}' },
+    ],
+  },
+  {
+    name: 'minimax_m3: cut off within a text',
+    tools: 'minimax_m3',
+    text: `]<]minimax[>[<tool_call>]<]minimax[>[<invoke name="get_weather">${element('days', '2')}]<]minimax[>[<where>${element('x', '1')}]<]minimax[>[<y>"Sno`,
+    told: [{ name: 'get_weather', arguments: '{"days": 2, "where": {"x": "1", "y": "\\"Sno' }],
   },
   {
     name: 'minimax_m3: cut off within an element',
     tools: 'minimax_m3',
     text: `]<]minimax[>[<tool_call>]<]minimax[>[<invoke name="search">${element('query', 'a')}]<]minimax[>[<limit>1`,
-    told: [{ name: 'search', arguments: '{"query": "a"' }],
+    told: [{ name: 'search', arguments: '{"query": "a", "limit": 1' }],
   },
 ];
 

@@ -57,7 +57,7 @@ function beginOf(body: Body, name: string, line: string): string {
   if (body.kind !== 'tagged') return `${name}(`;
   const { begin, end, number } = body.name;
   if (number) return `${begin}${name}${end}${number.begin}1${number.end}`;
-  return `${begin}${name}${end || line + body.key.begin}`;
+  return `${begin}${name}${end || line + (body.nested ? '' : body.key.begin)}`;
 }
 
 /** Texts around the arguments of calls, as templates write them. */
