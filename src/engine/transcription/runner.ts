@@ -232,7 +232,9 @@ export class TranscriptionRunner {
   get aligned(): (AlignedHeads & { rows: number }) | null {
     const { alignment, sound } = this.#transcriber;
     const rows = this.#aligning?.rows ?? 0;
-    return alignment && { ...alignment, heads: alignment.heads.length, keys: sound.rowsOf(sound.frames), rows };
+    return (
+      alignment && { ...alignment, heads: alignment.heads.length, keys: sound.rowsOf(sound.frames), rows }
+    );
   }
 
   /** For each token of a part its weights for the sound's rows, of one alignment head after the other. */
