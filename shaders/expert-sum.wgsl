@@ -1,5 +1,6 @@
-// y = Σ share · expert output of the row, best expert first, added to y if ADDS.
+// y = Σ share · expert output of the row, best expert first, with a bias of all experts if there is one, added to y if ADDS.
 #import "lib/expert-share.$SHARE.wgsl"
+#import "lib/sum-bias.$BIAS.wgsl"
 
 const WORKGROUP = 32u;
 const ADDS = true;
@@ -28,6 +29,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let place = min(places[row * args.stride + j], last); // undefined while kernels are compiled by running them
     sum = fma(vec4f(share_of(row, j)), x[place * args.quads + quad], sum);
   }
+  sum = with_bias(sum, quad);
   if (ADDS) {
     sum += y[row * args.quads + quad];
   }

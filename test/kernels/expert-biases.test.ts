@@ -1,5 +1,5 @@
 // Experts with biases and clamped gates, against sums in f64: each tile takes the biases of its own expert, in windows that cut through
-// experts too.
+// experts too, and the sum takes one of all experts.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -34,6 +34,7 @@ const downs = random.floats(EXPERTS * HIDDEN * FFN);
 const gateUpBias = random.floats(EXPERTS * 2 * FFN);
 const downBias = random.floats(EXPERTS * HIDDEN);
 const x = random.floats(ROWS * HIDDEN);
+const sumBias = random.floats(HIDDEN);
 const logits = random.floats(ROWS * EXPERTS).map((value) => 3 * value);
 
 /** Values of a bias at the columns of their rows, those of each expert from a group of its own on. */
@@ -65,7 +66,8 @@ function run(on: Device): Promise<Float32Array[]> {
       const plan = planExperts(routes);
       const h = expertClampedSwiglu(input(['rows', HIDDEN], x), plan, up, CLAMPED);
       const residual = input(['rows', HIDDEN], new Float32Array(ROWS * HIDDEN));
-      return expertSum(expertLinear(h, plan, down), routes.shares, plan, residual);
+      const own = input([HIDDEN], sumBias);
+      return expertSum(expertLinear(h, plan, down), routes.shares, plan, residual, true, own);
     },
   });
 }
@@ -82,7 +84,7 @@ function wanted(row: number): number[] {
     Array.from(values).reduce((total, value, k) => total + weights[at * values.length + k]! * value, 0);
   const own = x.subarray(row * HIDDEN, (row + 1) * HIDDEN);
   const { alpha, limit } = CLAMPED;
-  const y = Array<number>(HIDDEN).fill(0);
+  const y = Array.from(sumBias);
   for (const e of chosen) {
     const h = Array.from({ length: FFN }, (_, j) => {
       const [g, u] = [e * 2 * FFN + j, e * 2 * FFN + FFN + j];

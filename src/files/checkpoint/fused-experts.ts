@@ -4,9 +4,13 @@
 
 import { badCheckpoint, type EngineError } from '../error.ts';
 import type { Dtype, TensorEntry } from '../tensors/safetensors.ts';
+import { splitStacked, stackedNames } from './stacked-experts.ts';
 
-/** How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]; `shapes`: either, as a layer's shapes tell. */
-export type ExpertOrder = StatedOrder | 'shapes';
+/**
+ * How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]; `shapes`: either, as a layer's shapes tell; `stacked`: as
+ * stacked-experts.ts has it.
+ */
+export type ExpertOrder = StatedOrder | 'shapes' | 'stacked';
 type StatedOrder = 'rows' | 'columns';
 
 type Header = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
@@ -29,6 +33,7 @@ export function splitExperts(
   tensors: ReadonlyMap<string, TensorEntry>,
   order: ExpertOrder,
 ): Map<string, TensorEntry> {
+  if (order === 'stacked') return splitStacked(tensors);
   return new Map(
     [...tensors].flatMap(([name, entry]) => {
       const parts = split(entry, tensors, order === 'shapes' ? orderOf(name, tensors) : order);
@@ -40,6 +45,8 @@ export function splitExperts(
 
 /** Names for each of `count` experts, for the name of a fused tensor; other names stay. */
 export function splitName(name: string, count: number): string[] {
+  const stacked = count > 0 ? stackedNames(name, count) : null;
+  if (stacked) return stacked;
   const [, experts, projection, kind = ''] = FUSED.exec(plainName(name)) ?? [];
   if (experts === undefined || count === 0) return [name];
   return Array.from({ length: count }, (_, i) => `${experts}.${i}.${projection}.${KINDS[kind as Kind]}`);

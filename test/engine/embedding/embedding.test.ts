@@ -51,7 +51,7 @@ function expectNear(found: Float32Array, wanted: readonly number[], tolerance: n
   expect(furthest).toBeLessThan(tolerance);
 }
 
-const NAMES = 'bert bert-26 bert-cls roberta qwen3 gemma3 modernbert nomic gte jina3'.split(' ');
+const NAMES = 'bert bert-26 bert-cls roberta qwen3 gemma3 modernbert nomic nomic-moe gte jina3'.split(' ');
 describe.each(NAMES)('the embedding model %s', (name) => {
   const tolerance = name === 'qwen3' ? TOLERANCE_F16 : TOLERANCE;
 

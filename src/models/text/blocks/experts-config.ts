@@ -21,6 +21,8 @@ export interface ExpertsFamily {
   gateUpOrder?: 'turns' | 'halves';
   /** Router and experts have biases. */
   bias?: boolean;
+  /** A vector within `block` that is added to what a row's experts make together; left out: none. */
+  sumBias?: string;
   /** Key of an expert's width. */
   ffn: 'moe_intermediate_size' | 'intermediate_size';
   /** Whether the shares of the chosen add up to one; `stated`: norm_topk_prob says. */
@@ -57,7 +59,7 @@ export interface SharedMlp extends Pick<MlpConfig, 'mlpNames' | 'fusedGateUp'> {
 export interface ExpertsConfig {
   names: Pick<
     ExpertsFamily,
-    'block' | 'router' | 'gains' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sharedMlp'
+    'block' | 'router' | 'gains' | 'projections' | 'gateUpOrder' | 'choiceBias' | 'sumBias' | 'sharedMlp'
   >;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;

@@ -67,6 +67,7 @@ export function mixture(
     config.ffn,
     { bias },
   );
+  const sumBias = names.sumBias === undefined ? null : weights.vector(`${block}.${names.sumBias}`, columns);
   const stride = chosen * expertLayers(config);
 
   return (x: Tensor, read: Rows, residual: Tensor | null, { routed }: TextBatch): Tensor => {
@@ -79,7 +80,8 @@ export function mixture(
       const h = ups.unit(own, tiles); //                        [tile rows, ffn]
       return expertLinear(h, tiles, downs); //                  [tile rows, columns]
     });
-    const y = expertSum(outputs, routes.shares, plan, latent ? null : residual, !gatesInput); // [rows, columns]
+    const target = latent ? null : residual;
+    const y = expertSum(outputs, routes.shares, plan, target, !gatesInput, sumBias); // [rows, columns]
     if (!latent) return y; //                                   [rows, hidden]
     return residual ? linearAdd(y, latent.leave, residual) : linear(y, latent.leave);
   };

@@ -3,6 +3,7 @@
 import { paddedHead } from '../../../kernels/resize-heads.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from '../blocks/architecture.ts';
 import { encoderHead } from '../bert/bert-heads.ts';
+import { expertLayers } from '../blocks/experts-config.ts';
 import { readRotaryBertConfig, ROTARY_FAMILIES, type RotaryBertConfig } from './rotary-bert-config.ts';
 import { ROTARY_BERT_GGUF } from './rotary-bert-gguf.ts';
 import { rootOf, rotaryBert } from './rotary-bert.ts';
@@ -19,11 +20,13 @@ export const ROTARY_BERT: TextArchitecture = {
   ),
   read: (json, className, file) => declare(readRotaryBertConfig(json, className, file)),
   gguf: ROTARY_BERT_GGUF,
+  fusedExperts: 'stacked',
 };
 
 function declare(config: RotaryBertConfig): TextDeclaration {
   const { architecture, kind, vocabulary, hidden, heads, layers, ffn, gated, context, rope, outputs } =
     config;
+  const { experts } = config;
   const dims = paddedHead(hidden / heads);
   return {
     ...{ architecture, vocabulary, hidden, context },
@@ -33,7 +36,12 @@ function declare(config: RotaryBertConfig): TextDeclaration {
     // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
     layers: [{ kind: 'kv', kvHeads: heads, dims, window: null, format: 'f32' }],
     widest: Math.max((gated ? 2 : 1) * ffn, 3 * heads * dims),
-    experts: null,
+    experts: experts && {
+      layers: expertLayers(experts),
+      count: experts.count,
+      chosen: experts.chosen,
+      widest: Math.max(experts.ffn, hidden),
+    },
     tied: null,
     generate: null,
     embed: (weights) => {

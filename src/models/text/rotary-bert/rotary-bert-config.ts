@@ -10,6 +10,7 @@ import {
   type Json,
 } from '../../config-values.ts';
 import { withSharedKeys } from '../blocks/decoder-config.ts';
+import { readExperts, type ExpertsConfig, type ExpertsFamily } from '../blocks/experts-config.ts';
 import { headOf, readOutputs } from '../blocks/outputs.ts';
 import { readRope } from '../blocks/rope-config.ts';
 
@@ -30,7 +31,7 @@ export const ROTARY_FAMILIES: readonly RotaryFamily[] = [
   {
     modelType: 'nomic_bert',
     className: 'NomicBert',
-    examples: 'nomic-embed-text v1 and v1.5, CodeRankEmbed, Snowflake Arctic Embed M long',
+    examples: 'nomic-embed-text v1, v1.5 and v2 MoE, CodeRankEmbed, Snowflake Arctic Embed M long',
     kind: 'nomic',
     ends: ['Model'],
   },
@@ -67,6 +68,8 @@ const NOMIC_KEYS = {
   max_position_embeddings: 'n_positions',
   rope_theta: 'rotary_emb_base',
   hidden_act: 'activation_function',
+  num_experts_per_tok: 'moe_top_k',
+  decoder_sparse_step: 'moe_every_n_layers',
 } as const;
 
 /** Function of the feed-forward block, and whether it is that of a gate. */
@@ -114,6 +117,18 @@ const DEFAULTS = {
   },
 } as const;
 
+/** The mixture of NomicBERT, whose experts share a bias behind their sum. */
+const NOMIC_EXPERTS: ExpertsFamily = {
+  block: 'mlp',
+  router: 'router.layer',
+  projections: { up: 'w1', down: 'w2' },
+  sumBias: 'experts.bias',
+  ffn: 'intermediate_size',
+  normed: 'stated',
+  denseLayers: 'first',
+  shared: false,
+};
+
 export type RotaryBertConfig = ReturnType<typeof readRotaryBertConfig>;
 
 export function readRotaryBertConfig(json: Json, architecture: string, given: ConfigFile = CONFIG_JSON) {
@@ -130,6 +145,8 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
   // A pair's texts would have types of their own, which heads of these classes were not given.
   if (head) config.only({ type_vocab_size: [1, 0] });
   const context = contextOf(config, usual.context);
+  const layers = config.count('num_hidden_layers', usual.layers);
+  const unit = config.choice<Unit>('hidden_act', UNITS[kind], usual.act);
   return {
     architecture,
     kind,
@@ -137,11 +154,12 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
     types: config.count('type_vocab_size', usual.types),
     hidden,
     heads,
-    layers: config.count('num_hidden_layers', usual.layers),
+    layers,
     ffn: config.count('intermediate_size', 4 * hidden),
     eps: config.real('layer_norm_eps', usual.eps),
-    ...config.choice<Unit>('hidden_act', UNITS[kind], usual.act),
+    ...unit,
     ...biasesOf(config, kind),
+    experts: expertsOf(config, unit, layers),
     rope: readRope(ropeValues(config, dims), dims, { context, theta: usual.theta }),
     context,
     outputs: head && readOutputs(config, head, 'cls'),
@@ -177,13 +195,30 @@ function checkBuilt(config: ConfigReader, kind: RotaryFamily['kind']): void {
     rotary_emb_interleaved: [false],
     scale_attn_weights: [true],
     scale_attn_by_inverse_layer_idx: [false],
-    num_experts: [0],
+    ...(kind === 'nomic'
+      ? {
+          num_shared_experts: [0],
+          expert_choice_router: [false],
+          moe_normalize_expert_weights: [false],
+          ffn_div: [1],
+        }
+      : { num_experts: [0] }),
     // Those of GTE with learned positions do not rotate heads.
     position_embedding_type: kind === 'gte' ? ['rope'] : ['rope', 'absolute'],
     layer_norm_type: ['layer_norm'],
     logn_attention_scale: [false],
     pack_qkv: [true],
   });
+}
+
+/** The second of every so many layers has experts in place of its block; null: none has. */
+function expertsOf(config: ConfigReader, unit: Unit, layers: number): ExpertsConfig | null {
+  if ((config.values['num_experts'] ?? 0) === 0) return null;
+  if (unit.gated) config.only({ hidden_act: ['gelu'] });
+  const every = config.count('decoder_sparse_step');
+  const types = Array.from({ length: layers }, (_, i) => (i % every === 1 ? 'sparse' : 'dense'));
+  const stated = config.with({ ...config.values, mlp_layer_types: types });
+  return { ...readExperts(stated, NOMIC_EXPERTS, layers), ungated: unit.activation };
 }
 
 /** NomicBERT's own files state biases; the others have them. */

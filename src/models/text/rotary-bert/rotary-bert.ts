@@ -11,6 +11,7 @@ import { rotations } from '../../../kernels/rotations.ts';
 import { affine } from '../../affine.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { TextForward } from '../blocks/architecture.ts';
+import { experts } from '../blocks/experts.ts';
 import type { RotaryBertConfig } from './rotary-bert-config.ts';
 
 /** Names of modules. */
@@ -82,7 +83,7 @@ export function rotaryBert(config: RotaryBertConfig, weights: WeightTable): Text
     kinds > 0 ? weights.table(`${root}embeddings.token_type_embeddings.weight`, kinds, hidden) : null;
   const norm = affine(weights, `${root}${names.embeddingNorm}`, hidden);
   const layers = Array.from({ length: config.layers }, (_, i) =>
-    layer(config, weights, names, `${root}${names.layers}.${i}`),
+    layer(config, weights, names, `${root}${names.layers}.${i}`, i),
   );
   weights.ignore(/rotary_emb\.|^([a-z_]+\.)?pooler\.|^(cls|lm_head|classifier)\./);
 
@@ -94,7 +95,7 @@ export function rotaryBert(config: RotaryBertConfig, weights: WeightTable): Text
   };
 }
 
-function layer(config: RotaryBertConfig, weights: WeightTable, names: Names, name: string) {
+function layer(config: RotaryBertConfig, weights: WeightTable, names: Names, name: string, at: number) {
   const { hidden, eps, heads, attentionBias: bias } = config;
   const shape = { heads, kvHeads: heads, dims: hidden / heads };
   const rows = (3 * hidden) / names.qkv.length;
@@ -102,14 +103,17 @@ function layer(config: RotaryBertConfig, weights: WeightTable, names: Names, nam
   const qkv = weights.stacked(parts, hidden, { bias });
   const out = weights.matrix(`${name}.${names.out}.weight`, hidden, hidden, { bias });
   const norm1 = affine(weights, `${name}.${names.attentionNorm}`, hidden);
-  const feed = feedForward(config, weights, names, name);
+  const { experts: mixture } = config;
+  const feed: (x: Tensor, residual: Tensor, batch: TextBatch) => Tensor = mixture?.layers[at]
+    ? experts(hidden, mixture, weights, name, mixture.layers.slice(0, at).filter(Boolean).length)
+    : feedForward(config, weights, names, name);
   const norm2 = affine(weights, `${name}.${names.outputNorm}`, hidden);
 
   return (x: Tensor, turns: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const q = ropeKv(linear(x, qkv), turns, shape, kv, null, batch); // [rows, hidden]
     const mixed = attention(q, batch, shape, kv, { window: null });
     x = layernorm(linearAdd(mixed, out, x), norm1, eps);
-    x = layernorm(feed(x), norm2, eps);
+    x = layernorm(feed(x, x, batch), norm2, eps);
     x.tape!.cut();
     return x;
   };

@@ -26,8 +26,19 @@ it('NomicBERT is for the positions that it was trained for, and with a factor fo
   });
 });
 
+const MIXTURE = { activation_function: 'gelu', num_experts: 8, moe_top_k: 2, moe_every_n_layers: 2 };
+
+it('NomicBERT has experts in the second of every few layers', () => {
+  const { experts } = readRotaryBertConfig({ ...NOMIC, ...MIXTURE, n_layer: 4 }, 'NomicBertModel');
+  expect(experts).toMatchObject({ count: 8, chosen: 2, ffn: 96, normed: false, ungated: 'gelu' });
+  expect(experts?.layers).toEqual([false, true, false, true]);
+  expect(readRotaryBertConfig({ ...NOMIC, num_experts: 0 }, 'NomicBertModel').experts).toBeNull();
+});
+
 it.each([
-  [{ num_experts: 8 }, /num_experts 8 is not built/],
+  [{ ...MIXTURE, activation_function: 'swiglu' }, /activation_function "swiglu" is not built/],
+  [{ ...MIXTURE, moe_normalize_expert_weights: true }, /moe_normalize_expert_weights true is not built/],
+  [{ ...MIXTURE, num_shared_experts: 1 }, /num_shared_experts 1 is not built/],
   [{ prenorm: true }, /prenorm true is not built/],
   [{ activation_function: 'relu' }, /activation_function "relu" is not built/],
 ])('NomicBERT with %j is refused', (more, message) =>
