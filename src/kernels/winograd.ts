@@ -22,6 +22,8 @@ const MOST_BYTES = 16 * 2 ** 20;
  * llvmpipe.
  */
 const MOST_HELD = 320;
+/** Quads of channels that are held of small weights. */
+const FEW_HELD = 16;
 
 /** Tiles of 2×2 outputs, [first, last) counted over all images. */
 interface Tiles extends Pixels {
@@ -121,10 +123,10 @@ function recordProduct(
   }
 }
 
-/** Quads of channels that a lane holds of a row, a multiple of 8: at most those of the weight, because drivers compile longer for a longer array. */
+/** Quads of channels that a lane holds of a row, a multiple of 8: few where the weight has few, because drivers compile longer for a longer array. */
 function heldQuads({ lanes }: Tape, { k }: Matrix, tileRows: number): number {
   const most = Math.max(8, Math.floor(((MOST_HELD / tileRows) * lanes) / 8) * 8);
-  return Math.min(most, Math.ceil(k / 32) * 8);
+  return k <= 4 * FEW_HELD ? Math.min(most, FEW_HELD) : most;
 }
 
 function recordOutput(conv: Convolution, tiles: Tiles, strip: Pixels, products: Tensor): void {

@@ -11,10 +11,11 @@ import {
   MODEL_KINDS,
 } from '../../index.ts';
 import { isOneInput, type TokenInputs } from '../body/bounded.ts';
-import { refuseField } from '../http/errors.ts';
+import { refuseField, RequestError } from '../http/errors.ts';
 import { abortWithClient, whileRunning } from '../service/model-call.ts';
+import { slotFor } from '../service/models.ts';
 import type { Service } from '../service/service.ts';
-import { useModel } from '../service/use-model.ts';
+import { type Asking, useModel } from '../service/use-model.ts';
 
 /** The fields that all of them have. */
 export interface JudgingBody {
@@ -39,7 +40,10 @@ export async function judgeOf(
   asking: { service: Service; event: H3Event },
   body: JudgingBody,
 ): Promise<Judge> {
-  const { model } = await useModel(asking, MODEL_KINDS.embedding, body.model ?? 'default');
+  const { model: requested = 'default' } = body;
+  const { model } = await useModel(asking, MODEL_KINDS.embedding, requested).catch((error: unknown) => {
+    throw withJudgeFiles(asking, requested, error);
+  });
   const { instruct, instruction = instruct } = body;
   if (instruct !== undefined && body.instruction !== undefined)
     refuseField('instruct', 'is another name of instruction, which is sent as well; send one of them');
@@ -59,6 +63,22 @@ export async function judgeOf(
     },
     usage: () => ({ prompt_tokens: count.tokens, total_tokens: count.tokens }),
   };
+}
+
+/** The files by which a language model is opened as one that judges. */
+const JUDGE_FILES =
+  'A language model judges by the logits of two answers where its folder has modules.json with [{"type":"Transformer"},{"type":"LogitScore","path":"1_LogitScore"}], 1_LogitScore/config.json with the ids of the tokens "yes" and "no" as true_token_id and false_token_id, and a chat_template.jinja that writes messages of the roles query and document: add them, and open the model again';
+
+/** The refusal of a language model says in addition how it becomes one that judges; other errors stay. */
+function withJudgeFiles({ service }: Asking, requested: string, error: unknown): unknown {
+  if (!(error instanceof RequestError) || !['unsupported', 'model_not_found'].includes(error.code))
+    return error;
+  try {
+    slotFor(service, MODEL_KINDS.text, requested);
+  } catch {
+    return error;
+  }
+  return new RequestError(error.code, `${error.message}. ${JUDGE_FILES}`, { param: 'model' });
 }
 
 function judged(

@@ -43,6 +43,19 @@ async function startScores(options: Partial<ServerOptions> = {}) {
 
 const QUERY = { model: 'cross', query: 'q', documents: ['a', 'ccc', { text: 'bb' }] };
 
+it('a language model is refused with the files by which it would judge', async () => {
+  const { post } = await startScores();
+  for (const path of ['/v1/rerank', '/rerank']) {
+    const { body } = await post(path, { ...QUERY, model: 'chat' });
+    expect(body.error).toMatchObject({ param: 'model' });
+    expect(body.error?.message).toMatch(
+      /is a chat model; .*modules\.json.*"LogitScore".*true_token_id.*query/,
+    );
+  }
+  const { body } = await post('/v1/rerank', { ...QUERY, model: 'absent' });
+  expect(body.error?.message).not.toMatch(/LogitScore/);
+});
+
 describe.each(['/v1/rerank', '/rerank', '/v2/rerank'])('the route %s', (path) => {
   it('gives documents in the order of their scores', async () => {
     const { post, cross } = await startScores();
