@@ -8,9 +8,7 @@ media-images.json with the number of their tiles and a digest of their bytes; co
 decoding yields. <name>.safetensors: pixels of noise, and the rows that the tower makes of them.
 """
 
-import base64
 import hashlib
-import io
 import json
 from importlib.metadata import version
 from pathlib import Path
@@ -18,16 +16,15 @@ from pathlib import Path
 import numpy
 import torch
 import transformers
-from PIL import Image, ImageOps
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
+from pictured_turns import FILES, greedy_turns, inputs_of, opened
 from recipe import Draws, keep
 
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'gemma3-media'
-FILES = json.loads((ROOT.parent / 'internvl' / 'images.json').read_text())['images']
 GREEDY, SEEDS, MARGIN = 24, 300, 0.004
 SPECIAL = ['<pad>', '<eos>', '<bos>', '<start_of_turn>', '<end_of_turn>', '<start_of_image>', '<end_of_image>', '<image_soft_token>']
 BYTES = 256
@@ -90,10 +87,6 @@ def draw(model, seed):
     return draws
 
 
-def opened(file):
-    return ImageOps.exif_transpose(Image.open(io.BytesIO(base64.b64decode(file))))
-
-
 def scan_of(processor):
     """The crops that the file of the image processor asks for, which the processor around it would turn off."""
     return {key: getattr(processor.image_processor, key) for key in SCAN} if processor.image_processor.do_pan_and_scan else {}
@@ -118,30 +111,6 @@ def images(processor):
     return {'images': {name: seen(processor, opened(one['file'])) for name, one in FILES.items()}, 'media_images': others}
 
 
-def inputs_of(processor, turns):
-    parts = [
-        dict(role=role, content=[dict(type='image') if part in FILES else dict(type='text', text=part) for part in content]) for role, content in turns
-    ]
-    text = processor.apply_chat_template(parts, tokenize=False, add_generation_prompt=True)
-    shown = [opened(FILES[part]['file']) for _, content in turns for part in content if part in FILES]
-    return processor(text=text, images=shown or None, return_tensors='pt', add_special_tokens=False, images_kwargs=scan_of(processor))
-
-
-def conversations(model, given):
-    listed, margins = {}, []
-    for name, inputs in given.items():
-        out = model.generate(**inputs, do_sample=False, max_new_tokens=GREEDY, output_logits=True, return_dict_in_generate=True, eos_token_id=None)
-        prompt = inputs['input_ids'][0]
-        tokens = out.sequences[0, prompt.numel() :]
-        rows = torch.cat(out.logits)
-        best = rows.topk(2).values
-        margins.append(((best[:, 0] - best[:, 1]) / rows.abs().amax(-1)).min().item())
-        if len(set(tokens.tolist())) < 6:
-            return None, 0
-        listed[name] = dict(turns=CONVERSATIONS[name], ids=prompt.tolist(), greedy=tokens.tolist())
-    return listed, min(margins)
-
-
 @torch.no_grad()
 def make(name, settings):
     ids = dict(boi_token_index=IDS['<start_of_image>'], eoi_token_index=IDS['<end_of_image>'], image_token_index=IDS['<image_soft_token>'])
@@ -150,11 +119,11 @@ def make(name, settings):
     model = transformers.Gemma3ForConditionalGeneration(config).eval().float()
     image_processor = Gemma3ImageProcessorPil(size=dict(height=SIDE, width=SIDE), **settings)
     processor = transformers.Gemma3Processor(image_processor, byte_tokenizer(), chat_template=TEMPLATE, image_seq_length=TOKENS)
-    given = {title: inputs_of(processor, turns) for title, turns in CONVERSATIONS.items()}
+    given = {title: inputs_of(processor, turns, types=True, images_kwargs=scan_of(processor)) for title, turns in CONVERSATIONS.items()}
     best = (None, -1.0, 0)
     for seed in range(SEEDS):
         draw(model, seed)
-        listed, margin = conversations(model, given)
+        listed, margin = greedy_turns(model, given, CONVERSATIONS, GREEDY)
         if margin > best[1] and listed:
             best = (listed, margin, seed)
             print(f'{name} seed {seed}: margin {margin:.4f}', flush=True)

@@ -13,7 +13,6 @@ towers make of them.
 
 import base64
 import hashlib
-import io
 import json
 import re
 import sys
@@ -23,7 +22,7 @@ from pathlib import Path
 import numpy
 import torch
 import transformers
-from PIL import Image, ImageOps
+from PIL import Image
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.gemma4.image_processing_pil_gemma4 import Gemma4ImageProcessorPil, get_aspect_ratio_preserving_size
@@ -31,6 +30,7 @@ from transformers.models.gemma4.video_processing_gemma4 import Gemma4VideoProces
 from transformers.video_utils import VideoMetadata
 from audio import sound, wav
 from drawn_clips import frames_of
+from pictured_turns import greedy_turns, opened
 from recipe import Draws, keep
 
 torch.set_num_threads(1)
@@ -137,10 +137,6 @@ def draw(model, seed):
     return draws
 
 
-def opened(file):
-    return ImageOps.exif_transpose(Image.open(io.BytesIO(base64.b64decode(file))))
-
-
 def whole_bytes(values):
     whole = values.astype(numpy.float64) * 255
     assert abs(whole - whole.round()).max() < 1e-2
@@ -209,23 +205,6 @@ def part_of(part):
     return dict(type=kind) if kind else dict(type='text', text=part)
 
 
-def conversations(model, given, stated):
-    listed, margins = {}, []
-    for name, inputs in given.items():
-        out = model.generate(**inputs, do_sample=False, max_new_tokens=GREEDY, output_logits=True, return_dict_in_generate=True, eos_token_id=None)
-        prompt = inputs['input_ids'][0]
-        tokens = out.sequences[0, prompt.numel() :]
-        rows = torch.cat(out.logits)
-        best = rows.topk(2).values
-        margins.append(((best[:, 0] - best[:, 1]) / rows.abs().amax(-1)).min().item())
-        if len(set(tokens.tolist())) < 6:
-            return None, 0
-        if margins[-1] < MARGIN / 4:
-            return None, 0
-        listed[name] = dict(turns=stated[name], ids=prompt.tolist(), greedy=tokens.tolist())
-    return listed, min(margins)
-
-
 def config_of(name, case):
     if name == 'unified':
         text = {key: value for key, value in TEXT.items() if key != 'hidden_size_per_layer_input'}
@@ -275,7 +254,7 @@ def make(name, case):
     best = (None, -1.0, 0)
     for seed in range(SEEDS):
         draw(model, seed)
-        listed, margin = conversations(model, given, case['conversations'])
+        listed, margin = greedy_turns(model, given, case['conversations'], GREEDY, MARGIN / 4)
         if margin > best[1] and listed:
             best = (listed, margin, seed)
             print(f'{name} seed {seed}: margin {margin:.4f}', flush=True)

@@ -8,9 +8,7 @@ as the tower reads them (null: the processor refuses the image); conversations w
 <name>.safetensors: patches of noise, and the rows that the tower makes of them.
 """
 
-import base64
 import hashlib
-import io
 import json
 import sys
 from importlib.metadata import version
@@ -19,16 +17,15 @@ from pathlib import Path
 import numpy
 import torch
 import transformers
-from PIL import Image, ImageOps
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from ocr_models import BYTES, MODELS
+from pictured_turns import FILES, greedy_turns, inputs_of, opened
 from recipe import Draws, keep
 
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'ocr'
-FILES = json.loads((ROOT.parent / 'internvl' / 'images.json').read_text())['images']
 GREEDY, SEEDS, MARGIN = 32, 300, 0.003
 CONVERSATIONS = {
     'one': [('user', ['exif-turned', 'Look here.'])],
@@ -70,10 +67,6 @@ def draw(model, seed):
     return draws
 
 
-def opened(file):
-    return ImageOps.exif_transpose(Image.open(io.BytesIO(base64.b64decode(file))))
-
-
 def seen(case, processor, image):
     """What the processor makes of an image by itself; null: it throws, or makes nothing of it."""
     try:
@@ -99,32 +92,6 @@ def images(case, processor):
     return {'images': {name: seen(case, processor, opened(one['file'])) for name, one in FILES.items()}, 'media_images': others}
 
 
-def inputs_of(processor, turns):
-    parts = [
-        dict(role=role, content=[dict(type='image') if part in FILES else dict(type='text', text=part) for part in content]) for role, content in turns
-    ]
-    text = processor.apply_chat_template(parts, tokenize=False, add_generation_prompt=True)
-    shown = [opened(FILES[part]['file']) for _, content in turns for part in content if part in FILES]
-    inputs = processor(text=text, images=shown or None, return_tensors='pt', add_special_tokens=False)
-    inputs.pop('token_type_ids', None)
-    return inputs
-
-
-def conversations(model, given):
-    listed, margins = {}, []
-    for name, inputs in given.items():
-        out = model.generate(**inputs, do_sample=False, max_new_tokens=GREEDY, output_logits=True, return_dict_in_generate=True, eos_token_id=None)
-        prompt = inputs['input_ids'][0]
-        tokens = out.sequences[0, prompt.numel() :]
-        rows = torch.cat(out.logits)
-        best = rows.topk(2).values
-        margins.append(((best[:, 0] - best[:, 1]) / rows.abs().amax(-1)).min().item())
-        if len(set(tokens.tolist())) < 6 or margins[-1] < MARGIN / 4:
-            return None, 0
-        listed[name] = dict(turns=CONVERSATIONS[name], ids=prompt.tolist(), greedy=tokens.tolist())
-    return listed, min(margins)
-
-
 @torch.no_grad()
 def make(name, case):
     model = case.model().eval().float()
@@ -134,7 +101,7 @@ def make(name, case):
     best = (None, -1.0, 0)
     for seed in range(SEEDS):
         draw(model, seed)
-        listed, margin = conversations(model, given)
+        listed, margin = greedy_turns(model, given, CONVERSATIONS, GREEDY, MARGIN / 4)
         if listed and margin > best[1]:
             best = (listed, margin, seed)
             print(f'{name} seed {seed}: margin {margin:.4f}', flush=True)

@@ -9,9 +9,7 @@ is an adapter of mistral3's language model as PEFT saves it, and `adapted` in mi
 <name>.safetensors: pixels of noise, and the rows that the tower makes of them.
 """
 
-import base64
 import hashlib
-import io
 import json
 from importlib.metadata import version
 from pathlib import Path
@@ -19,16 +17,15 @@ from pathlib import Path
 import numpy
 import torch
 import transformers
-from PIL import Image, ImageOps
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
+from pictured_turns import FILES, greedy_turns, inputs_of, opened
 from recipe import Draws, keep
 
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'pixtral'
-FILES = json.loads((ROOT.parent / 'internvl' / 'images.json').read_text())['images']
 GREEDY, SEEDS, MARGIN = 24, 400, 0.004
 SPECIAL = ['<s>', '</s>', '[INST]', '[/INST]', '[IMG]', '[IMG_BREAK]', '[IMG_END]']
 BYTES = 256
@@ -93,10 +90,6 @@ def draw(model, seed):
     return draws
 
 
-def opened(file):
-    return ImageOps.exif_transpose(Image.open(io.BytesIO(base64.b64decode(file))))
-
-
 def seen(processor, image):
     """What the processor makes of an image by itself."""
     out = processor(text='[IMG]', images=[image], return_tensors='np')
@@ -114,27 +107,8 @@ def images(processor):
     return {'images': {name: seen(processor, opened(one['file'])) for name, one in FILES.items()}, 'media_images': others}
 
 
-def conversations(model, processor):
-    listed, margins = {}, []
-    for name, turns in CONVERSATIONS.items():
-        parts = [
-            dict(role=role, content=[dict(type='image') if part in FILES else dict(type='text', text=part) for part in content])
-            for role, content in turns
-        ]
-        text = processor.apply_chat_template(parts, tokenize=False)
-        shown = [opened(FILES[part]['file']) for _, content in turns for part in content if part in FILES]
-        inputs = processor(text=text, images=shown or None, return_tensors='pt', add_special_tokens=False)
-        inputs.pop('token_type_ids', None)
-        out = model.generate(**inputs, do_sample=False, max_new_tokens=GREEDY, output_logits=True, return_dict_in_generate=True, eos_token_id=None)
-        prompt = inputs['input_ids'][0]
-        tokens = out.sequences[0, prompt.numel() :]
-        rows = torch.cat(out.logits)
-        best = rows.topk(2).values
-        margins.append(((best[:, 0] - best[:, 1]) / rows.abs().amax(-1)).min().item())
-        if len(set(tokens.tolist())) < 6:
-            return None, 0
-        listed[name] = dict(turns=turns, ids=prompt.tolist(), greedy=tokens.tolist())
-    return listed, min(margins)
+def given_to(processor):
+    return {name: inputs_of(processor, turns, begins_reply=False) for name, turns in CONVERSATIONS.items()}
 
 
 @torch.no_grad()
@@ -145,7 +119,7 @@ def make(name, build):
     best = (None, -1.0, 0)
     for seed in range(SEEDS):
         draw(model, seed)
-        listed, margin = conversations(model, processor)
+        listed, margin = greedy_turns(model, given_to(processor), CONVERSATIONS, GREEDY)
         if margin > best[1] and listed:
             best = (listed, margin, seed)
             print(f'{name} seed {seed}: margin {margin:.4f}', flush=True)
@@ -191,7 +165,7 @@ def adapted(model, processor):
             b = draws(f'{stem}.lora_B.weight', (rows, RANK), 0.3)
             factors |= {f'{stem}.lora_A.weight': a, f'{stem}.lora_B.weight': b}
             module.weight.data = plain[name] + 2 / RANK * (b @ a)
-        listed, margin = conversations(model, processor)
+        listed, margin = greedy_turns(model, given_to(processor), CONVERSATIONS, GREEDY)
         if listed and margin > best[1]:
             best = (listed, margin, factors, draws)
         if best[1] > MARGIN:
