@@ -7,7 +7,7 @@ import { usesGemm } from './gemm.ts';
 import { isDecode, matvecRows } from './matvec.ts';
 import { sharedTileRows } from './shared-tile.ts';
 
-/** Limits of the arrays of route.wgsl and route-scores.wgsl. */
+/** Limits of the arrays of lib/route-choice.wgsl and route-scores.wgsl. */
 export const MOST_CHOSEN = 64;
 export const MOST_GROUPS = 64;
 const MOST_SCORED = 512;
@@ -140,13 +140,13 @@ function variant(
   if (margin !== undefined) {
     if (scores !== 'softmax' || groups.count > 1 || scale !== 1 || logitScale !== 1 || bias || gains)
       throw new Error('route: shares among near logits have no groups, factors or biases');
-    return { shader: 'route-near.wgsl', params: {}, args: { margin }, bind: {} };
+    return { shader: 'route-near.wgsl', params: {}, args: { scale: 1, margin }, bind: {} };
   }
   if (scores === 'softmax' && groups.count === 1 && scale === 1 && bias === null)
     return {
       shader: 'route.wgsl',
       params: { GAIN: gains ? 'each' : 'none' },
-      args: { scale: logitScale },
+      args: { scale: logitScale, margin: 0 },
       bind: gains ? { gains } : {},
     };
   if (gains || logitScale !== 1)
