@@ -1,5 +1,5 @@
-// Where short loops begin. Mesa unrolls loops whose turns it can count, and its software driver then compiles many times as long if they store,
-// branch or wait.
+// The first index of short loops that should stay loops. Mesa unrolls a loop whose iterations it can count, and its software driver then compiles
+// the kernel many times as long if the iterations store, branch or have barriers.
 const ROLLED = false;
 
 // 0; if ROLLED, in a way that drivers cannot know. `workgroup` is a member of workgroup_id, below 65536.

@@ -13,7 +13,7 @@ export interface ScoreOptions {
   dimensions?: number;
   /** Cuts each text, or query with its document, to so many tokens; -1: to as many as the model takes. Left out: a longer one is refused. */
   truncate?: number;
-  /** What a model that judges documents by its logits (Qwen3-Reranker) is told to judge by. Left out: its own. Refused by other models. */
+  /** Instruction for a model that scores pairs by its logits (Qwen3-Reranker). Left out: the model's own. Other models refuse it. */
   instruction?: string;
   /** Whether values become scores by the model's own function. Default: true. */
   activation?: boolean;

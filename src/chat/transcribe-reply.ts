@@ -92,7 +92,7 @@ const NAMED = /^language\s+/i;
 class Found {
   readonly #marker: string | null;
   #language: string;
-  /** What stands before the marker; null: it was passed, or the reply has none. */
+  /** The text so far, while the marker may still come; null: it has come, or the reply has none. */
   #head: string | null;
   #begun = false;
 

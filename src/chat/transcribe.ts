@@ -31,7 +31,7 @@ export type Transcribes =
   | (Pick<TranscriptionModel, 'generate'> & { info: { kind: 'transcription' } })
   | Pick<TextModel, 'info' | 'generate'>;
 
-/** What a model writes about a sound, as it is written. Errors: those of generate(); unsupported for a language model that hears nothing. */
+/** The events of a transcription, as the model writes it. Errors: those of generate(); unsupported for a language model that hears nothing. */
 export const transcriptionEvents = (
   model: Transcribes,
   request: TranscriptionRequest,

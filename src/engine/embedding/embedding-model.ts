@@ -25,7 +25,10 @@ export interface EmbeddingRequest {
   dimensions?: number;
   /** Cuts each text to so many tokens, of a pair the longer one first; -1: to as many as the model takes. Left out: a longer text is refused. */
   truncate?: number;
-  /** What a model that judges documents by its logits is told to judge by. Left out: its own. Refused by other models, and for inputs other than pairs. */
+  /**
+   * Instruction for a model that scores pairs by its logits (Qwen3-Reranker). Left out: the model's own. Other models refuse it, as do inputs that are
+   * not pairs.
+   */
   instruction?: string;
   /** Whether values of a model that classifies become scores by its `activation`. Default: true. */
   activation?: boolean;

@@ -37,7 +37,7 @@ export function* elements(context: CallContext, body: NestedBody, parameters: un
     if (element) found.push(element);
     whole = element?.isWhole ?? false;
   }
-  // What follows a malformed tag is left out. The object then stays open, so that the call does not pass for a whole one.
+  // Text after a malformed tag is left out. The object stays open, so that the call does not count as a complete one.
   if (!whole) yield* until(reader, marker(body.close), () => {});
   const root = isObject(parameters) ? parameters : {};
   parts.arguments(membersJson(found, root, { root, item: nested.item }, !whole));

@@ -103,7 +103,7 @@ class ChoiceFactory {
 
   #prefix(choice: number): SequencePrefix {
     const { promptLogprobs, routedExperts } = this.#request;
-    // What an encoder makes of a token depends on the whole source.
+    // An encoder's states of a token depend on the whole source, so that sources with a common beginning share nothing.
     if (this.#prepared.prompt.source) return new SequencePrefix(this.#scope, 0, 0);
     // Prompt tokens whose values are reported must be computed, by the first choice.
     const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
