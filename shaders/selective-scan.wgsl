@@ -4,6 +4,7 @@
 // states do not depend on each other; PARTS lanes share the state dims of a column.
 #import "lib/batch.wgsl"
 #import "lib/selective-scan-args.wgsl"
+#import "lib/selective-scan-chunks.wgsl"
 #import "lib/softplus.wgsl"
 
 const CHUNK = 4u;  // rows whose sums wait in the workgroup's memory
@@ -11,6 +12,7 @@ const PARTS = 8u; // CHUNK or more
 const QUADS = 4u;
 const HELD = 2u;  // quads of state dims of a lane
 const WHOLE = true; // every lane holds as many
+const CHUNKED = false; // rows in chunks (selective-scan-outputs.wgsl) are computed before, and the slot has the state behind them
 const LANES = PARTS * QUADS;
 const FILLS_REGISTERS = true;
 
@@ -21,6 +23,7 @@ var<workgroup> taken: array<vec2f, CHUNK>;        // step_of each row
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let head = workgroup.y;
   let sequence = sequences[workgroup.z];
+  let passed = select(0u, rows_in_chunks(sequence), CHUNKED);
   let part = local / QUADS; // also the row that the lane sums up
   let nth = local % QUADS;
   let quad = workgroup.x * QUADS + nth;
@@ -34,7 +37,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let of_head = sequence.slot * args.state_stride + args.state_first + head * args.state_quads * 4u * args.value_quads;
   let state = of_head + part * HELD * 4u * args.value_quads + quad;
   var s = array<mat4x4f, HELD>();
-  if (sequence.cached > 0u && is_value) {
+  if (sequence.cached + passed > 0u && is_value) {
     for (var d = 0u; d < HELD; d++) {
       if (WHOLE || d < held) {
         let at = state + 4u * d * args.value_quads;
@@ -49,7 +52,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   let end = sequence.first_row + sequence.rows;
-  for (var first = sequence.first_row; first < end; first += CHUNK) {
+  for (var first = sequence.first_row + passed; first < end; first += CHUNK) {
     let count = min(CHUNK, end - first);
     if (local < count) {
       taken[local] = step_of(first + local, head);

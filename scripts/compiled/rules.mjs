@@ -13,6 +13,10 @@ const LEAST = {
   'attend-matrix.wgsl': 3,
   'attention-prompt-matrix.wgsl': 3,
   'selective-scan.wgsl': 14, // states of 32 values a lane, and sums of four rows in workgroup memory
+  // Tiles whose inputs take 10 to 13 KiB of workgroup memory.
+  'selective-scan-terms.wgsl': 14,
+  'selective-scan-states.wgsl': 12,
+  'selective-scan-outputs.wgsl': 10,
   'matvec-int8.wgsl': 8,
   'matvec.wgsl': 6, // q6_k in eight rows; all others have 8 or more
 };

@@ -57,7 +57,8 @@ async function measureScan(launches, model, shape, rows) {
   const weight = launches.tensor([values]);
   const states = launches.region(4 * scanState(shape), null);
   const slots = { store: { kind: 'slot', values: states }, first: 0, stride: scanState(shape) };
-  const sequences = launches.words(Uint32Array.of(0, rows, 1, 0));
+  const sequences = launches.words(Uint32Array.of(0, rows, 32, 0));
+  const table = launches.words(new Uint32Array(4 * rows)); // all of the first sequence
   await launches.row(
     { name: `${model} scan and gated norm, rows: ${rows}`, kernel: 'selective-scan', model, rows },
     {
@@ -66,13 +67,13 @@ async function measureScan(launches, model, shape, rows) {
       record: (tape) => {
         const raw = gates.on(tape);
         const steps = { raw, first: values, offsets, rates, skips, logarithms: true, limits: [0, Infinity] };
-        const y = selectiveScan(x.on(tape), steps, shape, { sequences }, slots);
+        const y = selectiveScan(x.on(tape), steps, shape, { sequences, rows: table }, slots);
         return gateNorm(y, weight, { x: raw, first: 0 }, { groups, eps: EPS });
       },
     },
   );
   for (const tensor of [x, gates, rates, offsets, skips, weight]) launches.free(tensor);
-  for (const { buffer } of [states, sequences]) launches.device.free(buffer);
+  for (const { buffer } of [states, sequences, table]) launches.device.free(buffer);
 }
 
 async function measureNorm(launches, model, { hidden }, rows) {

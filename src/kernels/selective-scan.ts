@@ -1,11 +1,13 @@
 // The selective scan of Mamba-2: a state for each head that fades by a rate times the row's step, and takes in the row's columns under
 // its B; the row's C reads it. The state of each sequence is kept in its slot, in f32. Rows are computed in their order, so that a
-// result does not depend on the division into steps; GPUs keep a state in registers over all rows of a step.
+// result does not depend on the division into steps; GPUs keep a state in registers over all rows of a step, and compute whole chunks of
+// prompts as products of matrices (selective-scan-chunks.ts).
 
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Params } from '../gpu/linker.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { StateSlots, TextBatch } from './batch.ts';
+import { isChunked, scanChunks } from './selective-scan-chunks.ts';
 
 /** Heads of a selective scan. Heads are a multiple of the groups, dims and state dims multiples of 4. */
 export interface ScanHeads {
@@ -56,35 +58,39 @@ export function selectiveScan(
   x: Tensor,
   steps: ScanSteps,
   shape: ScanHeads,
-  { sequences }: TextBatch,
+  batch: TextBatch,
   slots: ScanSlots,
 ): Tensor {
   const tape = tapeOf(x);
   assertShape(x, steps, shape, slots);
   const { heads, dims, groups, stateDims } = shape;
   const { raw, first, factor = 1, offsets, rates, logarithms, skips, limits } = steps;
-  const { shader, params, quads } = kernelOf(tape, stateDims);
   const y = tape.tensor([...x.shape.slice(0, -1), heads * dims]);
+  const stepArgs = {
+    step_stride: raw.stride,
+    step_first: first,
+    step_factor: factor,
+    least: limits[0],
+    most: Math.min(limits[1], LARGEST),
+    logarithms: Number(logarithms),
+  };
+  const slotArgs = { state_first: slots.first / 4, state_stride: slots.stride / 4 };
+  const { store } = slots;
+  const chunked = isChunked(tape, x, shape);
+  const ofSteps = { steps: raw, rates, offsets };
+  if (chunked) scanChunks(tape, { x, y }, shape, batch, { stepArgs, steps: ofSteps, skips, slotArgs, store });
+  const { shader, params, quads } = kernelOf(tape, stateDims, chunked);
   const padding = (y.stride - y.columns) / 4;
+  const { sequences } = batch;
   tape.dispatch(shader, {
     params,
     args: {
-      heads,
-      groups,
-      value_quads: dims / 4,
-      state_quads: stateDims / 4,
-      x_quads: x.stride / 4,
-      y_quads: y.stride / 4,
-      state_first: slots.first / 4,
-      state_stride: slots.stride / 4,
-      step_stride: raw.stride,
-      step_first: first,
-      step_factor: factor,
-      least: limits[0],
-      most: Math.min(limits[1], LARGEST),
-      logarithms: Number(logarithms),
+      ...{ heads, groups, value_quads: dims / 4, state_quads: stateDims / 4 },
+      ...{ x_quads: x.stride / 4, y_quads: y.stride / 4 },
+      ...slotArgs,
+      ...stepArgs,
     },
-    bind: { x, steps: raw, rates, offsets, sequences, states: slots.store.values, skips, y },
+    bind: { x, ...ofSteps, sequences, states: store.values, skips, y },
     groups: (sizes) => [Math.ceil((dims / 4 + padding) / quads), heads, sizes['sequences'] ?? 0],
   });
   return y;
@@ -105,13 +111,14 @@ const LEAST_PARTS = 8;
 /** Lanes of a workgroup that keeps the state in its slot. */
 const SLOT_QUADS = 8;
 
-function kernelOf({ device }: Tape, stateDims: number): Kernel {
+/** `chunked`: whole chunks are computed before. */
+function kernelOf({ device }: Tape, stateDims: number, chunked: boolean): Kernel {
   if (device.profile.deltaState === 'slot')
     return { shader: 'selective-scan-slot.wgsl', params: {}, quads: SLOT_QUADS };
   const quads = stateDims / 4;
   const parts = Math.max(LEAST_PARTS, Math.ceil(quads / MOST_HELD));
   const held = Math.ceil(quads / parts);
-  const params = { PARTS: parts, QUADS, HELD: held, WHOLE: parts * held === quads };
+  const params = { PARTS: parts, QUADS, HELD: held, WHOLE: parts * held === quads, CHUNKED: chunked };
   return { shader: 'selective-scan.wgsl', params, quads: QUADS };
 }
 

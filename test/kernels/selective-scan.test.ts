@@ -22,6 +22,8 @@ interface Form extends Partial<ScanHeads> {
   logarithms?: boolean;
   factor?: number;
   limits?: [number, number];
+  /** Steps before softplus lie between its negative and it; left out: 6. */
+  spread?: number;
 }
 
 type Problem = ScanHeads &
@@ -34,7 +36,7 @@ type Problem = ScanHeads &
   };
 
 function problem(lengths: number[], form: Form = {}): Problem {
-  const standard = { heads: 4, dims: 16, groups: 2, stateDims: 32, logarithms: true, factor: 1 };
+  const standard = { heads: 4, dims: 16, groups: 2, stateDims: 32, logarithms: true, factor: 1, spread: 6 };
   const shape = { ...standard, limits: [0, Infinity] as [number, number], ...form };
   const { heads, dims, groups, stateDims } = shape;
   const random = new Random(stateDims * 100 + dims + lengths.length);
@@ -44,7 +46,9 @@ function problem(lengths: number[], form: Form = {}): Problem {
     texts: lengths.map((tokens) => ({
       x: Array.from({ length: tokens }, () => random.floats(heads * dims + 2 * groups * stateDims)),
       // Steps from almost none to forgetting at once.
-      steps: Array.from({ length: tokens }, () => random.floats(FIRST + heads).map((step) => 6 * step)),
+      steps: Array.from({ length: tokens }, () =>
+        random.floats(FIRST + heads).map((step) => shape.spread * step),
+      ),
     })),
     rates: shape.logarithms ? rates.map((rate) => Math.log(-rate)) : rates,
     offsets: random.floats(heads),
@@ -69,13 +73,27 @@ function slotsFor(on: Device, of: ScanHeads): StateSlots {
   return { kind: 'slot', values };
 }
 
-async function step(on: Device, of: Problem, store: StateSlots, parts: Part[]): Promise<Float32Array[]> {
+interface Step {
+  on: Device;
+  of: Problem;
+  store: StateSlots;
+  /** Whether the rows are decode rows. */
+  decodes?: boolean;
+}
+
+async function step({ on, of, store, decodes = false }: Step, parts: Part[]): Promise<Float32Array[]> {
   let row = 0;
   const sequences = parts.flatMap(({ first, end, slot }) => {
     row += end - first;
     return [row - (end - first), end - first, first, slot];
   });
-  const batch = batchOf(on, { sequences: upload(on, Uint32Array.from(sequences)) });
+  const rows = parts.flatMap(({ first, end }, i) =>
+    Array.from({ length: end - first }, (_, nth) => [0, first + nth, 0, i]).flat(),
+  );
+  const batch = batchOf(on, {
+    sequences: upload(on, Uint32Array.from(sequences)),
+    rows: upload(on, Uint32Array.from(rows)),
+  });
   const flat = (member: 'x' | 'steps'): Float32Array =>
     Float32Array.from(
       parts.flatMap(({ text, first, end }) =>
@@ -86,6 +104,7 @@ async function step(on: Device, of: Problem, store: StateSlots, parts: Part[]): 
   const slots = { store, first: BEFORE, stride: BEFORE + scanState(of) + BEHIND };
   return compute({
     device: on,
+    decodes: decodes ? ['rows'] : [],
     capacity: { rows: row, sequences: SLOTS },
     sizes: { rows: row, sequences: parts.length },
     record: (_, input) => {
@@ -155,7 +174,7 @@ describe.each(['cpu', 'discrete'] as const)('the scan on the profile %s', (profi
     const of = problem([1, 7, 8, 9, 17], form);
     const on = disguise(device, { profile });
     const parts = whole(of);
-    expectRows(of, parts, await step(on, of, slotsFor(on, of), parts));
+    expectRows(of, parts, await step({ on, of, store: slotsFor(on, of) }, parts));
   });
 
   it('a long prompt in pieces beside others that begin, go on and end', async () => {
@@ -177,29 +196,77 @@ describe.each(['cpu', 'discrete'] as const)('the scan on the profile %s', (profi
         { text: 1, slot: 0, first: 2, end: 20 },
       ],
     ];
-    for (const parts of steps) expectRows(of, parts, await step(on, of, store, parts));
+    for (const parts of steps) expectRows(of, parts, await step({ on, of, store }, parts));
   });
 
   it('steps of any length and batches give the bits of one step', async () => {
     const of = problem([27, 1, 30]);
     const on = disguise(device, { profile });
-    const together = await step(on, of, slotsFor(on, of), whole(of));
+    const together = await step({ on, of, store: slotsFor(on, of) }, whole(of));
     const atOnce = together.slice(0, 27);
     for (const length of [1, 3, 13]) {
       const store = slotsFor(on, of);
       const pieces = [];
       for (let first = 0; first < 27; first += length) {
         const end = Math.min(27, first + length);
-        pieces.push(...(await step(on, of, store, [{ text: 0, slot: 3, first, end }])));
+        pieces.push(...(await step({ on, of, store }, [{ text: 0, slot: 3, first, end }])));
       }
       expect(differingRows(pieces, atOnce)).toEqual([]);
     }
   });
 });
 
+/** A shape that prompts on GPUs compute in chunks of 32 rows. */
+const CHUNKED = { heads: 2, dims: 36, groups: 1, stateDims: 136 };
+
+describe('prompts in chunks', () => {
+  it.each<Form>([
+    CHUNKED,
+    { heads: 6, dims: 68, groups: 2, stateDims: 44, logarithms: false, limits: [0.3, 1.5] },
+    { ...CHUNKED, spread: 100 },
+    { ...CHUNKED, spread: 1e-3, factor: 1e-3 },
+  ])('texts of 1 to 97 tokens beside each other, %o', async (form) => {
+    const of = problem([33, 1, 97, 31, 64], form);
+    const on = disguise(device, { profile: 'discrete' });
+    const parts = whole(of);
+    expectRows(of, parts, await step({ on, of, store: slotsFor(on, of) }, parts));
+  });
+
+  it('steps that are cut between chunks, and other texts beside them, give the bits of one step', async () => {
+    const of = problem([100, 45], CHUNKED);
+    const on = disguise(device, { profile: 'discrete' });
+    const atOnce = await step({ on, of, store: slotsFor(on, of) }, whole(of));
+    for (const cuts of [[64], [32, 96]]) {
+      const store = slotsFor(on, of);
+      const pieces = [];
+      for (const [i, end] of [...cuts, 100].entries()) {
+        const other = { text: 1, slot: 2, first: 0, end: 33 };
+        const parts = [...(i === 0 ? [other] : []), { text: 0, slot: 3, first: cuts[i - 1] ?? 0, end }];
+        pieces.push(...(await step({ on, of, store }, parts)).slice(i === 0 ? 33 : 0));
+      }
+      expect(differingRows(pieces, atOnce.slice(0, 100))).toEqual([]);
+    }
+  });
+
+  it('decode rows and steps that begin within a chunk go on from its states', async () => {
+    const of = problem([120], CHUNKED);
+    const on = disguise(device, { profile: 'discrete' });
+    const store = slotsFor(on, of);
+    for (const [first, end] of [
+      [0, 40],
+      [40, 80],
+      [80, 120],
+    ] as const) {
+      const parts = [{ text: 0, slot: 1, first, end }];
+      expectRows(of, parts, await step({ on, of, store, decodes: first === 80 }, parts));
+    }
+  });
+});
+
 it('heads that groups do not divide are a mistake of the caller', async () => {
   const of = problem([2]);
-  await expect(step(device, { ...of, groups: 3 }, slotsFor(device, of), whole(of))).rejects.toThrow(
+  const wrong = { on: device, of: { ...of, groups: 3 }, store: slotsFor(device, of) };
+  await expect(step(wrong, whole(of))).rejects.toThrow(
     'selectiveScan: 4 heads of 16 and 3 groups of 32 in 192 columns, steps from 3 on of 7',
   );
 });

@@ -4,8 +4,8 @@
 // - at the end of the prompt's last full page, and where the prompt leaves what the cache holds or what another prompt computes,
 //   since other prompts are likely to leave it there, too: the prefill is cut at these boundaries, unless that saves fewer than
 //   LEAST_GAIN pages and no other choice of the request begins there;
-// - inside a long prompt every INTERVAL pages or more, so that one prompt takes a quarter of the places at most: the chunk that passes
-//   the interval is shortened to whole pages;
+// - inside a long prompt every INTERVAL pages or more, so that one prompt takes a quarter of the places at most: all its chunks end
+//   between pages;
 // - during generation whenever a page is full. It replaces the sequence's previous copy of this kind, and is saved to slower tiers when
 //   the sequence is released.
 //
@@ -62,16 +62,20 @@ export class StateCopies {
     if (state) this.#restore(state, slot!);
   }
 
-  /** Number of the next `rows` rows of a sequence that a step may compute, so that it ends where a copy is wanted. */
-  chunk({ placement, progress }: PlacedSequence, rows: number): number {
-    const { cuts, last, interval } = placement.prefix.copies;
+  /**
+   * Number of the next `rows` rows of a sequence that a step may compute, so that it ends where a copy is wanted, and within a prompt between
+   * pages, where chunks of scans end. `mayWait`: a step that has no room for a page leaves the prompt to a later one.
+   */
+  chunk({ placement, progress }: PlacedSequence, rows: number, mayWait = false): number {
+    const { cuts } = placement.prefix.copies;
     const first = progress.computed;
     const end = first + rows;
     const cut = cuts.find((pages) => pages * PAGE_TOKENS > first);
     if (cut !== undefined && cut * PAGE_TOKENS < end) return cut * PAGE_TOKENS - first;
-    const whole = Math.floor(end / PAGE_TOKENS);
-    const isPassed = end < progress.promptTokens && whole - last >= interval;
-    return isPassed && whole * PAGE_TOKENS > first ? whole * PAGE_TOKENS - first : rows;
+    if (end >= progress.promptTokens) return rows;
+    const whole = Math.floor(end / PAGE_TOKENS) * PAGE_TOKENS - first;
+    if (whole > 0) return whole;
+    return mayWait ? 0 : rows;
   }
 
   /** Copies the states of a sequence if the submitted steps end where a copy is wanted; its full pages have been shared. */

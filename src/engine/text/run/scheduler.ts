@@ -158,10 +158,10 @@ export class Scheduler {
     return true;
   }
 
-  chunk(sequence: Sequence, rows: number): number {
+  chunk(sequence: Sequence, rows: number, mayWait: boolean): number {
     const { media } = sequence.request;
     const most = media?.chunk(sequence.progress.computed, rows, this.hasRows) ?? rows;
-    return most === 0 ? 0 : (this.pages.states?.chunk(sequence, most) ?? most);
+    return most === 0 ? 0 : (this.pages.states?.chunk(sequence, most, mayWait) ?? most);
   }
 
   #leaveSlot({ placement, progress }: Sequence): void {

@@ -24,8 +24,11 @@ export interface PlanSource {
   readonly running: readonly Sequence[];
   /** Makes sure that a sequence has pages for `length` tokens, by retracting sequences that are not in `planned`; false: it cannot. */
   secure(sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean;
-  /** Number of the sequence's next `rows` rows that a step may compute; 0: it waits for rows of a medium. */
-  chunk(sequence: Sequence, rows: number): number;
+  /**
+   * Number of the sequence's next `rows` rows that a step may compute; 0: it waits, for rows of a medium or, if it may (`mayWait`), for a step with
+   * more room.
+   */
+  chunk(sequence: Sequence, rows: number, mayWait: boolean): number;
 }
 
 export interface StepLimits {
@@ -81,7 +84,7 @@ export class StepPlan {
   addDecodes(): void {
     for (const sequence of [...this.#source.running])
       if (sequence.progress.remaining === 1 && sequence.needsRow && this.#isReady(sequence))
-        this.#add(sequence, this.#source.chunk(sequence, 1));
+        this.#add(sequence, this.#source.chunk(sequence, 1, false));
   }
 
   /** Adds the sequences that have more tokens to compute: prompts, and runs of tokens that a constraint prescribed. */
@@ -96,7 +99,9 @@ export class StepPlan {
     for (const sequence of others) {
       if (!this.#isReady(sequence)) continue;
       const most = prompts.includes(sequence) ? this.#room : Math.min(this.#room, 1 + spare);
-      const rows = this.#source.chunk(sequence, Math.min(most, this.#remaining(sequence)));
+      // The first part of a step takes what room there is, so that prompts go on in any case.
+      const mayWait = this.#phase === 'prompt' && this.parts.length > 0;
+      const rows = this.#source.chunk(sequence, Math.min(most, this.#remaining(sequence)), mayWait);
       spare = Math.max(0, spare - Math.max(0, rows - 1));
       this.#add(sequence, rows);
     }

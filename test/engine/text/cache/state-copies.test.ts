@@ -99,6 +99,25 @@ describe('copies of states are made', () => {
   });
 });
 
+it('prompts beside each other are cut between pages, or wait for a step with room for a page', async () => {
+  const engine = createPaperEngine({ ...LIMITS, rows: 80, decodeRows: 16 });
+  const all = [100, 45, 90].map((length, seed) => paperSequence(prompt(length, seed), 9));
+  all.forEach((sequence) => engine.scheduler.add(sequence));
+  engine.loop.wake();
+  await allFinished(all);
+  all.forEach(expectAlone);
+  const ends = engine.runner.steps
+    .flat()
+    .flatMap(({ first, rows, samples }) => (samples ? [] : [first + rows]));
+  expect(ends).toEqual(expect.arrayContaining([64, 96, 32]));
+  expect(ends.every((end) => end % 32 === 0)).toBe(true);
+});
+
+it('a step that is shorter than a page takes what it can of a prompt', async () => {
+  const engine = createPaperEngine({ ...LIMITS, rows: 20, decodeRows: 16 });
+  expect(await prefill(engine, paperSequence(prompt(50), 2))).toEqual([20, 12, 18]);
+});
+
 describe('places for copies of states', () => {
   it('are those of the least recently used ones, whatever happens to pages', async () => {
     const engine = createPaperEngine({ ...LIMITS, pages: 100, copies: 2 });
