@@ -2,7 +2,6 @@
 // state S before it and M(i, j) = C(i)·B(j) · step(j) · (decay from j to i): products of matrices. A workgroup has the rows of a chunk and 64
 // columns of a head.
 #import "lib/batch.wgsl"
-#import "lib/rolled.wgsl"
 #import "lib/selective-scan-chunks.wgsl"
 #import "lib/selective-scan-places.wgsl"
 #import "lib/tile-32x64.wgsl"
@@ -59,7 +58,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
     workgroupBarrier();
-    sums = add_products(sums, local);
+    sums = add_products(sums, local, loop_start(workgroup.y));
     workgroupBarrier();
   }
 
@@ -75,7 +74,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
   workgroupBarrier();
-  sums = add_products(sums, local);
+  sums = add_products(sums, local, loop_start(workgroup.y));
 
   let nth = column_tile + local % RIGHT;
   let column = head * args.value_quads + nth;

@@ -2,7 +2,6 @@
 // behind a chunk, a product of matrices over its rows j. A workgroup has 32 state dims and 64 value dims, whose states stay in registers over
 // all chunks of a step. Terms are those of selective-scan-terms.wgsl.
 #import "lib/batch.wgsl"
-#import "lib/rolled.wgsl"
 #import "lib/selective-scan-chunks.wgsl"
 #import "lib/tile-32x64.wgsl"
 
@@ -71,7 +70,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
     workgroupBarrier();
-    s = add_products(terms[of_place + CHUNK_ROWS - 1u].z * s, local);
+    s = add_products(terms[of_place + CHUNK_ROWS - 1u].z * s, local, loop_start(workgroup.y));
     workgroupBarrier();
   }
   if (end > sequence.first_row && is_held) {

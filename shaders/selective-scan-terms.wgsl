@@ -88,7 +88,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
     workgroupBarrier();
-    for (var quad = 0u; quad < QUADS; quad++) {
+    for (var quad = loop_start(workgroup.y); quad < QUADS; quad++) {
       let own = b[i * STRIDE + quad];
       for (var r = 0u; r < 8u; r++) {
         sums[r] += dot(own, c[(rows_of_c + r) * STRIDE + quad]);

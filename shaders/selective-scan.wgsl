@@ -12,7 +12,6 @@ const PARTS = 8u; // CHUNK or more
 const QUADS = 4u;
 const HELD = 2u;  // quads of state dims of a lane
 const WHOLE = true; // every lane holds as many
-const CHUNKED = false; // rows in chunks (selective-scan-outputs.wgsl) are computed before, and the slot has the state behind them
 const LANES = PARTS * QUADS;
 const FILLS_REGISTERS = true;
 
@@ -23,7 +22,7 @@ var<workgroup> taken: array<vec2f, CHUNK>;        // step_of each row
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let head = workgroup.y;
   let sequence = sequences[workgroup.z];
-  let passed = select(0u, rows_in_chunks(sequence), CHUNKED);
+  let passed = select(0u, rows_in_chunks(sequence), args.chunked == 1u);
   let part = local / QUADS; // also the row that the lane sums up
   let nth = local % QUADS;
   let quad = workgroup.x * QUADS + nth;

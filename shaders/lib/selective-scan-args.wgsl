@@ -14,6 +14,7 @@ struct Args {
   least: f32,        // limits of a step
   most: f32,
   logarithms: u32,   // 1: rates are log(-rate)
+  chunked: u32,      // 1: rows in chunks (selective-scan-outputs.wgsl) were computed before, and slots have the states behind them
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>; // columns of all heads, B of all groups, C of all

@@ -2,10 +2,12 @@
 // states carried from chunk to chunk. Rows outside of whole chunks are left to the scan row by row. On GPUs whose decode rows have kernels of
 // their own; elsewhere rows of prompts sum like decode rows.
 //
-// With N state dims and P columns of a head, a row takes 3·N·P multiplications or additions in the scan row by row (decay, B ⊗ x, C·S), one
-// row after the other. In chunks of L rows it takes N·P for the state, N·P to read it, L·P for the rows of its chunk, and L·N for C·B, which the
-// heads of a group share; only states follow each other, a chunk at a time. They are written and read once a chunk: 8·N·P / L bytes a row, 2 KiB
-// for 128 × 64, of which a GPU that multiplies 35 times while it moves 4 bytes sees as much time as of the products.
+// What a row of a head with N state dims and P columns costs, of 64 heads of 128 × 64 in 8 groups:
+// - row by row 3·N·P operations (decay, B ⊗ x, SᵀC): 24,576, and one row waits for the one before, with three barriers every four rows;
+// - in chunks of L rows N·P for the state, N·P to read it, L·P for the rows of the chunk, and L·N for C·B, which the heads of a group share: 18,944
+//   multiply-adds, of which only states follow each other, a chunk at a time; and 8·N·P / L = 2,048 bytes, since states are written and read once a
+//   chunk. A card of 30 to 130 multiply-adds for each 4 bytes that it moves takes as long for these as for the products, or longer.
+// Longer chunks would move less, but states are cached and steps are cut at pages of 32 tokens, and a chunk that a cut divides sums otherwise.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -32,6 +34,7 @@ export function isChunked(tape: Tape, x: Tensor, shape: ChunkedScan): boolean {
   const { profile, capabilities } = tape.device;
   if (tape.plain || profile.deltaState === 'slot' || profile.matvecRows === null || isDecode(x)) return false;
   const places = Math.floor(x.rows(tape.capacity) / CHUNK_ROWS);
+  // 2·N·P + L·P + L·N·groups / heads < 3·N·P
   const isCheaper = stateDims * dims > CHUNK_ROWS * (dims + (stateDims * groups) / heads);
   const fits = 4 * places * heads * stateDims * dims <= capabilities.bindingLimit;
   return places > 0 && isCheaper && fits;

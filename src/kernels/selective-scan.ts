@@ -79,7 +79,7 @@ export function selectiveScan(
   const chunked = isChunked(tape, x, shape);
   const ofSteps = { steps: raw, rates, offsets };
   if (chunked) scanChunks(tape, { x, y }, shape, batch, { stepArgs, steps: ofSteps, skips, slotArgs, store });
-  const { shader, params, quads } = kernelOf(tape, stateDims, chunked);
+  const { shader, params, quads } = kernelOf(tape, stateDims);
   const padding = (y.stride - y.columns) / 4;
   const { sequences } = batch;
   tape.dispatch(shader, {
@@ -89,6 +89,7 @@ export function selectiveScan(
       ...{ x_quads: x.stride / 4, y_quads: y.stride / 4 },
       ...slotArgs,
       ...stepArgs,
+      chunked: Number(chunked),
     },
     bind: { x, ...ofSteps, sequences, states: store.values, skips, y },
     groups: (sizes) => [Math.ceil((dims / 4 + padding) / quads), heads, sizes['sequences'] ?? 0],
@@ -111,14 +112,13 @@ const LEAST_PARTS = 8;
 /** Lanes of a workgroup that keeps the state in its slot. */
 const SLOT_QUADS = 8;
 
-/** `chunked`: whole chunks are computed before. */
-function kernelOf({ device }: Tape, stateDims: number, chunked: boolean): Kernel {
+function kernelOf({ device }: Tape, stateDims: number): Kernel {
   if (device.profile.deltaState === 'slot')
     return { shader: 'selective-scan-slot.wgsl', params: {}, quads: SLOT_QUADS };
   const quads = stateDims / 4;
   const parts = Math.max(LEAST_PARTS, Math.ceil(quads / MOST_HELD));
   const held = Math.ceil(quads / parts);
-  const params = { PARTS: parts, QUADS, HELD: held, WHOLE: parts * held === quads, CHUNKED: chunked };
+  const params = { PARTS: parts, QUADS, HELD: held, WHOLE: parts * held === quads };
   return { shader: 'selective-scan.wgsl', params, quads: QUADS };
 }
 

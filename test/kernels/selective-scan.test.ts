@@ -222,7 +222,7 @@ const CHUNKED = { heads: 2, dims: 36, groups: 1, stateDims: 136 };
 describe('prompts in chunks', () => {
   it.each<Form>([
     CHUNKED,
-    { heads: 6, dims: 68, groups: 2, stateDims: 44, logarithms: false, limits: [0.3, 1.5] },
+    { ...CHUNKED, heads: 6, dims: 68, groups: 2, logarithms: false, limits: [0.3, 1.5] },
     { ...CHUNKED, spread: 100 },
     { ...CHUNKED, spread: 1e-3, factor: 1e-3 },
   ])('texts of 1 to 97 tokens beside each other, %o', async (form) => {
