@@ -1,6 +1,6 @@
-// Outputs of the selective scan in chunks: y(i) = skip · x(i) + decay(i) · SᵀC(i) + Σ M(i, j) · x(j) over the rows j ≤ i of the chunk, with the
-// state S before it and M(i, j) = C(i)·B(j) · step(j) · (decay from j to i): products of matrices. A workgroup has the rows of a chunk and 64
-// columns of a head.
+// Outputs of the selective scan in chunks: y(i) = skip · x(i) + decay(i) · SᵀC(i) + Σ M(i, j) · x(j) over the rows j ≤ i of the chunk, with
+// the state S before it and M(i, j) = C(i)·B(j) · step(j) · (decay from j to i): products of matrices. A workgroup has the rows of a chunk
+// and 64 columns of a head.
 #import "lib/batch.wgsl"
 #import "lib/selective-scan-chunks.wgsl"
 #import "lib/selective-scan-places.wgsl"

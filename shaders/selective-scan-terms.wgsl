@@ -30,7 +30,8 @@ struct Args {
 @group(0) @binding(2) var<storage, read> rates: array<f32>; // [heads]: rates of decay
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read> offsets: array<f32>; // [heads], added to steps
-@group(0) @binding(7) var<storage, read_write> terms: array<vec4f>; // [places][heads][CHUNK_ROWS]: log of decay, step, decay before and with it, step · decay behind
+// [places][heads][CHUNK_ROWS]: logarithm of the decay, step, decay from the chunk's beginning to behind the row, step · decay to the chunk's end
+@group(0) @binding(7) var<storage, read_write> terms: array<vec4f>;
 @group(0) @binding(8) var<storage, read_write> products: array<f32>; // [places][groups][CHUNK_ROWS of B][CHUNK_ROWS of C]
 
 const QUADS = 8u; // quads of state dims that wait in the workgroup's memory

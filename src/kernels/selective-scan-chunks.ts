@@ -4,9 +4,9 @@
 //
 // What a row of a head with N state dims and P columns costs, of 64 heads of 128 × 64 in 8 groups:
 // - row by row 3·N·P operations (decay, B ⊗ x, SᵀC): 24,576, and one row waits for the one before, with three barriers every four rows;
-// - in chunks of L rows N·P for the state, N·P to read it, L·P for the rows of the chunk, and L·N for C·B, which the heads of a group share: 18,944
-//   multiply-adds, of which only states follow each other, a chunk at a time; and 8·N·P / L = 2,048 bytes, since states are written and read once a
-//   chunk. A card of 30 to 130 multiply-adds for each 4 bytes that it moves takes as long for these as for the products, or longer.
+// - in chunks of L rows N·P for the state, N·P to read it, L·P for the rows of the chunk, and L·N for C·B, which the heads of a group share:
+//   18,944 multiply-adds, of which only states follow each other, a chunk at a time; and 8·N·P / L = 2,048 bytes, since states are written and
+//   read once a chunk. A card of 30 to 130 multiply-adds for each 4 bytes that it moves takes as long for these as for the products, or longer.
 // Longer chunks would move less, but states are cached and steps are cut at pages of 32 tokens, and a chunk that a cut divides sums otherwise.
 
 import type { Tape } from '../gpu/tape.ts';

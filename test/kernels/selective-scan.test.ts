@@ -261,6 +261,14 @@ describe('prompts in chunks', () => {
       expectRows(of, parts, await step({ on, of, store, decodes: first === 80 }, parts));
     }
   });
+
+  it('are scanned row by row where their states are above the binding limit', async () => {
+    const of = problem([224], { ...CHUNKED, heads: 6 });
+    const on = disguise(device, { profile: 'discrete', bindingLimit: 800_000 });
+    const rows = await step({ on, of, store: slotsFor(on, of) }, whole(of));
+    const decoded = await step({ on, of, store: slotsFor(on, of), decodes: true }, whole(of));
+    expect(differingRows(rows, decoded)).toEqual([]);
+  });
 });
 
 it('heads that groups do not divide are a mistake of the caller', async () => {
