@@ -16,6 +16,8 @@ import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
+import { LLAMA4_VISION } from '../vision/llama4/llama4-media.ts';
+import { LLAMA4_VISION_GGUF } from '../vision/llama4/llama4-vision-gguf.ts';
 import { LIGHT_ON_VISION_GGUF, PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
 import { LFM2_VISION_GGUF } from '../vision/ocr/lfm2-vl-gguf.ts';
 import { LFM2_VL } from '../vision/ocr/lfm2-vl-media.ts';
@@ -42,6 +44,7 @@ const families: MediaFamily[] = [
   GLM_OCR,
   LFM2_VL,
   LIGHT_ON_OCR,
+  LLAMA4_VISION,
   MISTRAL3,
   PADDLE_OCR_VL,
   PIXTRAL,
@@ -68,6 +71,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   IDEFICS3_VISION_GGUF,
   LFM2_VISION_GGUF,
   LIGHT_ON_VISION_GGUF,
+  LLAMA4_VISION_GGUF,
   PADDLE_OCR_VISION_GGUF,
   PIXTRAL_VISION_GGUF,
   QWEN2_AUDIO_GGUF,
