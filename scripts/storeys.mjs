@@ -94,6 +94,7 @@ export const FOLDERS = {
   'models/image/unet': 'the UNet, what steers it: ControlNet, IP-Adapter',
   'models/vision': 'vision towers: their configurations, what they are given of an image, their pages',
   'models/vision/qwen': "Qwen's towers of images and videos",
+  'models/vision/gemma3n': "Gemma 3n's images, which MobileNet V5 reads",
   'models/vision/internvl': 'InternVL',
   'models/vision/llama4': "Llama 4's tower and tiles",
   'models/vision/ocr': 'models that read pages, and the small ones that see: GLM, LFM2-VL, PaddleOCR-VL',

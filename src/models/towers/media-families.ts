@@ -2,7 +2,6 @@
 
 import type { GgufTower } from '../../files/gguf/tower.ts';
 import type { Json } from '../config-values.ts';
-import { GEMMA3N } from '../audio/gemma3n-media.ts';
 import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
 import { QWEN3_ASR } from '../audio/qwen3-asr-sound.ts';
 import { VOXTRAL } from '../audio/voxtral.ts';
@@ -10,6 +9,7 @@ import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
+import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
 import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
