@@ -77,6 +77,12 @@ it.each([
     {},
     'unsupported',
   ],
+  [
+    'blocks of other settings',
+    { model_args: { block_args: [stage, [{ ...stage![0], dilation: 2 }]] } },
+    {},
+    'unsupported',
+  ],
   ['stages of one size', { model_args: { block_args: [stage, [stage![1]]] } }, {}, 'unsupported'],
   ['a table without the end of an image', { vocab_offset: 9999 }, {}, 'bad_checkpoint'],
   ['other rows', { model_args: { msfa_output_resolution: 2 } }, {}, 'bad_checkpoint'],

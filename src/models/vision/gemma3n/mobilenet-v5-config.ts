@@ -56,6 +56,24 @@ const ARGUMENTS = {
   num_classes: [0],
 };
 
+/** Settings of blocks, likewise. */
+const SETTINGS = {
+  act_layer: [null],
+  se_ratio: [0],
+  noskip: [false],
+  force_in_chs: [0],
+  exp_kernel_size: [3],
+  pw_kernel_size: [1],
+  dw_kernel_size: [3, 5, 7],
+  dw_kernel_size_start: [0, 3, 5, 7],
+  dw_kernel_size_mid: [0, 3, 5, 7],
+  dw_kernel_size_end: [0],
+};
+const BLOCK_KEYS = [
+  ...['block_type', 'out_chs', 'stride', 'exp_ratio'],
+  ...['num_heads', 'key_dim', 'value_dim', 'kv_stride'],
+];
+
 /** `config`: vision_config. Throws unsupported for other architectures, and for arguments that are not built. */
 export function readMobileNetV5(config: ConfigReader): MobileNetV5Config {
   config.only({ architecture: [PUBLISHED], do_pooling: [false], hidden_size: [COLUMNS] });
@@ -69,7 +87,7 @@ export function readMobileNetV5(config: ConfigReader): MobileNetV5Config {
   const stated = args.values['block_args'];
   return {
     stem,
-    stages: stated === undefined ? PUBLISHED_STAGES(stem) : readStages(args, stated, stem),
+    stages: stated === undefined ? publishedStages(stem) : readStages(args, stated, stem),
     across: args.count('msfa_output_resolution', 16),
     columns: COLUMNS,
   };
@@ -94,7 +112,7 @@ const times = (count: number, blocks: readonly MobileNetBlock[]): MobileNetBlock
   Array.from({ length: count }, () => blocks).flat();
 
 /** Of mobilenetv5_300m_enc. */
-const PUBLISHED_STAGES = (stem: number): MobileNetBlock[][] => [
+const publishedStages = (stem: number): MobileNetBlock[][] => [
   [edge(128, stem, 2), edge(128, 128, 1), edge(128, 128, 1)],
   [
     inverted(256, 6 * 128, 2, 3, 5),
@@ -130,7 +148,7 @@ function readStages(args: ConfigReader, stated: unknown, stem: number): MobileNe
         throw args.error(
           'unsupported',
           'block_args',
-          'has strides other than 2 in the first block of each stage',
+          'has other strides than those that are built; choose a checkpoint whose stages begin with 2 and go on with 1',
         );
       from = block.columns;
       return block;
@@ -139,14 +157,10 @@ function readStages(args: ConfigReader, stated: unknown, stem: number): MobileNe
 }
 
 function readBlock(config: ConfigReader, from: number): MobileNetBlock {
-  config.only({
-    act_layer: [null],
-    se_ratio: [0],
-    noskip: [false],
-    dw_kernel_size_end: [0],
-    force_in_chs: [0],
-  });
-  config.only({ exp_kernel_size: [3], pw_kernel_size: [1], stride: [1, 2] });
+  config.only(SETTINGS);
+  const unknown = Object.keys(config.values).find((key) => !(key in SETTINGS) && !BLOCK_KEYS.includes(key));
+  if (unknown !== undefined)
+    throw config.error('unsupported', unknown, 'is not built; choose a checkpoint without it');
   const columns = config.count('out_chs');
   const stride = config.count('stride', 1) as 1 | 2;
   const inner = (): number => divisible(from * config.real('exp_ratio', 1));
@@ -157,6 +171,8 @@ function readBlock(config: ConfigReader, from: number): MobileNetBlock {
       config.count('dw_kernel_size_start', 0),
       config.count('dw_kernel_size_mid', 3),
     ];
+    if (stride === 2 && before + between === 0)
+      throw config.error('bad_checkpoint', 'stride', 'is 2 in a block without convolutions');
     return { kind: 'inverted', columns, stride, inner: inner(), kernels: { before, between } };
   }
   const dims = config.count('key_dim', 64);
