@@ -83,7 +83,7 @@ export const ROOMS = {
   options: { does: 'every setting once: name, kind, bounds, default, help', rooms: [], closed: true },
   models: {
     does: 'tensors in, tensors out; what processors make of media',
-    rooms: ['kernels', 'files/image/resample.ts'],
+    rooms: ['kernels', 'files/image/resample.ts', 'files/tensors/half-values.ts'],
     types: ['gpu', 'files'],
   },
   kernels: { does: 'one launcher a shader', rooms: ['gpu'] },

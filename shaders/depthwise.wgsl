@@ -3,19 +3,23 @@
 #import "lib/channel-bias.$BIAS.wgsl"
 
 const GATED = false;
+const STRIDE = 1u; // pixels of x from one of y to the next
 const WORKGROUP = 64u;
 const RUN = 8u;
 
 struct Args {
   channels: u32, // channels of x
-  height: u32,
+  height: u32,   // of x
   width: u32,
+  y_height: u32,
+  y_width: u32,
   kernel: u32,
+  pad: u32,      // zeros before the first pixel
   taps: u32,     // values from one channel's kernel to the next
   x_quads: u32,  // quads from one pixel to the next
   y_quads: u32,
   halves: u32,   // quads of y that hold channels; where it is gated, quads before the gates
-  first: u32,    // rows of pixels [first, last), counted over all images
+  first: u32,    // rows of pixels of y [first, last), counted over all images
   last: u32,
   x_first: u32,  // pixels before the binding
   y_first: u32,
@@ -38,19 +42,19 @@ fn weights_at(quad: u32, tap: u32) -> vec4f {
 // Four channels of the pixels from `column` on.
 fn convolve(quad: u32, row: u32, column: u32) -> array<vec4f, RUN> {
   var sums = array<vec4f, RUN>();
-  let pad = args.kernel / 2u;
-  let in_image = row % args.height;
+  let above = row % args.y_height * STRIDE; // rows of the image before the first tap, padding included
+  let image = row / args.y_height * args.height;
   for (var i = 0u; i < args.kernel; i++) {
-    if (in_image + i < pad || in_image + i >= args.height + pad) {
+    if (above + i < args.pad || above + i >= args.height + args.pad) {
       continue;
     }
-    let begins = (row + i - pad) * args.width - args.x_first;
+    let begins = (image + above + i - args.pad) * args.width - args.x_first;
     for (var j = 0u; j < args.kernel; j++) {
       let w = weights_at(quad, i * args.kernel + j);
       for (var p = 0u; p < RUN; p++) {
-        let at = column + p + j;
-        if (at >= pad && at < args.width + pad) {
-          sums[p] += w * x[(begins + at - pad) * args.x_quads + quad];
+        let at = (column + p) * STRIDE + j;
+        if (at >= args.pad && at < args.width + args.pad) {
+          sums[p] += w * x[(begins + at - args.pad) * args.x_quads + quad];
         }
       }
     }
@@ -72,7 +76,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
   if (quad >= args.y_quads) {
     return;
   }
-  let across = (args.width + RUN - 1u) / RUN;
+  let across = (args.y_width + RUN - 1u) / RUN;
   for (var run = id.y; run < (args.last - args.first) * across; run += workgroups.y) {
     let row = args.first + run / across;
     let column = run % across * RUN;
@@ -86,8 +90,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
         }
       }
     }
-    for (var p = 0u; p < min(RUN, args.width - column); p++) {
-      y[(row * args.width + column + p - args.y_first) * args.y_quads + quad] = sums[p];
+    for (var p = 0u; p < min(RUN, args.y_width - column); p++) {
+      y[(row * args.y_width + column + p - args.y_first) * args.y_quads + quad] = sums[p];
     }
   }
 }

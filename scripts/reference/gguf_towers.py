@@ -50,6 +50,7 @@ MODELS = {
     'mistral3': ('pixtral/mistral3', True, OLDER),
     'lfm2-vl': ('ocr/lfm2-vl', False, []),
     'lighton-ocr': ('ocr/lighton-ocr', False, []),
+    'llama4': ('llama4-media/small', False, []),
     'paddleocr-vl': ('ocr/paddleocr-vl', True, []),
     'qwen2-audio': ('audio/qwen2-audio', False, OLDER),
     'voxtral': ('audio/voxtral', True, OLDER),

@@ -14,13 +14,19 @@ export interface Depthwise {
   bias?: Tensor;
   /** Whether the result is the first half of the channels times SiLU of the second half. */
   gated?: boolean;
+  /** Pixels of x from one pixel of the result to the next; left out: 1. */
+  stride?: 1 | 2;
 }
 
 /**
- * x [batch, height, width, channels], weight [channels, kernel²] → the same shape, or half of its channels if gated, which are a multiple
- * of 4 then. Kernels have an odd side, and zeros surround the image.
+ * x [batch, height, width, channels], weight [channels, kernel²] → [batch, ⌈height / stride⌉, ⌈width / stride⌉, channels], or half of the channels if gated,
+ * which are a multiple of 4 then. Kernels have an odd side, and zeros surround the image, where their number is odd one more behind it than before it.
  */
-export function depthwise(x: Tensor, weight: Tensor, { bias, gated = false }: Depthwise = {}): Tensor {
+export function depthwise(
+  x: Tensor,
+  weight: Tensor,
+  { bias, gated = false, stride = 1 }: Depthwise = {},
+): Tensor {
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   const channels = x.columns;
@@ -28,21 +34,29 @@ export function depthwise(x: Tensor, weight: Tensor, { bias, gated = false }: De
   const made = gated ? channels / 2 : channels;
   if (weight.shape[0] !== channels || kernel % 2 !== 1 || (gated && made % 4 !== 0))
     throw new Error(`depthwise: [${x.shape.join(', ')}] by [${weight.shape.join(', ')}], gated ${gated}`);
-  const y = tape.tensor([batch, height, width, made]);
-  const pad = (kernel - 1) / 2;
+  const [yHeight, yWidth] = [height, width].map((size) => Math.ceil(size / stride)) as [number, number];
+  const [pad, other] = [height, width].map((size) => zerosBefore(size, kernel, stride)) as [number, number];
+  if (pad !== other)
+    throw new Error(`depthwise: ${height} × ${width} pixels by ${stride}: sides of one parity are wanted`);
+  /** The row of x, counted over all images, in the place of a row of y. */
+  const sourceRow = (row: number): number => Math.floor(row / yHeight) * height + (row % yHeight) * stride;
+  const y = tape.tensor([batch, yHeight, yWidth, made]);
   const strips = imageStrips(tape, x, y, ([first, last]) => [
-    Math.max(0, first - pad),
-    Math.min(batch * height, last + pad),
+    Math.max(0, sourceRow(first) - pad),
+    Math.min(batch * height, sourceRow(last - 1) + kernel - pad),
   ]);
   for (const { rows, x: from, y: to } of strips) {
-    const runs = (rows[1] - rows[0]) * Math.ceil(width / RUN);
+    const runs = (rows[1] - rows[0]) * Math.ceil(yWidth / RUN);
     tape.dispatch('depthwise.wgsl', {
-      params: { BIAS: bias ? 'add' : 'none', GATED: gated },
+      params: { BIAS: bias ? 'add' : 'none', GATED: gated, STRIDE: stride },
       args: {
         channels,
         height,
         width,
+        y_height: yHeight,
+        y_width: yWidth,
         kernel,
+        pad,
         taps: weight.stride,
         x_quads: x.stride / 4,
         y_quads: y.stride / 4,
@@ -60,4 +74,10 @@ export function depthwise(x: Tensor, weight: Tensor, { bias, gated = false }: De
     });
   }
   return y;
+}
+
+/** Zeros before the first pixel, where a side has as many behind its last one or one more. */
+function zerosBefore(size: number, kernel: number, stride: number): number {
+  const read = (Math.ceil(size / stride) - 1) * stride + kernel;
+  return Math.floor(Math.max(0, read - size) / 2);
 }

@@ -192,6 +192,8 @@ export const REALS = {
   max_frequency: [1, 1e6],
   mel_floor: [1e-12, 1],
   downsample_ratio: [1 / 16, 1],
+  pixel_shuffle_ratio: [1 / 16, 1],
+  exp_ratio: [1 / 16, 64],
   fps: [1e-3, 1e3],
   tokens_per_second: [1e-3, 1e4],
   initial_shift: [0, 2 ** 20],

@@ -19,6 +19,7 @@ interface Shape {
   kernel: number;
   hasBias: boolean;
   gated: boolean;
+  stride?: 1 | 2;
 }
 
 const SHAPES: Shape[] = [
@@ -27,10 +28,13 @@ const SHAPES: Shape[] = [
   { batch: 1, height: 13, width: 17, channels: 88, kernel: 3, hasBias: true, gated: true },
   { batch: 2, height: 7, width: 9, channels: 264, kernel: 5, hasBias: false, gated: false },
   { batch: 1, height: 2, width: 3, channels: 8, kernel: 5, hasBias: true, gated: true },
+  { batch: 2, height: 6, width: 26, channels: 37, kernel: 3, hasBias: false, gated: false, stride: 2 },
+  { batch: 3, height: 8, width: 4, channels: 264, kernel: 5, hasBias: true, gated: false, stride: 2 },
+  { batch: 2, height: 7, width: 19, channels: 8, kernel: 5, hasBias: false, gated: true, stride: 2 },
 ];
 
-describe.each(SHAPES)('$batch × $height × $width × $channels by $kernel, gated $gated', (of) => {
-  const { batch, height, width, channels, kernel, hasBias, gated } = of;
+describe.each(SHAPES)('$batch × $height × $width × $channels by $kernel, gated $gated, $stride', (of) => {
+  const { batch, height, width, channels, kernel, hasBias, gated, stride = 1 } = of;
   const random = new Random(channels);
   const x = random.floats(batch * height * width * channels);
   const weight = random.floats(channels * kernel ** 2);
@@ -40,14 +44,17 @@ describe.each(SHAPES)('$batch × $height × $width × $channels by $kernel, gate
       depthwise(
         input([batch, height, width, channels], x),
         on.tensor('weights', 'kernels', [channels, kernel ** 2], weight),
-        { gated, ...(hasBias && { bias: on.tensor('weights', 'bias', [channels], bias) }) },
+        { gated, stride, ...(hasBias && { bias: on.tensor('weights', 'bias', [channels], bias) }) },
       ),
     );
   const convolved = (image: number, row: number, column: number, channel: number): number => {
     let sum = hasBias ? bias[channel]! : 0;
     for (let i = 0; i < kernel; i++) {
       for (let j = 0; j < kernel; j++) {
-        const [r, c] = [row + i - (kernel >> 1), column + j - (kernel >> 1)];
+        // As TensorFlow pads: what the last tap needs, half of it before the image, rounded down.
+        const before = (size: number): number =>
+          Math.max(0, (Math.ceil(size / stride) - 1) * stride + kernel - size) >> 1;
+        const [r, c] = [row * stride + i - before(height), column * stride + j - before(width)];
         if (r < 0 || c < 0 || r >= height || c >= width) continue;
         const at = ((image * height + r) * width + c) * channels + channel;
         sum += x[at]! * weight[channel * kernel ** 2 + i * kernel + j]!;
@@ -60,10 +67,11 @@ describe.each(SHAPES)('$batch × $height × $width × $channels by $kernel, gate
     const found = await run(device);
     const half = channels / 2;
     found.forEach((values, pixel) => {
-      const [image, row] = [Math.floor(pixel / (height * width)), Math.floor(pixel / width) % height];
+      const [rows, columns] = [Math.ceil(height / stride), Math.ceil(width / stride)];
+      const [image, row] = [Math.floor(pixel / (rows * columns)), Math.floor(pixel / columns) % rows];
       expect(values.length).toBe(gated ? half : channels);
       values.forEach((value, channel) => {
-        const at = (c: number) => convolved(image, row, pixel % width, c);
+        const at = (c: number) => convolved(image, row, pixel % columns, c);
         const gate = gated ? at(half + channel) : 0;
         const wanted = gated ? (at(channel) * gate) / (1 + Math.exp(-gate)) : at(channel);
         expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * kernel * (1 + Math.abs(wanted)));

@@ -3,16 +3,16 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
-import { fillTokens, joinTokens, takeRows, takeTokens } from '../../kernels/copy-rows.ts';
+import { fillTokens, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { cumulativeNorm } from '../../kernels/cumulative-norm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { takeColumns } from '../../kernels/take-columns.ts';
 import type { Tower } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
 import { conformerLayer, type ConformerNames, type LinearOf } from './conformer.ts';
 import type { Gemma3nAudioConfig } from './gemma3n-audio-config.ts';
+import { gemma3nEmbedder } from './gemma3n-embedder.ts';
 
 const TOWER = 'audio_tower.';
 const EMBEDDER = 'embed_audio.';
@@ -97,20 +97,11 @@ function convolutions({ channels, mels, hidden, convEps }: Gemma3nAudioConfig, w
 }
 
 /** Rows of the encoder as rows of the language model, [1, tokens + 1, out]. */
-function embedder(
-  { hidden, out, eps, vocabulary, filler, end, tokens }: Gemma3nAudioConfig,
-  weights: WeightTable,
-) {
-  const table = weights.table(`${EMBEDDER}embedding.weight`, vocabulary, hidden);
-  const ofTokens = weights.vector(`${EMBEDDER}hard_embedding_norm.weight`, hidden);
-  const ofRows = weights.vector(`${EMBEDDER}soft_embedding_norm.weight`, hidden);
-  const project = weights.matrix(`${EMBEDDER}embedding_projection.weight`, out, hidden);
-  const embedded = (x: Tensor, norm: Tensor): Tensor =>
-    rmsnorm(linear(rmsnorm(x, norm, eps), project), null, eps);
-
+function embedder(config: Gemma3nAudioConfig, weights: WeightTable) {
+  const { rows, token } = gemma3nEmbedder(config, weights, EMBEDDER);
+  const { filler, end, tokens, out } = config;
   return (x: Tensor): Tensor => {
-    const row = (token: number): Tensor => embedded(takeRows(table.on(x.tape!), token, [1, 1]), ofTokens);
-    const fill = reshape(row(filler), [1, out]);
-    return joinTokens(fillTokens(embedded(x, ofRows), fill, tokens), row(end));
+    const fill = reshape(token(x.tape!, filler), [1, out]);
+    return joinTokens(fillTokens(rows(x), fill, tokens), token(x.tape!, end));
   };
 }

@@ -2,7 +2,6 @@
 
 import type { GgufTower } from '../../files/gguf/tower.ts';
 import type { Json } from '../config-values.ts';
-import { GEMMA3N } from '../audio/gemma3n-media.ts';
 import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
 import { QWEN3_ASR } from '../audio/qwen3-asr-sound.ts';
 import { VOXTRAL } from '../audio/voxtral.ts';
@@ -10,12 +9,15 @@ import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
+import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
 import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
 import { INTERNVL } from '../vision/internvl/internvl-media.ts';
+import { LLAMA4_VISION } from '../vision/llama4/llama4-media.ts';
+import { LLAMA4_VISION_GGUF } from '../vision/llama4/llama4-vision-gguf.ts';
 import { LIGHT_ON_VISION_GGUF, PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
 import { LFM2_VISION_GGUF } from '../vision/ocr/lfm2-vl-gguf.ts';
 import { LFM2_VL } from '../vision/ocr/lfm2-vl-media.ts';
@@ -42,6 +44,7 @@ const families: MediaFamily[] = [
   GLM_OCR,
   LFM2_VL,
   LIGHT_ON_OCR,
+  LLAMA4_VISION,
   MISTRAL3,
   PADDLE_OCR_VL,
   PIXTRAL,
@@ -68,6 +71,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   IDEFICS3_VISION_GGUF,
   LFM2_VISION_GGUF,
   LIGHT_ON_VISION_GGUF,
+  LLAMA4_VISION_GGUF,
   PADDLE_OCR_VISION_GGUF,
   PIXTRAL_VISION_GGUF,
   QWEN2_AUDIO_GGUF,

@@ -11,6 +11,8 @@ export interface Colours {
 export interface PixelValues extends Colours {
   /** Factor on a byte. */
   scale: number;
+  /** Whether the result of each step is rounded to bfloat16; left out: only the last one is rounded, to f32. */
+  isBf16?: boolean;
 }
 
 /** Those of the images that CLIP was trained with. Processors of many models take them. */

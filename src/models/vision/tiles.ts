@@ -2,6 +2,7 @@
 
 import type { Pixels } from '../../files/image/pixels.ts';
 import { resampleInBands, type ResampleOptions } from '../../files/image/resample.ts';
+import { bfloatBits, bfloatValue } from '../../files/tensors/half-values.ts';
 import type { PixelValues } from './pixel-values.ts';
 import type { TileGrid } from './tile-grid.ts';
 
@@ -99,8 +100,12 @@ function writePatches(
 }
 
 /** The normalized values of all bytes, by channel. */
-function byteTables({ scale, means, spreads }: PatchConfig): Float32Array[] {
-  return Array.from({ length: CHANNELS }, (_, channel) =>
-    Float32Array.from({ length: 256 }, (__, byte) => (byte * scale - means[channel]!) / spreads[channel]!),
-  );
+function byteTables({ scale, means, spreads, isBf16 = false }: PatchConfig): Float32Array[] {
+  const rounded = isBf16 ? (x: number): number => bfloatValue(bfloatBits(x)) : (x: number): number => x;
+  return Array.from({ length: CHANNELS }, (_, channel) => {
+    const [mean, spread] = [rounded(means[channel]!), rounded(spreads[channel]!)];
+    return Float32Array.from({ length: 256 }, (__, byte) =>
+      rounded(rounded(rounded(byte * scale) - mean) / spread),
+    );
+  });
 }

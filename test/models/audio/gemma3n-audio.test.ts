@@ -9,7 +9,7 @@ import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { readSound } from '../../../src/files/media/read-sound.ts';
-import { GEMMA3N } from '../../../src/models/audio/gemma3n-media.ts';
+import { GEMMA3N } from '../../../src/models/vision/gemma3n/gemma3n-media.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaModel, PreparedMedium } from '../../../src/models/media.ts';
 import { finished } from '../../../src/models/preparation.ts';

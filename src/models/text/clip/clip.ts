@@ -9,7 +9,7 @@ import { embedExtra } from '../../../kernels/embed-extra.ts';
 import { embedTokens } from '../../../kernels/embed-tokens.ts';
 import { layernorm, layernormRows } from '../../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../../kernels/matmul.ts';
-import { rotate } from '../../../kernels/rotate.ts';
+import { rotate, type Rotation } from '../../../kernels/rotate.ts';
 import { affine } from '../../affine.ts';
 import type { ClipConfig } from './clip-config.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -67,20 +67,28 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
 /** Sizes of a layer, which CLIP's encoders of texts and of images share. */
 type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps'> & { activation: Activation };
 
-/**
- * x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys. `causal`: whether a token sees only those
- * before it.
- */
+interface ClipLayerOptions {
+  /** Whether a token sees only those before it. */
+  causal: boolean;
+  /** Dimensions that turn together; left out: those of both halves. */
+  layout?: Rotation['layout'];
+  /** Modules of the norms and of attention's output; left out: CLIP's. */
+  names?: Readonly<Record<'before' | 'between' | 'out', string>>;
+}
+
+const NAMES = { before: 'layer_norm1', between: 'layer_norm2', out: 'out_proj' };
+
+/** x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys. */
 export function clipLayer(
   config: ClipLayer,
   weights: WeightTable,
   name: string,
-  { causal }: { causal: boolean },
+  { causal, layout = 'halves', names = NAMES }: ClipLayerOptions,
 ) {
   const { hidden, eps } = config;
-  const norm1 = affine(weights, `${name}.layer_norm1`, hidden);
-  const attention = selfAttention(config, weights, `${name}.self_attn`, causal);
-  const norm2 = affine(weights, `${name}.layer_norm2`, hidden);
+  const norm1 = affine(weights, `${name}.${names.before}`, hidden);
+  const attention = selfAttention(config, weights, `${name}.self_attn`, { causal, layout, out: names.out });
+  const norm2 = affine(weights, `${name}.${names.between}`, hidden);
   const feed = mlp(config, weights, `${name}.mlp`);
 
   return (x: Tensor, rotations?: Tensor): Tensor => {
@@ -91,20 +99,24 @@ export function clipLayer(
   };
 }
 
-function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name: string, causal: boolean) {
+function selfAttention(
+  { hidden, heads }: ClipLayer,
+  weights: WeightTable,
+  name: string,
+  { causal, layout, out: outName }: { causal: boolean; layout: Rotation['layout']; out: string },
+) {
   const dims = hidden / heads;
   const qkv = weights.stacked(
     ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
     hidden,
     { bias: true, split: 'columns' },
   );
-  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  const out = weights.matrix(`${name}.${outName}.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor, rotations?: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
     if (rotations)
-      for (const i of [0, 1])
-        rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves' });
+      for (const i of [0, 1]) rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout });
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
     // Encoders with rotary positions see images of many patches, so attention is cut into segments.
     const limit = rotations && { mostWork: SEGMENT_WORK };

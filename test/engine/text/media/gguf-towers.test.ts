@@ -63,6 +63,7 @@ const PAIRS: readonly Pair[] = [
   { name: 'mistral3', from: 'pixtral/mistral3', metadata: 'llama' },
   { name: 'lfm2-vl', from: 'ocr/lfm2-vl', metadata: 'lfm2', settings: LFM2 },
   { name: 'lighton-ocr', from: 'ocr/lighton-ocr', metadata: 'qwen3', settings: { patch_size: 8 } },
+  { name: 'llama4', from: 'llama4-media/small', metadata: 'llama4', settings: { max_patches: 16 } },
   { name: 'paddleocr-vl', from: 'ocr/paddleocr-vl', metadata: 'paddleocr' },
   { name: 'qwen2-audio', from: 'audio/qwen2-audio', metadata: 'qwen2' },
   { name: 'voxtral', from: 'audio/voxtral', metadata: 'llama' },
