@@ -10,7 +10,7 @@ import { StepLauncher } from '../../../../src/engine/text/step/launch.ts';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
-import { soundGolden, soundRequest } from './sound-golden.ts';
+import { realtimeGolden, soundGolden, soundRequest } from './sound-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 afterEach(() => void vi.restoreAllMocks());
@@ -35,6 +35,12 @@ function sound(name: string, title: string): Case {
   const golden = soundGolden(name);
   const one = golden.conversations.find((each) => each.name === title)!;
   return { path: golden.path, request: soundRequest(golden, one), greedy: one.greedy };
+}
+
+/** A sound that is heard while its text is written, whose page ends among the written tokens. */
+function realtime(): Case {
+  const { path, requestOf: ofSound, greedy } = realtimeGolden();
+  return { path, request: ofSound(1), greedy: greedy[1]! };
 }
 
 /**
@@ -73,6 +79,7 @@ it.each<[string, number, Case]>([
   ['Gemma 3 with crops', 5 * PAGE, gemma('scan', 'one')],
   ['Qwen2-Audio', 2 * PAGE, sound('qwen2-audio', 'turns')],
   ['Voxtral', PAGE, sound('voxtral', 'turns')],
+  ['Voxtral Realtime', PAGE, realtime()],
 ])('requests retracted inside media of %s keep their tokens', async (_, page, { path, request, greedy }) => {
   const model = await openMediaModel({ path }, { prefillChunk: 16, maxRunningRequests: 1 });
   try {
