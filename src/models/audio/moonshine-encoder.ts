@@ -53,7 +53,7 @@ export function moonshineEncoder(config: MoonshineConfig, weights: WeightTable):
     let x = takeRows(image, 0, [1, count]);
     x = linear(rowWindows(x, { ...SECOND, ...within }), second, { activation: 'gelu' });
     x = linear(rowWindows(x, { ...THIRD, ...within }), third, { activation: 'gelu' });
-    const turns = rowRotations(x, encoder);
+    const turns = rowRotations(x, x.shape[1] as number, encoder);
     for (const run of layers) x = run(x, turns);
     return layernorm(x, last, MOONSHINE_EPS);
   };

@@ -5,7 +5,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
 import { constantBeside } from '../../kernels/constants.ts';
-import { joinRows, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
+import { copy, joinRows, joinTokens, takeRows, takeTokens } from '../../kernels/copy-rows.ts';
 import { linear, linearAdd, linearSwiglu } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
@@ -26,7 +26,7 @@ const PART = 2;
 /** Added to scores of rows outside of the window. */
 const UNSEEN = -1e30;
 
-/** Keys and values of the rows before a part that its rows see, [1, rows, heads · dims] each; null: there are none. */
+/** Keys, not rotated, and values of the rows before a part that its rows see, [1, rows, heads · dims] each; null: there are none. */
 type Kept = readonly [keys: Tensor, values: Tensor] | null;
 
 /** Inputs: `features` [1, 2 + 2 · rows, mels], two silent frames first. → [1, rows / joined, out] */
@@ -43,7 +43,7 @@ export function voxtralRealtimeTower(config: VoxtralRealtimeConfig, weights: Wei
   const layers = Array.from({ length: config.layers }, (_, i) =>
     layer(config, weights, `${name}layers.${i}`),
   );
-  const norm = weights.vector(`${name}norm.weight`, hidden, {});
+  const norm = weights.vector(`${name}norm.weight`, hidden);
   const project = 'multi_modal_projector.linear_';
   const widened = weights.matrix(`${project}1.weight`, out, joined * hidden);
   const behind = weights.matrix(`${project}2.weight`, out, out);
@@ -52,6 +52,7 @@ export function voxtralRealtimeTower(config: VoxtralRealtimeConfig, weights: Wei
   return ({ features }) => {
     const rows = ((features!.shape[1] as number) - SILENT.features) / FRAMES;
     const most = Math.ceil((PART * window) / joined) * joined;
+    const seeing = seeingOf(features!, config, most);
     let last = constantBeside(features!, `silence of ${hidden}`, [1, hidden], () => new Float32Array(hidden));
     const kept: Kept[] = layers.map(() => null);
     const parts: Tensor[] = [];
@@ -62,9 +63,9 @@ export function voxtralRealtimeTower(config: VoxtralRealtimeConfig, weights: Wei
       const all = joinTokens(reshape(last, [1, SILENT.convolved, hidden]), convolved);
       last = takeTokens(convolved, FRAMES * count - SILENT.convolved, SILENT.convolved);
       let x = linear(rowWindows(all, { step: FRAMES, ...within }), second, { activation: 'gelu' });
-      const turns = rowRotations(x, config, row);
+      const sees = seeing(count, Math.min(row, window - 1));
       const isLast = row + count === rows;
-      layers.forEach((run, i) => ([x, kept[i]] = run(x, turns, kept[i]!, isLast)));
+      layers.forEach((run, i) => ([x, kept[i]] = run(x, sees, kept[i]!, isLast)));
       const together = reshape(rmsnorm(x, norm, eps), [1, count / joined, joined * hidden]);
       parts.push(linear(linear(together, widened, { activation: 'gelu' }), behind));
     }
@@ -87,39 +88,56 @@ function layer(config: VoxtralRealtimeConfig, weights: WeightTable, name: string
   const down = weights.matrix(`${name}.mlp.down_proj.weight`, hidden, ffn, { bias: true });
 
   /** x [1, rows, hidden] → the same, and keys and values for the next part, unless this is the last */
-  return (x: Tensor, turns: Tensor, kept: Kept, isLast: boolean): [x: Tensor, kept: Kept] => {
+  return (x: Tensor, { turns, bias }: Seeing, kept: Kept, isLast: boolean): [x: Tensor, kept: Kept] => {
     const y = rmsnorm(x, before, eps);
-    const [q, k] = [linear(y, query), linear(y, key)];
-    for (const one of [q, k]) rotate({ x: one, first: 0 }, turns, { heads, dims, layout: 'halves' });
-    const own = [k, linear(y, value)] as const;
+    const q = linear(y, query);
+    const own = [linear(y, key), linear(y, value)] as const;
     const all = own.map((part, i) => (kept ? joinTokens(kept[i]!, part) : part)) as [Tensor, Tensor];
-    const [rows, seen] = [x, all[0]].map(({ shape }) => shape[1] as number) as [number, number];
-    const bias = windowBias(x, { rows, seen, window, heads });
-    const [keys, values] = all.map((part) => ({ x: part, first: 0 }));
+    const turned = copy(all[0]);
+    rotate({ x: q, first: 0 }, turns.queries, { heads, dims, layout: 'halves' });
+    rotate({ x: turned, first: 0 }, turns.keys, { heads, dims, layout: 'halves' });
+    const [keys, values] = [turned, all[1]].map((part) => ({ x: part, first: 0 }));
     const mixed = attend({ x: q, first: 0 }, keys!, values!, { heads, dims, bias, mostWork: SEGMENT_WORK });
     x = linearAdd(mixed, out, x);
     x = linearAdd(linearSwiglu(rmsnorm(x, between, eps), gateUp), down, x);
     x.tape!.cut();
+    const seen = turned.shape[1] as number;
     const still = Math.min(seen, window - 1);
     if (isLast || still === 0) return [x, null];
     return [x, all.map((part) => takeTokens(part, seen - still, still)) as [Tensor, Tensor]];
   };
 }
 
-/** What is added to scores by the distance of a key, as `attend` takes it, so that each row sees `window` rows that end with itself. */
-function windowBias(
+/** What the rows of a part see: themselves and rows before them, whose positions count from the first of these, as differences of positions alone matter. */
+interface Seeing {
+  /** Rotations of the part's rows, and of all that they see, [rows, dims]. */
+  turns: { queries: Tensor; keys: Tensor };
+  /** Added to scores by the distance of a key, as `attend` takes it, so that each row sees `window` rows that end with itself. */
+  bias: Tensor;
+}
+
+/** Gives what `rows` rows see with so many before them; the tables of the longest part, `most` rows, have all others. */
+function seeingOf(
   x: Tensor,
-  { rows, seen, window, heads }: { rows: number; seen: number; window: number; heads: number },
-): Tensor {
-  const distances = rows + seen - 1;
-  const key = `window of ${window} for ${rows} of ${seen} rows`;
-  const bias = constantBeside(x, key, [distances, heads], () => {
-    const values = new Float32Array(distances * heads);
-    for (let at = 0; at < distances; at++) {
-      const before = seen - 1 - at; // rows from the key to the row
-      if (before < 0 || before >= window) values.fill(UNSEEN, at * heads, (at + 1) * heads);
+  config: VoxtralRealtimeConfig,
+  most: number,
+): (rows: number, before: number) => Seeing {
+  const { window, heads } = config;
+  const farthest = most + window - 2;
+  const turns = rowRotations(x, farthest + 1, config);
+  const biases = constantBeside(x, `window of ${window}`, [farthest + most, heads], () => {
+    const values = new Float32Array((farthest + most) * heads);
+    for (let at = 0; at < farthest + most; at++) {
+      const distance = farthest - at; // rows from the key to the row
+      if (distance < 0 || distance >= window) values.fill(UNSEEN, at * heads, (at + 1) * heads);
     }
     return values;
   });
-  return reshape(bias, [1, distances, heads]);
+  return (rows, before) => {
+    const seen = before + rows;
+    return {
+      turns: { queries: takeRows(turns, before, [rows]), keys: takeRows(turns, 0, [seen]) },
+      bias: takeRows(biases, farthest + 1 - seen, [1, rows + seen - 1]),
+    };
+  };
 }
