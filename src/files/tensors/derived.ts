@@ -17,7 +17,7 @@ export interface DerivedVectors {
   compute(values: readonly Float32Array[]): Float32Array<ArrayBuffer>;
 }
 
-/** The tensors with the computed vectors in place of the stored ones, and without the others. A module that lacks one of them stays as it is. */
+/** The tensors with the computed vectors in place of the stored ones, and without the others. Throws bad_checkpoint where a module lacks one of them. */
 export function withDerived(
   tensors: Map<string, TensorEntry>,
   { sign, own, others, compute }: DerivedVectors,
@@ -27,8 +27,13 @@ export function withDerived(
     const [, module] = sign.exec(name) ?? [];
     if (module === undefined) continue;
     const names = [own, ...others].map((part) => `${module}.${part}`);
-    const entries = names.flatMap((part) => tensors.get(part) ?? []);
-    if (entries.length < names.length) continue;
+    const missing = names.find((part) => !tensors.has(part));
+    if (missing !== undefined)
+      throw badCheckpoint(
+        `tensor ${missing} is missing, which ${name} needs: fetch the whole checkpoint`,
+        missing,
+      );
+    const entries = names.map((part) => tensors.get(part)!);
     for (const part of names) made.delete(part);
     made.set(names[0]!, derivedVector(entries, compute));
   }
