@@ -1,5 +1,7 @@
-// x[row] += inputs[row of embeddings], for the rows whose source is an input embedding.
+// x[row] += inputs[row of embeddings], for the rows whose source is an input embedding, or for each row.
 #import "lib/batch.wgsl"
+
+const EACH = false; // every row has the input embedding of its own number
 
 struct Args {
   quads: u32,   // groups of four columns in a row
@@ -14,8 +16,9 @@ struct Args {
 fn main(@builtin(global_invocation_id) id: vec3u) {
   let row = id.y;
   let source = rows[row].source;
-  if (id.x >= args.quads || (source & (FROM_SLOT | FROM_INPUT)) != FROM_INPUT) {
+  if (id.x >= args.quads || !(EACH || (source & (FROM_SLOT | FROM_INPUT)) == FROM_INPUT)) {
     return;
   }
-  x[row * args.quads + id.x] += inputs[(source & ~FROM_INPUT) * args.quads + id.x];
+  let input = select(source & ~FROM_INPUT, row, EACH);
+  x[row * args.quads + id.x] += inputs[input * args.quads + id.x];
 }

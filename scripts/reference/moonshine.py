@@ -14,8 +14,8 @@ import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, LogitsProcessorList, MoonshineConfig, MoonshineForConditionalGeneration, Wav2Vec2FeatureExtractor
 
-from recipe import Draws, keep
-from whisper import Gap, sound
+from recipe import keep
+from whisper import Gap, draw, sound
 
 FOLDER = Path(__file__).parents[2] / 'test' / 'golden' / 'moonshine'
 RATE, SEED, SPECIALS = 16000, 3, ['<unk>', '<s>', '</s>']
@@ -43,24 +43,12 @@ def config():
     )  # fmt: skip
 
 
-def draw(model):
-    draws = Draws(SEED)
-    for name, weight in model.named_parameters():
-        if weight.dim() == 1:
-            weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name and 'bias' not in name else 0.0)
-        elif 'embed' in name:
-            weight.data = draws(name, weight.shape, 0.4)
-        else:
-            gain = 3.0 if any(part in name for part in ('q_proj', 'k_proj', 'conv')) else 1.5
-            weight.data = draws(name, weight.shape, gain / weight[0].numel() ** 0.5)
-    return draws
-
-
 @torch.no_grad()
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     model = MoonshineForConditionalGeneration(config())
-    draws = draw(model)
+    # Sharp convolutions, so that what is heard counts.
+    draws = draw(model, SEED, ('q_proj', 'k_proj', 'conv'), (3.0, 1.5))
     model.generation_config = GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=2, decoder_start_token_id=1, max_length=48)
     model.save_pretrained(FOLDER)
     keep(FOLDER / 'model.safetensors', draws)

@@ -62,15 +62,16 @@ def generation():
     )  # fmt: skip
 
 
-def draw(model):
-    draws = Draws(SEED)
+def draw(model, seed=SEED, sharp=('q_proj', 'k_proj'), gains=(2.0, 1.0)):
+    """`sharp`: parts of the names of matrices that have the first of the gains; others have the second."""
+    draws = Draws(seed)
     for name, weight in model.named_parameters():
         if weight.dim() == 1:
             weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name and 'bias' not in name else 0.0)
         elif 'embed' in name:
             weight.data = draws(name, weight.shape, 0.4)
         else:
-            gain = 2.0 if any(part in name for part in ('q_proj', 'k_proj')) else 1.0
+            gain = gains[0] if any(part in name for part in sharp) else gains[1]
             weight.data = draws(name, weight.shape, gain / weight[0].numel() ** 0.5)
     return draws
 

@@ -68,7 +68,10 @@ function messagesOf(form: TranscriptionForm, request: TranscriptionRequest): Cha
     throw badRequest('task is "translate", and the model does not translate: leave it out', 'task');
   if (prompt.trim() !== '' && !form.takesPrompt)
     throw badRequest('prompt is given, and the model takes none with a sound: leave it out', 'prompt');
-  const { user, reply } = language === undefined ? ways.unknown : ways.known;
+  const way = language === undefined ? ways.unknown : ways.known;
+  if (way === null)
+    throw badRequest('language is given, and the model finds it out alone: leave it out', 'language');
+  const { user, reply } = way;
   const filled = (text: string): string => withLanguage(text, language);
   const parts = user === '' ? [] : [{ type: 'text' as const, text: filled(user) }];
   return [

@@ -19,6 +19,8 @@ export interface TextBatch {
   planes?: Region;
   /** f32 rows of embeddings that can replace a token's; as wide as the model's rows, including padding. */
   inputs?: Region;
+  /** f32 rows that are added to the embeddings of the rows, each to its own; as `inputs`, in whose place they are. */
+  added?: Region;
   /** f32 rows that are added to the states after each of the first layers, for rows that take input embeddings; as `inputs`. */
   deepInputs?: readonly Region[];
   /** Rotary frequencies as turns per token, 64-bit fixed point: (low, high) [sets, dims / 2 of all rope tables]. */

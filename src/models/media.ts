@@ -43,6 +43,11 @@ export interface MediaModel {
   mediaFirst?: boolean;
   /** The most tokens of a run, where the tokens of each run see each other; false: they see earlier ones only. */
   spans: number | false;
+  /**
+   * Rows are added to the embeddings of a text's tokens, from the first on and also of those that are generated, until the rows end; left out: they
+   * replace the embeddings of the tokens of their runs.
+   */
+  added?: true;
   /** Names of matrices that checkpoints store column by column, as [k, rows]; left out: none. */
   transposed?: readonly string[];
   /** Positions of three parts of `tokens` tokens; left out: each token's is its index. `media` are in order. */
@@ -95,6 +100,8 @@ export type Preparation = Generator<number | void, PreparedMedium, void>;
 export interface PreparedMedium {
   /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. A TokenRun names its own token. */
   parts: readonly (string | number | TokenRun)[];
+  /** Rows of the tower, where they are added; left out: those of the runs. */
+  rows?: number;
   /** Text of the token in whose places the rows stand. */
   token: string;
   /** Name of the tower. */

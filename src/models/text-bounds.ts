@@ -33,6 +33,7 @@ export const TEXT_COUNTS = {
   max_position_embeddings: TOKENS,
   original_max_position_embeddings: [2, 2 ** 27],
   sliding_window: TOKENS,
+  delay_tokens: [0, 2 ** 10],
   max_window_layers: [0, 2 ** 10],
   sliding_window_pattern: LAYERS,
   _sliding_window_pattern: LAYERS,

@@ -9,8 +9,8 @@ export interface Asked {
 }
 
 export interface TranscriptionForm {
-  /** Where the language is known, and where it is not. */
-  transcribe: { known: Asked; unknown: Asked };
+  /** Where the language is known, and where it is not; known null: the model cannot be told. */
+  transcribe: { known: Asked | null; unknown: Asked };
   /** To English; null: the class does not translate. */
   translate: { known: Asked; unknown: Asked } | null;
   /** Whether a prompt is passed as the system message; otherwise prompts are refused. */
@@ -19,7 +19,7 @@ export interface TranscriptionForm {
   marker: string | null;
 }
 
-const both = (user: string): TranscriptionForm['transcribe'] => ({
+const both = (user: string): NonNullable<TranscriptionForm['translate']> => ({
   known: { user: user.replace('speech', 'speech, which is {language}'), reply: '' },
   unknown: { user, reply: '' },
 });

@@ -1,4 +1,4 @@
-// Rows of media are added to the states of the tokens that stand for them, and to no others.
+// Rows of media are added to the states of the tokens that stand for them, and to no others, or to those of all tokens.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -14,9 +14,15 @@ afterAll(() => device.destroy());
 
 /** A token, rows of inputs, and a token that was sampled in a slot. */
 const SOURCES = [7, FROM_INPUT + 2, FROM_INPUT, 0, FROM_SLOT + 1, FROM_INPUT + 4];
-const INPUTS = 5;
+const INPUTS = 6;
 
-it.each([1, 32, 48, 131])('%i columns', async (columns) => {
+it.each([
+  [1, false],
+  [32, false],
+  [48, true],
+  [131, false],
+  [131, true],
+])('%i columns, to each row: %s', async (columns, isEach) => {
   const random = new Random(columns);
   const stride = paddedColumns(columns);
   const x = random.floats(SOURCES.length * columns);
@@ -30,14 +36,15 @@ it.each([1, 32, 48, 131])('%i columns', async (columns) => {
     device,
     capacity: {},
     sizes: {},
-    record: (_, input) => addInputs(input([SOURCES.length, columns], x), batch, inputs),
+    record: (_, input) => addInputs(input([SOURCES.length, columns], x), batch, inputs, { isEach }),
   });
   expect(found).toHaveLength(SOURCES.length);
   found.forEach((row, i) => {
     const source = SOURCES[i]!;
     const isInput = source >= FROM_INPUT && source < FROM_SLOT;
     row.forEach((value, column) => {
-      const more = isInput ? added[(source - FROM_INPUT) * stride + column]! : 0;
+      const from = isEach ? i : source - FROM_INPUT;
+      const more = isEach || isInput ? added[from * stride + column]! : 0;
       expect(value).toBe(Math.fround(x[i * columns + column]! + more));
     });
   });

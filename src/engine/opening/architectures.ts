@@ -2,7 +2,13 @@
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
 import { transcriberClasses } from '../../models/audio/transcribers.ts';
-import { fusedExperts, ggufClasses, textClasses, transposedMatrices } from '../../models/text/registry.ts';
+import {
+  derivedVectors,
+  fusedExperts,
+  ggufClasses,
+  textClasses,
+  transposedMatrices,
+} from '../../models/text/registry.ts';
 import { GGUF_TOWERS, mediaClasses, mediaHalf } from '../../models/towers/media-families.ts';
 import { CODE_ONLY } from '../../models/text/wrappers.ts';
 
@@ -62,6 +68,7 @@ export const TEXT_CLASSES: KnownClasses = {
   towers: () => GGUF_TOWERS,
   fusedExperts,
   transposed: transposedMatrices,
+  derived: derivedVectors,
   purpose: 'run',
   textHalf: mediaHalf,
   get codeOnly() {

@@ -14,6 +14,7 @@ import type { Loras } from './lora/loras.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../opening/model-name.ts';
 import { batchNotes, contextNotes, samplingDefaults } from './request/defaults.ts';
+import { languageNote } from './request/source-language.ts';
 import { leftNote, readSourceSettings, type SourceSettings } from './request/source-settings.ts';
 import { GrammarCache } from './threads/grammar-cache.ts';
 import type { LoadedText } from './load.ts';
@@ -75,8 +76,8 @@ export async function serve(
     options.samplingDefaults ?? 'model',
   );
   const source = sourceSettings(files, options, runner);
-  const left = source && leftNote(source);
-  if (left) note(left);
+  for (const said of source ? [leftNote(source), languageNote(files.speech.tokenizer)] : [])
+    if (said) note(said);
   const context = { ...requestContext(platform, files, options, session), sampling, source };
   return new LocalTextModel({
     info: {

@@ -1,7 +1,7 @@
 // The files of a text model, which outlive its device: checkpoint, declaration, tokenizer, chat template, output formats.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
-import { openSourceTemplate } from '../../files/template/source-template.ts';
+import { openSourceTemplate } from '../../files/template/single-template.ts';
 import { openChatTemplate } from '../../files/template/template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';

@@ -4,6 +4,7 @@
 import { badCheckpoint, unsupported } from '../error.ts';
 import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
+import type { DerivedVectors } from '../tensors/derived.ts';
 import type { GgufTower } from '../gguf/tower.ts';
 import { say } from '../message.ts';
 import { listsClasses, talksWith, transcribesWith } from '../openers.ts';
@@ -29,6 +30,8 @@ export interface KnownClasses {
   fusedExperts?: (architecture: string) => ExpertOrder | null;
   /** Names of the matrices that checkpoints of a class store as [k, rows]; null, or left out: there are none. */
   transposed?: (architecture: string) => RegExp | null;
+  /** How vectors of a class are computed from tensors that are stored; null, or left out: none is. */
+  derived?: (config: Json, architecture: string) => DerivedVectors | null;
   /** For messages: "those that run". */
   purpose: string;
   /** Classes that Python code of their repositories defines, or defined before transformers did; that code is not looked at. */

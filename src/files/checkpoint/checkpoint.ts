@@ -12,6 +12,7 @@ import { poolsStates, readEmbeddingLayout } from './embedding-folder.ts';
 import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
+import { withDerived } from '../tensors/derived.ts';
 import { tensorFiles } from '../tensors/tensor-file.ts';
 import { turned } from '../tensors/turned.ts';
 import { readCoded } from '../coded/fold.ts';
@@ -57,7 +58,9 @@ export async function openCheckpoint(
   const { tensors: own, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
   const order = known.fusedExperts?.(architecture) ?? null;
   const split = order === null ? own : splitExperts(own, order);
-  const tensors = withTransposed(split, known.transposed?.(architecture) ?? null);
+  const turnedOnes = withTransposed(split, known.transposed?.(architecture) ?? null);
+  const derived = known.derived?.(config, architecture) ?? null;
+  const tensors = derived === null ? turnedOnes : withDerived(turnedOnes, derived);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
     path: folder.path,

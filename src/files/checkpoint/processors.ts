@@ -12,10 +12,13 @@ type Processors = Record<string, Record<string, unknown>>;
 /** Contents of the files that the folder has, by name; where it has none, what its tekken.json says in their words. */
 export async function readProcessors(folder: Folder, names: readonly string[]): Promise<Processors> {
   const found = FILES.filter((name) => names.includes(name));
-  if (found.length === 0 && names.includes(TEKKEN)) return tekkenProcessors(await readJson(folder, TEKKEN));
-  return Object.fromEntries(
-    await Promise.all(found.map(async (name) => [name, await readJson(folder, name)])),
-  );
+  // A large file, which is not looked at where others say all.
+  const isRead = names.includes(TEKKEN) && (found.length === 0 || !names.includes('tokenizer.json'));
+  const tekken = isRead ? await readJson(folder, TEKKEN) : {};
+  const stream = streamProcessor(tekken);
+  if (found.length === 0) return { ...tekkenProcessors(tekken), ...stream };
+  const read = await Promise.all(found.map(async (name) => [name, await readJson(folder, name)] as const));
+  return { ...Object.fromEntries(read), ...stream };
 }
 
 /** Older files call the part about images `multimodal`. */
@@ -32,6 +35,13 @@ function imageProcessor(image: Record<string, unknown>): Processors {
       spatial_merge_size: image['spatial_merge_size'] ?? 1,
     },
   };
+}
+
+/** What tekken.json alone says of models that write while they hear. */
+function streamProcessor({ audio }: Record<string, unknown>): Processors {
+  if (!isRecord(audio) || audio['transcription_format'] !== 'streaming') return {};
+  const { transcription_delay_ms, streaming_n_left_pad_tokens, frame_rate } = audio;
+  return { [TEKKEN]: { transcription_delay_ms, streaming_n_left_pad_tokens, frame_rate } };
 }
 
 function soundProcessor(audio: Record<string, unknown>): Processors {

@@ -1,12 +1,14 @@
 // Tensors of a text model that another class wraps, renamed to the names that they have in the text model alone; alone or with the
 // tensors of the towers beside it. LoRAs of such a model name its modules in the same ways.
 
-/** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, and of Idefics. */
+/** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, of Idefics, and of Qwen's models that hear. */
 const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
   ['language_model.model.', 'model.'],
   ['language_model.lm_head.', 'lm_head.'],
   ['model.language_model.', 'model.'],
   ['model.text_model.', 'model.'],
+  ['thinker.model.', 'model.'],
+  ['thinker.lm_head.', 'lm_head.'],
   ['lm_head.', 'lm_head.'],
 ];
 
@@ -40,11 +42,11 @@ export function textTensors<Entry>(tensors: ReadonlyMap<string, Entry>): TextTen
   };
 }
 
-/** Returns the tensors beside the text model, by their names without a leading `model.`. */
+/** Returns the tensors beside the text model, by their names without a leading `model.` or `thinker.`. */
 export function besideTensors<Entry>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry> {
   return new Map(
     [...tensors].flatMap(([name, entry]) =>
-      ownName(name) === null ? [[name.replace(/^model\./, ''), entry] as const] : [],
+      ownName(name) === null ? [[name.replace(/^(model|thinker)\./, ''), entry] as const] : [],
     ),
   );
 }

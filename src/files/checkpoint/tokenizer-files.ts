@@ -1,10 +1,11 @@
 // The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt (of CLIP also merges.txt alone), Mistral's tekken.json,
-// T5's spiece.model, Marian's source.spm with vocab.json, or none for ByT5.
+// T5's spiece.model, Marian's source.spm or M2M-100's sentencepiece.bpe.model with vocab.json, or none for ByT5.
 
 import { ggufOf } from './gguf-folder.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import { BYTE_TOKENIZER, byteTokenizer } from '../tokenizer/byte-tokens.ts';
+import { M2M_MODEL, m2mTokenizer } from '../tokenizer/m2m.ts';
 import { MARIAN_SOURCE, marianTokenizer } from '../tokenizer/marian.ts';
 import { SPIECE, spieceTokenizer, withOwnTokens } from '../tokenizer/sentencepiece.ts';
 import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
@@ -38,6 +39,11 @@ export async function readTokenizer(
       file: MARIAN_SOURCE,
       tokenizerConfig: withOwnTokens(tokenizerConfig),
     });
+  }
+  if (names.includes(M2M_MODEL) && hasVocabulary) {
+    const [bytes, vocabulary] = [await readBytes(folder, M2M_MODEL), await readJson(folder, 'vocab.json')];
+    const tokenizerJson = m2mTokenizer(bytes, vocabulary, tokenizerConfig);
+    return openTokenizer({ tokenizerJson, file: M2M_MODEL, tokenizerConfig: withOwnTokens(tokenizerConfig) });
   }
   if (names.includes('merges.txt') && (hasVocabulary || config['tokenizer_class'] === 'CLIPTokenizer')) {
     const merges = await readText(folder, 'merges.txt');
@@ -76,7 +82,7 @@ export async function sourceTokenizerFiles(folder: Folder, names: readonly strin
   const file = 'tokenizer_config.json';
   const hasBytes =
     names.includes(file) && (await readJson(folder, file))['tokenizer_class'] === BYTE_TOKENIZER;
-  return [SPIECE, MARIAN_SOURCE, ...(hasBytes ? [file] : [])];
+  return [SPIECE, MARIAN_SOURCE, M2M_MODEL, ...(hasBytes ? [file] : [])];
 }
 
 /** Tokenizer files of other formats: SentencePiece, tiktoken. */

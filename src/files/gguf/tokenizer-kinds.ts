@@ -3,9 +3,9 @@
 
 import { badCheckpoint } from '../error.ts';
 import { base64, byteLevel, isolated, metaspace, sequence } from '../tokenizer-parts.ts';
+import { scoredMerges } from '../scored-merges.ts';
 import type { GgufKeys } from './keys.ts';
 import { preTokenizer, preTokenizerNames, type NamedPreTokenizer } from './pre-tokenizers.ts';
-import { scoredMerges } from './scored-merges.ts';
 import { KIND, tokenizerKey as own, type GgufToken } from './vocabulary.ts';
 
 export interface TokenizerParts {
@@ -73,7 +73,7 @@ function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Role
       unk_token: unknown === undefined ? null : tokens[unknown]!.text,
       // A user's own tokens are cut out of a text before and take no part in merges.
       vocab: vocabularyOf(tokens.filter(({ kind }) => kind !== KIND.userDefined)),
-      merges: scoredMerges(tokens),
+      merges: scoredMerges(tokens.filter(({ kind }) => kind === KIND.normal)),
     },
     normalizer: sequence('normalizers', [...(prefix ? [{ type: 'Prepend', prepend: SPACE }] : []), spaces]),
     pre_tokenizer: null,

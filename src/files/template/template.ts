@@ -5,17 +5,13 @@
 import { badRequest, EngineError, reasonOf, unsupported } from '../error.ts';
 import type { SpecialTokens } from '../tokenizer/encode/special-tokens.ts';
 import type { TekkenChat } from '../tokenizer/tekken.ts';
+import type { ChatRendering, ChatTemplate } from './chat-template.ts';
 import { rendersHarmony, renderHarmony } from './harmony.ts';
 import { JinjaTemplate } from './jinja/jinja.ts';
 import { QUICK_MILLISECONDS, RENDER_LIMITS } from './jinja/values/meter.ts';
 import { MistralFormat } from './mistral.ts';
-import {
-  prepareMessages,
-  withCallsSaid,
-  withoutNull,
-  type CallText,
-  type TemplateMessage,
-} from './template-messages.ts';
+import { openSoundTemplate } from './single-template.ts';
+import { prepareMessages, withCallsSaid, withoutNull, type TemplateMessage } from './template-messages.ts';
 import { probeTemplate, type Probed } from './template-probe.ts';
 import { namedVariables } from './template-roles.ts';
 import { OTHER_FORMS, withShortIds } from './template-turns.ts';
@@ -23,36 +19,7 @@ import { OTHER_FORMS, withShortIds } from './template-turns.ts';
 /** Name → Jinja source. `default` is the usual one, `tool_use` the one for requests with tools. */
 export type ChatTemplates = Record<string, string>;
 
-export interface ChatRendering {
-  messages: readonly TemplateMessage[];
-  tools?: readonly object[] | null;
-  /** Ends with the opening of the assistant's turn; true where left out. */
-  addGenerationPrompt?: boolean;
-  /** Text of calls, for a template that leaves them out; default: none. */
-  callText?: CallText;
-  /** Text that stands for a part of a type other than text, by type; left out: there are no such parts. */
-  media?: Readonly<Record<string, string>>;
-  /** Whether such parts come before the texts of their message where the template takes text only; left out: no. */
-  mediaFirst?: boolean;
-  /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
-  kwargs?: Record<string, unknown>;
-}
-
-export interface ChatTemplate {
-  /** Why nothing can be rendered: the checkpoint has no template, or a broken one. Plain text prompts need none. */
-  problem: EngineError | null;
-  /** Jinja source of all templates together, or the marks of a format without one; '' if there is none. */
-  source: string;
-  /** Whether the template reads a variable of that name. */
-  reads(variable: string): boolean;
-  /**
-   * Throws `problem` where there is one, bad_request where the template refuses the conversation, and TemplateLimitError beyond its limits;
-   * `quick`: already where it takes longer than other work should wait.
-   */
-  render(rendering: ChatRendering, options?: { quick?: boolean }): string;
-  /** The rendering as plain data, without `callText`: for another thread. */
-  portable(rendering: ChatRendering): ChatRendering;
-}
+export type { ChatRendering, ChatTemplate };
 
 interface Parsed extends Probed {
   template: JinjaTemplate;
@@ -168,6 +135,7 @@ function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown>
 }
 
 function openMistral(chat: TekkenChat): ChatTemplate {
+  if (chat.isStream) return openSoundTemplate();
   let format: MistralFormat;
   try {
     format = new MistralFormat(chat);

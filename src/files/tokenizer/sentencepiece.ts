@@ -17,10 +17,11 @@ const SPECIALS = { eos_token: '</s>', unk_token: '<unk>', pad_token: '<pad>' };
 /** Number of sentinel tokens behind the pieces where the config does not state it. */
 const SENTINELS = 100;
 const MOST_SENTINELS = 10_000;
-const UNIGRAM = 1n;
+/** Kinds of models by their names in messages. */
+const MODEL_KINDS = { unigram: 1n, bpe: 2n };
 /** Kinds of pieces that are cut out of a text before it is tokenized. */
 const CUT = { control: 3n, userDefined: 4n };
-const UNKNOWN = 2n;
+const [TEXT, UNKNOWN] = [1n, 2n];
 /** Numbers of the fields that are read, by message. */
 const MODEL = { pieces: 1, trainer: 2, normalizer: 3 };
 const PIECE = { text: 1, score: 2, kind: 3 };
@@ -103,8 +104,12 @@ export function spieceTokenizer(
   });
 }
 
-/** The pieces of a model, by their ids, and its normalizer. Throws bad_checkpoint for a damaged file, `file` for messages. */
-export function readModel(bytes: Uint8Array, file: string): { pieces: Piece[]; charsmap: Uint8Array | null } {
+/** The pieces of a model, by their ids, and its normalizer. Throws bad_checkpoint for a damaged file, and for another kind; `file` for messages. */
+export function readModel(
+  bytes: Uint8Array,
+  file: string,
+  wanted: keyof typeof MODEL_KINDS = 'unigram',
+): { pieces: Piece[]; charsmap: Uint8Array | null } {
   const fields = fieldsOf(bytes, file);
   const pieces = fields
     .filter(({ number, bytes: of }) => number === MODEL.pieces && of !== undefined)
@@ -113,13 +118,18 @@ export function readModel(bytes: Uint8Array, file: string): { pieces: Piece[]; c
     fields
       .filter(({ number }) => number === message)
       .flatMap(({ bytes: of }) => fieldsOf(of ?? new Uint8Array(), file));
-  const kind = within(MODEL.trainer).findLast(({ number }) => number === TRAINER.kind)?.value ?? UNIGRAM;
-  if (kind !== UNIGRAM) throw damaged(`its model_type is ${kind}, and ${UNIGRAM} (unigram) is needed`, file);
+  const kind =
+    within(MODEL.trainer).findLast(({ number }) => number === TRAINER.kind)?.value ?? MODEL_KINDS.unigram;
+  if (kind !== MODEL_KINDS[wanted])
+    throw damaged(`its model_type is ${kind}, and ${MODEL_KINDS[wanted]} (${wanted}) is needed`, file);
   if (!pieces.some((piece) => piece.kind === UNKNOWN))
     throw damaged('it has no piece for unknown text', file);
   const charsmap = within(MODEL.normalizer).findLast(({ number }) => number === NORMALIZER.charsmap)?.bytes;
   return { pieces, charsmap: charsmap && charsmap.length > 0 ? charsmap : null };
 }
+
+/** Whether a piece is of texts. */
+export const isTextPiece = ({ kind }: Piece): boolean => kind === TEXT;
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -17,6 +17,8 @@ export interface TekkenChat {
   specials: readonly string[];
   /** Reasoning efforts that the model takes as a setting; null: none. */
   efforts: { values: readonly string[]; usual: string | null } | null;
+  /** Whether the model writes the text of one sound while it hears it, and knows no conversations. */
+  isStream: boolean;
 }
 
 export interface TekkenFiles {
@@ -60,7 +62,12 @@ export function tekkenFiles(json: Record<string, unknown>): TekkenFiles {
       model: { type: 'BPE', ignore_merges: true, vocab, merges: BY_ID },
     },
     roles,
-    chat: { version: String(config['version']), specials, efforts: effortsOf(json) },
+    chat: {
+      version: String(config['version']),
+      specials,
+      efforts: effortsOf(json),
+      isStream: isStream(json),
+    },
   };
 }
 
@@ -126,6 +133,9 @@ function binaryOf(base64: unknown): string | null {
     return null;
   }
 }
+
+const isStream = ({ audio }: Record<string, unknown>): boolean =>
+  isRecord(audio) && audio['transcription_format'] === 'streaming';
 
 function effortsOf({ model_settings_builder: settings }: Record<string, unknown>): TekkenChat['efforts'] {
   const stated = isRecord(settings) ? settings['reasoning_effort'] : null;

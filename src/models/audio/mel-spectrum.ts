@@ -9,6 +9,8 @@ export interface MelConfig {
   hop: number;
   /** Number of bands. */
   mels: number;
+  /** Power of ten that counts as the loudest of any sound; left out: that of each sound. */
+  loudest?: number;
 }
 
 /** Frames between which other work may run. */
@@ -19,7 +21,7 @@ const [LEAST, RANGE] = [1e-10, 8];
 
 /** Features of a sound that silence fills up to `frames` frames, whole or not, of which the first `wanted` are returned: [wanted, mels]; yields between pieces. */
 export function melSpectrum(config: MelConfig) {
-  const { window, hop, mels } = config;
+  const { window, hop, mels, loudest } = config;
   const powers = spectrum(window);
   const bands = melBands(config);
 
@@ -44,7 +46,8 @@ export function melSpectrum(config: MelConfig) {
       }
       if (frame < wanted) logs.set(row, frame * mels);
     }
-    return logs.map((value) => (Math.max(value, most - RANGE) + 4) / 4);
+    const least = (loudest ?? most) - RANGE;
+    return logs.map((value) => (Math.max(value, least) + 4) / 4);
   };
 }
 

@@ -2,7 +2,6 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
-import { constantBeside } from '../../kernels/constants.ts';
 import { takeRows } from '../../kernels/copy-rows.ts';
 import { groupnorm } from '../../kernels/groupnorm.ts';
 import { layernorm, type Affine } from '../../kernels/layernorm.ts';
@@ -10,9 +9,9 @@ import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import { rowWindows } from '../../kernels/row-windows.ts';
 import { affine } from '../affine.ts';
-import { inverseFrequencies } from '../text/blocks/rope.ts';
 import type { WeightTable } from '../weights.ts';
-import type { MoonshineConfig, MoonshineLayers } from './moonshine-config.ts';
+import type { MoonshineConfig } from './moonshine-config.ts';
+import { rowRotations } from './row-rotations.ts';
 
 /** Rows that each convolution sees, and from one of its rows to the next. None of them sees beyond the ends of a sound. */
 export const [FIRST, SECOND, THIRD] = [
@@ -54,26 +53,10 @@ export function moonshineEncoder(config: MoonshineConfig, weights: WeightTable):
     let x = takeRows(image, 0, [1, count]);
     x = linear(rowWindows(x, { ...SECOND, ...within }), second, { activation: 'gelu' });
     x = linear(rowWindows(x, { ...THIRD, ...within }), third, { activation: 'gelu' });
-    const turns = rotations(x, encoder);
+    const turns = rowRotations(x, x.shape[1] as number, encoder);
     for (const run of layers) x = run(x, turns);
     return layernorm(x, last, MOONSHINE_EPS);
   };
-}
-
-/** cos and sin of each pair of dimensions for all rows, [rows, dims]; those behind the rotated ones do not turn. */
-function rotations(x: Tensor, { rope, dims }: MoonshineLayers): Tensor {
-  const rows = x.shape[1] as number;
-  const key = `rotations of rows by ${rope.theta} in ${rope.dims} of ${dims}`;
-  return constantBeside(x, key, [rows, dims], () => {
-    const values = new Float32Array(rows * dims);
-    const frequencies = inverseFrequencies(rope, rows);
-    for (let i = 0; 2 * i < values.length; i++) {
-      const angle = Math.floor((2 * i) / dims) * (frequencies[i % (dims / 2)] ?? 0);
-      values[2 * i] = Math.cos(angle);
-      values[2 * i + 1] = Math.sin(angle);
-    }
-    return values;
-  });
 }
 
 function layer({ hidden, ffn, activation, encoder }: MoonshineConfig, weights: WeightTable, name: string) {

@@ -18,7 +18,7 @@ export interface Qwen3AsrSounds {
 const [RATE, HOP, WINDOW] = [16_000, 160, 400];
 /** Other values are not built. */
 const PROCESSED = {
-  feature_extractor_type: ['Qwen3ASRFeatureExtractor'],
+  feature_extractor_type: ['Qwen3ASRFeatureExtractor', 'WhisperFeatureExtractor'],
   sampling_rate: [RATE],
   hop_length: [HOP],
   n_fft: [WINDOW],
@@ -35,7 +35,8 @@ export function readQwen3Asr({ config, processors, hidden }: MediaFiles): Qwen3A
   processor.only(PROCESSED);
   const stated = {
     feature_size: processor.count('feature_size', 128),
-    n_window: processor.count('n_window', 50),
+    // Whisper's class, in the first layout, does not know it.
+    n_window: processor.count('n_window', encoder.frames / 2),
   };
   const wanted = { feature_size: encoder.mels, n_window: encoder.frames / 2 };
   for (const key of ['feature_size', 'n_window'] as const)

@@ -1,5 +1,6 @@
 // Sounds for Qwen3-ASR: features in chunks of a second, of which the last is filled with zeros, and where the rows of each stand.
 
+import { partsOf } from '../text/wrappers.ts';
 import type { MediaFamily, Preparation, Sound } from '../media.ts';
 import { placesUpTo, sineRows } from '../sines.ts';
 import type { TranscriptionForm } from '../transcription-form.ts';
@@ -24,7 +25,7 @@ const FORM: TranscriptionForm = {
 export const QWEN3_ASR: MediaFamily = {
   classes: ['Qwen3ASRForConditionalGeneration'],
   read(files) {
-    const settings = readQwen3Asr(files);
+    const settings = readQwen3Asr({ ...files, config: partsOf(files.config) });
     const spectrum = melSpectrum(settings.mel);
     return {
       readers: {

@@ -46,7 +46,9 @@ export function qwen3AsrTower(config: Qwen3AsrConfig, weights: WeightTable): Tow
     whisperLayer(config, weights, `${TOWER}layers.${i}`, { keyBias: true }),
   );
   const norm = affine(weights, `${TOWER}ln_post`, hidden);
-  const project = 'multi_modal_projector.linear_';
+  // The first layout has the two products among the encoder's.
+  const isFirst = weights.has(`${TOWER}proj1.weight`);
+  const project = isFirst ? `${TOWER}proj` : 'multi_modal_projector.linear_';
   const first = weights.matrix(`${project}1.weight`, hidden, hidden, { bias: true });
   const second = weights.matrix(`${project}2.weight`, out, hidden, { bias: true });
   const atOnce = tilesAtOnce(halved(mels) * halved(frames) * channels);

@@ -4,6 +4,7 @@ import { unsupported } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
 import { listsClasses } from '../../files/openers.ts';
 import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
+import type { DerivedVectors } from '../../files/tensors/derived.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type ConfigFile, type Json } from '../config-values.ts';
@@ -103,6 +104,12 @@ export function fusedExperts(className: string): ExpertOrder | null {
 export function transposedMatrices(className: string): RegExp | null {
   const found = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
   return found?.transposed?.[className] ?? null;
+}
+
+/** How vectors of a class are computed from tensors that checkpoints store; null: none is. */
+export function derivedVectors(json: Json, className: string): DerivedVectors | null {
+  const found = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
+  return found?.derived?.[className]?.(json) ?? null;
 }
 
 /** Reads a configuration with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */

@@ -54,4 +54,22 @@ export const WRAPPED_TYPES: readonly (readonly [type: string, same: WrappedType]
   ['lightonocr_text', { modelType: 'qwen3', defaults: {} }],
   ['paddleocr_vl', PADDLE_OCR],
   ['paddleocr_vl_text', PADDLE_OCR],
+  [
+    'voxtral_realtime_text',
+    {
+      modelType: 'voxtral_realtime_text',
+      defaults: {
+        vocab_size: 131072,
+        hidden_size: 3072,
+        intermediate_size: 9216,
+        num_hidden_layers: 26,
+        num_attention_heads: 32,
+        num_key_value_heads: 8,
+        head_dim: 128,
+        rms_norm_eps: 1e-5,
+        rope_theta: 1e6,
+        sliding_window: 8192,
+      },
+    },
+  ],
 ];

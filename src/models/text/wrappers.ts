@@ -40,6 +40,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['LightOnOcrForConditionalGeneration', true],
   ['PaddleOCRVLForConditionalGeneration', true],
   ['VoxtralForConditionalGeneration', null],
+  ['VoxtralRealtimeForConditionalGeneration', true],
   ['Qwen2AudioForConditionalGeneration', null],
   ['Qwen3ASRForConditionalGeneration', true],
   ['KimiVLForConditionalGeneration', null],
@@ -139,6 +140,12 @@ export const CODE_ONLY: readonly string[] = [
 /** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */
 const TEXT_KEYS = ['text_config', 'llm_config'];
 
+/** The configuration with the parts of the class: all of it, or in the first layout of Qwen3-ASR the one of its `thinker`. */
+export function partsOf(config: Json): Json {
+  const thinker = config['thinker_config'];
+  return isObject(thinker) ? thinker : config;
+}
+
 /** Names of the classes that are opened as the text model within them. */
 export function wrapperClasses(): string[] {
   return [...WRAPPERS.keys()];
@@ -175,9 +182,10 @@ export function wrappedHalf(config: Json, className: string): TextHalf | null {
 }
 
 function halfOf(config: Json, className: string, tiedByDefault: boolean | null): TextHalf | null {
+  const outer = partsOf(config);
   // Configs of Qwen2-VL from 2024 have no text_config.
-  const key = TEXT_KEYS.find((one) => isObject(config[one]));
-  const inner = key === undefined ? config : (config[key] as Json);
+  const key = TEXT_KEYS.find((one) => isObject(outer[one]));
+  const inner = key === undefined ? outer : (outer[key] as Json);
   const type = String(inner['model_type']);
   const { modelType, defaults } = TYPES.get(type) ?? { modelType: type, defaults: {} };
   const known = textClasses().find((one) => one.modelType === modelType);
@@ -187,7 +195,7 @@ function halfOf(config: Json, className: string, tiedByDefault: boolean | null):
     SHARED.flatMap((key) => (config[key] == null ? [] : [[key, config[key]]])),
   );
   const tied =
-    tiedByDefault === null ? {} : { tie_word_embeddings: config['tie_word_embeddings'] ?? tiedByDefault };
+    tiedByDefault === null ? {} : { tie_word_embeddings: outer['tie_word_embeddings'] ?? tiedByDefault };
   const stated = { ...shared, ...inner, ...tied, model_type: modelType };
   return {
     config: withDefaultType({ ...DEFAULT_SIZES.get(modelType), ...leftOut(defaults, stated), ...stated }),

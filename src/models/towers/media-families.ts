@@ -5,6 +5,7 @@ import type { Json } from '../config-values.ts';
 import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
 import { QWEN3_ASR } from '../audio/qwen3-asr-sound.ts';
 import { VOXTRAL } from '../audio/voxtral.ts';
+import { VOXTRAL_REALTIME } from '../audio/voxtral-realtime-sound.ts';
 import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
 import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
@@ -51,6 +52,7 @@ const families: MediaFamily[] = [
   QWEN2_AUDIO,
   QWEN3_ASR,
   VOXTRAL,
+  VOXTRAL_REALTIME,
   GEMMA3,
   GEMMA3N,
   GEMMA4,

@@ -104,11 +104,16 @@ function strayToken(ids: readonly number[], runs: ExpandedText['runs']): EngineE
   );
 }
 
-/** The media of a prompt; null: it has none. */
+/** The media of a prompt; null: it has none. Throws bad_request for several whose rows are to be added to the same tokens. */
 export function placeMedia(
   tokens: number,
   runs: readonly PlacedRun[],
   model: ConstructorParameters<typeof PromptMedia>[2],
 ): PromptMedia | null {
-  return runs.length === 0 ? null : new PromptMedia(tokens, runs, model);
+  const [run] = runs;
+  if (run === undefined) return null;
+  if (!model.added) return new PromptMedia(tokens, runs, model);
+  if (runs.length > 1)
+    throw badRequest(`the model hears one sound while it writes, not ${runs.length}: send one`, 'messages');
+  return new PromptMedia(tokens, [{ ...run, first: 0, end: rowsOf(run.medium) }], model);
 }

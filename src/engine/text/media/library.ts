@@ -122,15 +122,18 @@ export function printedKinds(model: MediaModel, template: PrintingTemplate): Med
 /** Whether the template prints the placeholder of a medium that a message shows. */
 function isPrinted(kind: MediaKind, model: MediaModel, template: PrintingTemplate): boolean {
   if (template.problem !== null) return false;
-  const content: ContentPart[] = [placeholderOf(kind), { type: 'text', text: 'a' }];
   const { placeholder, otherPlaceholders = [] } = model.readers[kind]!;
-  try {
-    const messages = withoutBytes([{ role: 'user', content }], model.readers);
-    const text = template.render({ messages, ...shownMedia(model) });
-    return [placeholder, ...otherPlaceholders].some((one) => text.includes(one));
-  } catch {
-    return false;
-  }
+  const isPrintedOf = (content: ContentPart[]): boolean => {
+    try {
+      const messages = withoutBytes([{ role: 'user', content }], model.readers);
+      const text = template.render({ messages, ...shownMedia(model) });
+      return [placeholder, ...otherPlaceholders].some((one) => text.includes(one));
+    } catch {
+      return false;
+    }
+  };
+  const medium = placeholderOf(kind);
+  return isPrintedOf([medium, { type: 'text', text: 'a' }]) || isPrintedOf([medium]);
 }
 
 interface PartReading {

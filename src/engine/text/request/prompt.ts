@@ -18,6 +18,7 @@ import type { Begins, ReasoningFormat, ToolFormat } from '../output/format.ts';
 import { thinkingTags } from '../output/reply-plan.ts';
 import type { RenderedPrompt, RequestContext } from './request-context.ts';
 import type { ChatMessage, TextPrompt } from '../calls/text-model.ts';
+import { withOwnLanguage } from './source-language.ts';
 import { asSource } from './source-prompt.ts';
 import type { SourceSettings } from './source-settings.ts';
 import { checkPrompt } from './text-rules.ts';
@@ -49,8 +50,12 @@ async function renderSource(
   limits: TileLimits,
   end: PromptEnd,
 ): Promise<RenderedPrompt> {
-  if (!('messages' in prompt))
-    return asSource(await renderAsText(prompt, context, limits, end), context.source, 'prompt');
+  const { tokenizer } = context;
+  const read = async (one: TextPrompt): Promise<RenderedPrompt> => {
+    const text = await renderAsText(one, context, limits, end);
+    return 'ids' in one ? text : { ...text, ids: withOwnLanguage(text.ids, tokenizer) };
+  };
+  if (!('messages' in prompt)) return asSource(await read(prompt), context.source, 'prompt');
   const { continueFinal, messages, ...others } = prompt;
   const last = continueFinal ? finalMessage(messages) : null;
   if (last?.reasoning)
@@ -59,10 +64,10 @@ async function renderSource(
       `messages.${messages.length - 1}.reasoning_content`,
     );
   const sent = last === null ? messages : messages.slice(0, -1);
-  const rendered = await renderAsText({ ...others, messages: sent }, context, limits, end);
+  const rendered = await read({ ...others, messages: sent });
   const begun = last === null ? [] : await encodePart(last.content, 'messages', context);
   // A language is no text.
-  const said = context.tokenizer.decode(begun, { skipSpecialTokens: true });
+  const said = tokenizer.decode(begun, { skipSpecialTokens: true });
   const begins = said === '' ? rendered.begins : 'answer';
   return asSource({ ...rendered, begins, said }, context.source, 'messages', begun);
 }

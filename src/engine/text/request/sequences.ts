@@ -145,10 +145,11 @@ function readRequest(
   const { processors = [] } = request;
   const { ids, media, source } = prompt;
   const room = settings ? settings.written - beginningOf(prompt).length : Infinity;
+  const longest = Math.min(contextLength, media?.mostTokens ?? Infinity);
   const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
   return {
     priority: request.priority ?? 0,
-    maxTokens: Math.min(request.maxTokens ?? contextLength, room, contextLength - ids.length),
+    maxTokens: Math.min(request.maxTokens ?? contextLength, room, longest - ids.length),
     minTokens: request.minTokens ?? 0,
     sampling: { ...readSampling(request, sampling, stopIds), seedLow: 0, seedHigh: 0 },
     stopIds,

@@ -39,7 +39,7 @@ export interface StepCapacity {
   /** 32-bit words of one set of rotary frequencies. */
   ropeWords: number;
   /** Inputs that the model declares. */
-  model: Pick<TextInputs, 'positions' | 'attention'>;
+  model: Pick<TextInputs, 'positions' | 'attention' | 'added'>;
   /** Columns of the hidden states that are recorded for sampled rows; left out: none. */
   stateColumns?: number;
   /** Words of the routed experts that are recorded for each row; left out: none. */
@@ -216,7 +216,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity) {
     ids: whole(ids),
     ...(capacity.sources && { sourceTiles: region('sourceTiles') }),
     ...(model.positions === 3 && { planes: region('planes') }),
-    ...(embeddings && { inputs: whole(embeddings) }),
+    ...(embeddings && { [model.added ? 'added' : 'inputs']: whole(embeddings) }),
     ...(deep.length > 0 && { deepInputs: deep.map(whole) }),
     ...(states && { states: whole(states) }),
     ...(routed && { routed: whole(routed) }),

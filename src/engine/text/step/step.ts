@@ -76,6 +76,8 @@ function mediaPart(
   media: PromptMedia,
   { first, rows, row }: { first: number; rows: number; row: number },
 ): Pick<BatchPart, 'inputs' | 'place' | 'spans'> {
+  // Rows that are added leave the tokens what they are.
+  if (media.isAdded) return { place: media.place };
   const runs = media.within(first, first + rows);
   const inputs = runs.map((run) => {
     const begin = Math.max(run.first, first);

@@ -10,7 +10,8 @@ export interface Medium {
 }
 
 /** Number of tokens that take rows of the tower. */
-export function rowsOf({ prepared: { parts } }: Medium): number {
+export function rowsOf({ prepared: { parts, rows } }: Medium): number {
+  if (rows !== undefined) return rows;
   return parts.reduce<number>((sum, part) => sum + (typeof part === 'string' ? 0 : runOf(part, '').rows), 0);
 }
 

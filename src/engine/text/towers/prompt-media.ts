@@ -17,6 +17,8 @@ export class PromptMedia {
   readonly runs: readonly PlacedRun[];
   /** Whether the tokens of a run of images see each other. */
   readonly spans: boolean;
+  /** Whether rows are added to the embeddings of tokens. */
+  readonly isAdded: boolean;
   readonly tokens: MediaTokens;
   /** Length of all sounds; 0: there are none. */
   readonly seconds: number;
@@ -28,11 +30,12 @@ export class PromptMedia {
   constructor(
     tokens: number,
     runs: readonly PlacedRun[],
-    { spans, places }: Pick<MediaModel, 'spans' | 'places'>,
+    { spans, places, added }: Pick<MediaModel, 'spans' | 'places' | 'added'>,
   ) {
     this.runs = runs;
     this.spans = spans !== false;
-    this.tokens = countTokens(runs);
+    this.isAdded = added === true;
+    this.tokens = countTokens(runs, tokens);
     const media = new Set(runs.map(({ medium }) => medium));
     this.seconds = [...media].reduce((sum, { prepared }) => sum + (prepared.seconds ?? 0), 0);
     this.#places = places?.(tokens, placedMedia(runs)) ?? null;
@@ -45,6 +48,11 @@ export class PromptMedia {
     const at = token + this.#shift;
     return this.#places?.[token] ?? [at, at, at];
   };
+
+  /** Most tokens of a text with its reply: those to which rows are added. */
+  get mostTokens(): number {
+    return this.isAdded ? this.runs.at(-1)!.end : Infinity;
+  }
 
   /** The runs that reach into the tokens from `first` to `end` - 1. */
   within(first: number, end: number): PlacedRun[] {
@@ -82,9 +90,11 @@ export class PromptMedia {
   }
 }
 
-function countTokens(runs: readonly PlacedRun[]): MediaTokens {
+/** `tokens`: number of tokens of the prompt. */
+function countTokens(runs: readonly PlacedRun[], tokens: number): MediaTokens {
   const counts: MediaTokens = {};
-  for (const { medium, first, end } of runs) counts[medium.kind] = (counts[medium.kind] ?? 0) + end - first;
+  for (const { medium, first, end } of runs)
+    counts[medium.kind] = (counts[medium.kind] ?? 0) + Math.min(end, tokens) - first;
   return counts;
 }
 

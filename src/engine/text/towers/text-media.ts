@@ -51,7 +51,8 @@ function withTransposed(
 
 /** The declaration of a text model whose prompts hold media. */
 export function withMedia(declaration: TextDeclaration, media: RunnerMedia | null): TextDeclaration {
-  const span = media?.model.spans;
-  if (!span) return declaration;
-  return { ...declaration, inputs: { ...declaration.inputs, attention: 'spans', span } };
+  if (!media) return declaration;
+  const { spans: span, added } = media.model;
+  const inputs = { ...declaration.inputs, ...(added && { added }) };
+  return { ...declaration, inputs: span === false ? inputs : { ...inputs, attention: 'spans', span } };
 }

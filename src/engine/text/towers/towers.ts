@@ -5,6 +5,7 @@
 import { EngineError, internalError } from '../../../files/error.ts';
 import { Arena } from '../../../gpu/arena.ts';
 import type { Device } from '../../../gpu/device.ts';
+import { paddedColumns } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import type { PreparedMedium } from '../../../models/media.ts';
 import { createPace } from './pace.ts';
@@ -145,9 +146,15 @@ export class Towers {
   /** Copies the rows that the parts of a step take to their places in its inputs, before it is submitted. */
   copyRows(
     parts: readonly { sequence: TowerSequence; first: number; rows: number }[],
-    { inputs, deepInputs = [] }: Pick<TextBatch, 'inputs' | 'deepInputs'>,
+    { inputs, added, deepInputs = [] }: Pick<TextBatch, 'inputs' | 'added' | 'deepInputs'>,
   ): void {
     let encoder: GPUCommandEncoder | null = null;
+    // Rows beyond a medium, and texts without one, get zeros.
+    if (added) {
+      const count = parts.reduce((sum, { rows }) => sum + rows, 0);
+      encoder = this.#device.gpu.createCommandEncoder();
+      encoder.clearBuffer(added.buffer, added.offset, 4 * count * paddedColumns(this.#options.hidden));
+    }
     let row = 0;
     for (const { sequence, first, rows } of parts) {
       for (const run of sequence.request.media?.within(first, first + rows) ?? []) {
@@ -155,7 +162,7 @@ export class Towers {
         const count = Math.min(run.end, first + rows) - begin;
         const { blocks } = this.#rows.take(run.medium);
         const commands = (encoder ??= this.#device.gpu.createCommandEncoder());
-        [inputs!, ...deepInputs].forEach((target, i) => {
+        [(inputs ?? added)!, ...deepInputs].forEach((target, i) => {
           const source = blocks[i]!;
           const stride = source.size / rowsOf(run.medium);
           const from = source.offset + stride * (run.row + begin - run.first);

@@ -2,6 +2,7 @@
 // config.json. The engine knows nothing else about a text model.
 
 import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
+import type { DerivedVectors } from '../../../files/tensors/derived.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -38,6 +39,8 @@ export interface TextArchitecture {
   fusedExperts?: ExpertOrder;
   /** Matrices that checkpoints store as [k, rows], by class; left out: none. */
   transposed?: Readonly<Record<string, RegExp>>;
+  /** Vectors that are computed from tensors that checkpoints store, by class; left out: none. */
+  derived?: Readonly<Record<string, (json: Json) => DerivedVectors>>;
 }
 
 /** Keys and values of a layer, in pages. */
@@ -134,6 +137,8 @@ export interface TextInputs {
   deep?: number;
   /** Whether rows may be embeddings that another model computed, instead of tokens. */
   embeddings: boolean;
+  /** Whether these are added to the embeddings of tokens; left out: they stand in their place. */
+  added?: true;
   /** Types of tokens: of texts in a pair; left out: the model reads none. */
   types?: number;
   /** Parts of a row's position: 1, or 3 for time, height and width. */

@@ -1,6 +1,7 @@
 // Declarations of decoders: what the engine needs to know beside the layer that a family brings.
 
 import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
+import type { DerivedVectors } from '../../../files/tensors/derived.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
@@ -57,6 +58,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   fusedExperts?: ExpertOrder;
   /** Matrices that checkpoints store as [k, rows], by class; left out: none. */
   transposed?: Readonly<Record<string, RegExp>>;
+  /** Vectors that are computed from tensors that checkpoints store, by class; left out: none. */
+  derived?: Readonly<Record<string, (json: Json) => DerivedVectors>>;
   read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
   /** The configuration of the part that each of `ranks` devices computes; left out: models of the family are not divided. Throws unsupported. */
@@ -82,6 +85,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
   gguf = [],
   fusedExperts,
   transposed,
+  derived,
   read,
   layer,
   divide,
@@ -117,6 +121,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
     gguf,
     ...(fusedExperts && { fusedExperts }),
     ...(transposed && { transposed }),
+    ...(derived && { derived }),
     read(json, className, file) {
       const config = configOf(json, className, file);
       if (config.bidirectional && !headless[className] && !heads[className])

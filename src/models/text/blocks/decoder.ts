@@ -231,6 +231,7 @@ function stack({ config, layer, inputs, streams }: Decoder, weights: WeightTable
     after?: (x: Tensor, depth: number) => void,
   ): Tensor => {
     let x = embed(tape, batch, embedding, { scale: embeddingScale, places }); // [rows, hidden]
+    if (batch.added) x = addInputs(x, batch, batch.added, { isEach: true });
     if (embeddingNorm) x = embeddingNorm.all(x);
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
     const entering = enter && enter(tape, batch, x); //                     [rows, columns]

@@ -2,6 +2,7 @@
 
 import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
 import { scoreHeads } from '../blocks/decoder-heads.ts';
+import { delayedNorms } from './delayed-norms.ts';
 import { readLlamaConfig } from './llama-config.ts';
 import { FAMILIES } from './llama-families.ts';
 import { LLAMA_GGUF } from './llama-gguf.ts';
@@ -25,6 +26,7 @@ export const LLAMA = decoderArchitecture({
   gguf: LLAMA_GGUF,
   // Qwen3-VL-MoE was published by columns, and transformers 5 saves it by rows; the other classes have a tensor for each expert.
   fusedExperts: 'shapes',
+  derived: { VoxtralRealtimeTextModel: delayedNorms },
   read: readLlamaConfig,
   layer: llamaLayer,
   divide: dividedLlama,

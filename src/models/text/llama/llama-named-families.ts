@@ -19,6 +19,18 @@ const PHI4_MULTIMODAL: LlamaFamily = {
   partialRotation: true,
 };
 
+/** Voxtral Realtime: Mistral, with norms that know by how much the text is behind its sound (see delayed-norms.ts). */
+const VOXTRAL_REALTIME: LlamaFamily = {
+  ...LLAMA,
+  modelType: 'voxtral_realtime_text',
+  examples: 'text of Voxtral Mini 4B Realtime',
+  kvHeads: 8,
+  context: 131072,
+  bias: 'none',
+  mlpBias: null,
+  windows: 'all',
+};
+
 export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
   [
     'ExaoneForCausalLM',
@@ -118,4 +130,5 @@ export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
     },
   ],
   ['Phi4MultimodalForCausalLM', PHI4_MULTIMODAL],
+  ['VoxtralRealtimeTextModel', VOXTRAL_REALTIME],
 ];

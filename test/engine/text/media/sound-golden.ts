@@ -1,4 +1,4 @@
-// Checkpoints of scripts/reference/audio.py, their sounds and conversations.
+// Checkpoints of scripts/reference/audio.py and realtime_audio.py, their sounds and conversations.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -57,4 +57,17 @@ export function soundRequest(
     ignoreEos: true,
     promptIds: true,
   };
+}
+
+/** Voxtral Realtime, and the request for the text of each of its sounds. */
+export function realtimeGolden() {
+  const path = `${FOLDER}/voxtral-realtime`;
+  const golden = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as { sounds: string[]; greedy: number[][] };
+  const sounds = golden.sounds.map((file) => new Uint8Array(Buffer.from(file, 'base64')));
+  const requestOf = (sound: number): TextRequest => ({
+    prompt: { messages: [{ role: 'user', content: [{ type: 'audio', audio: sounds[sound]! }] }] },
+    temperature: 0,
+    ignoreEos: true,
+  });
+  return { path, sounds, greedy: golden.greedy, requestOf };
 }
