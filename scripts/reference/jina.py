@@ -10,12 +10,13 @@ import shutil
 import sys
 from importlib.metadata import version
 
+import gguf
 import torch
 from classifiers import PAIRS
 from classifiers import ROOT as CLASSIFIERS
 from embedding import ROOT as EMBEDDINGS
 from embedding import TEXTS, wordpiece, write
-from recipe import Draws, keep
+from recipe import Draws, keep, keep_gguf
 from safetensors.torch import save_file
 from torch.nn.functional import gelu, layer_norm, linear, normalize
 
@@ -159,6 +160,46 @@ class Model:
         return self.linear(self.linear(first, 'bert.pooler.dense', HIDDEN).tanh(), 'classifier', 1)
 
 
+def gguf_file(name, model, tokenizer, specials):
+    """The GGUF file that llama.cpp's converter would make, by the names that the package gguf has for its tensors."""
+    target = EMBEDDINGS.parent / 'gguf' / 'embedding' / f'{name}.gguf'
+    architecture = gguf.MODEL_ARCH.JINA_BERT_V3 if model.isFlash else gguf.MODEL_ARCH.JINA_BERT_V2
+    writer = gguf.GGUFWriter(target, gguf.MODEL_ARCH_NAMES[architecture])
+    writer.add_context_length(model.config['max_position_embeddings'])
+    writer.add_embedding_length(HIDDEN)
+    writer.add_feed_forward_length(FFN)
+    writer.add_block_count(LAYERS)
+    writer.add_head_count(HEADS)
+    writer.add_layer_norm_eps(model.config['layer_norm_eps'])
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    if model.isFlash:
+        writer.add_rope_freq_base(model.config['rotary_emb_base'])
+    tokens = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    writer.add_tokenizer_model('bert')
+    writer.add_tokenizer_pre('bert-bge')
+    special = set(specials.values())
+    writer.add_token_list([t if t in special else t[2:] if t.startswith('##') else f'\u2581{t}' for t in tokens])
+    writer.add_token_types([gguf.TokenType.CONTROL if token in special else gguf.TokenType.NORMAL for token in tokens])
+    writer.add_token_type_count(model.config['type_vocab_size'])
+    for role, token in specials.items():
+        kind = {'cls_token': 'bos', 'sep_token': 'sep', 'pad_token': 'pad', 'unk_token': 'unk'}[role]
+        getattr(writer, f'add_{kind}_token_id')(tokens.index(token))
+    names = gguf.get_tensor_name_map(architecture, LAYERS)
+    for stored, value in model.weights.items():
+        if '.lora_' in stored:
+            continue
+        plain = stored.removeprefix(model.root).replace('.parametrizations.weight.original', '.weight')
+        if plain.endswith('token_type_embeddings.weight') and len(value) == 1:
+            value = value[0]
+        writer.add_tensor(names.get_name(plain, ('.weight', '.bias')), value.numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    keep_gguf(target, model.draws)
+
+
 def rounded(values):
     return [round(value, 7) for value in values.tolist()]
 
@@ -216,6 +257,7 @@ def make(name, seed):
             modules[0] |= {'type': 'custom_st.Transformer', 'kwargs': ['task']}
         write(folder, 'modules.json', modules)
         write(folder, '1_Pooling/config.json', {'word_embedding_dimension': HIDDEN, 'pooling_mode_mean_tokens': True})
+        gguf_file(name, model, tokenizer, specials)
     packages = {package: version(package) for package in ('torch', 'tokenizers')}
     write(folder, file, {'command': 'python scripts/reference/jina.py', 'made_with': packages, 'cases': cases})
 

@@ -4,6 +4,7 @@ import { paddedHead } from '../../../kernels/resize-heads.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from '../blocks/architecture.ts';
 import { encoderHead } from '../bert/bert-heads.ts';
 import { readJinaBertConfig, type JinaBertConfig } from './jina-bert-config.ts';
+import { JINA_BERT_GGUF } from './jina-bert-gguf.ts';
 import { jinaBert, rootOf } from './jina-bert.ts';
 
 const shared = {
@@ -24,6 +25,7 @@ export const JINA_BERT: TextArchitecture = {
     ...HEADS,
   ],
   read: (json, className, file) => declare(readJinaBertConfig(json, className, file)),
+  gguf: JINA_BERT_GGUF,
 };
 
 function declare(config: JinaBertConfig): TextDeclaration {

@@ -97,7 +97,11 @@ function feedForward(
   isSecond: boolean,
 ): (x: Tensor) => Tensor {
   const [halves, down] = isSecond ? ['up_gated_layer', 'down_layer'] : ['gated_layers', 'wo'];
-  const pair = weights.halves(`${name}.${halves}.weight`, ffn, hidden);
+  // GGUF files may have the halves in tensors of their own.
+  const [gate, up] = ['w', 'v'].map((half) => `${name}.gated_layers_${half}.weight`) as [string, string];
+  const pair = weights.has(gate)
+    ? weights.gateUp(gate, up, ffn, hidden)
+    : weights.halves(`${name}.${halves}.weight`, ffn, hidden);
   const back = weights.matrix(`${name}.${down}.weight`, hidden, ffn, { bias: true });
   const unit = isSecond ? linearGeglu : linearGatedGelu;
   return (x) => linearAdd(unit(x, pair), back, x);
