@@ -142,7 +142,8 @@ function tasksOf(
 ): EmbeddingTask[] {
   return [...new Set([...names, ...Object.keys(prompts)])].map((name) => {
     const lora = names.indexOf(name);
-    return { name, prompt: prompts[name] ?? own[name] ?? '', lora: lora < 0 ? null : lora };
+    const prompt = [prompts, own].find((some) => Object.hasOwn(some, name))?.[name] ?? '';
+    return { name, prompt, lora: lora < 0 ? null : lora };
   });
 }
 

@@ -76,16 +76,20 @@ export function architectureOf(config: Json, files: readonly string[], known: Kn
   return built ?? stated;
 }
 
+/** Ends of names of classes whose head makes no vectors, so that transformers opens the model without it. */
+const HEADLESS = /^(Model|LoRA|ForMaskedLM|ForPreTraining)$/;
+
 /**
  * The built-in class of a configuration that Python code defines, by the end of a name: that of a model with the same head, or without one. null: no such
- * configuration is stated.
+ * configuration is stated, or the class is not built.
  */
 export function classOfCode(config: Json, name: string, { ofCode }: KnownClasses): string | null {
   const { className } = codeOf(config, (key) => key === 'AutoConfig') ?? {};
   const found = ofCode?.get(className ?? '');
   if (found === undefined) return null;
-  const endsIn = (end: string): string | undefined => found.find((one) => one.endsWith(end));
-  return endsIn(/For[A-Z]\w*$/.exec(name)?.[0] ?? 'Model') ?? endsIn('Model')!;
+  const [end] = /(Model|LoRA|For[A-Z]\w*)$/.exec(name) ?? [];
+  const own = end !== undefined && HEADLESS.test(end) ? 'Model' : end;
+  return found.find((one) => own !== undefined && one.endsWith(own)) ?? null;
 }
 
 /** Throws unsupported for a class that is not built, whether transformers or Python code of the repository defines it. */
