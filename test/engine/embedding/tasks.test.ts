@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
 import { openEmbeddingModel } from '../../../src/host/node/open.ts';
+import { planModel } from '../../../src/host/node/plan.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
 const TOLERANCE = 2e-5;
@@ -49,6 +50,11 @@ describe('tasks of an embedding model', () => {
     for (const [at, task] of model.info.tasks!.entries())
       cases.forEach(({ tasks }, i) => expectNear(found[at]![i]!, tasks[task]!));
     cases.forEach(({ embedding }, i) => expectNear(found.at(-1)![i]!, embedding));
+  });
+
+  it('are planned with their model', async () => {
+    const plan = await planModel({ model: join(GOLDEN, 'jina3-tasks') });
+    expect(plan).toMatchObject({ kind: 'embedding', architecture: 'XLMRobertaFlashModel' });
   });
 
   it('are prompts alone where there are no LoRAs', async () => {
