@@ -28,7 +28,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let row = id.y;
   let source = rows[row].source;
   let at = rows[row].position;
-  let kind = rows[row].frequencies; // of models with token types, which rotate nothing
+  let kind = rows[row].frequencies >> KIND_SHIFT;
   if (is_input(source)) {
     for (var h = 0u; h < STEP / 4u; h++) {
       let quad = step * (STEP / 4u) + h;

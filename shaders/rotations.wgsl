@@ -28,7 +28,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   var pair = vec2f(0.0);
   if (i < args.half) {
-    let turn = turns[rows[row].frequencies * args.all + args.first + i];
+    let turn = turns[(rows[row].frequencies & SET_MASK) * args.all + args.first + i];
     let position = position_of(row, i);
     pair = args.scale * cos_sin(position * turn.y + high_product(position, turn.x));
   }

@@ -99,11 +99,11 @@ def modernbert():
 
 
 def gte():
-    """GTE's reranker under transformers' names of its tensors."""
-    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    """GTE's reranker under transformers' names of its tensors, here with types of tokens beside the rotation."""
+    tokenizer, specials, _ = bert_family('Bert', 1)
     rope = {'rope_type': 'default', 'rope_theta': 5000.0}
     sizes = dict(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, id2label=labelled(1), **BERT)
-    config = transformers.GteConfig(rope_parameters=rope, **sizes)
+    config = transformers.GteConfig(rope_parameters=rope, type_vocab_size=2, **sizes)
     return transformers.GteForSequenceClassification(config), tokenizer, specials
 
 

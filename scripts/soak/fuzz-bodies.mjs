@@ -159,6 +159,7 @@ export const BODIES = {
   '/v1/messages/count_tokens': [{ model: 'default', messages: user('hi') }],
   '/v1/embeddings': [
     { model: 'default', input: ['a'], dimensions: 4 },
+    { model: 'default', input: ['a', 'b'], task: 'retrieval.query' },
     { model: 'default', input: [[1, 2, 3]], encoding_format: 'base64' },
   ],
   '/v1/rerank': [

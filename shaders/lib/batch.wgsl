@@ -4,10 +4,14 @@
 const FROM_SLOT = 0x80000000u;
 const FROM_INPUT = 0x40000000u;
 
+// Of a row's frequencies.
+const SET_MASK = 0xffffffu;
+const KIND_SHIFT = 24u;
+
 struct Row {
   source: u32,
   position: u32,    // position in time; rows of an image also have a height and a width
-  frequencies: u32, // index of the row's set of rotary frequencies, or its token type
+  frequencies: u32, // index of the row's set of rotary frequencies, and from bit 24 on its token type
   sequence: u32,    // index of the row's entry in the table of sequences
 }
 

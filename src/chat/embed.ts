@@ -3,7 +3,10 @@
 import { unsupported } from '../files/error.ts';
 import { valuesOf, type ScoreOptions, type ScoringModel } from './score.ts';
 
-export type EmbedOptions = Omit<ScoreOptions, 'activation' | 'instruction'>;
+export interface EmbedOptions extends Omit<ScoreOptions, 'activation' | 'instruction'> {
+  /** What the vectors are for, one of `model.info.tasks`: "retrieval.query". Left out: the plain vectors. */
+  task?: string;
+}
 
 /** The vectors of texts, in their order. Errors: those of generate(); unsupported for a model that classifies. */
 export async function embedTexts(

@@ -3,6 +3,7 @@
 
 import { countText } from '../files/count-text.ts';
 import { badRequest, unsupported } from '../files/error.ts';
+import { option, say } from '../files/message.ts';
 import type { EmbeddingModel, EmbeddingRequest } from '../engine/embedding/embedding-model.ts';
 
 /** The members of a model that these functions call. */
@@ -48,7 +49,7 @@ const MOST_INPUTS = 2048;
 export async function valuesOf(
   model: Pick<EmbeddingModel, 'generate'>,
   inputs: EmbeddingRequest['inputs'],
-  { signal, ...options }: ScoreOptions,
+  { signal, ...options }: ScoreOptions & Pick<EmbeddingRequest, 'task'>,
 ): Promise<Float32Array[]> {
   const values: Float32Array[] = [];
   for (let at = 0; at < inputs.length; at += MOST_INPUTS) {
@@ -116,7 +117,11 @@ export async function classifyTexts(
 }
 
 /** Whether the model judges pairs of texts; false: it makes vectors. Throws unsupported if it does neither. */
-function scoresPairs({ info: { classifier, architecture } }: ScoringModel): boolean {
+function scoresPairs({ info: { classifier, architecture, isUnstated, path } }: ScoringModel): boolean {
+  if (isUnstated)
+    throw unsupported(
+      say`${path} is a language model (${architecture}) whose files do not say how it ranks: open it with ${option('judge')} if it answers yes or no (Qwen3-Reranker), or choose an embedding model`,
+    );
   if (!classifier) return false;
   if (classifier.per === 'text' && classifier.labels.length === 1) return true;
   const problem =

@@ -73,7 +73,7 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
 
 /** The kernel on matrix units, which reads values of their own and no biases; null: there is none for these heads. */
 function matrixKernel(tape: Tape, { shape, variants, bind }: PhasedAttention): PromptKernel | null {
-  if (variants.scores['CAP'] === 'distance' || !bind['values']) return null;
+  if (['distance', 'slopes'].includes(String(variants.scores['CAP'])) || !bind['values']) return null;
   return promptMatrixKernel(tape, shape, variants.pages.KV as KvFormat);
 }
 

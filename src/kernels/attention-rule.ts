@@ -25,6 +25,8 @@ export interface AttentionRule {
    * for heads with keys of their own, without a cap and sinks.
    */
   biases?: Tensor | null;
+  /** Exponent of the least of slopes by which scores fall with the distance of a key, to both sides (shaders/lib/cap.slopes.wgsl); left out: they do not. */
+  slopes?: number;
 }
 
 /** More tokens than a text has; with a position, within 32 bits. */
@@ -35,7 +37,13 @@ export function attentionArgs(
   tape: Tape,
   { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { q, y }: { q: Tensor; y: Tensor },
-  { window, cap, chosen, biases }: Pick<AttentionRule, 'window' | 'cap' | 'chosen' | 'biases'>,
+  {
+    window,
+    cap,
+    chosen,
+    biases,
+    slopes = 0,
+  }: Pick<AttentionRule, 'window' | 'cap' | 'chosen' | 'biases' | 'slopes'>,
 ): Record<string, number> {
   return {
     heads,
@@ -45,7 +53,7 @@ export function attentionArgs(
     q_quads: q.stride / 4,
     y_quads: y.stride / 4,
     window: window ?? NO_WINDOW,
-    cap: cap ?? 0,
+    cap: cap ?? slopes,
     rows: tape.capacity['rows'] ?? 0,
     blocks: tape.capacity['contextPages'] ?? 1,
     chosen_words: chosen?.stride ?? 0,
@@ -65,4 +73,15 @@ export function biasOperand(
     throw new Error(`attention: biases of ${biases.columns} heads, for ${heads} heads on ${kvHeads} keys`);
   if (cap !== null || sinks) throw new Error('attention: biases by distance exclude a cap and sinks');
   return { biases };
+}
+
+/** What becomes of scores: shaders/lib/cap.*.wgsl. */
+export function scoresVariant(
+  { heads, kvHeads }: HeadShape,
+  { cap = null, biases = null, slopes }: Pick<AttentionRule, 'cap' | 'biases' | 'slopes'>,
+): 'none' | 'tanh' | 'distance' | 'slopes' {
+  if (slopes === undefined) return biases ? 'distance' : cap === null ? 'none' : 'tanh';
+  if (cap !== null || biases || heads !== kvHeads)
+    throw new Error(`attention: slopes exclude a cap and biases, and shared keys (${heads} on ${kvHeads})`);
+  return 'slopes';
 }

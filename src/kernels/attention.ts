@@ -13,7 +13,7 @@ import {
   type KvPages,
   type TextBatch,
 } from './batch.ts';
-import { attentionArgs, biasOperand, type AttentionRule } from './attention-rule.ts';
+import { attentionArgs, biasOperand, scoresVariant, type AttentionRule } from './attention-rule.ts';
 import { attendPhases, MOST_DIMS, type PagesVariant } from './attention-phases.ts';
 import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
@@ -85,11 +85,10 @@ function computation(
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
   const merged = { tiles: batch.tiles, y, ...shares };
   const pages = { pages: kv.table.pages, keys: kv.keys, ...(kv.values && { values: kv.values }) };
-  const CAP = biases ? 'distance' : cap === null ? 'none' : 'tanh';
   return {
     seen,
     variants: { ...seen, SINKS: sinks ? 'each' : 'none' },
-    scores: { KV: pagesVariant(kv, chosen !== null), CAP },
+    scores: { KV: pagesVariant(kv, chosen !== null), CAP: scoresVariant(shape, rule) },
     bind: {
       ...{ ...merged, q, ...pages },
       ...(chosen && { chosen }),

@@ -86,6 +86,8 @@ export const FROM_SLOT = 0x80000000;
 
 /** Source of a row that is one of the batch's input embeddings. */
 export const FROM_INPUT = 0x40000000;
+/** Factor of a token's type beside a row's set of rotary frequencies. */
+export const TOKEN_TYPE = 2 ** 24;
 
 /** LoRA number of a row without a LoRA. */
 export const NO_LORA = 0xffffffff;

@@ -13,7 +13,7 @@ export interface Places {
   positions?: Tensor;
   /** Row of `positions` for a text's first token. */
   first?: number;
-  /** [types, k]: the row of a token's type is added, which the batch has in the place of rotary frequencies; without positions the first row. */
+  /** [types, k]: the row of a token's type is added. */
   types?: Tensor;
 }
 
@@ -29,7 +29,7 @@ export interface EmbedOptions {
 }
 
 function placesVariant(places: Places | null): string {
-  if (!places?.positions) return places?.types ? 'one-type' : 'none';
+  if (!places?.positions) return places?.types ? 'types' : 'none';
   return places.types ? 'typed' : 'learned';
 }
 

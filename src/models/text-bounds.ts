@@ -25,6 +25,7 @@ export const TEXT_COUNTS = {
   target_hidden_size: SIZE,
   backbone_hidden_size: SIZE,
   laurel_rank: SIZE,
+  lora_rank: [1, 2 ** 10],
   num_kv_shared_layers: [0, 2 ** 10],
   num_hidden_layers: LAYERS,
   num_attention_heads: HEADS,

@@ -1,5 +1,7 @@
 // The settings for opening a model: how weights are loaded, on which device they run, and how requests share that device.
 
+import { JUDGING } from './judging.ts';
+import { KV_CACHE_FORMATS } from './kv-cache-formats.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { MEDIA_BOUNDS } from './media.ts';
 import { REPLICAS } from './ranks.ts';
@@ -13,11 +15,7 @@ const TEXT = ['text'] as const satisfies ModelKind[];
 /** Values of `quantization`: `none`, or a format of kernels/formats.ts to which weights are packed while they are loaded. */
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
 
-/** Formats of keys and values: floats, or codes with a factor for each token and head. */
-export const KV_CACHE_FORMATS = ['f16', 'f32', 'fp8_e4m3', 'int8', 'int4'] as const;
-
-/** Format of keys and values in the KV cache. */
-export type KvCacheFormat = (typeof KV_CACHE_FORMATS)[number];
+export { KV_CACHE_FORMATS, type KvCacheFormat } from './kv-cache-formats.ts';
 
 /** Values of `activationDtype`. */
 export const ACTIVATION_CHOICES = ['float', 'int8'] as const;
@@ -45,6 +43,7 @@ export const LOADING = rowsWith(
       flag: { group: 'Model', value: 'path', otherwise: 'the mmproj file beside the model' },
     },
     ...SPECULATION,
+    ...JUDGING,
     /** Default: the model's context length, shortened if memory is too small. */
     contextLength: {
       kind: { type: 'integer', min: 1, max: 2 ** 31 - 1 },

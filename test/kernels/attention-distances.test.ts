@@ -30,12 +30,14 @@ function worstError(of: Problem, rows: readonly number[], found: readonly Float3
 it.each([
   { dims: 24, heads: 2, spans: false },
   { dims: 6, heads: 3, spans: true },
-])('$heads heads of $dims, spans $spans', async ({ dims, heads, spans }) => {
+  { dims: 24, heads: 6, spans: true, slopes: 8 },
+])('$heads heads of $dims, spans $spans, slopes $slopes', async ({ dims, heads, spans, slopes }) => {
   const shape = { heads, kvHeads: heads, dims };
-  const biases = random.floats((2 * FARTHEST + 1) * heads).map((value) => 3 * value);
+  const learned = random.floats((2 * FARTHEST + 1) * heads).map((value) => 3 * value);
+  const scores = slopes === undefined ? { biases: learned } : { slopes };
   const whole = SEQUENCES.map(({ from, rows }, sequence) => ({ sequence, first: from, end: from + rows }));
   for (const on of spans ? [device, plain] : [device, plain, hardware]) {
-    const of = { ...problem(on, shape, 'f32', null, SEQUENCES, spans ? whole : []), biases };
+    const of = { ...problem(on, shape, 'f32', null, SEQUENCES, spans ? whole : []), ...scores };
     const all = await run(on, of, CAPACITY);
     const rows = of.rows.map((_, row) => row);
     expect(worstError(of, rows, all)).toBeLessThan(TOLERANCE);
@@ -55,4 +57,9 @@ it('biases for keys that queries share are refused', async () => {
     biases: new Float32Array(2 * 13),
   };
   await expect(run(device, of, CAPACITY)).rejects.toThrow('biases of 2 heads, for 2 heads on 1 keys');
+});
+
+it('slopes for keys that queries share are refused', async () => {
+  const of = { ...problem(device, { heads: 2, kvHeads: 1, dims: 16 }, 'f32', null), slopes: 8 };
+  await expect(run(device, of, CAPACITY)).rejects.toThrow('slopes exclude a cap and biases, and shared keys');
 });

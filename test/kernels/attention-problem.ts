@@ -63,6 +63,8 @@ export interface Problem {
   sees?: (row: number, token: number) => boolean;
   /** [2 · farthest + 1][heads]: biases of the distances from −farthest on; left out: none. */
   biases?: Float32Array;
+  /** Exponent of the least slope by distance, to both sides; left out: there are none. */
+  slopes?: number;
   rows: { sequence: number; position: number }[];
 }
 
@@ -214,10 +216,19 @@ function seenBy(of: Problem, row: number): number {
   return 1 + Math.max(position, lastSeen(of, sequence, position) ?? 0);
 }
 
-function biasOf({ biases, shape: { heads } }: Problem, head: number, distance: number): number {
+function biasOf({ biases, slopes, shape: { heads } }: Problem, head: number, distance: number): number {
+  if (slopes !== undefined) return -slopeOf(slopes, heads, head) * Math.abs(distance);
   if (!biases) return 0;
   const farthest = (biases.length / heads - 1) / 2;
   return biases[(farthest + Math.max(-farthest, Math.min(farthest, distance))) * heads + head]!;
+}
+
+/** ALiBi's slopes: of heads up to a power of two, and every second one of twice as many for the others. */
+function slopeOf(most: number, heads: number, head: number): number {
+  const first = 2 ** Math.floor(Math.log2(heads));
+  return head < first
+    ? 2 ** ((-most * (head + 1)) / first)
+    : 2 ** ((-most * (2 * (head - first) + 1)) / (2 * first));
 }
 
 export function reference(of: Problem, row: number): number[] {

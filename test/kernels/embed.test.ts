@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { FROM_INPUT, FROM_SLOT, ROW_WORDS } from '../../src/kernels/batch.ts';
+import { FROM_INPUT, FROM_SLOT, ROW_WORDS, TOKEN_TYPE } from '../../src/kernels/batch.ts';
 import { embed } from '../../src/kernels/embed.ts';
 import { type FormatName as Format } from '../../src/kernels/formats.ts';
 import { stacked } from '../../src/kernels/matrix.ts';
@@ -80,55 +80,62 @@ it.each([
   { k: 33, typed: false },
   { k: 64, typed: true },
   { k: 131, typed: true },
-])('rows of an input buffer beside tokens, with learned positions: $k columns', async ({ k, typed }) => {
-  const narrow = disguise(device, { bindingLimit: 64 << 10 });
-  const random = new Random(k);
-  const values = weightsFor('f32', VOCABULARY, k, random);
-  const matrix = packMatrix(narrow, 'f32', k, stacked([{ name: 'embedding', rows: VOCABULARY }]), values);
-  expect(matrix.windows.length).toBeGreaterThan(1);
-  const stride = Math.ceil(k / 32) * 32;
-  const inputs = new Float32Array(3 * stride);
-  const given = Array.from({ length: 3 }, (_, i) => {
-    const row = random.floats(k);
-    inputs.set(row, i * stride);
-    return row;
-  });
-  const [learned, types] = [random.floats(9 * k), random.floats(2 * k)];
-  // Source, position and token type of each row.
-  const entries = [
-    [400, 0, 0],
-    [FROM_INPUT + 2, 1, 0],
-    [FROM_INPUT, 2, 1],
-    [FROM_SLOT + 1, 6, 1],
-    [FROM_INPUT + 1, 6, 0],
-  ] as const;
-  const rows = Uint32Array.from(entries.flatMap(([source, position, type]) => [source, position, type, 0]));
-  const batch = batchOf(narrow, {
-    rows: upload(narrow, rows),
-    sampled: upload(narrow, Uint32Array.from(SAMPLED)),
-    inputs: upload(narrow, inputs),
-  });
-  const positions = narrow.tensor('weights', 'positions', [9, k], learned);
-  const y = await compute({
-    device: narrow,
-    capacity: { rows: 16 },
-    sizes: { rows: entries.length },
-    record: (tape) =>
-      embed(tape, batch, matrix, {
-        scale: 0.5,
-        places: {
-          ...{ positions, first: 2 },
-          ...(typed && { types: narrow.tensor('weights', 'types', [2, k], types) }),
-        },
+  { k: 36, typed: true, placed: false },
+])(
+  'rows of an input buffer beside tokens, with learned positions and types: %j',
+  async ({ k, typed, placed = true }) => {
+    const narrow = disguise(device, { bindingLimit: 64 << 10 });
+    const random = new Random(k);
+    const values = weightsFor('f32', VOCABULARY, k, random);
+    const matrix = packMatrix(narrow, 'f32', k, stacked([{ name: 'embedding', rows: VOCABULARY }]), values);
+    expect(matrix.windows.length).toBeGreaterThan(1);
+    const stride = Math.ceil(k / 32) * 32;
+    const inputs = new Float32Array(3 * stride);
+    const given = Array.from({ length: 3 }, (_, i) => {
+      const row = random.floats(k);
+      inputs.set(row, i * stride);
+      return row;
+    });
+    const [learned, types] = [random.floats(9 * k), random.floats(2 * k)];
+    // Source, position and token type of each row.
+    const entries = [
+      [400, 0, 0],
+      [FROM_INPUT + 2, 1, 0],
+      [FROM_INPUT, 2, 1],
+      [FROM_SLOT + 1, 6, 1],
+      [FROM_INPUT + 1, 6, 0],
+    ] as const;
+    const rows = Uint32Array.from(
+      entries.flatMap(([source, position, type]) => [source, position, 5 + type * TOKEN_TYPE, 0]),
+    );
+    const batch = batchOf(narrow, {
+      rows: upload(narrow, rows),
+      sampled: upload(narrow, Uint32Array.from(SAMPLED)),
+      inputs: upload(narrow, inputs),
+    });
+    const positions = narrow.tensor('weights', 'positions', [9, k], learned);
+    const y = await compute({
+      device: narrow,
+      capacity: { rows: 16 },
+      sizes: { rows: entries.length },
+      record: (tape) =>
+        embed(tape, batch, matrix, {
+          scale: 0.5,
+          places: {
+            ...(placed && { positions, first: 2 }),
+            ...(typed && { types: narrow.tensor('weights', 'types', [2, k], types) }),
+          },
+        }),
+    });
+    const token = (id: number): Float32Array =>
+      values.subarray(id * k, (id + 1) * k).map((value) => value / 2);
+    const wanted = [token(400), given[2]!, given[0]!, token(SAMPLED[1]!), given[1]!];
+    y.forEach((row, i) =>
+      row.forEach((value, d) => {
+        const learnt = !placed ? 0 : learned[(2 + entries[i]![1]) * k + d]!;
+        const place = typed ? Math.fround(learnt + types[entries[i]![2] * k + d]!) : learnt;
+        expect(value).toBe(Math.fround(wanted[i]![d]! + place));
       }),
-  });
-  const token = (id: number): Float32Array => values.subarray(id * k, (id + 1) * k).map((value) => value / 2);
-  const wanted = [token(400), given[2]!, given[0]!, token(SAMPLED[1]!), given[1]!];
-  y.forEach((row, i) =>
-    row.forEach((value, d) => {
-      const learnt = learned[(2 + entries[i]![1]) * k + d]!;
-      const place = typed ? Math.fround(learnt + types[entries[i]![2] * k + d]!) : learnt;
-      expect(value).toBe(Math.fround(wanted[i]![d]! + place));
-    }),
-  );
-});
+    );
+  },
+);

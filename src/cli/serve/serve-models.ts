@@ -151,11 +151,13 @@ async function openModel(
   };
   const openAs = (as: AnyKind): Promise<ServableModel> =>
     open[as.name]!(servedOptions(as, path, options), report, leaving);
-  const model = await openAs(kind ?? MODEL_KINDS.text).catch((error: unknown) => {
-    const other = kind === null ? refusedKind(error) : undefined;
-    if (other) return openAs(other);
-    throw error;
-  });
+  const model = await openAs(kind ?? (options.judge ? MODEL_KINDS.embedding : MODEL_KINDS.text)).catch(
+    (error: unknown) => {
+      const other = kind === null ? refusedKind(error) : undefined;
+      if (other) return openAs(other);
+      throw error;
+    },
+  );
   isOpen = true;
   if (leaving.aborted) {
     await model.close();

@@ -30,6 +30,8 @@ export interface EmbeddingRequest {
    * not pairs.
    */
   instruction?: string;
+  /** What the vectors are for, one of `info.tasks`: its LoRA is used, and its prompt stands before each text. Left out: neither. */
+  task?: string;
   /** Whether values of a model that classifies become scores by its `activation`. Default: true. */
   activation?: boolean;
 }
@@ -61,6 +63,10 @@ export interface EmbeddingModelInfo {
   normalized: boolean;
   /** Labels of a model that classifies, whose results are scores in place of vectors; left out: the model makes vectors. */
   classifier?: Pick<TextOutputs, 'per' | 'labels' | 'activation'>;
+  /** A language model whose files say nothing about vectors, which rank() and score() refuse; left out: they do. */
+  isUnstated?: true;
+  /** Names of tasks, by prompts and LoRAs that the model's files have for them; left out: they have none. */
+  tasks?: readonly string[];
   /** Limit on the tokens of one text. */
   contextLength: number;
   maxQueuedRequests: number;

@@ -45,6 +45,7 @@ const EMBEDDING_REQUEST: Record<keyof Required<EmbeddingRequest>, Rule> = {
   dimensions: whole(1),
   truncate: whole(-1),
   instruction: filledText,
+  task: filledText,
   activation: flag,
 };
 

@@ -1,15 +1,16 @@
 // The files of an embedding model as it is opened, how its runner is loaded onto a device, and what serves requests on it.
 
 import { unsupported } from '../../files/error.ts';
-import { noteOf } from '../../files/message.ts';
+import { noteOf, option, say } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { openDenseModules } from '../../files/checkpoint/dense-modules.ts';
 import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import { answeredPair } from '../../files/template/answered-pair.ts';
 import { openPairTemplate } from '../../files/template/pair-template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
+import type { TextDeclaration, TextTasks } from '../../models/text/blocks/architecture.ts';
 import type { TextOutputs } from '../../models/text/blocks/outputs.ts';
 import { readText } from '../../models/text/registry.ts';
 import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
@@ -25,10 +26,11 @@ import { withPlace } from '../opening/replicas.ts';
 import { modelName } from '../opening/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
+import { answerScore } from './answer-score.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
 import { LocalEmbeddingModel } from './model.ts';
 import { templateEncoder } from './pair-encoder.ts';
-import type { TextEncoder } from './request-tokens.ts';
+import type { EmbeddingTask, TextEncoder } from './request-tokens.ts';
 import {
   openEmbeddingRunner,
   WARM_UP_BATCHES,
@@ -44,7 +46,11 @@ interface EmbeddingFiles {
   tokenizer: Tokenizer;
   /** Tokenizer of texts and of pairs of texts. */
   encoder: TextEncoder;
+  /** Whether it is a language model whose files say nothing about vectors. */
+  isUnstated: boolean;
 }
+
+const UNSTATED = say`this is a language model, and no modules.json says that it makes vectors: they are the states of the last token; a model that ranks by the logits of "yes" and "no" is opened with ${option('judge')}`;
 
 /** Reads an embedding model's files. See ReadFiles. */
 export async function openEmbedding(
@@ -76,7 +82,12 @@ async function openFiles(
   defer(() => checkpoint.close());
   const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const isWhole = stated.inputs.attention === 'whole';
-  const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
+  const found = await checkpoint.layout(isWhole ? 'mean' : 'last');
+  const tokenizer = await checkpoint.tokenizer();
+  const isUnstated = !found.isStated && stated.generate !== null && stated.outputs === undefined;
+  const isJudge = isUnstated && options.judge === true;
+  const layout = isJudge ? { ...found, tokenScore: answerScore(path, tokenizer) } : found;
+  if (isUnstated && !isJudge) onEvent(noteOf(UNSTATED));
   const dense = await openDenseModules(folder, layout.dense);
   defer(dense.close);
   const asStored =
@@ -84,30 +95,56 @@ async function openFiles(
       ? stated
       : await untieStoredHead(stated, checkpoint.tensors, (message) => onEvent(noteOf(message)));
   const declaration = withTokenScore(withDense(asStored, layout.dense), layout.tokenScore);
-  const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, declaration.vocabulary);
   const tensors = new Map([...checkpoint.tensors, ...dense.tensors]);
-  const encoder = encoderOf(checkpoint, tokenizer, declaration, layout);
-  return { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer, encoder };
+  const encoder = encoderOf(checkpoint, tokenizer, declaration, layout, isJudge);
+  const files = { checkpoint: { ...checkpoint, tensors }, declaration, layout, tokenizer, encoder };
+  return { ...files, isUnstated: isUnstated && !isJudge };
 }
 
 /** The tokenizer, or what writes pairs by the template of a model that judges documents. */
 function encoderOf(
   { path, chatTemplate }: Pick<Checkpoint, 'path' | 'chatTemplate'>,
   tokenizer: Tokenizer,
-  { outputs }: TextDeclaration,
-  { tokenScore }: EmbeddingLayout,
+  { outputs, tasks }: TextDeclaration,
+  { tokenScore, prompts }: EmbeddingLayout,
+  isJudge: boolean,
 ): TextEncoder {
   const template =
     outputs?.per === 'text'
       ? openPairTemplate(chatTemplate, tokenizer.specials, tokenScore?.instruction)
       : null;
   if (template !== null) return templateEncoder(tokenizer, template);
-  if (tokenScore === null) return tokenizer;
+  const { default: conversation } = chatTemplate ?? {};
+  if (isJudge && conversation !== undefined)
+    return templateEncoder(tokenizer, answeredPair(conversation, tokenizer.specials));
+  if (tokenScore === null) return withTasks(tokenizer, tasksOf(prompts, tasks));
   throw unsupported(
-    `${path} judges documents by its logits and has no chat template with the roles query and document: fetch chat_template.jinja of its repository`,
+    `${path} judges documents by its logits and has no chat template${isJudge ? '' : ' with the roles query and document'}: fetch chat_template.jinja of its repository`,
     'chat_template',
   );
+}
+
+/** The tokenizer with tasks, if there are any. */
+function withTasks(tokenizer: Tokenizer, tasks: readonly EmbeddingTask[]): TextEncoder {
+  if (tasks.length === 0) return tokenizer;
+  return {
+    encode: (text, options) => tokenizer.encode(text, options),
+    encodePair: (text, pair, most) => tokenizer.encodePair(text, pair, most),
+    tasks,
+  };
+}
+
+/** The tasks of prompts and of LoRAs; a prompt of sentence-transformers' settings counts before the one beside the LoRA. */
+function tasksOf(
+  prompts: EmbeddingLayout['prompts'],
+  { names, prompts: own }: Pick<TextTasks, 'names' | 'prompts'> = { names: [], prompts: {} },
+): EmbeddingTask[] {
+  return [...new Set([...names, ...Object.keys(prompts)])].map((name) => {
+    const lora = names.indexOf(name);
+    const prompt = [prompts, own].find((some) => Object.hasOwn(some, name))?.[name] ?? '';
+    return { name, prompt, lora: lora < 0 ? null : lora };
+  });
 }
 
 async function load(
@@ -135,7 +172,7 @@ async function load(
 }
 
 function describe(
-  { checkpoint, declaration, layout }: EmbeddingFiles,
+  { checkpoint, declaration, layout, encoder, isUnstated }: EmbeddingFiles,
   options: EmbeddingModelOptions,
   { device, runner, quantization }: LoadedEmbedding,
 ): EmbeddingModelInfo {
@@ -152,6 +189,8 @@ function describe(
     pooling: declaration.outputs?.pooling ?? layout.pooling,
     normalized: declaration.outputs === undefined && layout.normalize,
     ...(declaration.outputs && { classifier: classifierOf(declaration.outputs) }),
+    ...(isUnstated && { isUnstated: true as const }),
+    ...(encoder.tasks && { tasks: encoder.tasks.map(({ name }) => name) }),
     maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
     memory: {
       budget: device.memoryBudget,

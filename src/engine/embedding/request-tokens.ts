@@ -9,6 +9,17 @@ import type { EmbeddingModelInfo, EmbeddingRequest } from './embedding-model.ts'
 export interface InputTokens {
   ids: readonly number[];
   types?: readonly number[];
+  /** Number of the LoRA of the text's task; left out: it has none. */
+  task?: number;
+}
+
+/** A task that a request may name. */
+export interface EmbeddingTask {
+  name: string;
+  /** What stands before its texts. */
+  prompt: string;
+  /** Number of its LoRA; null: it has none. */
+  lora: number | null;
 }
 
 /** The tokenizer of a model and its rules for texts and pairs of texts. */
@@ -17,6 +28,8 @@ export interface TextEncoder {
   encodePair: (text: string, pair: string, most?: number, instruction?: string) => InputTokens;
   /** Whether an instruction can be written before pairs; left out: none can. */
   isInstructed?: boolean;
+  /** Tasks of single texts; left out: there are none. */
+  tasks?: readonly EmbeddingTask[];
 }
 
 type Input = EmbeddingRequest['inputs'][number];
@@ -24,19 +37,27 @@ type Sizes = Pick<EmbeddingModelInfo, 'contextLength' | 'vocabSize'>;
 
 /** Throws bad_request for an input without tokens, and context_length_exceeded for one that is too long and may not be cut. */
 export function requestTokens(
-  { inputs, truncate, instruction }: Pick<EmbeddingRequest, 'inputs' | 'truncate' | 'instruction'>,
+  {
+    inputs,
+    truncate,
+    instruction,
+    task: name,
+  }: Pick<EmbeddingRequest, 'inputs' | 'truncate' | 'instruction' | 'task'>,
   encoder: TextEncoder,
   sizes: Sizes,
 ): InputTokens[] {
   const { contextLength, vocabSize } = sizes;
   if (instruction !== undefined && !encoder.isInstructed)
     throw badRequest('the model has no place for an instruction in its pairs: leave it out', 'instruction');
+  const task = name === undefined ? null : taskNamed(name, encoder.tasks);
   const cut = truncate === -1 ? contextLength : truncate;
   return inputs.map((input, index) => {
     const param = `inputs.${index}`;
     if (instruction !== undefined && (typeof input === 'string' || Array.isArray(input)))
       throw badRequest(`instructions are for pairs, and ${param} is none: leave it out`, 'instruction');
-    const tokens = tokensOf(input, encoder, cut, instruction);
+    const tokens = task
+      ? taskTokens(input, task, encoder, cut, param)
+      : tokensOf(input, encoder, cut, instruction);
     const { length } = tokens.ids;
     if (length === 0) throw badRequest(`${param} has no tokens: send a text that is not empty`, param);
     checkRows(tokens.ids, vocabSize, param);
@@ -47,6 +68,32 @@ export function requestTokens(
       { param },
     );
   });
+}
+
+/** Throws bad_request for a name that the model does not have. */
+function taskNamed(name: string, tasks: readonly EmbeddingTask[] = []): EmbeddingTask {
+  const found = tasks.find((one) => one.name === name);
+  if (found) return found;
+  const known = tasks.map((one) => JSON.stringify(one.name)).join(', ');
+  throw badRequest(
+    known === ''
+      ? 'the files of the model name no tasks: leave task out'
+      : `task ${JSON.stringify(name).slice(0, 100)} is none of the model's: send ${known}`,
+    'task',
+  );
+}
+
+function taskTokens(
+  input: Input,
+  { prompt, lora }: EmbeddingTask,
+  encoder: TextEncoder,
+  most: number | undefined,
+  param: string,
+): InputTokens {
+  if (typeof input !== 'string' && !Array.isArray(input))
+    throw badRequest(`tasks are for single texts, and ${param} is a pair: leave task out`, 'task');
+  const given = typeof input === 'string' ? prompt + input : input;
+  return { ...tokensOf(given, encoder, most, undefined), ...(lora !== null && { task: lora }) };
 }
 
 function tokensOf(

@@ -24,6 +24,7 @@ import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { EmbeddingModelInfo } from './embedding-model.ts';
 import type { InputTokens } from './request-tokens.ts';
+import { loadTaskLoras } from './task-loras.ts';
 
 export interface EmbeddingRunnerOptions {
   pooling: Pooling;
@@ -78,6 +79,8 @@ export async function openEmbeddingRunner(
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);
   if (!options.unread) await weights.load({ onProgress });
+  const { tasks } = declaration;
+  if (tasks && !options.unread) await loadTaskLoras(device, weights.adaptable, checkpoint.tensors, tasks);
   const widest = 4 * paddedColumns(declaration.widest);
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
   const rows = Math.min(device.profile.stepRows.embedding, fitting);
@@ -98,7 +101,8 @@ export async function openEmbeddingRunner(
   };
   const isTyped = (declaration.inputs.types ?? 0) > 1;
   const isPooled = outputs !== undefined || declaration.vectors !== undefined;
-  const batches = { pooling, isWhole, isTyped, isPooled, outputs, capacities };
+  const hasTasks = tasks !== undefined;
+  const batches = { pooling, isWhole, isTyped, isPooled, hasTasks, outputs, capacities };
   return new EmbeddingRunner(device, room, weights.page, batches, facts);
 }
 
@@ -128,6 +132,8 @@ interface BatchOptions {
   isPooled: boolean;
   /** Whether tokens have types. */
   isTyped: boolean;
+  /** Whether texts may have LoRAs of tasks. */
+  hasTasks: boolean;
   /** Row counts for which steps are recorded, ascending; several texts are batched up to the last but one. */
   capacities: readonly number[];
 }
@@ -220,12 +226,13 @@ export class EmbeddingRunner {
 
   #write(parts: readonly TextPart[]): { rows: number } & Record<string, number> {
     const { writer } = this.#room;
-    writer.begin();
-    parts.forEach(({ ids, types, from, to, firstPage }, slot) => {
+    writer.begin({ adapted: this.#options.hasTasks });
+    parts.forEach(({ ids, types, task, from, to, firstPage }, slot) => {
       const row = writer.rows;
       writer.add({
         ...{ first: from, rows: to - from, ids, slot, lengthAt: () => ids.length },
         ...(this.#options.isTyped && { types }),
+        ...(this.#options.hasTasks && { lora: task }),
         tables: [Array.from({ length: pagesFor(to) }, (_, page) => firstPage + page)],
         ...(this.#options.isWhole && { spans: [{ first: 0, end: ids.length }] }),
       });
@@ -241,7 +248,7 @@ export class EmbeddingRunner {
     const found = this.#recordings.get(capacity);
     if (found) return found;
     const { buffers, stores } = this.#room;
-    const recording = this.#room.record(capacity, false, (tape) =>
+    const recording = this.#room.record(capacity, { adapted: this.#options.hasTasks }, (tape) =>
       this.#options.isPooled
         ? this.#forward(tape, buffers.batch, stores.all)
         : meanRows(this.#forward(tape, buffers.batch, stores.all), buffers.batch.pooled),

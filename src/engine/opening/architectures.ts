@@ -51,6 +51,16 @@ function codedClasses(): string[] {
   return [...CODE_ONLY, ...coded.map(({ name }) => name)];
 }
 
+/** Classes by the configurations that such code defines for them. */
+function classesOfCode(): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { name, codeConfig } of textClasses()) {
+    if (codeConfig === undefined) continue;
+    found.set(codeConfig, [...(found.get(codeConfig) ?? []), name]);
+  }
+  return found;
+}
+
 export const TEXT_CLASSES: KnownClasses = {
   get names() {
     return generators();
@@ -73,6 +83,9 @@ export const TEXT_CLASSES: KnownClasses = {
   textHalf: mediaHalf,
   get codeOnly() {
     return codedClasses();
+  },
+  get ofCode() {
+    return classesOfCode();
   },
   role: 'AutoModelForCausalLM',
 };
@@ -99,6 +112,9 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   purpose: 'make embeddings',
   get codeOnly() {
     return codedClasses();
+  },
+  get ofCode() {
+    return classesOfCode();
   },
   role: 'AutoModel',
 };

@@ -36,6 +36,8 @@ export interface KnownClasses {
   purpose: string;
   /** Classes that Python code of their repositories defines, or defined before transformers did; that code is not looked at. */
   codeOnly?: readonly string[];
+  /** Built-in classes by the class of configurations that such code defines for them; left out: none. */
+  ofCode?: ReadonlyMap<string, readonly string[]>;
   /** The entry of auto_map that transformers would use. */
   role: 'AutoModelForCausalLM' | 'AutoModelForSpeechSeq2Seq' | 'AutoModel';
   /** Returns the text model within a class that wraps one; null if none is built in. */
@@ -54,11 +56,8 @@ const FILE = 'config.json';
  * differ, model_type counts, as in transformers; the folder's `files` decide whether it makes embeddings. Returns null if neither
  * is stated. Throws bad_checkpoint for an `architectures` that is not a list of names.
  */
-export function architectureOf(
-  config: Json,
-  files: readonly string[],
-  { names, modelTypes, role }: KnownClasses,
-): string | null {
+export function architectureOf(config: Json, files: readonly string[], known: KnownClasses): string | null {
+  const { names, modelTypes, role } = known;
   const listed = config['architectures'] ?? [];
   if (!Array.isArray(listed) || !listed.every((name) => typeof name === 'string')) {
     throw badCheckpoint(
@@ -67,15 +66,33 @@ export function architectureOf(
     );
   }
   const [stated] = listed;
+  const coded = classOfCode(config, stated ?? 'Model', known);
+  if (coded !== null) return coded;
   const type = config['model_type'];
   const ofType = typeof type === 'string' ? modelTypes.get(type) : undefined;
   if (stated === undefined) return ofType ?? null;
-  const known = names.find((name) => name.toLowerCase() === stated.toLowerCase());
+  const built = names.find((name) => name.toLowerCase() === stated.toLowerCase());
   const isCausal = (name: string | undefined): boolean => name?.endsWith('ForCausalLM') === true;
-  if (isCausal(known) && isCausal(ofType)) return ofType!;
+  if (isCausal(built) && isCausal(ofType)) return ofType!;
   // sentence-transformers takes the model without its head, whatever the head is for.
-  if (known === undefined && role === 'AutoModel' && files.includes(MODULES)) return ofType ?? stated;
-  return known ?? stated;
+  if (built === undefined && role === 'AutoModel' && files.includes(MODULES)) return ofType ?? stated;
+  return built ?? stated;
+}
+
+/** Ends of names of classes whose head makes no vectors, so that transformers opens the model without it. */
+const HEADLESS = /^(Model|LoRA|ForMaskedLM|ForPreTraining)$/;
+
+/**
+ * The built-in class of a configuration that Python code defines, by the end of a name: that of a model with the same head, or without one. null: no such
+ * configuration is stated, or the class is not built.
+ */
+export function classOfCode(config: Json, name: string, { ofCode }: KnownClasses): string | null {
+  const { className } = codeOf(config, (key) => key === 'AutoConfig') ?? {};
+  const found = ofCode?.get(className ?? '');
+  if (found === undefined) return null;
+  const [end] = /(Model|LoRA|For[A-Z]\w*)$/.exec(name) ?? [];
+  const own = end !== undefined && HEADLESS.test(end) ? 'Model' : end;
+  return found.find((one) => own !== undefined && one.endsWith(own)) ?? null;
 }
 
 /** Throws unsupported for a class that is not built, whether transformers or Python code of the repository defines it. */
@@ -135,9 +152,11 @@ export function refuseCustomCode(
   config: Json,
   files: readonly string[],
   architecture: string | null,
-  { names, role, codeOnly = [] }: KnownClasses,
+  known: KnownClasses,
 ): void {
+  const { names, role, codeOnly = [] } = known;
   if (architecture === null || !names.includes(architecture)) return;
+  if (classOfCode(config, architecture, known) !== null) return;
   const code = codeOf(config, (key) => key === role);
   if (code === null) return;
   const { reference, module, className } = code;

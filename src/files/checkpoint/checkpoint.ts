@@ -1,7 +1,13 @@
 // A Hugging Face checkpoint folder: config, weights in one or many files, tokenizer, chat template.
 // Opening reads headers only. Nothing of the weights is read before the loader asks for it, tensor by tensor.
 
-import { architectureOf, refuseCustomCode, refuseUnknownClass, type KnownClasses } from './architecture.ts';
+import {
+  architectureOf,
+  classOfCode,
+  refuseCustomCode,
+  refuseUnknownClass,
+  type KnownClasses,
+} from './architecture.ts';
 import {
   refuseEmbeddingFolder,
   refuseForeignFolder,
@@ -21,6 +27,7 @@ import { readGgufSpeech } from './gguf-checkpoint.ts';
 import type { GivenTower } from '../gguf/tower.ts';
 import { option, say } from '../message.ts';
 import { openShards, type Weights } from './shards.ts';
+import { plainNames } from './parametrized.ts';
 import { readProcessors } from './processors.ts';
 import { besideTensors, textTensors } from './text-half.ts';
 import type { Quantized } from '../coded/quantized.ts';
@@ -57,10 +64,11 @@ export async function openCheckpoint(
   const { tensors: stored, sources } = await openWeights(folder, names, quantized);
   const { tensors: own, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
   const order = known.fusedExperts?.(architecture) ?? null;
-  const split = order === null ? own : splitExperts(own, order);
-  const turnedOnes = withTransposed(split, known.transposed?.(architecture) ?? null);
+  const plain = plainNames(own);
+  const split = order === null ? plain : splitExperts(plain, order);
+  const turned = withTransposed(split, known.transposed?.(architecture) ?? null);
   const derived = known.derived?.(config, architecture) ?? null;
-  const tensors = derived === null ? turnedOnes : withDerived(turnedOnes, derived);
+  const tensors = derived === null ? turned : withDerived(turned, derived);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
     path: folder.path,
@@ -198,7 +206,7 @@ async function withoutHead(
 ): Promise<string | null> {
   const named = architectureOf(config, names, known);
   if (known.role !== 'AutoModel' || named === null || !HEADED.test(named)) return named;
-  const body = known.modelTypes.get(String(config['model_type']));
+  const body = classOfCode(config, 'Model', known) ?? known.modelTypes.get(String(config['model_type']));
   return body !== undefined && (await poolsStates(folder, names)) ? body : named;
 }
 

@@ -3,25 +3,38 @@
 
 import { readDenseModule, type DenseModule } from './dense-modules.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
+import { readPrompts } from './prompts.ts';
 import { readTokenScore, type TokenScore } from './token-score.ts';
 import { isRecord, readJson, readJsonValue, type Folder } from '../source.ts';
 
 export type Pooling = 'cls' | 'mean' | 'last';
 
 export interface EmbeddingLayout {
+  /** Whether files say that the model makes vectors, or judges. */
+  isStated: boolean;
   pooling: Pooling;
   normalize: boolean;
   /** Matrices that vectors pass through after pooling. */
   dense: readonly DenseModule[];
   /** The score that a language model gives by its logits in place of a vector; null: it gives vectors. */
   tokenScore: TokenScore | null;
+  /** What stands before texts, by the names of what their vectors are for. */
+  prompts: Readonly<Record<string, string>>;
   /** Limit on the tokens of one text; null: the model's context. */
   mostTokens: number | null;
 }
 
 /** The layout of a model without files of sentence-transformers. */
 export const plainLayout = (pooling: Pooling): EmbeddingLayout => ({
-  ...{ pooling, normalize: true, dense: [], tokenScore: null, mostTokens: null },
+  ...{
+    isStated: false,
+    pooling,
+    normalize: true,
+    dense: [],
+    tokenScore: null,
+    prompts: {},
+    mostTokens: null,
+  },
 });
 
 /** File whose presence marks a checkpoint for embeddings. */
@@ -50,12 +63,14 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
   const pooling = modules.find(({ kind }) => kind === 'Pooling');
   const judge = modules.find(({ kind }) => kind === 'LogitScore');
   return {
+    isStated: true,
     pooling: pooling ? await readPooling(folder, `${pooling.path}/config.json`) : otherwise,
     normalize: modules.some(({ kind }) => kind === 'Normalize'),
     dense: await Promise.all(
       modules.filter(({ kind }) => kind === 'Dense').map(({ path }) => readDenseModule(folder, path)),
     ),
     tokenScore: judge ? await readTokenScore(folder, judge.path) : null,
+    prompts: judge ? {} : await readPrompts(folder, names),
     mostTokens: names.includes(SETTINGS) ? await readMostTokens(folder) : null,
   };
 }

@@ -215,12 +215,13 @@ function layoutOf({ keys, tensors }: GgufFiles, architecture: string): Embedding
   const key = `${architecture}.pooling_type`;
   if (keys.get(key) === undefined) return null;
   // The head says which states it reads.
-  if (keys.count(key) === RANK && tensors.has('cls.output.weight')) return plainLayout('last');
+  if (keys.count(key) === RANK && tensors.has('cls.output.weight'))
+    return { ...plainLayout('last'), isStated: true };
   const pooling = POOLINGS[keys.count(key)];
   if (pooling === undefined)
     throw keys.unsupported(
       key,
       'choose a model that has 1 (mean), 2 (cls), 3 (last), or 4 (rank) with cls.output.weight',
     );
-  return pooling === null ? null : plainLayout(pooling);
+  return pooling === null ? null : { ...plainLayout(pooling), isStated: true };
 }

@@ -46,10 +46,10 @@ const placedPair = (source: string): PairTemplate => ({
   isInstructed: false,
 });
 
-const openTemplate = (source: string): JinjaTemplate =>
+export const openTemplate = (source: string): JinjaTemplate =>
   orBroken(() => new JinjaTemplate(source, 'chat_template'));
 
-function orBroken<T>(action: () => T): T {
+export function orBroken<T>(action: () => T): T {
   try {
     return action();
   } catch (cause) {

@@ -25,6 +25,7 @@ import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
 import { GLM } from './glm/glm-architecture.ts';
 import { GPT } from './gpt/gpt-architecture.ts';
 import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
+import { JINA_BERT } from './jina-bert/jina-bert-architecture.ts';
 import { LFM2 } from './lfm2/lfm2-architecture.ts';
 import { LLAMA } from './llama/llama-architecture.ts';
 import { LLAMA4_TEXT } from './llama4/llama4-architecture.ts';
@@ -55,6 +56,7 @@ const architectures: TextArchitecture[] = [
   GLM,
   GPT,
   GPT_OSS,
+  JINA_BERT,
   LFM2,
   LLAMA,
   LLAMA4_TEXT,

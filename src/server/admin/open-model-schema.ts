@@ -115,6 +115,11 @@ export const EmbeddingModelInfo = z.strictObject({
       activation: z.enum(['softmax', 'sigmoid', 'none']),
     })
     .optional(),
+  isUnstated: z
+    .literal(true)
+    .optional()
+    .describe('A language model whose files say nothing about vectors: it does not rank.'),
+  tasks: z.array(z.string()).optional().describe('What vectors may be for, by `task` of a request.'),
 }) satisfies z.ZodType<engine.EmbeddingModelInfo>;
 
 export const EmbeddingMetrics = z.strictObject(

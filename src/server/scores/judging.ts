@@ -41,9 +41,14 @@ export async function judgeOf(
   body: JudgingBody,
 ): Promise<Judge> {
   const { model: requested = 'default' } = body;
-  const { model } = await useModel(asking, MODEL_KINDS.embedding, requested).catch((error: unknown) => {
-    throw withJudgeFiles(asking, requested, error);
-  });
+  const endpoints = {
+    [MODEL_KINDS.embedding.name]: `${asking.event.req.method} ${asking.event.url.pathname}`,
+  };
+  const { model } = await useModel(asking, MODEL_KINDS.embedding, requested, { endpoints }).catch(
+    (error: unknown) => {
+      throw withJudgeFiles(asking, requested, error);
+    },
+  );
   const { instruct, instruction = instruct } = body;
   if (instruct !== undefined && body.instruction !== undefined)
     refuseField('instruct', 'is another name of instruction, which is sent as well; send one of them');
@@ -65,9 +70,9 @@ export async function judgeOf(
   };
 }
 
-/** The files by which a language model is opened as one that judges. */
+/** The option and the files by which a language model is opened as one that judges. */
 const JUDGE_FILES =
-  'A language model judges by the logits of two answers where its folder has modules.json with [{"type":"Transformer"},{"type":"LogitScore","path":"1_LogitScore"}], 1_LogitScore/config.json with the ids of the tokens "yes" and "no" as true_token_id and false_token_id, and a chat_template.jinja that writes messages of the roles query and document: add them, and open the model again';
+  'A language model that answers yes or no (Qwen3-Reranker) is served with --judge. Others judge by the logits of two answers where their folder has modules.json with [{"type":"Transformer"},{"type":"LogitScore","path":"1_LogitScore"}], 1_LogitScore/config.json with the ids of the tokens "yes" and "no" as true_token_id and false_token_id, and a chat_template.jinja that writes messages of the roles query and document: add them, and open the model again';
 
 /** The refusal of a language model says in addition how it becomes one that judges; other errors stay. */
 function withJudgeFiles({ service }: Asking, requested: string, error: unknown): unknown {

@@ -22,8 +22,12 @@ export const EMBEDDINGS = bodyRoute(
   },
   async ({ service, event, body }) => {
     const { model } = await useModel({ service, event }, MODEL_KINDS.embedding, body.model);
-    const { dimensions } = body;
-    const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
+    const { dimensions, task } = body;
+    const request = {
+      inputs: listInputs(body.input),
+      ...(dimensions !== undefined && { dimensions }),
+      ...(task !== undefined && { task }),
+    };
     const { vectors, tokens } = await embed(service, event, model, request, body.input);
     const encode = body.encoding_format === 'base64' ? base64 : (values: Float32Array) => [...values];
     return {

@@ -44,6 +44,10 @@ export const EMBEDDING_FIELDS = {
     z.int().min(1),
     'Keep the first so many values and bring them to length one again; left out, all.',
   ),
+  task: honoured(
+    z.string().min(1),
+    'What the vectors are for: a task or prompt that the files of the model name (retrieval.query, query).',
+  ),
   encoding_format: honoured(z.enum(['float', 'base64']), 'base64: little-endian 32-bit floats.', 'float'),
   user: noEffect('Who asks.'),
 };

@@ -67,6 +67,8 @@ const HEADS = [
   ['deberta', 'DebertaV2ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['deberta-tokens', 'DebertaV2ForTokenClassification', 'token', 3, 'softmax'],
   ['gte', 'GteForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['jina-rank1', 'JinaBertForSequenceClassification', 'text', 1, 'sigmoid'],
+  ['jina-rank2', 'XLMRobertaFlashForSequenceClassification', 'text', 1, 'sigmoid'],
   ['judge', 'Qwen3ForCausalLM', 'text', 1, 'none'],
   ['qwen3', 'Qwen3ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['neox', 'GPTNeoXForSequenceClassification', 'text', 3, 'softmax'],

@@ -13,7 +13,6 @@ import { CACHE } from '../fixture.ts';
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
 const TOLERANCE = 2e-5;
 const TOLERANCE_F16 = 1e-3;
-
 interface Case {
   text: string;
   ids: number[];
@@ -51,7 +50,10 @@ function expectNear(found: Float32Array, wanted: readonly number[], tolerance: n
   expect(furthest).toBeLessThan(tolerance);
 }
 
-const NAMES = 'bert bert-26 bert-cls roberta qwen3 gemma3 modernbert nomic nomic-moe gte jina3'.split(' ');
+const NAMES =
+  'bert bert-26 bert-cls roberta qwen3 gemma3 modernbert nomic nomic-moe gte jina2 jina2-code jina3'.split(
+    ' ',
+  );
 describe.each(NAMES)('the embedding model %s', (name) => {
   const tolerance = name === 'qwen3' ? TOLERANCE_F16 : TOLERANCE;
 

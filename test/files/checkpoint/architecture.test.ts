@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { refuseCustomCode } from '../../../src/files/checkpoint/architecture.ts';
-import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
+import { classOfCode, refuseCustomCode } from '../../../src/files/checkpoint/architecture.ts';
+import { EMBEDDING_CLASSES, TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { config, open, refusal, whole } from './memory-checkpoint.ts';
 
 describe('the class that computes a checkpoint', () => {
@@ -63,6 +63,17 @@ describe('the class that computes a checkpoint', () => {
     });
     expect(message).toContain('the architecture is RwkvForCausalLM');
   });
+});
+
+it.each([
+  ['BertForMaskedLM', 'JinaBertModel'],
+  ['XForSequenceClassification', 'JinaBertForSequenceClassification'],
+  ['HF_ColBERT', null],
+  ['XForMultipleChoice', null],
+])('the class %s of a configuration that code defines is %s', (name, wanted) => {
+  const stated = { auto_map: { AutoConfig: 'owner/name--configuration_bert.JinaBertConfig' } };
+  expect(classOfCode(stated, name, EMBEDDING_CLASSES)).toBe(wanted);
+  expect(classOfCode({}, name, EMBEDDING_CLASSES)).toBeNull();
 });
 
 describe('code in the repository of a model', () => {

@@ -54,6 +54,15 @@ it('a language model is refused with the files by which it would judge', async (
   }
   const { body } = await post('/v1/rerank', { ...QUERY, model: 'absent' });
   expect(body.error?.message).not.toMatch(/LogitScore/);
+  const alone = await start({}, { names: ['chat'] });
+  const response = await fetch(`${alone.url}/v1/rerank`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...QUERY, model: 'default' }),
+  });
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(error.message).toMatch(/no embedding model here for POST \/v1\/rerank;.*--judge/);
+  expect(error.message).not.toMatch(/\/v1\/embeddings/);
 });
 
 describe.each(['/v1/rerank', '/rerank', '/v2/rerank'])('the route %s', (path) => {

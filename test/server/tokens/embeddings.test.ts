@@ -61,6 +61,7 @@ describe('the input of an embedding request', () => {
     [{ input: [1.5] }, 'invalid_type', 'input.0'],
     [{ input: ['a', 7] }, 'invalid_type', 'input.1'],
     [{ input: 'a', dimensions: 0 }, 'invalid_value', 'dimensions'],
+    [{ input: 'a', task: '' }, 'invalid_value', 'task'],
     [{ input: 'a', encoding_format: 'hex' }, 'invalid_value', 'encoding_format'],
     [{ input: 'refuse context_length_exceeded' }, 'context_length_exceeded', 'input'],
     [{ input: ['a', 'refuse bad_request'] }, 'invalid_value', 'input.1'],
@@ -85,6 +86,12 @@ it('dimensions of an embedding request reach the model', async () => {
   const { body } = await post({ model: 'default', input: 'abc', dimensions: 2 });
   expect(embedder.requests).toEqual([{ inputs: ['abc'], dimensions: 2 }]);
   expect(body.data![0]!.embedding).toHaveLength(2);
+});
+
+it('the task of an embedding request reaches the model', async () => {
+  const { post, embedder } = await startEmbedding();
+  await post({ model: 'default', input: 'abc', task: 'retrieval.query' });
+  expect(embedder.requests).toEqual([{ inputs: ['abc'], task: 'retrieval.query' }]);
 });
 
 it('base64 embeddings hold the same floats', async () => {

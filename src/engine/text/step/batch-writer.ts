@@ -12,6 +12,7 @@ import {
   SEQUENCE_WORDS,
   TILE_ROWS,
   TILE_WORDS,
+  TOKEN_TYPE,
 } from '../../../kernels/batch.ts';
 import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { ropeSets, ropeWords, type RopeSets } from '../../../models/text/blocks/rope.ts';
@@ -258,7 +259,7 @@ export class BatchWriter {
       words.rows[at] =
         (inputs && inputOf(inputs, token)) ?? ids[token] ?? draft?.[token - ids.length] ?? FROM_SLOT + slot;
       words.rows[at + 1] = token - before;
-      words.rows[at + 2] = hasRope ? rope.of(lengthAt(token)) : (types?.[token] ?? 0);
+      words.rows[at + 2] = (hasRope ? rope.of(lengthAt(token)) : 0) + (types?.[token] ?? 0) * TOKEN_TYPE;
       words.rows[at + 3] = sizes.sequences;
       if (hasPlanes) {
         const [time, height, width] = place?.(token) ?? [token, token, token];

@@ -58,7 +58,7 @@ export async function textStates(
   let made: GPUBuffer | null = null;
   let recorded: ReturnType<TextRoom['record']> | null = null;
   try {
-    recorded = room.record(rows, plain, (tape) => forward(tape, room.buffers.batch, room.stores.all));
+    recorded = room.record(rows, { plain }, (tape) => forward(tape, room.buffers.batch, room.stores.all));
     const { tape, states } = recorded;
     await device.reserve(device.memoryUsed + device.arena.growth());
     await compileTape(device, tape, onKernels);

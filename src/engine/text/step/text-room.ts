@@ -63,14 +63,21 @@ export class TextRoom {
     return Math.ceil(rows / TILE_ROWS) + this.sizes.texts;
   }
 
-  /** Records `forward` for up to `rows` rows on a tape; the tensor that it returns is kept after a replay. */
-  record(rows: number, plain: boolean, forward: (tape: Tape) => Tensor): { tape: Tape; states: Tensor } {
+  /** Records `forward` for up to `rows` rows on a tape, of which any may have a LoRA if `adapted`; the tensor that it returns is kept after a replay. */
+  record(
+    rows: number,
+    { plain = false, adapted = false }: { plain?: boolean; adapted?: boolean },
+    forward: (tape: Tape) => Tensor,
+  ): { tape: Tape; states: Tensor } {
     const { texts, pages } = this.sizes;
     const capacity = {
       ...{ rows, tiles: this.tiles(rows), tileRows: TILE_ROWS },
       ...{ sampled: texts, sequences: texts, contextPages: pages },
     };
-    const tape = new Tape(this.#device, capacity, { plain });
+    const tape = new Tape(this.#device, capacity, {
+      plain,
+      rowLoras: adapted ? this.buffers.batch.adapters : null,
+    });
     const states = tape.keep(forward(tape));
     tape.finish();
     return { tape, states };

@@ -22,6 +22,11 @@ export interface TextClass {
   examples?: string;
   /** Published with Python code that computes the same and is not needed; left out: code beside the class is refused. */
   needsNoCode?: boolean;
+  /**
+   * The class of configurations that such code defines, whose models may have names of other classes there and model types of others; left out: none. A
+   * model that names it is opened with the class of this property that ends like its own, or in Model.
+   */
+  codeConfig?: string;
   /** Kinds of models that can be opened with it. Decoders saved without their head serve embeddings only. */
   serves: readonly ('generate' | 'embed')[];
 }
@@ -113,6 +118,8 @@ export interface TextDeclaration {
   states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
   /** What a head gives in place of states; left out: the class has none. */
   outputs?: TextOutputs;
+  /** LoRAs for tasks among the model's own weights; left out: there are none. */
+  tasks?: TextTasks;
   /** Columns of the vectors of texts that `embed` gives in place of states, [sampled, vectors]; left out: it gives states. */
   vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
@@ -185,6 +192,19 @@ export type SourceForward = (
   own: readonly LayerStore[],
   stores: readonly LayerStore[],
 ) => Tensor;
+
+/** LoRAs of which a request chooses one by the name of its task. Tensors `<matrix>.weight.lora_A` [tasks, rank, k] and `lora_B` [tasks, rows, rank] hold all. */
+export interface TextTasks {
+  /** In the order of their LoRAs. */
+  names: readonly string[];
+  /** What stands before the texts of a task. */
+  prompts: Readonly<Record<string, string>>;
+  rank: number;
+  /** On the product of the factors. */
+  scale: number;
+  /** Matrices whose LoRAs the page itself adds. */
+  own: RegExp;
+}
 
 /** A language model in its two halves. */
 export interface LanguageModel {

@@ -1,4 +1,4 @@
-// Converts config.json of NomicBERT, GTE and Jina Embeddings v3 to the configuration of rotary-bert.ts: as they are published, with Python code of
+// Converts config.json of NomicBERT, GTE, Jina Embeddings v3 and Jina's XLM-RoBERTa to the configuration of rotary-bert.ts: as they are published, with Python code of
 // their own, and as transformers has them.
 
 import {
@@ -13,50 +13,8 @@ import { withSharedKeys } from '../blocks/decoder-config.ts';
 import { readExperts, type ExpertsConfig, type ExpertsFamily } from '../blocks/experts-config.ts';
 import { headOf, readOutputs } from '../blocks/outputs.ts';
 import { readRope } from '../blocks/rope-config.ts';
-
-/** By what the families differ. */
-interface RotaryFamily {
-  modelType: string;
-  /** Beginning of the classes' names. */
-  className: string;
-  examples: string;
-  kind: 'nomic' | 'gte' | 'jina';
-  /** Ends of the names of the classes. */
-  ends: readonly string[];
-}
-
-const LABELS = ['ForSequenceClassification', 'ForTokenClassification'] as const;
-
-export const ROTARY_FAMILIES: readonly RotaryFamily[] = [
-  {
-    modelType: 'nomic_bert',
-    className: 'NomicBert',
-    examples: 'nomic-embed-text v1, v1.5 and v2 MoE, CodeRankEmbed, Snowflake Arctic Embed M long',
-    kind: 'nomic',
-    ends: ['Model'],
-  },
-  {
-    modelType: 'new',
-    className: 'New',
-    examples: 'gte-base and -large v1.5, gte-multilingual, with its reranker',
-    kind: 'gte',
-    ends: ['Model', ...LABELS],
-  },
-  {
-    modelType: 'gte',
-    className: 'Gte',
-    examples: 'Snowflake Arctic Embed M 2.0',
-    kind: 'gte',
-    ends: ['Model', ...LABELS],
-  },
-  {
-    modelType: 'jina_embeddings_v3',
-    className: 'JinaEmbeddingsV3',
-    examples: 'jina-embeddings-v3-hf',
-    kind: 'jina',
-    ends: ['Model', ...LABELS, 'ForQuestionAnswering'],
-  },
-];
+import { DEFAULTS, ROTARY_FAMILIES, UNITS, type RotaryFamily } from './rotary-bert-families.ts';
+import { readTasks } from './task-config.ts';
 
 /** Names of settings in NomicBERT's own files. */
 const NOMIC_KEYS = {
@@ -72,49 +30,15 @@ const NOMIC_KEYS = {
   decoder_sparse_step: 'moe_every_n_layers',
 } as const;
 
-/** Function of the feed-forward block, and whether it is that of a gate. */
-const UNITS = {
-  nomic: {
-    silu: { activation: 'silu', gated: true },
-    swiglu: { activation: 'silu', gated: true },
-    geglu: { activation: 'gelu', gated: true },
-    gelu: { activation: 'gelu', gated: false },
-  },
-  gte: { gelu: { activation: 'gelu', gated: true } },
-  jina: { gelu: { activation: 'gelu', gated: false } },
-} as const;
+/** Names of settings in files of their own. */
+const OWN_KEYS = { nomic: NOMIC_KEYS, gte: {}, jina: {}, flash: { rope_theta: 'rotary_emb_base' } } as const;
 
-const DEFAULTS = {
-  nomic: {
-    hidden: 768,
-    layers: 12,
-    heads: 12,
-    eps: 1e-12,
-    context: 2048,
-    theta: 1000,
-    types: 2,
-    act: 'silu',
-  },
-  gte: {
-    hidden: 768,
-    layers: 12,
-    heads: 12,
-    eps: 1e-12,
-    context: 8192,
-    theta: 160_000,
-    types: 1,
-    act: 'gelu',
-  },
-  jina: {
-    hidden: 1024,
-    layers: 24,
-    heads: 16,
-    eps: 1e-5,
-    context: 8194,
-    theta: 20_000,
-    types: 1,
-    act: 'gelu',
-  },
+/** Kinds of positions. Those of GTE with learned ones do not rotate heads. */
+const POSITIONS = {
+  nomic: ['rope', 'absolute'],
+  gte: ['rope'],
+  jina: ['rope', 'absolute'],
+  flash: ['rotary', 'absolute'],
 } as const;
 
 /** The mixture of NomicBERT, whose experts share a bias behind their sum. */
@@ -133,18 +57,17 @@ export type RotaryBertConfig = ReturnType<typeof readRotaryBertConfig>;
 
 export function readRotaryBertConfig(json: Json, architecture: string, given: ConfigFile = CONFIG_JSON) {
   const { kind } = familyOf(architecture);
-  const [values, file] = kind === 'nomic' ? withSharedKeys(json, given, NOMIC_KEYS) : [json, given];
+  const [values, file] = withSharedKeys(json, given, OWN_KEYS[kind]);
   const config = readConfig(file, values);
-  checkBuilt(config, kind);
   const usual = DEFAULTS[kind];
   const hidden = config.count('hidden_size', usual.hidden);
   const heads = checkHeads(given.name, hidden, config.count('num_attention_heads', usual.heads));
   const dims = hidden / heads;
   config.only({ head_dim: [dims] });
+  checkBuilt(config, kind, dims);
   const head = headOf(architecture);
-  // A pair's texts would have types of their own, which heads of these classes were not given.
-  if (head) config.only({ type_vocab_size: [1, 0] });
-  const context = contextOf(config, usual.context);
+  const learned = kind === 'flash' ? learnedPositions(config) : null;
+  const context = learned ? learned.count - learned.first : contextOf(config, usual.context);
   const layers = config.count('num_hidden_layers', usual.layers);
   const unit = config.choice<Unit>('hidden_act', UNITS[kind], usual.act);
   return {
@@ -160,10 +83,27 @@ export function readRotaryBertConfig(json: Json, architecture: string, given: Co
     ...unit,
     ...biasesOf(config, kind),
     experts: expertsOf(config, unit, layers),
-    rope: readRope(ropeValues(config, dims), dims, { context, theta: usual.theta }),
+    /** null: positions are learned. */
+    rope: learned ? null : readRope(ropeValues(config, dims), dims, { context, theta: usual.theta }),
+    learned,
+    tasks: kind === 'flash' ? readTasks(config) : null,
     context,
     outputs: head && readOutputs(config, head, 'cls'),
   };
+}
+
+/** Rows of the table of positions, and that of a text's first token; null: heads are rotated. */
+function learnedPositions(config: ConfigReader): { count: number; first: number } | null {
+  const { position_embedding_type: stated, rope_theta: theta } = config.values;
+  if ((stated ?? (theta === undefined ? 'absolute' : 'rotary')) === 'rotary') return null;
+  const count = config.count('max_position_embeddings', 514);
+  const first = config.count('pad_token_id', 1) + 1;
+  if (count > first) return { count, first };
+  throw config.error(
+    'bad_checkpoint',
+    'max_position_embeddings',
+    `is ${count}, and the positions up to pad_token_id ${first - 1} are for padding: take the values that the model was published with`,
+  );
 }
 
 /** NomicBERT without scaling is for the positions that it was trained for. */
@@ -185,7 +125,7 @@ function familyOf(architecture: string): RotaryFamily {
 }
 
 /** Throws unsupported for what no published embedding model of these families has. */
-function checkBuilt(config: ConfigReader, kind: RotaryFamily['kind']): void {
+function checkBuilt(config: ConfigReader, kind: RotaryFamily['kind'], dims: number): void {
   config.only({
     prenorm: [false],
     parallel_block: [false],
@@ -204,7 +144,12 @@ function checkBuilt(config: ConfigReader, kind: RotaryFamily['kind']): void {
         }
       : { num_experts: [0] }),
     // Those of GTE with learned positions do not rotate heads.
-    position_embedding_type: kind === 'gte' ? ['rope'] : ['rope', 'absolute'],
+    position_embedding_type: POSITIONS[kind],
+    fused_mlp: [false],
+    last_layer_subset: [false],
+    pad_vocab_size_multiple: [1],
+    rotary_emb_dim: [dims],
+    rotary_emb_scale_base: [null],
     layer_norm_type: ['layer_norm'],
     logn_attention_scale: [false],
     pack_qkv: [true],
@@ -223,7 +168,7 @@ function expertsOf(config: ConfigReader, unit: Unit, layers: number): ExpertsCon
 
 /** NomicBERT's own files state biases; the others have them. */
 function biasesOf(config: ConfigReader, kind: RotaryFamily['kind']) {
-  if (kind !== 'nomic') return { attentionBias: true, upBias: kind === 'jina', downBias: true };
+  if (kind !== 'nomic') return { attentionBias: true, upBias: kind !== 'gte', downBias: true };
   return {
     attentionBias: config.flag('qkv_proj_bias', false),
     upBias: config.flag('mlp_fc1_bias', false),

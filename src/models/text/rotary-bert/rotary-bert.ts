@@ -1,4 +1,5 @@
-// The encoder of NomicBERT, GTE and Jina Embeddings v3: BERT with rotated heads in place of positions. A norm follows each residual sum.
+// The encoder of NomicBERT, GTE, Jina Embeddings v3 and Jina's XLM-RoBERTa: BERT with rotated heads in place of positions, of which few have learned ones.
+// A norm follows each residual sum.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { attention } from '../../../kernels/attention.ts';
@@ -13,6 +14,7 @@ import type { WeightTable } from '../../weights.ts';
 import type { TextForward } from '../blocks/architecture.ts';
 import { experts } from '../blocks/experts.ts';
 import type { RotaryBertConfig } from './rotary-bert-config.ts';
+import { taskEmbedding } from './task-loras.ts';
 
 /** Names of modules. */
 interface Names {
@@ -73,7 +75,7 @@ export const rootOf = (weights: WeightTable): string =>
 
 /** Normalized states of all rows, [rows, hidden]. All layers use the pages of store 0. */
 export function rotaryBert(config: RotaryBertConfig, weights: WeightTable): TextForward {
-  const { vocabulary, hidden, eps, rope, types: kinds } = config;
+  const { vocabulary, hidden, eps, rope, learned, types: kinds } = config;
   const root = rootOf(weights);
   const names =
     [NOMIC, GTE, JINA].find(({ layers, qkv }) => weights.has(`${root}${layers}.0.${qkv[0]}.weight`)) ??
@@ -85,11 +87,15 @@ export function rotaryBert(config: RotaryBertConfig, weights: WeightTable): Text
   const layers = Array.from({ length: config.layers }, (_, i) =>
     layer(config, weights, names, `${root}${names.layers}.${i}`, i),
   );
-  weights.ignore(/rotary_emb\.|^([a-z_]+\.)?pooler\.|^(cls|lm_head|classifier)\./);
+  const positions =
+    learned && weights.table(`${root}embeddings.position_embeddings.weight`, learned.count, hidden);
+  const places = { ...(types && { types }), ...(learned && { positions: positions!, first: learned.first }) };
+  const adapt = taskEmbedding(config, weights, `${root}embeddings`);
+  weights.ignore(/rotary_emb\.|position_ids$|^([a-z_]+\.)?pooler\.|^(cls|lm_head|classifier)\./);
 
   return (tape, batch, stores) => {
-    let x = layernorm(embed(tape, batch, embedding, { places: types && { types } }), norm, eps); // [rows, hidden]
-    const turns = rotations(tape, batch, [rope], 0);
+    let x = layernorm(adapt(embed(tape, batch, embedding, { places }), batch), norm, eps); // [rows, hidden]
+    const turns = rope && rotations(tape, batch, [rope], 0);
     for (const run of layers) x = run(x, turns, batch, kvOf(stores, 0));
     return x;
   };
@@ -109,7 +115,7 @@ function layer(config: RotaryBertConfig, weights: WeightTable, names: Names, nam
     : feedForward(config, weights, names, name);
   const norm2 = affine(weights, `${name}.${names.outputNorm}`, hidden);
 
-  return (x: Tensor, turns: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
+  return (x: Tensor, turns: Tensor | null, batch: TextBatch, kv: KvPages): Tensor => {
     const q = ropeKv(linear(x, qkv), turns, shape, kv, null, batch); // [rows, hidden]
     const mixed = attention(q, batch, shape, kv, { window: null });
     x = layernorm(linearAdd(mixed, out, x), norm1, eps);

@@ -89,7 +89,7 @@ function compute(
   record: Parameters<TextRoom['record']>[2],
   { targets }: RunnerDrafts,
 ): void {
-  const { tape, states: taken } = room.record(ROWS, false, record);
+  const { tape, states: taken } = room.record(ROWS, {}, record);
   room.writer.begin();
   const rows = ids.length - 1;
   room.writer.add({ first: 0, rows, ids, slot: 0, lengthAt: () => ids.length, tables: [TABLE] });

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readRotaryBertConfig } from '../../../../src/models/text/rotary-bert/rotary-bert-config.ts';
 
 const SIZES = { vocab_size: 100, hidden_size: 64, num_attention_heads: 4, intermediate_size: 96 };
@@ -44,3 +44,67 @@ it.each([
 ])('NomicBERT with %j is refused', (more, message) =>
   expect(() => readRotaryBertConfig({ ...NOMIC, ...more }, 'NomicBertModel')).toThrow(message),
 );
+
+describe('XLM-RoBERTa with fused projections, as Jina publishes it', () => {
+  /** jina-embeddings-v3. */
+  const EMBEDDER = {
+    architectures: ['XLMRobertaModel'],
+    hidden_act: 'gelu',
+    hidden_size: 1024,
+    intermediate_size: 4096,
+    layer_norm_eps: 1e-5,
+    load_trained_adapters: true,
+    lora_adaptations: [
+      'retrieval.query',
+      'retrieval.passage',
+      'separation',
+      'classification',
+      'text-matching',
+    ],
+    lora_alpha: 1,
+    lora_dropout_p: 0,
+    lora_rank: 4,
+    max_position_embeddings: 8194,
+    model_type: 'xlm-roberta',
+    num_attention_heads: 16,
+    num_hidden_layers: 24,
+    pad_token_id: 1,
+    position_embedding_type: 'rotary',
+    rotary_emb_base: 20_000,
+    task_instructions: { 'retrieval.query': 'Represent the query for retrieving evidence documents: ' },
+    type_vocab_size: 1,
+    use_flash_attn: true,
+    vocab_size: 250_002,
+  };
+
+  it('rotates heads, and has LoRAs of tasks', () => {
+    const config = readRotaryBertConfig(EMBEDDER, 'XLMRobertaFlashModel');
+    expect(config).toMatchObject({ context: 8194, gated: false, upBias: true, learned: null, outputs: null });
+    expect(config.rope).toMatchObject({ dims: 64 });
+    expect(config.tasks).toMatchObject({ rank: 4, scale: 0.25, names: EMBEDDER.lora_adaptations });
+  });
+
+  it('has learned positions behind those of padding', () => {
+    const { rotary_emb_base: _, lora_adaptations: __, ...rest } = EMBEDDER;
+    const reranker = { ...rest, max_position_embeddings: 1026, position_embedding_type: 'absolute' };
+    const config = readRotaryBertConfig(
+      { ...reranker, id2label: { '0': 'LABEL_0' } },
+      'XLMRobertaFlashForSequenceClassification',
+    );
+    expect(config).toMatchObject({
+      rope: null,
+      learned: { count: 1026, first: 2 },
+      context: 1024,
+      tasks: null,
+    });
+  });
+
+  it.each([
+    [{ lora_adaptations: [] }, /lora_adaptations is \[\], up to 64 names of tasks are needed/],
+    [{ lora_alpha: 'one' }, /lora_alpha is "one", a number is needed/],
+    [{ max_position_embeddings: 2, position_embedding_type: 'absolute' }, /are for padding/],
+    [{ rotary_emb_interleaved: true }, /rotary_emb_interleaved/],
+  ])('%j is refused', (changes, message) => {
+    expect(() => readRotaryBertConfig({ ...EMBEDDER, ...changes }, 'XLMRobertaFlashModel')).toThrow(message);
+  });
+});
