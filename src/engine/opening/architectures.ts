@@ -2,6 +2,7 @@
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
 import { transcriberClasses } from '../../models/audio/transcribers.ts';
+import { classTemplate } from '../../models/text/chat-templates.ts';
 import { fusedExperts, ggufClasses, textClasses, transposedMatrices } from '../../models/text/registry.ts';
 import { GGUF_TOWERS, mediaClasses, mediaHalf } from '../../models/towers/media-families.ts';
 import { CODE_ONLY } from '../../models/text/wrappers.ts';
@@ -64,6 +65,7 @@ export const TEXT_CLASSES: KnownClasses = {
   transposed: transposedMatrices,
   purpose: 'run',
   textHalf: mediaHalf,
+  template: classTemplate,
   get codeOnly() {
     return codedClasses();
   },

@@ -29,6 +29,8 @@ export interface KnownClasses {
   fusedExperts?: (architecture: string) => ExpertOrder | null;
   /** Names of the matrices that checkpoints of a class store as [k, rows]; null, or left out: there are none. */
   transposed?: (architecture: string) => RegExp | null;
+  /** The chat template of a class whose checkpoints were published without one; null, or left out: there is none. */
+  template?: (architecture: string) => string | null;
   /** For messages: "those that run". */
   purpose: string;
   /** Classes that Python code of their repositories defines, or defined before transformers did; that code is not looked at. */

@@ -93,11 +93,18 @@ export function clipLayer(
 
 function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name: string, causal: boolean) {
   const dims = hidden / heads;
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
-    hidden,
-    { bias: true, split: 'columns' },
-  );
+  const options = { bias: true, split: 'columns' } as const;
+  // DeepSeek-OCR has the three as one tensor.
+  const qkv = weights.has(`${name}.qkv_proj.weight`)
+    ? weights.matrix(`${name}.qkv_proj.weight`, 3 * hidden, hidden, {
+        ...options,
+        ranges: [hidden, hidden, hidden],
+      })
+    : weights.stacked(
+        ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
+        hidden,
+        options,
+      );
   const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor, rotations?: Tensor): Tensor => {
