@@ -87,8 +87,8 @@ it.each<{ of: Placed; as: Disguise; mostWork?: number }>([
   { of: RESIZED, as: {} },
   { of: RESIZED, as: { portable: true } },
   { of: OF, as: GPU },
-  { of: { ...OF, columns: 23, places: [5, 45] }, as: { bindingLimit: 16 << 10 } },
-  { of: OF, as: {}, mostWork: 1 },
+  { of: { ...OF, columns: 23, places: [5, 45] }, as: { bindingLimit: 16 << 10, portable: true } },
+  { of: OF, as: { portable: true }, mostWork: 1 },
 ])('attention with places, $of on $as', async ({ of, as, mostWork }) => {
   const { items, rows, columns, heads, dims, places } = of;
   const { qkv, down, across } = inputsOf(of);
