@@ -11,7 +11,7 @@ export interface PlaceGrid {
   columns: number;
 }
 
-/** Rows for the distances of a query's row, and of its column, from those of a key, the nearest to the end before the farthest behind. */
+/** Of n rows, row i is for a query that lies i − (n − 1) / 2 rows of the grid below a key, or columns to the right of it. */
 export interface PlaceTables {
   down: Tensor;
   across: Tensor;

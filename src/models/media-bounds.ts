@@ -13,7 +13,6 @@ export const MEDIA_COUNTS = {
   embed_dim: SIZE,
   min_frames: [1, 2 ** 16],
   max_frames: [1, 2 ** 16],
-  max_duration: [1, 2 ** 20],
   max_video_tokens: [1, 2 ** 20],
   num_position_embeddings: [1, 2 ** 20],
   deepstack_visual_indexes: [0, 2 ** 10],

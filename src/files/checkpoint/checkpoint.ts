@@ -100,7 +100,8 @@ export async function readCheckpointSpeech(
     : {};
   const chatTemplate = await readChatTemplates(folder, names, config);
   const tokenizer = await readTokenizer(folder, names, config);
-  if (chatTemplate !== null || !template) return { tokenizer, chatTemplate };
+  const isWhole = chatTemplate !== null || !template || !names.includes('config.json');
+  if (isWhole) return { tokenizer, chatTemplate };
   const { architectures } = await readJson(folder, 'config.json');
   const named: unknown = Array.isArray(architectures) ? architectures[0] : null;
   return { tokenizer, chatTemplate: templates(typeof named === 'string' ? template(named) : null) };
