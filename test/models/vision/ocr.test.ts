@@ -80,7 +80,8 @@ function openModel(name: Name, config: Json = {}, changes: Json = {}, texts: Jso
 
 /** The bytes that the prepared values were made of. */
 function seenOf(name: Name, { inputs, parts }: PreparedMedium): SeenImage {
-  const shown = ['patches', 'whole', 'tiles'].flatMap((key) => inputs[key] ?? []);
+  const keys = name === 'deepseek-ocr' ? ['whole', 'tiles'] : ['patches'];
+  const shown = keys.flatMap((key) => inputs[key] ?? []);
   const columns = shown[0]!.shape.at(-1)!;
   const { means, spreads, isByPixels } = COLOURS[name];
   const made = shown.map(({ data }) =>
