@@ -46,7 +46,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         score += dot(q[q0 + d] * args.scale, k[at + d]);
       }
       if (BIASED) {
-        score += bias_of(head, query, first_key + local);
+        score += bias_of(item, head, query, first_key + local);
       }
     }
     workgroupBarrier();

@@ -66,7 +66,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         for (var j = 0u; j < 4u; j++) {
           let key = first_key + j * COLUMN_LANES + column_lane;
           if (BIASED) {
-            s[i / 4u * 4u + j][i % 4u] += bias_of(head, query, min(key, rows.last_key));
+            s[i / 4u * 4u + j][i % 4u] += bias_of(item, head, query, min(key, rows.last_key));
           }
           if (key >= seen_of(count, query) || !sees_key(item, head, query, key)) {
             s[i / 4u * 4u + j][i % 4u] = UNSEEN;

@@ -89,7 +89,7 @@ fn main(
         for (var i = 0u; i < 8u; i++) {
           let query = min(first + t * 8u + i, args.queries - 1u);
           for (var u = 0u; u < 4u; u++) {
-            s[t][i][u] += bias_of(head, query, of_four[u]);
+            s[t][i][u] += bias_of(item, head, query, of_four[u]);
           }
         }
       }

@@ -55,7 +55,7 @@ def draw(model, seed):
     for name, weight in model.named_parameters():
         if weight.dim() == 1:
             weight.data = draws(name, weight.shape, 0.2, 1.0 if 'norm' in name.lower() and 'bias' not in name or 'ln_pre' in name else 0.0)
-        elif 'position_embedding' in name:
+        elif 'position_embedding' in name or 'pos_embed' in name:
             weight.data = draws(name, weight.shape, 0.5)
         elif 'embed_tokens' in name:
             weight.data = draws(name, weight.shape, 0.05)
@@ -118,11 +118,13 @@ def make(name, case):
     (folder / 'config.json').write_text(json.dumps(case.flat(stated), indent=2) + '\n')
     tied = model.config.tie_word_embeddings
     tensors = {key: value.half().contiguous() for key, value in model.state_dict().items() if not (tied and key == 'lm_head.weight')}
-    save_file({case.published(key): value for key, value in tensors.items()}, folder / 'model.safetensors')
+    published = case.stored(tensors) if case.stored else {case.published(key): value for key, value in tensors.items()}
+    save_file(published, folder / 'model.safetensors')
     keep(folder / 'model.safetensors', draws)
     inputs = Draws(7)
     patches, rows = case.rows(model, inputs)
-    save_file({'patches': patches, 'rows': rows.contiguous()}, ROOT / f'{name}.safetensors')
+    given = patches if isinstance(patches, dict) else {'patches': patches}
+    save_file(given | {'rows': rows.contiguous()}, ROOT / f'{name}.safetensors')
     keep(ROOT / f'{name}.safetensors', inputs, pool=ROOT / 'outputs.safetensors')
     made = {'command': 'python scripts/reference/ocr.py', 'made_with': {one: version(one) for one in ('torch', 'torchvision', 'transformers', 'pillow')}}
     document = made | {'margin': round(best[1], 4), 'image': case.noise} | images(case, processor) | {'conversations': best[0]}

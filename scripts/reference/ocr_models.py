@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Callable
 
+import deepseek_ocr as deepseek
 import torch
 import transformers
 from transformers.models.glm46v.image_processing_pil_glm46v import Glm46VImageProcessorPil
@@ -38,6 +39,8 @@ class Case:
     by_pixels: bool = False
     """The published name of a tensor."""
     published: Callable = field(default=lambda name: name)
+    """Tensors as published, from those under the names of transformers; None: renamed alone."""
+    stored: Callable | None = None
     """The published form of a configuration."""
     flat: Callable = field(default=lambda config: config)
 
@@ -218,4 +221,11 @@ def paddleocr_vl():
     return case
 
 
-MODELS = {'glm-4v-moe': glm_4v_moe(), 'glm-ocr': glm_ocr(), 'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr(), 'paddleocr-vl': paddleocr_vl()}
+def deepseek_ocr():
+    """The whole image in four windows, tiles in a part of one; learned positions shrunk and enlarged."""
+    case = Case(deepseek.SPECIAL, dict(image='<image>', bos='<bos>'), deepseek.model, deepseek.Processor, lambda out: deepseek.patches(out, cut),
+                lambda model, draws: deepseek.noise(model, draws, joined), [2 * deepseek.TILE, deepseek.TILE], stored=deepseek.stored, flat=deepseek.flat)  # fmt: skip
+    return case
+
+
+MODELS = {'deepseek-ocr': deepseek_ocr(), 'glm-4v-moe': glm_4v_moe(), 'glm-ocr': glm_ocr(), 'lfm2-vl': lfm2_vl(), 'lighton-ocr': lighton_ocr(), 'paddleocr-vl': paddleocr_vl()}

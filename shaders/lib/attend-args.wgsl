@@ -26,6 +26,9 @@ struct Args {
   causal: u32,     // whether a query sees only keys up to its own position
   bias_zero: u32,  // row of `biases` for a key at its query's place
   bias_stride: u32, // values from one row of `biases` to the next
+  bias_row: u32,   // row of `biases` for the first query, where each has one
+  grid_rows: u32,  // of the grid in which keys lie
+  grid_columns: u32,
   block_planes: u32, // rows of `seen_blocks` from one head to the next; 0: all heads share them
   block_words: u32,
   scale: f32,      // factor on q: the scores' scale times log2(e), because the softmax uses powers of two

@@ -8,6 +8,7 @@ import type { Variant } from './attend-variant.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostWork } from './dispatch-work.ts';
 import { view } from './pixels.ts';
+import type { PlaceGrid } from './place-terms.ts';
 
 /** heads · dims columns of x, which is [items, …, columns]. */
 export type HeadsOf = Columns;
@@ -28,6 +29,8 @@ export interface Attention {
   mostWork?: number;
   /** f32 [1, queries + keys − 1, heads], added to the scores: row key − query + queries − 1 for a key and a query of an item. */
   bias?: Tensor;
+  /** f32 [items, queries, heads · (rows + columns)], added to the scores: terms for the rows and for the columns of the grid in which keys lie. */
+  placed?: { terms: Tensor; grid: PlaceGrid };
   /** The grid of a clip's tokens, which attend to each other; left out: they have none. */
   grid?: TokenGrid;
   /** Where devices divide tokens: the numbers of the sequences of which queries are, and keys; left out: all. */
@@ -121,7 +124,7 @@ export function record(
   state: Tensor | null,
 ): void {
   const { tape, attention, variant, all, blocks } = job;
-  const { heads, dims, kvHeads, causal, keyCounts, scale, bias } = withDefaults(attention);
+  const { heads, dims, kvHeads, causal, keyCounts, scale, bias, placed } = withDefaults(attention);
   const rows = (tensor: Tensor, ofItem: number, [first, last]: Range) => {
     const row = firstItem * ofItem + first;
     const { operand, first: begins } = view(tape, tensor, {
@@ -132,6 +135,7 @@ export function record(
   };
   const [q, y] = [job.q.x, job.y].map((tensor) => rows(tensor, all.queries, queries));
   const [k, v] = [job.k.x, job.v.x].map((tensor) => rows(tensor, all.keys, keys));
+  const terms = placed && rows(placed.terms, all.queries, queries);
   const [from, to, of] = [quadsOf(job.q), quadsOf(job.k), quadsOf(job.v)];
   const count = queries[1] - queries[0];
   tape.dispatch(variant.shader, {
@@ -139,7 +143,7 @@ export function record(
     params: {
       ...variant.params,
       KEYS: keyCounts ? 'counted' : 'all',
-      SCORES: bias ? 'biased' : 'plain',
+      SCORES: bias ? 'biased' : placed ? 'placed' : 'plain',
       CARRY: state ? 'held' : 'none',
       CONTINUES: keys[0] > 0 || !isFirst,
       ENDS: keys[1] === all.keys && isLast,
@@ -167,7 +171,10 @@ export function record(
       y_quads: job.y.stride / 4,
       causal: Number(causal),
       bias_zero: all.queries - 1,
-      bias_stride: bias?.stride ?? 0,
+      bias_stride: (bias ?? placed?.terms)?.stride ?? 0,
+      bias_row: terms?.row ?? 0,
+      grid_rows: placed?.grid.rows ?? 0,
+      grid_columns: placed?.grid.columns ?? 0,
       block_planes: blocks?.planes ?? 0,
       block_words: blocks?.list.stride ?? 0,
       scale: scale * Math.LOG2E,
@@ -180,6 +187,7 @@ export function record(
       ...(state ? { state } : {}),
       ...(keyCounts ? { key_counts: keyCounts } : {}),
       ...(bias ? { biases: bias } : {}),
+      ...(terms ? { biases: terms.operand } : {}),
       ...(blocks ? { seen_blocks: blocks.list } : {}),
     },
     groups: () => [Math.ceil(count / variant.queriesAtOnce), heads * variant.parts, items],

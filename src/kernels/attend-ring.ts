@@ -27,7 +27,7 @@ export function attendInRing(
 ): Tensor {
   const tape = tapeOf(q.x);
   const { heads, kvHeads = heads, dims } = attention;
-  if (attention.keyCounts || attention.bias || attention.causal)
+  if (attention.keyCounts || attention.bias || attention.placed || attention.causal)
     throw new Error('attendInRing: masks and biases of keys that other devices have');
   const [items] = q.x.shape as [number];
   const columns = kvHeads * dims;

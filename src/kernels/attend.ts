@@ -83,7 +83,7 @@ function attendAll(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Te
   const keys = k.x.rows(tape.capacity) / items;
   const shape = { queries, keys, heads: items * heads, dims };
   const usesMatrices = !tape.plain && MATRIX_KERNELS.has(tape.attention.kernels);
-  const matrix = attention.bias || !usesMatrices ? null : attendMatrixTile(tape, shape);
+  const matrix = isBiased(attention) || !usesMatrices ? null : attendMatrixTile(tape, shape);
   const given: Job = { tape, q, k, v, y, attention, all: { queries, keys }, dots: 'floats', blocks: null };
   const { maxWorkgroups } = tape.device.capabilities;
   if (matrix !== null && queries <= maxWorkgroups * matrix.tile.rows) {
@@ -98,11 +98,12 @@ function attendAll(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Te
     if (atOnce > 0) return y;
   }
   const job = preferred(given, shape);
-  const isBound = [job.q.x, job.k.x, v.x, y].every((tensor) => fits(tape, tensor));
+  const perQuery = [job.q.x, y, ...(attention.placed ? [attention.placed.terms] : [])];
+  const isBound = [...perQuery, job.k.x, v.x].every((tensor) => fits(tape, tensor));
   const variant = variantOf(tape, shape, { dots: job.dots, isSparse: job.blocks !== null });
   const dispatched = maxWorkgroups * variant.queriesAtOnce;
   const isWhole = isBound && queries <= dispatched;
-  const most = isWhole ? Infinity : Math.min(mostPixels(tape, job.q.x), mostPixels(tape, y), dispatched);
+  const most = isWhole ? Infinity : Math.min(dispatched, ...perQuery.map((one) => mostPixels(tape, one)));
   const mostKeys = isWhole ? keys : Math.min(mostPixels(tape, job.k.x), mostPixels(tape, v.x));
   const parts = dividedParts(job, items, { isWhole, most, tile: variant.queriesAtOnce });
   for (const part of parts) {
@@ -115,12 +116,15 @@ function attendAll(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Te
   return y;
 }
 
+/** Whether the scores have terms of their own, which few kernels add. */
+const isBiased = ({ bias, placed }: Attention): boolean => bias !== undefined || placed !== undefined;
+
 /** Queries and keys in 8 bits, or a list of the blocks that queries see, where the tape prefers that and a kernel has it. */
 function preferred(job: Job, shape: AttendShape): Job {
   const { tape, q, k, attention } = job;
   const choice = tape.attention;
-  const { heads, kvHeads, dims, causal, keyCounts, bias, grid } = withDefaults(attention);
-  if (tape.plain || bias) return job;
+  const { heads, kvHeads, dims, causal, keyCounts, grid } = withDefaults(attention);
+  if (tape.plain || isBiased(attention)) return job;
   const has = (of: { dots: Dots; isSparse: boolean }): boolean => attendTile(tape, shape, of) !== null;
   if (choice.kernels === 'sage' && has({ dots: 'codes', isSparse: false }))
     return {

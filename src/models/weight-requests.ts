@@ -67,6 +67,8 @@ export interface WeightRequest extends OrderedInputs {
   readonly time?: TimeAxis;
   /** Extents behind the rows as stored, whose product is k, for matrices that the checkpoint stores as kernels; left out: k. */
   readonly stored?: readonly number[];
+  /** Extents of the rows as stored, whose product is their number; left out: one. */
+  readonly rowsAs?: readonly number[];
 }
 
 /** Values of a matrix's bias: those of its columns; with experts, those of each begin with a group of its own. */
@@ -133,10 +135,10 @@ export interface RequestedTensor {
 
 /** Lists the tensors that a request reads, weights before biases. */
 export function tensorsOf(request: WeightRequest): RequestedTensor[] {
-  const { names, rows, layout, bias } = request;
+  const { names, rows, layout, bias, rowsAs } = request;
   const behind = layout === 'vector' ? [] : extentsBehind(request);
   return [
-    ...names.map((name, i) => ({ name, shape: [rows[i]!, ...behind] })),
+    ...names.map((name, i) => ({ name, shape: [...(rowsAs ?? [rows[i]!]), ...behind] })),
     ...(bias ?? []).map((name, i) => ({ name, shape: [rows[i]!] })),
   ];
 }

@@ -98,9 +98,10 @@ export class WeightTable {
     return this.#tensor(request, [size]);
   }
 
-  /** Declares a table [rows, columns] as f32; `stored`: extents of a row as stored, whose product is `columns`. */
-  table(name: string, rows: number, columns: number, stored?: readonly number[]): Tensor {
-    const request = { ...PLAIN, names: [name], rows: [rows], k: columns, ...(stored && { stored }) } as const;
+  /** Declares a table [rows, columns] as f32; `stored`: extents of a row as stored, and `rowsAs` of the rows, if they are several. */
+  table(name: string, rows: number, columns: number, stored?: readonly number[], rowsAs?: readonly number[]) {
+    const extents = { ...(stored && { stored }), ...(rowsAs && { rowsAs }) };
+    const request = { ...PLAIN, names: [name], rows: [rows], k: columns, ...extents } as const;
     return this.#tensor({ ...request, layout: 'table', role: 'table' }, [rows, columns]);
   }
 

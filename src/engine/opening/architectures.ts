@@ -2,6 +2,7 @@
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
 import { transcriberClasses } from '../../models/audio/transcribers.ts';
+import { classTemplate } from '../../models/text/chat-templates.ts';
 import {
   derivedVectors,
   fusedExperts,
@@ -81,6 +82,7 @@ export const TEXT_CLASSES: KnownClasses = {
   derived: derivedVectors,
   purpose: 'run',
   textHalf: mediaHalf,
+  template: classTemplate,
   get codeOnly() {
     return codedClasses();
   },

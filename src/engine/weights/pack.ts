@@ -115,9 +115,11 @@ function vectorUpload(
   };
 }
 
-function tableUpload(device: Device, y: Tensor, tensors: Tensors, { names, k }: WeightRequest): Wanted {
+function tableUpload(device: Device, y: Tensor, tensors: Tensors, request: WeightRequest): Wanted {
+  const { names, rows: counts, k, rowsAs } = request;
+  const entry = tensors.get(names[0]!)!;
   return {
-    entry: tensors.get(names[0]!)!,
+    entry: rowsAs ? { ...entry, shape: [counts[0]!, k] } : entry,
     place({ raw, source, firstRow, rows }) {
       const placement = { firstColumn: firstRow * y.stride, unit: k, unitStride: y.stride };
       widen(device, y, placement, { raw, source: source!, size: rows * k });

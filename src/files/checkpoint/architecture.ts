@@ -32,6 +32,8 @@ export interface KnownClasses {
   transposed?: (architecture: string) => RegExp | null;
   /** How vectors of a class are computed from tensors that are stored; null, or left out: none is. */
   derived?: (config: Json, architecture: string) => DerivedVectors | null;
+  /** The chat template of a class whose checkpoints were published without one; null, or left out: there is none. */
+  template?: (architecture: string) => string | null;
   /** For messages: "those that run". */
   purpose: string;
   /** Classes that Python code of their repositories defines, or defined before transformers did; that code is not looked at. */

@@ -59,7 +59,8 @@ export async function openCheckpoint(
     readGenerationConfig(folder, names),
     names.includes('tokenizer_config.json') ? readJson(folder, 'tokenizer_config.json') : {},
   ]);
-  const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
+  const ownTemplate = known.template?.(wrapper ?? architecture);
+  const chatTemplate = (await readChatTemplates(folder, names, tokenizerConfig)) ?? templates(ownTemplate);
   const processors = wrapper === null ? {} : await readProcessors(folder, names);
   const { tensors: stored, sources } = await openWeights(folder, names, quantized);
   const { tensors: own, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
@@ -97,9 +98,10 @@ export function refuseTower(path: string): never {
   );
 }
 
-/** Tokenizer and chat templates of a folder that was opened as a checkpoint before; its class and weights are not looked at. */
+/** Tokenizer and chat templates of a folder that was opened as a checkpoint before; its weights are not looked at. */
 export async function readCheckpointSpeech(
   folder: Folder,
+  template: KnownClasses['template'],
 ): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
   const names = await folder.names();
   const gguf = ggufOf(folder.path, names);
@@ -108,7 +110,12 @@ export async function readCheckpointSpeech(
     ? await readJson(folder, 'tokenizer_config.json')
     : {};
   const chatTemplate = await readChatTemplates(folder, names, config);
-  return { tokenizer: await readTokenizer(folder, names, config), chatTemplate };
+  const tokenizer = await readTokenizer(folder, names, config);
+  const isWhole = chatTemplate !== null || !template || !names.includes('config.json');
+  if (isWhole) return { tokenizer, chatTemplate };
+  const { architectures } = await readJson(folder, 'config.json');
+  const named: unknown = Array.isArray(architectures) ? architectures[0] : null;
+  return { tokenizer, chatTemplate: templates(typeof named === 'string' ? template(named) : null) };
 }
 
 /** The tokenizer of a folder with these settings, or that of the folder's GGUF file. */

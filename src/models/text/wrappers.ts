@@ -32,6 +32,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['GotOcr2ForConditionalGeneration', true],
   ['Idefics3ForConditionalGeneration', false],
   ['SmolVLMForConditionalGeneration', false],
+  ['DeepseekOCRForCausalLM', false],
   ['Glm4vForConditionalGeneration', null],
   ['Glm46VForConditionalGeneration', null],
   ['Glm4vMoeForConditionalGeneration', null],
@@ -131,14 +132,18 @@ const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
 /** Classes around a text model that only Python code of their repositories defines, or defined before transformers did; none of it is looked at. */
 export const CODE_ONLY: readonly string[] = [
+  'DeepseekOCRForCausalLM',
   'InternVLChatModel',
   'KimiK25ForConditionalGeneration',
   'KimiVLForConditionalGeneration',
   'PaddleOCRVLForConditionalGeneration',
 ];
 
-/** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */
-const TEXT_KEYS = ['text_config', 'llm_config'];
+/** Keys of the text model's configuration within a class: transformers', InternVLChatModel's and DeepSeek-OCR's. */
+const TEXT_KEYS = ['text_config', 'llm_config', 'language_config'];
+
+/** Types of text models where their configuration states none, or that of another class. */
+const TYPES_OF_CLASSES: ReadonlyMap<string, string> = new Map([['DeepseekOCRForCausalLM', 'deepseek']]);
 
 /** The configuration with the parts of the class: all of it, or in the first layout of Qwen3-ASR the one of its `thinker`. */
 export function partsOf(config: Json): Json {
@@ -186,7 +191,7 @@ function halfOf(config: Json, className: string, tiedByDefault: boolean | null):
   // Configs of Qwen2-VL from 2024 have no text_config.
   const key = TEXT_KEYS.find((one) => isObject(outer[one]));
   const inner = key === undefined ? outer : (outer[key] as Json);
-  const type = String(inner['model_type']);
+  const type = TYPES_OF_CLASSES.get(className) ?? String(inner['model_type']);
   const { modelType, defaults } = TYPES.get(type) ?? { modelType: type, defaults: {} };
   const known = textClasses().find((one) => one.modelType === modelType);
   if (known === undefined && CODE_ONLY.includes(className)) throw unknownText(className, inner, key);

@@ -13,6 +13,7 @@ import { GEMMA3 } from '../vision/gemma3-media.ts';
 import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
+import { DEEPSEEK_OCR } from '../vision/ocr/deepseek-ocr-media.ts';
 import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
@@ -41,6 +42,7 @@ const families: MediaFamily[] = [
   QWEN2_5_VL,
   QWEN3_VL,
   QWEN3_5,
+  DEEPSEEK_OCR,
   GLM_4V,
   GLM_OCR,
   LFM2_VL,

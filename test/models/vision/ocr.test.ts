@@ -30,6 +30,7 @@ const CLIP = {
 const HALVES = { means: [0.5, 0.5, 0.5], spreads: [0.5, 0.5, 0.5] };
 /** What the values of patches are normalized by, and whether their columns are pixel by pixel, in place of channel by channel. */
 const COLOURS = {
+  'deepseek-ocr': { ...HALVES, isByPixels: false },
   'glm-4v-moe': { ...CLIP, isByPixels: false },
   'glm-ocr': { ...CLIP, isByPixels: false },
   'lfm2-vl': { ...HALVES, isByPixels: true },
@@ -79,20 +80,23 @@ function openModel(name: Name, config: Json = {}, changes: Json = {}, texts: Jso
 
 /** The bytes that the prepared values were made of. */
 function seenOf(name: Name, { inputs, parts }: PreparedMedium): SeenImage {
-  const { shape, data } = inputs['patches']!;
-  const columns = shape.at(-1)!;
+  const keys = name === 'deepseek-ocr' ? ['whole', 'tiles'] : ['patches'];
+  const shown = keys.flatMap((key) => inputs[key] ?? []);
+  const columns = shown[0]!.shape.at(-1)!;
   const { means, spreads, isByPixels } = COLOURS[name];
-  const made = Uint8Array.from(data, (value, i) => {
-    const channel = isByPixels ? i % 3 : Math.floor((i % columns) / (columns / 3));
-    return Math.round((value * spreads[channel]! + means[channel]!) * 255);
-  });
+  const made = shown.map(({ data }) =>
+    Uint8Array.from(data, (value, i) => {
+      const channel = isByPixels ? i % 3 : Math.floor((i % columns) / (columns / 3));
+      return Math.round((value * spreads[channel]! + means[channel]!) * 255);
+    }),
+  );
   return {
     tokens: parts.reduce<number>(
       (sum, part) =>
         sum + (typeof part === 'string' ? textTokens(part) : typeof part === 'number' ? part : part.rows),
       0,
     ),
-    sha256: createHash('sha256').update(made).digest('hex'),
+    sha256: createHash('sha256').update(Buffer.concat(made)).digest('hex'),
   };
 }
 
@@ -122,6 +126,35 @@ it.each(NAMES)('odd images are seen by the processor of %s as by transformers', 
 });
 
 it.each([
+  [
+    'deepseek-ocr',
+    'another projector',
+    { projector_config: { projector_type: 'mlp_gelu' } },
+    {},
+    {},
+    'unsupported',
+  ],
+  [
+    'deepseek-ocr',
+    'several sizes of the whole image',
+    {},
+    {},
+    {
+      candidate_resolutions: [
+        [240, 240],
+        [480, 240],
+      ],
+    },
+    'unsupported',
+  ],
+  [
+    'deepseek-ocr',
+    'another number of channels between its towers',
+    { vision_config: { width: { sam_vit_b: { downsample_channels: [40, 44] } } } },
+    {},
+    {},
+    'bad_checkpoint',
+  ],
   ['glm-ocr', 'another activation', { vision_config: { hidden_act: 'gelu' } }, {}, {}, 'unsupported'],
   [
     'glm-ocr',
@@ -168,6 +201,17 @@ it('a request may bound the tiles of an image', () => {
   expect(tiles({ maxTiles: 1 })).toEqual([whole]);
 });
 
+it('a request may leave the tiles of DeepSeek-OCR out', () => {
+  const image = { width: 100, height: 60, data: new Uint8Array(3 * 100 * 60) };
+  const { prepare } = openModel('deepseek-ocr').readers.image!;
+  const shown = (limits: TileLimits): PreparedMedium => finished(prepare(image, limits));
+  expect(shown({}).inputs['tiles']?.shape[0]).toBe(6);
+  expect(shown({ maxTiles: 2 }).inputs['tiles']?.shape[0]).toBe(2);
+  const whole = shown({ maxTiles: 1 });
+  expect(whole.parts).toEqual([4 * 5 + 1]);
+  expect(whole.inputs['tiles']).toBeUndefined();
+});
+
 it('the language model of LFM2-VL may have experts', () => {
   const config = { model_type: 'lfm2_vl', text_config: { model_type: 'lfm2_moe' } };
   const half = mediaHalf(config, 'Lfm2VlForConditionalGeneration');
@@ -192,7 +236,7 @@ describe('towers', () => {
     const found = await compute(device, (_tape, input) => {
       const given = Object.entries(inputs).map(([key, { shape, data }]) => {
         // The noise stands for the image's values.
-        const shown = key === 'patches' ? values.get('patches')!.values : Float32Array.from(data);
+        const shown = values.get(key)?.values ?? Float32Array.from(data);
         return [key, input({ shape, values: shown }, data instanceof Uint32Array)];
       });
       return [...weights.page(Object.fromEntries(given) as Record<string, Tensor>, layout)];

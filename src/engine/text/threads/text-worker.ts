@@ -5,6 +5,7 @@ import type { Folder } from '../../../files/source.ts';
 import { openChatTemplate, type ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import { stopTables } from '../../../grammar/stops/stop-table.ts';
+import { classTemplate } from '../../../models/text/chat-templates.ts';
 import type { Port } from '../../platform/port.ts';
 import { toWire } from '../../platform/wire-error.ts';
 import type { FromTaskThread, TaskAnswer, TaskReport } from '../../platform/task-thread.ts';
@@ -75,7 +76,10 @@ class TextWorker {
   }
 
   async #open(path: string): Promise<Speech> {
-    const { tokenizer, chatTemplate } = await readCheckpointSpeech(await this.#openFolder(path));
+    const { tokenizer, chatTemplate } = await readCheckpointSpeech(
+      await this.#openFolder(path),
+      classTemplate,
+    );
     return { tokenizer, template: openChatTemplate(chatTemplate, tokenizer.specials, tokenizer.chat) };
   }
 }

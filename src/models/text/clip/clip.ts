@@ -106,11 +106,18 @@ function selfAttention(
   { causal, layout, out: outName }: { causal: boolean; layout: Rotation['layout']; out: string },
 ) {
   const dims = hidden / heads;
-  const qkv = weights.stacked(
-    ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
-    hidden,
-    { bias: true, split: 'columns' },
-  );
+  const options = { bias: true, split: 'columns' } as const;
+  // DeepSeek-OCR has the three as one tensor.
+  const qkv = weights.has(`${name}.qkv_proj.weight`)
+    ? weights.matrix(`${name}.qkv_proj.weight`, 3 * hidden, hidden, {
+        ...options,
+        ranges: [hidden, hidden, hidden],
+      })
+    : weights.stacked(
+        ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
+        hidden,
+        options,
+      );
   const out = weights.matrix(`${name}.${outName}.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor, rotations?: Tensor): Tensor => {

@@ -185,6 +185,26 @@ export const MIXTURES: ReadonlyMap<string, LlamaFamily> = new Map([
     },
   ],
   [
+    'DeepseekForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'deepseek',
+      examples: 'DeepSeek MoE 16B, the language model of DeepSeek-OCR',
+      needsNoCode: true,
+      mlpBias: null,
+      only: { use_mla: [false], scoring_func: ['softmax'], topk_method: ['greedy'] },
+      layout: { ignored: /^model\.(image_newline|view_seperator)$/ },
+      experts: {
+        ...QWEN_EXPERTS,
+        projections: BIASED_EXPERTS.projections,
+        gateUpOrder: 'halves',
+        scaled: true,
+        denseLayers: 'first',
+        shared: 'plain',
+      },
+    },
+  ],
+  [
     'Dots1ForCausalLM',
     {
       ...LLAMA,

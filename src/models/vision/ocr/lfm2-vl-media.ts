@@ -4,7 +4,7 @@ import type { Pixels } from '../../../files/image/pixels.ts';
 import type { MediaFamily, MediaInput, Preparation, TileLimits } from '../../media.ts';
 import { lfm2Vision, type Lfm2Group } from './lfm2-vl.ts';
 import { readLfm2Vl, type Lfm2ImageConfig, type Lfm2VisionConfig } from './lfm2-vl-config.ts';
-import { placeInputs } from './siglip2.ts';
+import { placeInputs } from '../resized-places.ts';
 import { roundHalfEven, smartSize } from '../smart-size.ts';
 import { closestGrid, tileBounds, type TileGrid } from '../tile-grid.ts';
 import { gridTiles, imagePatches, pixelPatches, resized } from '../tiles.ts';

@@ -11,10 +11,11 @@ import type { Tower } from '../../media.ts';
 import { inTurns } from '../../tile-turns.ts';
 import type { WeightTable } from '../../weights.ts';
 import type { Lfm2VisionConfig } from './lfm2-vl-config.ts';
-import { placesOn, siglip2, type Siglip2Grid } from './siglip2.ts';
+import { placesOn, type PatchRows } from '../resized-places.ts';
+import { siglip2 } from './siglip2.ts';
 
 /** Tiles of one grid of patches. */
-export interface Lfm2Group extends Siglip2Grid {
+export interface Lfm2Group extends PatchRows {
   tiles: number;
 }
 

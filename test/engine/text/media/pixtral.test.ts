@@ -42,6 +42,7 @@ describe.each(['pixtral', 'mistral3'])('the media model %s', (name) => {
 
 /** Whether conversations also run at once: with states of fixed size, and with positions of three parts. */
 const MODELS = {
+  'deepseek-ocr': true,
   'glm-4v-moe': false,
   'glm-ocr': false,
   'lfm2-vl': true,
