@@ -95,6 +95,7 @@ export const FOLDERS = {
   'models/vision': 'vision towers: their configurations, what they are given of an image, their pages',
   'models/vision/qwen': "Qwen's towers of images and videos",
   'models/vision/internvl': 'InternVL',
+  'models/vision/phi4': 'Phi-4-multimodal',
   'models/vision/ocr': 'models that read pages, and the small ones that see: GLM, LFM2-VL, PaddleOCR-VL',
   'models/towers': 'the towers by the model types that name them',
   'models/audio': 'encoders of sounds: their configurations, what they are given of a sound, their pages',

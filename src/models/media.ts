@@ -45,8 +45,22 @@ export interface MediaModel {
   spans: number | false;
   /** Names of matrices that checkpoints store column by column, as [k, rows]; left out: none. */
   transposed?: readonly string[];
+  /** What becomes of a medium of a prompt that has these kinds of media; left out: it stays as it is. */
+  among?(kind: MediaKind, prepared: PreparedMedium, kinds: ReadonlySet<MediaKind>): PreparedMedium;
+  /** LoRAs that the language model has for prompts with media: the first one whose kind of media a prompt has is applied; left out: none. */
+  loras?: readonly MediaLora[];
   /** Positions of three parts of `tokens` tokens; left out: each token's is its index. `media` are in order. */
   places?: (tokens: number, media: readonly PlacedMedium[]) => Place[];
+}
+
+/** A LoRA of a class whose checkpoints bring it along. */
+export interface MediaLora {
+  name: string;
+  kind: MediaKind;
+  /** Folder of the checkpoint that PEFT saved it in, where it is not among the weights. */
+  folder: string;
+  /** Of factors among the weights, `<module>.lora_A.<name>.weight` and `lora_B`: their rank, and the factor on B · A; null: they are in the folder. */
+  among: { rank: number; scale: number } | null;
 }
 
 export interface MediaReaders {
@@ -95,8 +109,8 @@ export type Preparation = Generator<number | void, PreparedMedium, void>;
 export interface PreparedMedium {
   /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. A TokenRun names its own token. */
   parts: readonly (string | number | TokenRun)[];
-  /** Text of the token in whose places the rows stand. */
-  token: string;
+  /** The token in whose places the rows stand, by its text, or by its id where tokenizers name it differently. */
+  token: string | number;
   /** Name of the tower. */
   tower: string;
   /** Arrays for the tower, by name. */

@@ -68,8 +68,8 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
 type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps'> & { activation: Activation };
 
 /**
- * x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys. `causal`: whether a token sees only those
- * before it.
+ * x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys; `keyCounts` u32 [batch]: tokens of each item
+ * that are seen, left out: all. `causal`: whether a token sees only those before it.
  */
 export function clipLayer(
   config: ClipLayer,
@@ -83,8 +83,8 @@ export function clipLayer(
   const norm2 = affine(weights, `${name}.layer_norm2`, hidden);
   const feed = mlp(config, weights, `${name}.mlp`);
 
-  return (x: Tensor, rotations?: Tensor): Tensor => {
-    x = attention(layernorm(x, norm1, eps), x, rotations);
+  return (x: Tensor, rotations?: Tensor, keyCounts?: Tensor): Tensor => {
+    x = attention(layernorm(x, norm1, eps), x, rotations, keyCounts);
     x = feed(layernorm(x, norm2, eps), x);
     x.tape!.cut();
     return x;
@@ -100,7 +100,7 @@ function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name:
   );
   const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
-  return (x: Tensor, residual: Tensor, rotations?: Tensor): Tensor => {
+  return (x: Tensor, residual: Tensor, rotations?: Tensor, keyCounts?: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
     if (rotations)
       for (const i of [0, 1])
@@ -108,7 +108,8 @@ function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name:
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
     // Encoders with rotary positions see images of many patches, so attention is cut into segments.
     const limit = rotations && { mostWork: SEGMENT_WORK };
-    return linearAdd(attend(q!, k!, v!, { heads, dims, causal, ...limit }), out, residual);
+    const seen = keyCounts && { keyCounts };
+    return linearAdd(attend(q!, k!, v!, { heads, dims, causal, ...limit, ...seen }), out, residual);
   };
 }
 
