@@ -40,7 +40,6 @@ export const MEDIA_COUNTS = {
   min_dynamic_patch: [1, 2 ** 7],
   max_dynamic_patch: [1, 2 ** 7],
   dynamic_hd: [1, 2 ** 7],
-  image_token_id: TOKEN_ID,
   audio_token_id: TOKEN_ID,
   // LoRAs that a checkpoint brings along
   r: [1, 2 ** 16],

@@ -41,6 +41,8 @@ export interface MediaModel {
   towers: Readonly<Record<string, (weights: WeightTable) => Tower>>;
   /** Whether media stand before the texts of their message where the chat template takes text only; left out: where their parts are. */
   mediaFirst?: boolean;
+  /** Whether media stand between texts without line breaks there; left out: with them. */
+  mediaJoined?: boolean;
   /** The most tokens of a run, where the tokens of each run see each other; false: they see earlier ones only. */
   spans: number | false;
   /** Names of matrices that checkpoints store column by column, as [k, rows]; left out: none. */

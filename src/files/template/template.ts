@@ -34,6 +34,8 @@ export interface ChatRendering {
   media?: Readonly<Record<string, string>>;
   /** Whether such parts come before the texts of their message where the template takes text only; left out: no. */
   mediaFirst?: boolean;
+  /** Whether they stand between texts without line breaks there; left out: with them. */
+  mediaJoined?: boolean;
   /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
   kwargs?: Record<string, unknown>;
 }
@@ -103,7 +105,7 @@ function openJinja(
       return { ...rest, messages: withCallsSaid(messages, traits, callText ?? null) };
     },
     render(
-      { messages, tools, addGenerationPrompt = true, callText, media = {}, mediaFirst = false, kwargs = {} },
+      { messages, tools, addGenerationPrompt = true, kwargs = {}, callText, ...shown },
       { quick = false } = {},
     ) {
       // Only the template knows the model's built-in tools and the form of training data.
@@ -120,7 +122,7 @@ function openJinja(
       };
       const as = (form: readonly TemplateMessage[]): string => {
         const named = traits.shortIds ? withShortIds(form) : form;
-        const prepared = prepareMessages(named, traits, { callText, media, mediaFirst });
+        const prepared = prepareMessages(named, traits, { callText, ...shown });
         const limits = { ...RENDER_LIMITS, milliseconds: end - performance.now() };
         return template.render({ ...variables, messages: prepared }, { limits });
       };

@@ -1,6 +1,7 @@
 // Phi-4-multimodal's encoder of sounds: convolutions make a row of eight frames, conformer layers let the rows of a window see each other, and two
 // products make the rows of the language model, others where a prompt has images.
 
+import { tapeOf } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { activation } from '../../kernels/activation.ts';
 import { centreColumns } from '../../kernels/centre-columns.ts';
@@ -64,7 +65,7 @@ export function phi4Audio(config: Phi4AudioConfig, weights: WeightTable): Tower 
   return ({ features, distances, order, zeros }, layout) => {
     const { frames, windows, seen, beside: isBeside } = layout as Phi4SoundLayout;
     const rows = Math.ceil(frames / JOINED);
-    const bias = embedTokens(features!.tape!, distances!, buckets, null); // [1, 2 · seen − 1, heads]
+    const bias = embedTokens(tapeOf(features!), distances!, buckets, null); // [1, 2 · seen − 1, heads]
     let x = convolve(features!, order!, frames); //                         [1, rows, hidden]
     if (windows > 1) x = reshape(fillTokens(x, zeros!, windows * seen), [windows, seen, hidden]);
     for (const run of layers) x = run(x, bias);

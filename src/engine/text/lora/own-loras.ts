@@ -6,7 +6,6 @@ import { badCheckpoint, EngineError } from '../../../files/error.ts';
 import { closeAll, type Folder } from '../../../files/source.ts';
 import type { MediaKind, MediaLora } from '../../../models/media.ts';
 import type { Lora } from './loras.ts';
-import type { PromptMedia } from '../towers/prompt-media.ts';
 
 export interface OwnLora {
   kind: MediaKind;
@@ -14,10 +13,12 @@ export interface OwnLora {
   file: LoraFile;
 }
 
-/** The LoRA of the first kind of media that a prompt has; null: there is none. */
-export function ownLoraFor(loras: readonly OwnLora[], media: PromptMedia | null): Lora | null {
-  const kinds = new Set(media?.runs.map(({ medium }) => medium.kind));
-  return loras.find(({ kind }) => kinds.has(kind))?.lora ?? null;
+/** The first LoRA whose kind of media has tokens in a prompt; null: there is none. */
+export function ownLoraFor(
+  loras: readonly OwnLora[],
+  tokens: Readonly<Partial<Record<MediaKind, number>>>,
+): Lora | null {
+  return loras.find(({ kind }) => tokens[kind] !== undefined)?.lora ?? null;
 }
 
 /** Opens the LoRAs of a class; the caller closes their files. `note` tells of one that the checkpoint lacks. Errors: bad_checkpoint, unsupported. */

@@ -120,12 +120,12 @@ export class MediaLibrary {
   }
 }
 
-type ShownMedia = Pick<ChatRendering, 'media' | 'mediaFirst'>;
+type ShownMedia = Pick<ChatRendering, 'media' | 'mediaFirst' | 'mediaJoined'>;
 type PrintingTemplate = Pick<ChatTemplate, 'problem' | 'render'>;
 
-function shownMedia({ readers, mediaFirst = false }: MediaModel): ShownMedia {
+function shownMedia({ readers, mediaFirst = false, mediaJoined = false }: MediaModel): ShownMedia {
   const media = KINDS.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
-  return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst };
+  return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst, mediaJoined };
 }
 
 /** Kinds of media that the towers read and the chat template prints. */

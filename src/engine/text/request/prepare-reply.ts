@@ -37,7 +37,7 @@ export async function prepareReply(
   const isUsed = prediction !== undefined && context.looksDraftsUp;
   const predicted = isUsed ? await encodePart(prediction, 'prediction', context) : [];
   if (signal?.aborted) throw cancelled();
-  const applied = lora ?? ownLoraFor(context.ownLoras, prompt.media);
+  const applied = lora ?? ownLoraFor(context.ownLoras, prompt.media?.tokens ?? {});
   return { plan, prompt, grammars, stops, lora: applied, predicted };
 }
 

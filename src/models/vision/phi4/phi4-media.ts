@@ -31,6 +31,7 @@ export const PHI4: MediaFamily = {
         [SOUND]: (weights) => phi4Audio(sounds.encoder, weights),
       },
       spans: false,
+      mediaJoined: true,
       among: (kind, prepared, kinds) =>
         kind === 'audio' && kinds.has('image') ? besideImages(prepared) : prepared,
       loras: readLoras(files.config),

@@ -56,7 +56,7 @@ it.each(['small', 'published'])(
   },
 );
 
-it('without its LoRAs the model says so, and one that a request names takes their place', async () => {
+it('a model without its LoRAs says so, and one that a request names takes their place', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'phi4-'));
   cpSync(`${FOLDER}/small`, folder, { recursive: true });
   for (const kind of ['vision', 'speech']) rmSync(join(folder, `${kind}-lora`), { recursive: true });
