@@ -1,15 +1,14 @@
 // Phi-4-multimodal's encoder of sounds: convolutions make a row of eight frames, conformer layers let the rows of a window see each other, and two
 // products make the rows of the language model, others where a prompt has images.
 
-import { tapeOf } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { activation } from '../../kernels/activation.ts';
 import { centreColumns } from '../../kernels/centre-columns.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
 import { fillTokens, joinRows, takeTokens } from '../../kernels/copy-rows.ts';
 import { depthwise } from '../../kernels/depthwise.ts';
-import { embedTokens } from '../../kernels/embed-tokens.ts';
 import { linear } from '../../kernels/matmul.ts';
+import { mixRows } from '../../kernels/mix-rows.ts';
 import { orderColumns } from '../../kernels/order-columns.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import type { Tower } from '../media.ts';
@@ -41,13 +40,13 @@ export interface Phi4SoundLayout {
 }
 
 /**
- * Inputs: `features` [1, frames, mels]; `distances` u32 [1, 2 · seen − 1], buckets; `order` u32 [1, channels · bands]; `zeros` [1, hidden] where
+ * Inputs: `features` [1, frames, mels]; `distances` u32 [2 · seen − 1, 1], buckets, and ones as `shares`; `order` u32 [1, channels · bands]; `zeros` [1, hidden] where
  * there are several windows; `layout`: Phi4SoundLayout → [1, rows, out]
  */
 export function phi4Audio(config: Phi4AudioConfig, weights: WeightTable): Tower {
   const { hidden, heads, out, farthest, names } = config;
   const convolve = convolutions(config, weights);
-  const buckets = weights.router(
+  const buckets = weights.table(
     `${ENCODER}relative_attention_bias_layer.bias_values.weight`,
     2 * farthest,
     heads,
@@ -62,10 +61,11 @@ export function phi4Audio(config: Phi4AudioConfig, weights: WeightTable): Tower 
   };
   const [alone, beside] = [projector(names.alone), projector(names.beside)];
 
-  return ({ features, distances, order, zeros }, layout) => {
+  return ({ features, distances, shares, order, zeros }, layout) => {
     const { frames, windows, seen, beside: isBeside } = layout as Phi4SoundLayout;
     const rows = Math.ceil(frames / JOINED);
-    const bias = embedTokens(tapeOf(features!), distances!, buckets, null); // [1, 2 · seen − 1, heads]
+    const ofDistances = mixRows(buckets.on(features!.tape!), distances!, shares!);
+    const bias = reshape(ofDistances, [1, 2 * seen - 1, heads]);
     let x = convolve(features!, order!, frames); //                         [1, rows, hidden]
     if (windows > 1) x = reshape(fillTokens(x, zeros!, windows * seen), [windows, seen, hidden]);
     for (const run of layers) x = run(x, bias);

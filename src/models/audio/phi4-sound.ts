@@ -34,7 +34,7 @@ export function phi4SoundReader(
       tower,
       inputs: {
         features: { shape: [1, frames, mel.mels], data: yield* features(samples, frames) },
-        distances: distanceBuckets(layout.seen, encoder.farthest),
+        ...distanceBuckets(layout.seen, encoder.farthest),
         order,
         ...(windows > 1 && { zeros: { shape: [1, encoder.hidden], data: new Float32Array(encoder.hidden) } }),
       },
@@ -56,7 +56,8 @@ function distanceBuckets(rows: number, farthest: number) {
     { length: 2 * rows - 1 },
     (_, i) => Math.min(farthest - 1, Math.max(-farthest, i - rows + 1)) + farthest,
   );
-  return { shape: [1, data.length], data };
+  const shape = [data.length, 1];
+  return { distances: { shape, data }, shares: { shape, data: new Float32Array(data.length).fill(1) } };
 }
 
 /** Columns channel by channel, of pixels band by band. */
