@@ -97,6 +97,7 @@ export const FOLDERS = {
   'models/vision/gemma3n': "Gemma 3n's images, which MobileNet V5 reads",
   'models/vision/internvl': 'InternVL',
   'models/vision/llama4': "Llama 4's tower and tiles",
+  'models/vision/phi4': 'Phi-4-multimodal',
   'models/vision/ocr': 'models that read pages, and the small ones that see: GLM, LFM2-VL, PaddleOCR-VL',
   'models/towers': 'the towers by the model types that name them',
   'models/audio': 'encoders of sounds: their configurations, what they are given of a sound, their pages',

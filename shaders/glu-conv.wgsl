@@ -1,5 +1,7 @@
 // A gated unit and a convolution of each column along the rows, which sees no later row: y = Σ weight · a · σ(b) over the last rows, with a the
-// first half of the columns and b the second one.
+// first half of the columns and b the second one; or with biases, and SiLU in place of σ.
+#import "lib/glu-unit.$UNIT.wgsl"
+
 const WORKGROUP = 64u;
 
 struct Args {
@@ -23,11 +25,14 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
     let row = i / args.y_stride;
     let column = i % args.y_stride;
     let seen = min(row % args.rows + 1u, args.taps);
-    var sum = 0.0;
-    for (var tap = args.taps - seen; tap < args.taps && column < args.columns; tap++) {
+    if (column >= args.columns) {
+      y[i] = 0.0;
+      continue;
+    }
+    var sum = first_sum(column);
+    for (var tap = args.taps - seen; tap < args.taps; tap++) {
       let at = (row + tap + 1u - args.taps) * args.x_stride + column;
-      let gate = 1.0 / (1.0 + exp(min(-x[at + args.columns], 80.0)));
-      sum += weight[column * args.weight_stride + tap] * x[at] * gate;
+      sum += weight[column * args.weight_stride + tap] * unit(x[at], x[at + args.columns], column);
     }
     y[i] = sum;
   }

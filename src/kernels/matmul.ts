@@ -114,6 +114,11 @@ export function linearGeglu(x: Tensor, valueGate: Matrix): Tensor {
   return gatedPair(x, valueGate, 'gelu', false);
 }
 
+/** (x · valueᵀ) · silu(x · gateᵀ), value and gate interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
+export function linearValueSilu(x: Rows, valueGate: Matrix): Tensor {
+  return gatedPair(x, valueGate, 'silu', false);
+}
+
 function gatedPair(
   x: Rows,
   weight: Matrix,

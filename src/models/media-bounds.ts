@@ -39,6 +39,10 @@ export const MEDIA_COUNTS = {
   max_patches: [1, 2 ** 7],
   min_dynamic_patch: [1, 2 ** 7],
   max_dynamic_patch: [1, 2 ** 7],
+  dynamic_hd: [1, 2 ** 7],
+  audio_token_id: TOKEN_ID,
+  // LoRAs that a checkpoint brings along
+  r: [1, 2 ** 16],
   force_image_size: [1, 2 ** 12],
   height: [1, 2 ** 12],
   width: [1, 2 ** 12],

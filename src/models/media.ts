@@ -41,6 +41,8 @@ export interface MediaModel {
   towers: Readonly<Record<string, (weights: WeightTable) => Tower>>;
   /** Whether media stand before the texts of their message where the chat template takes text only; left out: where their parts are. */
   mediaFirst?: boolean;
+  /** Whether media stand between texts without line breaks there; left out: with them. */
+  mediaJoined?: boolean;
   /** The most tokens of a run, where the tokens of each run see each other; false: they see earlier ones only. */
   spans: number | false;
   /**
@@ -50,8 +52,22 @@ export interface MediaModel {
   added?: true;
   /** Names of matrices that checkpoints store column by column, as [k, rows]; left out: none. */
   transposed?: readonly string[];
+  /** What becomes of a medium of a prompt that has these kinds of media; left out: it stays as it is. */
+  among?(kind: MediaKind, prepared: PreparedMedium, kinds: ReadonlySet<MediaKind>): PreparedMedium;
+  /** LoRAs that the language model has for prompts with media: the first one whose kind of media a prompt has is applied; left out: none. */
+  loras?: readonly MediaLora[];
   /** Positions of three parts of `tokens` tokens; left out: each token's is its index. `media` are in order. */
   places?: (tokens: number, media: readonly PlacedMedium[]) => Place[];
+}
+
+/** A LoRA of a class whose checkpoints bring it along. */
+export interface MediaLora {
+  name: string;
+  kind: MediaKind;
+  /** Folder of the checkpoint that PEFT saved it in, where it is not among the weights. */
+  folder: string;
+  /** Of factors among the weights, `<module>.lora_A.<name>.weight` and `lora_B`: their rank, and the factor on B · A; null: they are in the folder. */
+  among: { rank: number; scale: number } | null;
 }
 
 export interface MediaReaders {
@@ -102,8 +118,8 @@ export interface PreparedMedium {
   parts: readonly (string | number | TokenRun)[];
   /** Rows of the tower, where they are added; left out: those of the runs. */
   rows?: number;
-  /** Text of the token in whose places the rows stand. */
-  token: string;
+  /** The token in whose places the rows stand, by its text, or by its id where tokenizers name it differently. */
+  token: string | number;
   /** Name of the tower. */
   tower: string;
   /** Arrays for the tower, by name. */

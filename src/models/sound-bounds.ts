@@ -30,4 +30,15 @@ export const SOUND_COUNTS = {
   decoder_layers: [1, 2 ** 10],
   decoder_attention_heads: [1, 2 ** 10],
   decoder_ffn_dim: [1, 2 ** 20],
+  // encoders with convolutions in their layers
+  num_blocks: [1, 2 ** 10],
+  input_size: [8, 2 ** 10],
+  attention_dim: [4, 2 ** 16],
+  attention_heads: HEADS,
+  linear_units: [1, 2 ** 20],
+  kernel_size: [1, 2 ** 6],
+  conv_channels: [1, 2 ** 14],
+  nemo_conv_channels: [1, 2 ** 14],
+  bias_max_distance: [1, 2 ** 16],
+  t5_bias_max_distance: [1, 2 ** 16],
 } as const satisfies Readonly<Record<string, readonly [least: number, most: number]>>;

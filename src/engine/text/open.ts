@@ -6,7 +6,7 @@ import { badRequest } from '../../files/error.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { GivenTower } from '../../files/gguf/tower.ts';
 import { option, say } from '../../files/message.ts';
-import type { Folder } from '../../files/source.ts';
+import { closeAll, type Folder } from '../../files/source.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { ggufClasses, readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
@@ -40,6 +40,7 @@ export async function openText(
   const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
   opening.defer(() => checkpoint.close());
   const alone = await readTextFiles(checkpoint, options, opening.note);
+  opening.defer(() => closeAll((alone.media?.loras ?? []).map(({ file }) => file)));
   for (const name of ['loraPaths', 'loraDir'] as const)
     if (alone.config.source && options[name]) throw noLoras(name);
   const target = {

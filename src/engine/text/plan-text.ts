@@ -2,6 +2,7 @@
 
 import type { Wrapper } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
+import { closeAll } from '../../files/source.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
@@ -27,7 +28,7 @@ import type { DraftModelSource } from './step/runner-drafts.ts';
 import { openPaperRunner } from './streaming.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import type { RunnerMedia } from './towers/tower-weights.ts';
-import { readMedia, withMedia } from './towers/text-media.ts';
+import { openMedia, withMedia } from './towers/text-media.ts';
 import { wrapperNote } from './wrapper-note.ts';
 
 /** Lengths whose KV cache is listed, up to the model's own. */
@@ -38,7 +39,9 @@ export const openTextOnPaper: OpenOnPaper = async (path, options, place, note) =
   const pageOf = ({ generate }: TextDeclaration) => generate!;
   const checkpoint = await readPlannedCheckpoint(folder, TEXT_CLASSES, place, pageOf, note);
   const { architecture, wrapper, tensors, configSource } = checkpoint;
-  const media = readMedia({ wrapper, beside: checkpoint.beside ?? null }, checkpoint.declaration, note);
+  const beside = checkpoint.beside ?? null;
+  const media = await openMedia({ path, wrapper, beside }, checkpoint.declaration, note);
+  await closeAll((media?.loras ?? []).map(({ file }) => file));
   const declaration = withMedia(checkpoint.declaration, media);
   if (checkpoint.towerNote) note(checkpoint.towerNote);
   if (wrapper && !media) note(towerNote(architecture, wrapper, checkpoint));

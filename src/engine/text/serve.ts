@@ -146,6 +146,7 @@ function requestContext(
     ),
     vocabulary,
     contextLength: session.parts.runner.contextLength,
+    ownLoras: media?.loras ?? [],
     library: media && new MediaLibrary(media.model, speech.template, platform.media, mediaBounds(options)),
     checkProcessor: options.customLogitProcessors
       ? (code) => session.parts.runner.checkProcessor(code)

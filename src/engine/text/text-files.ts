@@ -9,7 +9,7 @@ import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './request/defaults.ts';
 import { detectFormats, FORMAT_TABLES, outputFormat, type FormatTables } from './output/detect.ts';
 import type { DraftModelSource } from './step/runner-drafts.ts';
-import { readMedia, withMedia } from './towers/text-media.ts';
+import { openMedia, withMedia } from './towers/text-media.ts';
 import type { RequestContext } from './request/request-context.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { untieStoredHead } from '../opening/tied-head.ts';
@@ -27,7 +27,7 @@ export async function readTextFiles(
 ) {
   const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
-  const media = readMedia(checkpoint, config, note);
+  const media = await openMedia(checkpoint, config, note);
   const speech = await readSpeech(checkpoint, config, options, formats);
   return {
     checkpoint,

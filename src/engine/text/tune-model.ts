@@ -3,6 +3,7 @@
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { unsupported } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
+import { closeAll } from '../../files/source.ts';
 import { ggufClasses } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
@@ -51,6 +52,7 @@ export async function tuneModel(
       return sumOf(found);
     } finally {
       device.destroy();
+      await closeAll((files.media?.loras ?? []).map(({ file }) => file));
     }
   } finally {
     await checkpoint.close();

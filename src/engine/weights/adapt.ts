@@ -45,8 +45,15 @@ export class LoraStore {
     return this.#keys;
   }
 
-  /** Reads a LoRA's factors; `commit` then puts them to use at once. Throws bad_checkpoint, unsupported, out_of_memory. */
-  async prepare(key: LoraKey, file: LoraFile): Promise<{ commit(): void }> {
+  /**
+   * Reads a LoRA's factors, unless they are `unread` for planning; `commit` then puts them to use at once. Throws bad_checkpoint, unsupported,
+   * out_of_memory.
+   */
+  async prepare(
+    key: LoraKey,
+    file: LoraFile,
+    { unread = false }: { unread?: boolean } = {},
+  ): Promise<{ commit(): void }> {
     const placed = placeModules(this.#matrices, file);
     const wanted = [...this.#keys, key];
     const bytes = [...placed].reduce((sum, [, block]) => sum + 16 * block.quads, 0);
@@ -58,7 +65,7 @@ export class LoraStore {
         const block = placed.get(matrix);
         const made = this.#rebuild(matrix, wanted, new Map(block ? [[key, block]] : []));
         built.push(made);
-        if (block)
+        if (block && !unread)
           uploads.push(
             ...factorUploads(this.#device, matrix, made.region!, made.blocks.get(key)!, block.modules),
           );

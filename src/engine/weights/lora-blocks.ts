@@ -73,7 +73,8 @@ export function placeModules(matrices: readonly Matrix[], { path, modules }: Lor
   const placed = new Map<Matrix, Placed>();
   for (const matrix of matrices) {
     const found = matrix.parts.map(({ name }) => {
-      const own = name.replace(/\.weight$/, '');
+      // Published LoRAs within a model leave its own matrices under `base_layer`.
+      const own = name.replace(/(\.base_layer)?\.weight$/, '');
       return left.get(own) ?? left.get(`model.${own}`) ?? null;
     });
     for (const module of new Set(found)) {

@@ -75,7 +75,7 @@ export async function openCheckpoint(
     path: folder.path,
     architecture,
     wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
-    beside: wrapper === null ? null : { config: stated, processors, tensors: besideTensors(stored) },
+    beside: wrapper === null ? null : { config: stated, processors, tensors: besideTensors(stored), folder },
     towerNote: null,
     config,
     configSource: CONFIG_JSON,

@@ -1,5 +1,6 @@
 // A checkpoint that is open, whatever files it has.
 
+import type { Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
@@ -53,6 +54,8 @@ export interface BesideText {
   processors: Record<string, Record<string, unknown>>;
   /** Tensors that the text model does not have, by their names without a leading `model.`. */
   tensors: Map<string, TensorEntry>;
+  /** The folder, for what else it holds; left out: of a model in one file. */
+  folder?: Folder;
   /** The file of the tensors, and the path of its folder; left out: they are in those of the text model. */
   file?: { path: string; name: string };
 }

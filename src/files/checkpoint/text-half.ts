@@ -12,6 +12,9 @@ const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
   ['lm_head.', 'lm_head.'],
 ];
 
+/** Towers within the model of a class that wraps no other: of Phi-4-multimodal. */
+const TOWERS_WITHIN = 'model.embed_tokens_extend.';
+
 export interface TextTensors<Entry> {
   tensors: Map<string, Entry>;
   /** Outermost modules, and tensors outside of any module, that do not belong to the text model. */
@@ -22,8 +25,12 @@ export interface TextTensors<Entry> {
 
 /** Returns the text model's tensors by their original names. If no module has one of the prefixes, all names are kept. */
 export function textTensors<Entry>(tensors: ReadonlyMap<string, Entry>): TextTensors<Entry> {
-  const named = [...tensors].map(([name, entry]) => ({ name, entry, own: ownName(name) }));
-  if (!named.some(({ name, own }) => own !== null && own !== name))
+  const hasTowersWithin = [...tensors.keys()].some((name) => name.startsWith(TOWERS_WITHIN));
+  const named = [...tensors].map(([name, entry]) => {
+    const isOwn = hasTowersWithin && !name.startsWith(TOWERS_WITHIN);
+    return { name, entry, own: isOwn ? name : ownName(name) };
+  });
+  if (!hasTowersWithin && !named.some(({ name, own }) => own !== null && own !== name))
     return { tensors: new Map(tensors), left: [], leftTensors: 0 };
   const left = named.filter(({ own }) => own === null);
   return {

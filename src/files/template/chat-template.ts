@@ -14,6 +14,8 @@ export interface ChatRendering {
   media?: Readonly<Record<string, string>>;
   /** Whether such parts come before the texts of their message where the template takes text only; left out: no. */
   mediaFirst?: boolean;
+  /** Whether they stand between texts without line breaks there; left out: with them. */
+  mediaJoined?: boolean;
   /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
   kwargs?: Record<string, unknown>;
 }

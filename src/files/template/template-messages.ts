@@ -53,8 +53,9 @@ type Placeholders = Readonly<Record<string, string>>;
 interface Preparing {
   callText?: CallText | null | undefined;
   media?: Placeholders;
-  /** Whether media come before the texts of their message where the template takes text only. */
+  /** Whether media come before the texts of their message where the template takes text only, and whether they stand between texts without line breaks. */
   mediaFirst?: boolean;
+  mediaJoined?: boolean;
 }
 
 /** Between text parts where the template takes text only. */
@@ -63,7 +64,7 @@ const PART_SEPARATOR = '\n';
 export function prepareMessages(
   messages: readonly TemplateMessage[],
   traits: TemplateTraits,
-  { callText = null, media = {}, mediaFirst = false }: Preparing = {},
+  { callText = null, ...shown }: Preparing = {},
 ): Record<string, unknown>[] {
   return withCallsSaid(messages, traits, callText).map((message, at) => {
     const { role, content, tool_calls: calls } = message;
@@ -74,7 +75,7 @@ export function prepareMessages(
       ...(empties
         ? { content: null }
         : content !== undefined && {
-            content: preparedContent(message, traits, { media, mediaFirst }, `messages.${at}.content`),
+            content: preparedContent(message, traits, shown, `messages.${at}.content`),
           }),
       ...(calls && { tool_calls: calls.map((call) => preparedCall(call, traits)) }),
     });
@@ -134,7 +135,7 @@ function knownRole(role: string, roles: ReadonlySet<string>): string {
 function preparedContent(
   { role, content }: TemplateMessage,
   { takesText, takesParts }: TemplateTraits,
-  { media, mediaFirst }: { media: Placeholders; mediaFirst: boolean },
+  { media = {}, mediaFirst = false, mediaJoined = false }: Omit<Preparing, 'callText'>,
   path: string,
 ): TemplateMessage['content'] {
   if (content == null) return null;
@@ -142,9 +143,16 @@ function preparedContent(
   const texts = content.map((part, at) => textOf(part, media, `${path}.${at}`));
   const isSingle = texts.length <= 1 && role !== 'user';
   if (!takesText || (!isSingle && takesParts)) return content;
-  const isMedium = (_: string, at: number): boolean => mediaFirst && content[at]!.type !== 'text';
-  const others = texts.filter((text, at) => !isMedium(text, at));
-  return [...texts.filter(isMedium), ...others].join(PART_SEPARATOR);
+  const parts = texts.map((text, at) => ({ text, isMedium: content[at]!.type !== 'text' }));
+  const isFirst = (part: { isMedium: boolean }): boolean => mediaFirst && part.isMedium;
+  const shown = [...parts.filter(isFirst), ...parts.filter((part) => !isFirst(part))];
+  return shown
+    .map(({ text, isMedium }, at) => {
+      const next = shown[at + 1];
+      const isJoined = mediaJoined && (isMedium || next?.isMedium);
+      return !next || isJoined ? text : text + PART_SEPARATOR;
+    })
+    .join('');
 }
 
 function textOf(part: TextPart, media: Placeholders, path: string): string {

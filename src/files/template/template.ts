@@ -70,7 +70,7 @@ function openJinja(
       return { ...rest, messages: withCallsSaid(messages, traits, callText ?? null) };
     },
     render(
-      { messages, tools, addGenerationPrompt = true, callText, media = {}, mediaFirst = false, kwargs = {} },
+      { messages, tools, addGenerationPrompt = true, kwargs = {}, callText, ...shown },
       { quick = false } = {},
     ) {
       // Only the template knows the model's built-in tools and the form of training data.
@@ -87,7 +87,7 @@ function openJinja(
       };
       const as = (form: readonly TemplateMessage[]): string => {
         const named = traits.shortIds ? withShortIds(form) : form;
-        const prepared = prepareMessages(named, traits, { callText, media, mediaFirst });
+        const prepared = prepareMessages(named, traits, { callText, ...shown });
         const limits = { ...RENDER_LIMITS, milliseconds: end - performance.now() };
         return template.render({ ...variables, messages: prepared }, { limits });
       };

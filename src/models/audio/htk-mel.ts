@@ -1,5 +1,5 @@
 // Log-mel features of sounds, as encoders of the kind of the Universal Speech Model take them: magnitudes of frames in bands of equal widths on the
-// mel scale of HTK.
+// mel scale of HTK. Or as Kaldi computes them: powers, and triangles that are straight on that scale.
 
 import { powerFold } from './mel-spectrum.ts';
 
@@ -21,6 +21,8 @@ export interface HtkMelConfig {
   before: number;
   /** Pre-emphasis coefficient: share of the sample before that is subtracted; for a frame's first sample, of itself (HTK). */
   emphasis: number;
+  /** Powers in triangles that are straight on the mel scale, of frames in a symmetric Hamming window, and a factor on samples; left out: magnitudes in triangles that are straight in hertz, in a periodic Hann window. */
+  kaldi?: { gain: number };
 }
 
 /** Frames between which other work may run. */
@@ -28,11 +30,13 @@ const PIECE_FRAMES = 128;
 
 /** Features of the first frames of a sound, [frames, mels]; yields between pieces. */
 export function htkMel(config: HtkMelConfig) {
-  const { window, length, hop, mels, floor, isFloorAdded, before, emphasis } = config;
-  const hann = Float32Array.from(
-    { length: window },
-    (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / window),
-  );
+  const { window, length, hop, mels, floor, isFloorAdded, before, emphasis, kaldi } = config;
+  const shape = kaldi
+    ? Float64Array.from(
+        { length: window },
+        (_, i) => kaldi.gain * (0.54 - 0.46 * Math.cos((2 * Math.PI * i) / (window - 1))),
+      )
+    : Float32Array.from({ length: window }, (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / window));
   const fold = powerFold(length);
   const bands = htkBands(config);
 
@@ -45,12 +49,13 @@ export function htkMel(config: HtkMelConfig) {
       for (let i = 0; i < window; i++) {
         const from = at * hop - before + i;
         const sample = samples[from] ?? 0;
-        frame[i] = (sample - emphasis * (i === 0 ? sample : (samples[from - 1] ?? 0))) * hann[i]!;
+        frame[i] = (sample - emphasis * (i === 0 ? sample : (samples[from - 1] ?? 0))) * shape[i]!;
       }
       fold(frame, powers);
       for (const [mel, band] of bands.entries()) {
         let sum = 0;
-        for (let i = band.first; i <= band.last; i++) sum += band.weight(i) * Math.sqrt(powers[i]!);
+        for (let i = band.first; i <= band.last; i++)
+          sum += band.weights[i - band.first]! * (kaldi ? powers[i]! : Math.sqrt(powers[i]!));
         logs[at * mels + mel] = Math.log(isFloorAdded ? sum + floor : Math.max(sum, floor));
       }
     }
@@ -62,24 +67,26 @@ interface Band {
   /** Frequencies of the transform within it. */
   first: number;
   last: number;
-  weight(frequency: number): number;
+  /** Of each. */
+  weights: Float64Array;
 }
 
 /** Triangles over three neighbouring edges, of height 1. */
-function htkBands({ rate, length, mels, least, most }: HtkMelConfig): Band[] {
+function htkBands({ rate, length, mels, least, most, kaldi }: HtkMelConfig): Band[] {
   const [low, high] = [melOf(least), melOf(most)];
   const edges = Array.from({ length: mels + 2 }, (_, i) => hertzOf(low + ((high - low) * i) / (mels + 1)));
   const step = rate / length;
+  const scaled = kaldi ? melOf : (hertz: number): number => hertz;
   return Array.from({ length: mels }, (_, mel) => {
     const [from, middle, to] = edges.slice(mel, mel + 3) as [number, number, number];
-    return {
-      first: Math.max(0, Math.ceil(from / step)),
-      last: Math.min(length / 2, Math.floor(to / step)),
-      weight(i) {
-        const hertz = i * step;
-        return Math.max(0, Math.min((hertz - from) / (middle - from), (to - hertz) / (to - middle)));
-      },
-    };
+    const first = Math.max(0, Math.ceil(from / step));
+    const last = Math.min(length / 2, Math.floor(to / step));
+    const [begin, top, end] = [from, middle, to].map(scaled) as [number, number, number];
+    const weights = Float64Array.from({ length: Math.max(0, last + 1 - first) }, (_band, i) => {
+      const at = scaled((first + i) * step);
+      return Math.max(0, Math.min((at - begin) / (top - begin), (end - at) / (end - top)));
+    });
+    return { first, last, weights };
   });
 }
 

@@ -40,6 +40,9 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['Lfm2VlForConditionalGeneration', true],
   ['LightOnOcrForConditionalGeneration', true],
   ['PaddleOCRVLForConditionalGeneration', true],
+  // These are their text models, too, with towers beside the layers.
+  ['Phi4MMForCausalLM', null],
+  ['Phi4MultimodalForCausalLM', null],
   ['VoxtralForConditionalGeneration', null],
   ['VoxtralRealtimeForConditionalGeneration', true],
   ['Qwen2AudioForConditionalGeneration', null],

@@ -25,6 +25,7 @@ import { LFM2_VISION_GGUF } from '../vision/ocr/lfm2-vl-gguf.ts';
 import { LFM2_VL } from '../vision/ocr/lfm2-vl-media.ts';
 import { PADDLE_OCR_VISION_GGUF } from '../vision/ocr/paddleocr-vl-gguf.ts';
 import { PADDLE_OCR_VL } from '../vision/ocr/paddleocr-vl-media.ts';
+import { PHI4 } from '../vision/phi4/phi4-media.ts';
 import { LIGHT_ON_OCR, MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
 import {
@@ -50,6 +51,7 @@ const families: MediaFamily[] = [
   LLAMA4_VISION,
   MISTRAL3,
   PADDLE_OCR_VL,
+  PHI4,
   PIXTRAL,
   QWEN2_AUDIO,
   QWEN3_ASR,

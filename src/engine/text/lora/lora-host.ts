@@ -30,8 +30,9 @@ export class DeviceLoras implements LoraHost {
     };
   }
 
-  async add(lora: Lora, file: LoraFile): Promise<void> {
-    const { commit } = await this.store.prepare(lora, file);
+  /** With `unread` the file's values are not read, for planning. */
+  async add(lora: Lora, file: LoraFile, { unread = false }: { unread?: boolean } = {}): Promise<void> {
+    const { commit } = await this.store.prepare(lora, file, { unread });
     await this.#free();
     commit();
     try {

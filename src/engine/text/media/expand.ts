@@ -13,8 +13,16 @@ export interface ExpandedText {
   runs: { medium: Medium; token: string; rows: number }[];
 }
 
-/** `media`: in the order in which the conversation shows them. Throws bad_request if the text has another number of placeholders. */
-export function expandText(text: string, media: readonly Medium[], readers: MediaReaders): ExpandedText {
+/**
+ * `media`: in the order in which the conversation shows them; `textOf`: text of a token by its id. Throws bad_request if the text has another number
+ * of placeholders.
+ */
+export function expandText(
+  text: string,
+  media: readonly Medium[],
+  readers: MediaReaders,
+  textOf: (id: number) => string,
+): ExpandedText {
   const queues = queuesIn(text, media, readers);
   const runs: ExpandedText['runs'] = [];
   const longestFirst = [...queues.keys()].toSorted((a, b) => b.length - a.length);
@@ -29,8 +37,9 @@ export function expandText(text: string, media: readonly Medium[], readers: Medi
       .map((part): string => {
         if (typeof part === 'string') return part;
         const run = runOf(part, token);
-        runs.push({ medium, ...run });
-        return run.token;
+        const shown = typeof run.token === 'number' ? textOf(run.token) : run.token;
+        runs.push({ medium, token: shown, rows: run.rows });
+        return shown;
       })
       .join('');
   });

@@ -77,6 +77,20 @@ export class MediaLibrary {
     return media;
   }
 
+  /** The media of a prompt as they are among each other. */
+  together(media: readonly Medium[]): Medium[] {
+    const { among } = this.model;
+    if (!among) return [...media];
+    const kinds = new Set(media.map(({ kind }) => kind));
+    const changed = new Map<Medium, Medium>();
+    for (const medium of media) {
+      const prepared = among(medium.kind, medium.prepared, kinds);
+      const key = prepared === medium.prepared ? medium.key : `${medium.key}+${[...kinds].sort().join('+')}`;
+      if (!changed.has(medium)) changed.set(medium, { ...medium, key, prepared });
+    }
+    return media.map((medium) => changed.get(medium)!);
+  }
+
   /** Throws bad_request for limits on tiles where no reader makes any. */
   #checkTiles({ minTiles, maxTiles }: TileLimits, path: string | null): void {
     if (this.model.readers.image?.tiles) return;
@@ -106,12 +120,12 @@ export class MediaLibrary {
   }
 }
 
-type ShownMedia = Pick<ChatRendering, 'media' | 'mediaFirst'>;
+type ShownMedia = Pick<ChatRendering, 'media' | 'mediaFirst' | 'mediaJoined'>;
 type PrintingTemplate = Pick<ChatTemplate, 'problem' | 'render'>;
 
-function shownMedia({ readers, mediaFirst = false }: MediaModel): ShownMedia {
+function shownMedia({ readers, mediaFirst = false, mediaJoined = false }: MediaModel): ShownMedia {
   const media = KINDS.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
-  return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst };
+  return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst, mediaJoined };
 }
 
 /** Kinds of media that the towers read and the chat template prints. */

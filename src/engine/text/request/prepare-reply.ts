@@ -13,6 +13,7 @@ import { cancelled } from '../../async/abort-listeners.ts';
 import { withEngineErrors } from '../calls/grammar-error.ts';
 import type { TextRequest } from '../calls/text-model.ts';
 import type { Lora } from '../lora/loras.ts';
+import { ownLoraFor } from '../lora/own-loras.ts';
 import { planReply } from '../output/reply-plan.ts';
 import type { LongTextEncoder } from '../threads/text-threads.ts';
 import { compileGrammars } from './constrain.ts';
@@ -20,7 +21,7 @@ import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { encodePart, renderPrompt, type PromptEnd } from './prompt.ts';
 import type { PreparedReply, RequestContext } from './request-context.ts';
 
-/** Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
+/** `lora`: the one that the request names, in place of those that the model has for media. Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
 export async function prepareReply(
   request: TextRequest,
   lora: Lora | null,
@@ -36,7 +37,8 @@ export async function prepareReply(
   const isUsed = prediction !== undefined && context.looksDraftsUp;
   const predicted = isUsed ? await encodePart(prediction, 'prediction', context) : [];
   if (signal?.aborted) throw cancelled();
-  return { plan, prompt, grammars, stops, lora, predicted };
+  const applied = lora ?? ownLoraFor(context.ownLoras, prompt.media?.tokens ?? {});
+  return { plan, prompt, grammars, stops, lora: applied, predicted };
 }
 
 /**

@@ -210,7 +210,9 @@ async function encodeShown(
   const { library, tokenizer } = context;
   if (!library || media.length === 0)
     return { ids: await encodePart(text, context.source ? 'prompt' : 'messages', context), media: null };
-  const expanded = expandText(text, media, library.model.readers);
+  const together = library.together(media);
+  const textOf = (id: number): string => tokenizer.decode([id], { skipSpecialTokens: false });
+  const expanded = expandText(text, together, library.model.readers, textOf);
   const few = await encodePart(expanded.text, 'messages', context);
   const { ids, runs } = expandIds(few, expanded.runs, (token) => tokenizer.tokenToId(token));
   return { ids, media: placeMedia(ids.length, runs, library.model) };

@@ -6,6 +6,7 @@ import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { RopeConfig } from '../../../models/text/blocks/rope.ts';
 import type { SamplingOptions, UnenforcedKeyword } from '../calls/text-model.ts';
 import type { Lora } from '../lora/loras.ts';
+import type { OwnLora } from '../lora/own-loras.ts';
 import type { MediaLibrary } from '../media/library.ts';
 import type { CallGrammars } from '../output/call-constraint.ts';
 import type { Begins } from '../output/format.ts';
@@ -37,6 +38,8 @@ export interface RequestContext extends ReplyContext {
   source: SourceSettings | null;
   /** Reads media of messages; null: the model takes text only. */
   library: MediaLibrary | null;
+  /** LoRAs that the model has for prompts with media. */
+  ownLoras: readonly OwnLora[];
   /** Compiles a request's own function on logits; null: the model does not accept one. */
   checkProcessor: ((source: string) => Promise<void>) | null;
 }

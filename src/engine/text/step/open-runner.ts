@@ -70,6 +70,7 @@ export async function openRunner(
     ? await openTowers(device, media, { hidden, deep, pageBytes, unread: isUnread, onNote: onStreamed })
     : null;
   const loras = new DeviceLoras(device, weights.adaptable);
+  for (const { lora, file } of media?.loras ?? []) await loras.add(lora, file, { unread: isUnread });
   await options.loras(loras);
   return new TextRunner(device, config, options, {
     model: weights.page,

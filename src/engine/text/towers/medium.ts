@@ -16,7 +16,10 @@ export function rowsOf({ prepared: { parts, rows } }: Medium): number {
 }
 
 /** A run among the parts of what stands for a medium, by default of the medium's token. */
-export function runOf(part: number | TokenRun, token: string): TokenRun {
+export function runOf<Token extends string | number>(
+  part: number | TokenRun,
+  token: Token,
+): { token: Token | string; rows: number } {
   return typeof part === 'number' ? { token, rows: part } : part;
 }
 

@@ -7,6 +7,7 @@ import { EngineError } from '../../../files/error.ts';
 import { mediaFamily } from '../../../models/towers/media-families.ts';
 import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { collect } from '../../weights/collect.ts';
+import { openOwnLoras } from '../lora/own-loras.ts';
 import type { RunnerMedia } from './tower-weights.ts';
 
 /**
@@ -35,6 +36,17 @@ export function readMedia(
     note(error.message);
     return null;
   }
+}
+
+/** The same, with the LoRAs that the class has for media; the caller closes their files. Errors: bad_checkpoint, unsupported. */
+export async function openMedia(
+  checkpoint: Pick<Checkpoint, 'path' | 'wrapper' | 'beside'>,
+  declaration: Pick<TextDeclaration, 'hidden'>,
+  note: (message: string) => void,
+): Promise<RunnerMedia | null> {
+  const media = readMedia(checkpoint, declaration, note);
+  if (!media?.model.loras) return media;
+  return { ...media, loras: await openOwnLoras(checkpoint, media.model.loras, note) };
 }
 
 function withTransposed(

@@ -9,6 +9,7 @@ import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
 import { MEDIA_NOUNS } from '../../../files/media/media-nouns.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { MediaModel, Tower } from '../../../models/media.ts';
+import type { OwnLora } from '../lora/own-loras.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
 import { openWeights, type Weights } from '../../weights/weights.ts';
 
@@ -16,6 +17,8 @@ import { openWeights, type Weights } from '../../weights/weights.ts';
 export interface RunnerMedia {
   model: MediaModel;
   tensors: ReadonlyMap<string, TensorEntry>;
+  /** LoRAs that the language model has for prompts with media; left out: none. */
+  loras?: readonly OwnLora[];
 }
 
 /** Bytes of weights, by where they are. */

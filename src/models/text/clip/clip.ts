@@ -78,7 +78,10 @@ interface ClipLayerOptions {
 
 const NAMES = { before: 'layer_norm1', between: 'layer_norm2', out: 'out_proj' };
 
-/** x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys. */
+/**
+ * x [batch, tokens, hidden] → x, changed in place; `rotations` [tokens, dims] turn queries and keys; `keyCounts` u32 [batch]: tokens of each item
+ * that are seen, left out: all.
+ */
 export function clipLayer(
   config: ClipLayer,
   weights: WeightTable,
@@ -91,8 +94,8 @@ export function clipLayer(
   const norm2 = affine(weights, `${name}.${names.between}`, hidden);
   const feed = mlp(config, weights, `${name}.mlp`);
 
-  return (x: Tensor, rotations?: Tensor): Tensor => {
-    x = attention(layernorm(x, norm1, eps), x, rotations);
+  return (x: Tensor, rotations?: Tensor, keyCounts?: Tensor): Tensor => {
+    x = attention(layernorm(x, norm1, eps), x, rotations, keyCounts);
     x = feed(layernorm(x, norm2, eps), x);
     x.tape!.cut();
     return x;
@@ -120,14 +123,15 @@ function selfAttention(
       );
   const out = weights.matrix(`${name}.${outName}.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
-  return (x: Tensor, residual: Tensor, rotations?: Tensor): Tensor => {
+  return (x: Tensor, residual: Tensor, rotations?: Tensor, keyCounts?: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
     if (rotations)
       for (const i of [0, 1]) rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout });
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
     // Encoders with rotary positions see images of many patches, so attention is cut into segments.
     const limit = rotations && { mostWork: SEGMENT_WORK };
-    return linearAdd(attend(q!, k!, v!, { heads, dims, causal, ...limit }), out, residual);
+    const seen = keyCounts && { keyCounts };
+    return linearAdd(attend(q!, k!, v!, { heads, dims, causal, ...limit, ...seen }), out, residual);
   };
 }
 

@@ -7,7 +7,7 @@ import { LLAMA, type LlamaFamily } from './llama-family.ts';
 const PHI4_MULTIMODAL: LlamaFamily = {
   ...LLAMA,
   modelType: 'phi4_multimodal',
-  examples: 'text of Phi-4-multimodal as transformers stores it',
+  examples: 'Phi-4-multimodal as transformers stores it',
   eps: 1e-5,
   context: 131072,
   bias: 'none',
@@ -115,7 +115,7 @@ export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
     {
       ...PHI4_MULTIMODAL,
       modelType: 'phi4mm',
-      examples: 'text of Phi-4-multimodal as it is published',
+      examples: 'Phi-4-multimodal as it is published',
       needsNoCode: true,
       layout: {
         attentionNames: { qkv: 'qkv_proj.base_layer', out: 'o_proj.base_layer' },

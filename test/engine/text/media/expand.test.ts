@@ -20,15 +20,15 @@ describe('a video whose steps have tokens around them', () => {
     ['takes the place of those that the template prints', 'a <start><video><end> b'],
     ['stands where the template prints none', 'a <video> b'],
   ])('%s', (_, text) => {
-    const expanded = expandText(text, [medium], readers);
+    const expanded = expandText(text, [medium], readers, String);
     expect(expanded.text).toBe(`a ${steps} b`);
     expect(expanded.runs.map(({ rows }) => rows)).toEqual([4, 4]);
   });
 
   it('is counted', () => {
-    expect(() => expandText('<video> <video>', [medium], readers)).toThrow(
+    expect(() => expandText('<video> <video>', [medium], readers, String)).toThrow(
       /<video> 2 times for 1 of type video/,
     );
-    expect(() => expandText('nothing', [medium], readers)).toThrow(/shows 0 of 1 parts of type video/);
+    expect(() => expandText('nothing', [medium], readers, String)).toThrow(/shows 0 of 1 parts of type video/);
   });
 });

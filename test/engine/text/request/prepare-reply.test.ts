@@ -41,6 +41,7 @@ function contextOf(compile: CompileSource): RequestContext {
     looksDraftsUp: false,
     jsonSchemaMode: 'declared',
     library: null,
+    ownLoras: [],
     checkProcessor: null,
     source: null,
   };

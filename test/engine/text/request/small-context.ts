@@ -33,6 +33,7 @@ export function smallContext(): RequestContext {
     looksDraftsUp: false,
     jsonSchemaMode: 'declared',
     library: null,
+    ownLoras: [],
     checkProcessor: null,
     source: null,
   };

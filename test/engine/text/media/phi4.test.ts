@@ -1,0 +1,80 @@
+// Phi-4-multimodal, as transformers saves it and as it is published, against what transformers generates with the LoRA of each prompt's media in its
+// weights.
+
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it, vi } from 'vitest';
+import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
+import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
+import { requestOf, run, type Conversation } from './conversations.ts';
+import { openMediaModel } from './media-golden.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const FOLDER = fileURLToPath(new URL('../../../golden/phi4-media', import.meta.url));
+const golden = JSON.parse(readFileSync(`${FOLDER}/small.json`, 'utf8')) as {
+  sounds: { file: string }[];
+  conversations: Record<string, Conversation>;
+};
+
+/** The request of a conversation, with its sounds in place of their names. */
+function asked(one: Conversation) {
+  const request = requestOf(one);
+  if (!('messages' in request.prompt)) return request;
+  for (const { content } of request.prompt.messages) {
+    const parts = content as ContentPart[];
+    parts.forEach((part, i) => {
+      const [kind, title] = part.type === 'text' ? part.text.split(' ') : [];
+      const sound = kind === 'sound' ? golden.sounds[Number(title)] : undefined;
+      if (sound) parts[i] = { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
+    });
+  }
+  return request;
+}
+
+it.each(['small', 'published'])(
+  '%s makes the ids and the tokens of transformers, one by one and all at once',
+  async (name) => {
+    const model = await openMediaModel(
+      { path: `${FOLDER}/${name}` },
+      { prefillChunk: 16, maxRunningRequests: 6 },
+    );
+    try {
+      expect(model.info.media).toEqual(['image', 'audio']);
+      expect(await model.loadedLoras()).toEqual([]);
+      for (const [title, one] of Object.entries(golden.conversations))
+        expect(await run(model, asked(one)), title).toEqual({ prompt: one.ids, ids: one.greedy });
+      await model.flushCache();
+      const all = Object.values(golden.conversations);
+      const found = await Promise.all(all.map((one) => run(model, asked(one))));
+      expect(found.map(({ ids }) => ids)).toEqual(all.map(({ greedy }) => greedy));
+    } finally {
+      await model.close();
+    }
+  },
+);
+
+it('a model without its LoRAs says so, and one that a request names takes their place', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'phi4-'));
+  cpSync(`${FOLDER}/small`, folder, { recursive: true });
+  for (const kind of ['vision', 'speech']) rmSync(join(folder, `${kind}-lora`), { recursive: true });
+  const notes: string[] = [];
+  const onEvent = (event: OpenEvent): void => void (event.type === 'note' && notes.push(event.message));
+  const options = { prefillChunk: 16, loraPaths: [`seen=${FOLDER}/small/vision-lora`] };
+  const model = await openMediaModel({ path: folder }, options, { onEvent });
+  const { image, heard } = golden.conversations as Record<'image' | 'heard', Conversation>;
+  try {
+    expect(notes.filter((note) => note.includes('has no LoRA'))).toEqual([
+      expect.stringMatching(/vision-lora: images are read without it/),
+      expect.stringMatching(/speech-lora: sounds are read without it/),
+    ]);
+    expect((await run(model, asked(heard))).ids).not.toEqual(heard.greedy);
+    expect((await run(model, asked(image))).ids).not.toEqual(image.greedy);
+    expect((await run(model, { ...asked(image), lora: 'seen' })).ids).toEqual(image.greedy);
+  } finally {
+    await model.close();
+    rmSync(folder, { recursive: true });
+  }
+});
