@@ -29,6 +29,8 @@ describe('a video whose steps have tokens around them', () => {
     expect(() => expandText('<video> <video>', [medium], readers, String)).toThrow(
       /<video> 2 times for 1 of type video/,
     );
-    expect(() => expandText('nothing', [medium], readers, String)).toThrow(/shows 0 of 1 parts of type video/);
+    expect(() => expandText('nothing', [medium], readers, String)).toThrow(
+      /shows 0 of 1 parts of type video/,
+    );
   });
 });

@@ -125,7 +125,9 @@ it.each(['qwen2', 'qwen2-original'])('the template of %s may print either placeh
   const pixels = { width: 24, height: 24, data: new Uint8Array(3 * 24 * 24) };
   const medium = { kind: 'image' as const, key: 'a', prepared: finished(readers.image!.prepare(pixels, {})) };
   for (const placeholder of ['<image>', '<IMG_CONTEXT>'])
-    expect(expandText(`A${placeholder}\nB`, [medium], readers, String).text).toBe('A<img><IMG_CONTEXT></img>\nB');
+    expect(expandText(`A${placeholder}\nB`, [medium], readers, String).text).toBe(
+      'A<img><IMG_CONTEXT></img>\nB',
+    );
   expect(() => expandText('<image> <image>', [medium], readers, String)).toThrow('leave it out of texts');
   expect(() => expandText('A', [medium], readers, String)).toThrow(
     "the model's chat template shows 0 of 1 parts of type image",
