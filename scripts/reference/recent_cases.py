@@ -1,6 +1,9 @@
 """The tiny checkpoints of decoders that differ from others in their routers, their masks or the order of their norms."""
 
-from transformers import GemmaForCausalLM, Jais2ForCausalLM, Llama4ForCausalLM, MinistralForCausalLM, MptForCausalLM, PhimoeForCausalLM, VaultGemmaForCausalLM
+from transformers import (
+    CwmForCausalLM, GemmaForCausalLM, Jais2ForCausalLM, Llama4ForCausalLM, MinistralForCausalLM, MptForCausalLM, PhimoeForCausalLM,
+    VaultGemmaForCausalLM,
+)  # fmt: skip
 
 from dense_cases import old, tiny
 
@@ -10,6 +13,7 @@ LONG = {
 }  # fmt: skip
 
 RECENT = (
+    tiny('cwm', CwmForCausalLM, 137, 'the first layer of each four sees all tokens', head_dim=24, sliding_window=8),
     tiny('jais2', Jais2ForCausalLM, 138, 'LayerNorms around a block without a gate, squared ReLU; all projections have biases',
          rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0}),
     tiny('gemma', GemmaForCausalLM, 135, 'two norms a layer, of 1 + w; tanh GELU', head_dim=24, rope_parameters={'rope_type': 'default', 'rope_theta': 10000.0},

@@ -118,6 +118,7 @@ export const GOLDENS = [
   'nemotron-h-latent',
   'gemma4-moe',
   'jais2',
+  'cwm',
   'vaultgemma',
   'youtu',
 ];

@@ -50,22 +50,11 @@ export function createServe(open: Openers): CommandDef {
   });
 }
 
-async function serve(
-  open: Openers,
-  { options, typed, positionals }: Arguments<typeof OPTIONS>,
-): Promise<number> {
+async function serve(open: Openers, given: Arguments<typeof OPTIONS>): Promise<number> {
+  const { options } = given;
   const log = createLog(options['log-level']);
-  const paths = [...positionals, ...(options['model-path'] ?? [])];
   const isOnDemand = options['models-dir'] !== undefined;
-  // Without a model the ones that ship are served, unless others are opened on demand.
-  const models = isOnDemand && paths.length === 0 ? [] : planModels(paths, options['served-model-name']);
-  checkOnDemand(options, typed, models.length);
-  if (!isOnDemand) checkOptions(models, typed);
-  checkOrigins(options['cors-origins']);
-  checkMcpOrigins(options['mcp-origins']);
-  checkModelOptions(models, options);
-  checkLoraFolders(options);
-  await checkNames(models);
+  const models = await checkedModels(given, isOnDemand);
   const signal = untilSignal();
   const server = await startServer(toServerOptions(options), log);
   const opens = models.length === 0 ? '' : `, opening ${models.map(({ path }) => path).join(', ')}`;
@@ -110,15 +99,37 @@ async function serve(
     leaving.abort();
     progress.end();
     await server.close();
-    const closed = Promise.all([catalog?.close(), ...[...opened].map((model) => model.close())]).then(
-      () => true,
-    );
-    const isClosed = await Promise.race([closed, sleep(CLOSE_TIME, false, { ref: false })]);
-    if (!isClosed) {
-      log.warn('A step of a model still runs: it is left where it is.');
-      endBy('SIGTERM');
-    }
+    await closeModels(catalog ? [catalog, ...opened] : [...opened], log);
   }
+}
+
+/** The models that are opened at once, after a check of all options. */
+async function checkedModels(
+  { options, typed, positionals }: Arguments<typeof OPTIONS>,
+  isOnDemand: boolean,
+): Promise<PlannedModel[]> {
+  const paths = [...positionals, ...(options['model-path'] ?? [])];
+  // Without a model the ones that ship are served, unless others are opened on demand.
+  const models = isOnDemand && paths.length === 0 ? [] : planModels(paths, options['served-model-name']);
+  checkOnDemand(options, typed, models.length);
+  if (!isOnDemand) checkOptions(models, typed);
+  checkOrigins(options['cors-origins']);
+  checkMcpOrigins(options['mcp-origins']);
+  checkModelOptions(models, options);
+  checkLoraFolders(options);
+  await checkNames(models);
+  return models;
+}
+
+/** Closes models, and ends the process where a step of one goes on for too long. */
+async function closeModels(
+  models: readonly { close(): Promise<void> }[],
+  log: ReturnType<typeof createLog>,
+): Promise<void> {
+  const closed = Promise.all(models.map((model) => model.close())).then(() => true);
+  if (await Promise.race([closed, sleep(CLOSE_TIME, false, { ref: false })])) return;
+  log.warn('A step of a model still runs: it is left where it is.');
+  endBy('SIGTERM');
 }
 
 function readyText({ url }: { url: string }, catalog: ServedCatalog): string {

@@ -19,6 +19,7 @@ const WITHOUT_GGUF: Readonly<Record<string, string>> = {
   Jais2ForCausalLM: 'files named jais2 are not read',
   VaultGemmaForCausalLM: 'llama.cpp does not convert it',
   VoxtralRealtimeTextModel: 'llama.cpp does not convert it',
+  CwmForCausalLM: 'llama.cpp does not convert it',
   Phi4MMForCausalLM: 'llama.cpp does not convert it',
   Phi4MultimodalForCausalLM: 'llama.cpp does not convert it',
   MT5ForConditionalGeneration: 'files of encoder-decoder models are not read',

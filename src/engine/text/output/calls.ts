@@ -2,13 +2,14 @@
 // do not have, is content.
 
 import { readCall } from './bodies.ts';
+import { beginsOf } from './tag-bodies.ts';
 import type { CallContext } from './call-context.ts';
 import type { Tags, ToolFormat } from './format.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
 /** Markers with which calls may begin. */
 export function callOpeners(format: ToolFormat): string[] {
-  const own = format.bodies.flatMap((body) => (body.kind === 'tagged' ? [body.name.begin] : []));
+  const own = format.bodies.flatMap((body) => (body.kind === 'tagged' ? beginsOf(body.name) : []));
   const sections = sectionsOf(format).map(({ begin }) => begin);
   return [...sections, format.call?.begin, ...own].filter((text): text is string => !!text);
 }

@@ -28,8 +28,8 @@ export interface NamedBody {
 /** Tags around the name and the arguments of a call. */
 interface CallTags {
   kind: 'tagged';
-  /** `otherBegin`: text that a model may write in place of `begin`; `number`: text around the call's number, after `end`. */
-  name: { begin: string; otherBegin?: string; end: string; number?: Tags };
+  /** `otherBegins`: texts that a model may write in place of `begin`; `number`: text around the call's number, after `end`. */
+  name: { begin: string; otherBegins?: readonly string[]; end: string; number?: Tags };
   /** In names and keys `&` and quotes are written as entities. */
   entities?: boolean;
   /** Tag after the last argument. */
@@ -39,7 +39,7 @@ interface CallTags {
 /** A call with tags around each argument; the tool's schema gives the argument's type. */
 export interface TaggedBody extends CallTags {
   nested?: undefined;
-  key: { begin: string; end: string };
+  key: { begin: string; otherBegins?: readonly string[]; end: string };
   /** Opening tags of a value. `reads`: the value is typed by the schema, is text, or is JSON. */
   value: {
     begins: readonly { text: string; reads: 'schema' | 'text' | 'json'; end?: string }[];

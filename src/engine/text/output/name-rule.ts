@@ -16,6 +16,7 @@ import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
 import { isWord, sectionsOf } from './calls.ts';
 import type {
   Body,
+  BracesBody,
   ChannelFormat,
   JsonBody,
   NamedBody,
@@ -25,6 +26,7 @@ import type {
   ToolFormat,
 } from './format.ts';
 import { INDEX, markRules, numberRule } from './body-rules.ts';
+import { beginsOf } from './tag-bodies.ts';
 
 /** Description of the grammar as plain data, from which it is compiled. */
 export interface NamesGrammar {
@@ -92,21 +94,16 @@ function nameIn(body: Body, context: Context): Rule {
     case 'named':
       return sequence(mark(body.before ?? ''), nameWithId(context), SPACE, separatorRule(body, context));
     case 'tagged':
-      return sequence(
-        eitherOf(body.name.begin, body.name.otherBegin, mark),
-        name,
-        SPACE,
-        nameEnd(body, context),
-      );
+      return sequence(choice(...beginsOf(body.name).map(mark)), name, SPACE, nameEnd(body, context));
     case 'python':
       return sequence(name, text('('));
     case 'braces':
-      return sequence(eitherOf(body.before, body.otherBefore, mark), name, text('{'));
+      return sequence(choice(...befores(body).map(mark)), name, text('{'));
   }
 }
 
-function eitherOf(one: string, other: string | undefined, mark: Context['mark']): Rule {
-  return other === undefined ? mark(one) : choice(mark(one), mark(other));
+function befores({ before, otherBefore }: BracesBody): string[] {
+  return otherBefore === undefined ? [before] : [before, otherBefore];
 }
 
 function nameMember({ id, name }: JsonBody, { quotedName }: Context): Rule {

@@ -31,7 +31,7 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
   const parts = new PartCollector({
     ...options,
     separateReasoning: options.separateReasoning && format.reasoning?.joined !== true,
-    withholdSpace: options.tools !== null,
+    withholdSpace: options.tools !== null || format.reasoning !== null,
     callId: options.callId ?? (() => callId(format.tools?.idLength)),
   });
   const { marker } = options;
@@ -211,6 +211,8 @@ function* readReasoning(
     if (!(yield* sees(reader, begins))) reader.at = from;
   }
   const tag = yield* match(reader, begins);
+  // Some models write it twice.
+  if (state.options.separateReasoning && !format.joined) while (yield* match(reader, begins));
   parts.openReasoning(tag?.text ?? (format.joined ? format.begin : ''));
   const ends = tagsOf(format).map(({ end }) => marker(end));
   const callsEnd = format.callsEnd ? callMarkers : [];

@@ -1,10 +1,11 @@
 // Collects the output of a reply's parser into the parts of one push. A token belongs to the first part that appears after it was
-// pushed. Line breaks and spaces that only separate a call or the reasoning are left out; around calls between content they stay.
+// pushed. Line breaks and spaces that only separate a call or the reasoning are left out, since templates write them again: the next prompt
+// then begins as this one and its reply did. Around calls between content they stay.
 
 import type { Piece } from '../calls/piece.ts';
 import type { TokenLogprob } from '../calls/text-model.ts';
 import type { ArgumentSyntax, OpenArguments, OpenName, OutputPart } from '../calls/output-parser.ts';
-import type { Reader } from './reader.ts';
+import { writtenSince, type Reader } from './reader.ts';
 import { isJsonObject } from './typed-value.ts';
 
 export interface PartCollectorOptions {
@@ -14,7 +15,7 @@ export interface PartCollectorOptions {
   streamReasoning: boolean;
   /** Reasoning is withheld until the answer begins; without an answer it is returned as the answer. */
   reasoningFills?: boolean;
-  /** Space at the end of content is withheld, and dropped if a call follows. */
+  /** Space at the end of content is withheld, and dropped if a call follows, or if reasoning begins before any text. */
   withholdSpace: boolean;
   /** Only calls can occur: other text is part of a call that was cut off before its name, and is dropped. */
   callsOnly?: boolean;
@@ -37,8 +38,8 @@ export class PartCollector {
   #lastKind: OutputPart['kind'] = 'content';
   /** Withheld space, which is left out if a call follows. */
   #pendingSpace = '';
-  /** Space between content and calls after it, which is left out unless more content follows. */
-  #spaceBeforeCalls = '';
+  /** Space between content and calls or reasoning after it, which is left out unless more content follows. */
+  #spaceAside = '';
   /** Whether nothing but space follows the last call. */
   #isAfterCall = false;
   /** Whether line breaks are dropped until other text follows. */
@@ -116,8 +117,8 @@ export class PartCollector {
     if (this.#hasContent && !this.#inReasoning) this.#releaseReasoning();
     const released = this.#withPendingSpace(text, this.#options.withholdSpace);
     if (released === '') return;
-    const separated = this.#spaceBeforeCalls + released;
-    this.#spaceBeforeCalls = '';
+    const separated = this.#spaceAside + released;
+    this.#spaceAside = '';
     this.#isAfterCall = false;
     this.#add('content', this.#withBreak('content', separated));
   }
@@ -127,13 +128,14 @@ export class PartCollector {
     if (!this.#written.has(kind)) return;
     this.#nextMessage = kind;
     this.#pendingSpace = '';
-    this.#spaceBeforeCalls = '';
+    this.#spaceAside = '';
   }
 
   openReasoning(tag: string): void {
     this.#inReasoning = true;
-    if (!this.#options.separateReasoning) this.#add('content', this.#pendingSpace + tag);
-    else this.#atStart = true;
+    this.#atStart = this.#options.separateReasoning;
+    if (this.#atStart) return this.#setSpaceAside();
+    this.#add('content', this.#pendingSpace + tag);
     this.#pendingSpace = '';
   }
 
@@ -155,15 +157,14 @@ export class PartCollector {
       return;
     }
     if (!this.#options.reasoningFills) this.#releaseReasoning();
-    this.#atStart = true;
+    this.#atStart = !this.#hasContent;
   }
 
   openCall(name: string, id = this.#options.callId()): void {
     this.#releaseReasoning();
     this.#lastKind = 'toolCall';
     if (this.#calls > 0 && isJsonObject(this.#arguments)) this.#wholeCalls++;
-    if (this.#hasContent) this.#spaceBeforeCalls ||= this.#pendingSpace;
-    this.#pendingSpace = '';
+    this.#setSpaceAside();
     this.#arguments = '';
     this.#tool = name;
     this.endName();
@@ -257,6 +258,12 @@ export class PartCollector {
     return `\n\n${text}`;
   }
 
+  /** Keeps withheld space behind content for the case that more content follows. */
+  #setSpaceAside(): void {
+    if (this.#hasContent) this.#spaceAside ||= this.#pendingSpace;
+    this.#pendingSpace = '';
+  }
+
   #addArguments(text: string): void {
     this.#lastKind = 'toolCall';
     this.#arguments += text;
@@ -280,19 +287,4 @@ export class PartCollector {
     this.#pendingSpace = all.slice(released.length);
     return released;
   }
-}
-
-function writtenSince({ units }: Reader, from: number): (string | number)[] {
-  const written: (string | number)[] = [];
-  let text = '';
-  for (const unit of units.slice(from)) {
-    if (unit.id < 0) {
-      text += unit.text;
-      continue;
-    }
-    if (text !== '') written.push(text);
-    written.push(unit.id);
-    text = '';
-  }
-  return text === '' ? written : [...written, text];
 }

@@ -173,3 +173,19 @@ function symbolsOf(text: string, specialId: (text: string) => number | undefined
   }
   return symbols;
 }
+
+/** Text since a position, and the ids of special tokens in it. */
+export function writtenSince({ units }: Reader, from: number): (string | number)[] {
+  const written: (string | number)[] = [];
+  let text = '';
+  for (const unit of units.slice(from)) {
+    if (unit.id < 0) {
+      text += unit.text;
+      continue;
+    }
+    if (text !== '') written.push(text);
+    written.push(unit.id);
+    text = '';
+  }
+  return text === '' ? written : [...written, text];
+}

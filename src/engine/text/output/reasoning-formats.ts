@@ -14,7 +14,7 @@ const FORMATS: readonly ReasoningFormat[] = [
   { name: 'qwen3', ...THINK, callsEnd: true },
   { name: 'qwen3_thinking', ...THINK, always: true, callsEnd: true },
   { name: 'minimax-append-think', ...THINK, always: true, joined: true },
-  { name: 'nemotron_3', ...THINK, fills: 'force_nonempty_content' },
+  { name: 'nemotron_3', ...THINK, callsEnd: true, fills: 'force_nonempty_content' },
   { name: 'glm45', ...THINK, gap: '\n', callsEnd: true },
   { name: 'kimi_k2', ...THINK, gap: '', callsEnd: true },
   {

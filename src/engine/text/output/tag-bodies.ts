@@ -31,7 +31,7 @@ export function attributeTags(mark: string, begins: Begins, before = ''): Tagged
   const begin = `<${mark}invoke name="`;
   return {
     kind: 'tagged',
-    name: { begin: `${before}${begin}`, ...(before !== '' && { otherBegin: begin }), end: '">' },
+    name: { begin: `${before}${begin}`, ...(before !== '' && { otherBegins: [begin] }), end: '">' },
     key: { begin: `<${mark}parameter name="`, end: '"' },
     value: { begins, end: `</${mark}parameter>` },
     close: `</${mark}invoke>`,
@@ -83,4 +83,15 @@ export function elementTags(mark: string): NestedBody {
     close: `${mark}</invoke>`,
     nested: { mark, item: 'item' },
   };
+}
+
+/** Opening tag in every spelling. */
+export function beginsOf({
+  begin,
+  otherBegins = [],
+}: {
+  begin: string;
+  otherBegins?: readonly string[];
+}): string[] {
+  return [begin, ...otherBegins];
 }

@@ -5,18 +5,19 @@ import { elements } from './element-values.ts';
 import type { NestedBody, TaggedBody, Tags } from './format.ts';
 import { escapeJson } from './json-text.ts';
 import { character, match, peek, plainMarker, run, sees, space, until, type Parse } from './reader.ts';
+import { beginsOf } from './tag-bodies.ts';
 import { isJsonObject, isText, isUndeclared, kindsOf, parsed, toJson, type Kinds } from './typed-value.ts';
 
 /** Reads a call with tags around its arguments, which is certain to be one after the end of its name. */
 export function* taggedCall(context: CallContext, body: TaggedBody | NestedBody): Parse<boolean> {
   const { reader, marker, parts, ends } = context;
-  const { begin, otherBegin = begin, end } = body.name;
+  const { begin, end } = body.name;
   const from = reader.at;
-  if (begin !== '' && !(yield* match(reader, [begin, otherBegin].map(marker)))) return false;
+  if (begin !== '' && !(yield* match(reader, beginsOf(body.name).map(marker)))) return false;
   if (begin !== '') parts.beginName(reader, from);
   const name = yield* body.entities ? escapedName(context) : toolName(context);
   if (name === null) return false;
-  const keys = body.nested ? [] : [marker(body.key.begin)];
+  const keys = body.nested ? [] : beginsOf(body.key).map(marker);
   if (end === '') {
     parts.beginArguments('tagged', name, reader);
     yield* space(reader);
@@ -69,7 +70,7 @@ const MOST_DIGITS = 16;
 /** Emits all arguments as members of an object; false: the reply ended within one. */
 function* taggedArguments(context: CallContext, body: TaggedBody, parameters: unknown): Parse<boolean> {
   const { reader, marker, parts } = context;
-  const keys = [marker(body.key.begin)];
+  const keys = beginsOf(body.key).map(marker);
   for (let nth = 0; ; nth++) {
     yield* space(reader);
     if (!(yield* match(reader, keys))) return true;
@@ -100,7 +101,7 @@ function* taggedArguments(context: CallContext, body: TaggedBody, parameters: un
 function* lacksValue({ reader, marker, ends }: CallContext, { key, value }: TaggedBody): Parse<boolean> {
   if (value.begins.some(({ text }) => !text.startsWith('<'))) return false;
   yield* space(reader);
-  return yield* sees(reader, [marker(key.begin), ...ends]);
+  return yield* sees(reader, [...beginsOf(key).map(marker), ...ends]);
 }
 
 /** Names of an argument in which models wrap all arguments as one object. */
@@ -127,7 +128,7 @@ function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: Tagge
 
 /** Whether a value without end tag ends at the current position: before the next key, or at the end of the call. */
 function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: TaggedBody): Parse<boolean> {
-  if (yield* sees(reader, [marker(body.key.begin)])) return true;
+  if (yield* sees(reader, beginsOf(body.key).map(marker))) return true;
   const from = reader.at;
   const closes = body.close === undefined ? [] : [marker(body.close)];
   const ended = yield* match(reader, [...closes, ...ends]);

@@ -126,8 +126,13 @@ export const TAGGED_FORMATS: readonly ToolFormat[] = [
     bodies: [
       {
         kind: 'tagged',
-        name: { begin: '<function name="', end: '">' },
-        key: { begin: '<param name="', end: '"' },
+        // Its tags are cut before a space, which a tokenizer may leave out or spell in its own alphabet.
+        name: {
+          begin: '<function name="',
+          otherBegins: ['<functionname="', '<functionĠname="'],
+          end: '">',
+        },
+        key: { begin: '<param name="', otherBegins: ['<paramname="', '<paramĠname="'], end: '"' },
         value: {
           begins: [TYPED, { text: '><![CDATA[', reads: 'text', end: ']]></param>' }],
           end: '</param>',

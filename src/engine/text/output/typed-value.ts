@@ -131,6 +131,10 @@ export function toJson(text: string, kinds: Kinds): string {
   }
   if (wants('object') && trimmed.startsWith('{') && isJson(trimmed)) return trimmed;
   if (wants('array') && trimmed.startsWith('[') && isJson(trimmed)) return trimmed;
+  // Some models escape the quotes of JSON, as if it stood in a string.
+  const isEscaped = kinds.size > 0 && wants('object', 'array') && /^[[{]\s*[[{]?\\"/.test(trimmed);
+  const unescaped = isEscaped ? parsed(`"${trimmed}"`) : null;
+  if (typeof unescaped === 'string' && isJson(unescaped)) return unescaped;
   // Words in braces are text, unless the schema asks for a list.
   const sets = kinds.has('array') && !kinds.has('string');
   const literal = wants('object', 'array') && /^[[{(]/.test(trimmed) ? literalJson(trimmed, sets) : null;

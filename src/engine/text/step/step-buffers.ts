@@ -169,38 +169,39 @@ function stepWords({ u32, view }: ReturnType<typeof layOut>, scales: readonly nu
   };
 }
 
-export function createStepBuffers(device: Device, capacity: StepCapacity) {
-  const { scales = [1], model, inputs, stateColumns, routeWords } = capacity;
-  const layout = layOut(device, wordsOf(capacity));
-  const allocate = (label: string, bytes: number | null): GPUBuffer | null =>
-    bytes === null ? null : device.allocate('step', label, bytes);
-  const spareSlot = capacity.slots;
-  const results = device.allocate('step', 'sampled tokens', (spareSlot + 1) * 4);
-  const ids = device.allocate('step', 'tokens of the step', capacity.sampled * 4);
-  const states = allocate(
-    'states of the step',
-    stateColumns === undefined ? null : tensorBytes([capacity.sampled, stateColumns], {}),
-  );
-  const routed = allocate(
-    'experts of the step',
-    routeWords === undefined ? null : 4 * capacity.rows * routeWords,
-  );
-  const inputBytes = inputs ? 4 * inputs.rows * paddedColumns(inputs.columns) : null;
-  const embeddings = allocate('input embeddings', inputBytes);
-  const deep = Array.from({ length: inputs?.deep ?? 0 }, () =>
-    allocate('deep input embeddings', inputBytes)!,
-  );
-  // What a step does not write must be valid: memory is not cleared when it is allocated.
-  const encoder = device.gpu.createCommandEncoder();
-  const all = [layout.buffer, results, ids, states, routed, embeddings, ...deep].filter(
-    (buffer) => buffer !== null,
-  );
-  for (const buffer of all) encoder.clearBuffer(buffer);
-  device.gpu.queue.submit([encoder.finish()]);
-  const whole = (buffer: GPUBuffer): Region => ({ buffer, offset: 0, size: buffer.size });
-  const { region } = layout;
+/** Buffers beside the one that steps write: what they compute, and embeddings that are given. null: kernels do not use it. */
+function allocateOthers(device: Device, capacity: StepCapacity) {
+  const { inputs, stateColumns, routeWords, sampled, rows, slots } = capacity;
+  const allocate = (label: string, bytes: number): GPUBuffer => device.allocate('step', label, bytes);
+  const inputBytes = inputs ? 4 * inputs.rows * paddedColumns(inputs.columns) : 0;
+  return {
+    results: allocate('sampled tokens', (slots + 1) * 4),
+    ids: allocate('tokens of the step', sampled * 4),
+    states:
+      stateColumns === undefined
+        ? null
+        : allocate('states of the step', tensorBytes([sampled, stateColumns], {})),
+    routed: routeWords === undefined ? null : allocate('experts of the step', 4 * rows * routeWords),
+    embeddings: inputs ? allocate('input embeddings', inputBytes) : null,
+    deep: Array.from({ length: inputs?.deep ?? 0 }, () => allocate('deep input embeddings', inputBytes)),
+  };
+}
 
-  const batch: TextBatch = {
+/** What a step does not write must be valid: memory is not cleared when it is allocated. */
+function clear({ gpu }: Device, buffers: readonly GPUBuffer[]): void {
+  const encoder = gpu.createCommandEncoder();
+  for (const buffer of buffers) encoder.clearBuffer(buffer);
+  gpu.queue.submit([encoder.finish()]);
+}
+
+/** The regions that kernels bind. */
+function batchOf(
+  { model, sources }: StepCapacity,
+  { region }: ReturnType<typeof layOut>,
+  { results, ids, states, routed, embeddings, deep }: ReturnType<typeof allocateOthers>,
+): TextBatch {
+  const whole = (buffer: GPUBuffer): Region => ({ buffer, offset: 0, size: buffer.size });
+  return {
     rows: region('rows'),
     turns: region('turns'),
     tiles: region('tiles'),
@@ -214,23 +215,30 @@ export function createStepBuffers(device: Device, capacity: StepCapacity) {
     adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
     sampled: whole(results),
     ids: whole(ids),
-    ...(capacity.sources && { sourceTiles: region('sourceTiles') }),
+    ...(sources && { sourceTiles: region('sourceTiles') }),
     ...(model.positions === 3 && { planes: region('planes') }),
     ...(embeddings && { [model.added ? 'added' : 'inputs']: whole(embeddings) }),
     ...(deep.length > 0 && { deepInputs: deep.map(whole) }),
     ...(states && { states: whole(states) }),
     ...(routed && { routed: whole(routed) }),
   };
+}
 
+export function createStepBuffers(device: Device, capacity: StepCapacity) {
+  const { scales = [1] } = capacity;
+  const layout = layOut(device, wordsOf(capacity));
+  const others = allocateOthers(device, capacity);
+  const all = [layout.buffer, ...Object.values(others).flat()].filter((buffer) => buffer !== null);
+  clear(device, all);
   return {
-    batch,
+    batch: batchOf(capacity, layout, others),
     /** Page tables, one for each group of layers. */
     tables: scales.map((_, group) => ({
-      pages: region(`pages ${group}`),
-      places: region(`places ${group}`),
+      pages: layout.region(`pages ${group}`),
+      places: layout.region(`places ${group}`),
     })),
     /** A slot of sampled tokens that no sequence has. */
-    spareSlot,
+    spareSlot: capacity.slots,
     /** Whether some kernel reads the table of sequences. */
     readsSequences: capacity.sequences !== undefined,
     /** The words to fill before `upload`. */

@@ -1,5 +1,6 @@
 // Classes that llama.ts computes and whose configurations or tensors have names of their own, most of which transformers does not have.
 
+import type { Json } from '../../config-values.ts';
 import { MINICPM_KEYS } from '../blocks/residual-multipliers.ts';
 import { LLAMA, type LlamaFamily } from './llama-family.ts';
 
@@ -32,6 +33,23 @@ const VOXTRAL_REALTIME: LlamaFamily = {
 };
 
 export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
+  [
+    'CwmForCausalLM',
+    {
+      ...LLAMA,
+      modelType: 'cwm',
+      examples: 'Code World Model 32B',
+      kvHeads: 8,
+      dims: 128,
+      eps: 1e-5,
+      context: 131072,
+      theta: 1e6,
+      bias: 'none',
+      windows: 'typed',
+      window: 8192,
+      adapt: withCwmLayers,
+    },
+  ],
   [
     'ExaoneForCausalLM',
     {
@@ -132,3 +150,31 @@ export const NAMED_FAMILIES: readonly (readonly [string, LlamaFamily])[] = [
   ['Phi4MultimodalForCausalLM', PHI4_MULTIMODAL],
   ['VoxtralRealtimeTextModel', VOXTRAL_REALTIME],
 ];
+
+/** The rotation of Code World Model where nothing is stated. Source: transformers' CwmConfig. */
+const CWM_ROPE = {
+  rope_type: 'llama3',
+  rope_theta: 1e6,
+  factor: 16,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  original_max_position_embeddings: 8192,
+};
+const MOST_LAYERS = 1024;
+
+/** Where layer_types is missing, the first layer of each four sees all tokens. */
+function withCwmLayers(json: Json): Json {
+  const layers = json['num_hidden_layers'];
+  const isRotated = json['rope_parameters'] != null || json['rope_scaling'] != null;
+  const isCounted = typeof layers === 'number' && layers >= 1 && layers <= MOST_LAYERS;
+  return {
+    ...json,
+    ...(!isRotated && { rope_parameters: CWM_ROPE }),
+    ...(isCounted &&
+      json['layer_types'] == null && {
+        layer_types: Array.from({ length: layers }, (_, i) =>
+          i % 4 === 0 ? 'full_attention' : 'sliding_attention',
+        ),
+      }),
+  };
+}

@@ -25,6 +25,22 @@ const SLIPS: Slip[] = [
     told: [{ name: 'search', arguments: `{"query": "python3 -c \\"f([t='b'])\\""}` }],
   },
   {
+    name: 'MiniCPM 5: tags without their space, and with the sign for it',
+    tools: 'minicpm5',
+    text: 'A<functionname="search"><paramname="query">a</param></function><function\u0120name="search"><param\u0120name="query">b</param><param name="limit">2</param></function>',
+    told: [
+      { content: 'A' },
+      { name: 'search', arguments: '{"query": "a"}' },
+      { name: 'search', arguments: '{"query": "b", "limit": 2}' },
+    ],
+  },
+  {
+    name: 'GLM: JSON whose quotes are escaped',
+    tools: 'glm45',
+    text: '<tool_call>get_weather\n<arg_key>where</arg_key>\n<arg_value>{\\"a\\": [\\"b\\"]}</arg_value>\n<arg_key>tags</arg_key>\n<arg_value>[\\"a\\"]</arg_value>\n</tool_call>',
+    told: [{ name: 'get_weather', arguments: '{"where": {"a": ["b"]}, "tags": ["a"]}' }],
+  },
+  {
     name: 'pythonic: a string last in a list, a dictionary and a call',
     tools: 'pythonic',
     text: `[get_weather(tags=['a', ('b')], where={'c': {'d': 'e'}}), search(query='f' )] Done.`,
@@ -111,6 +127,27 @@ const SLIPS: Slip[] = [
     reasoning: 'kimi_k3',
     text: '<|open|>think<|sep|>R<|close|>think<|open|>response<|sep|>A<|close|>response<|sep|>',
     told: [{ reasoning: 'R' }, { content: 'A' }],
+  },
+  {
+    name: 'Qwen 3: an opening tag after a line break, written twice',
+    tools: 'hermes',
+    reasoning: 'qwen3',
+    text: '\n<think><think>\nR\n</think>\n\nA',
+    told: [{ reasoning: 'R' }, { content: 'A' }],
+  },
+  {
+    name: 'Gemma 4: space around thoughts between texts',
+    tools: 'gemma4',
+    reasoning: 'gemma4',
+    text: '\n<|channel>thought\nR<channel|>\nA\n<|channel>thought\nS<channel|>\nB\n',
+    told: [{ reasoning: 'R' }, { content: 'A' }, { reasoning: 'S' }, { content: '\n\nB\n' }],
+  },
+  {
+    name: 'MiniMax M3: a closing tag after a line break, without thoughts',
+    tools: 'minimax_m3',
+    reasoning: 'minimax_m3',
+    text: '\n</mm:think>A',
+    told: [{ content: 'A' }],
   },
   {
     name: 'PLaMo 3: a second block of thoughts, and an end tag twice',
