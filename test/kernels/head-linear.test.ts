@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { FormatName } from '../../src/kernels/formats.ts';
 import { headLinear, headLinearAcross } from '../../src/kernels/head-linear.ts';
-import type { Matrix } from '../../src/kernels/matrix.ts';
-import { type MatrixPart } from '../../src/kernels/matrix.ts';
+import { linear } from '../../src/kernels/matmul.ts';
+import { sideBySide, type Matrix, type MatrixPart } from '../../src/kernels/matrix.ts';
 import { partsOf } from '../../src/models/weight-requests.ts';
 import { WeightTable } from '../../src/models/weights.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
@@ -87,6 +87,38 @@ describe.each<{ name: string; as: Disguise; formats: FormatName[] }>([
             for (let j = 0; j < plain; j++) sum += q[(row * heads + head) * (plain + 4) + j]! * weight(j, at);
             const wanted = at < k ? 0.5 * sum : before[(row * heads + head) * (k + 8) + at]!;
             expect(Math.abs(across[row]![head * (k + 8) + at]! - wanted)).toBeLessThan(TOLERANCE);
+          }
+        }
+      }
+      // The same rows for all heads, from both sides.
+      const job = { device: on, capacity: { rows: 16 }, sizes: { rows } };
+      const shared = await compute({
+        ...job,
+        record(_, input) {
+          const y = input(['rows', heads * k], new Float32Array(rows * heads * k));
+          const own = input(['rows', plain], q.subarray(0, rows * plain));
+          const columns = { first: 0, count: plain, isShared: true };
+          return headLinearAcross(own, matrix, columns, { y, scale: 1 });
+        },
+      });
+      const together = await compute({
+        ...job,
+        record: (_, input) => linear(input(['rows', k], x.subarray(0, rows * k)), sideBySide(matrix)),
+      });
+      const each = together[0]!.length / heads;
+      expect(each % 32).toBe(0);
+      for (let row = 0; row < rows; row++) {
+        for (let head = 0; head < heads; head++) {
+          const weight = (column: number, at: number): number => weights[(head * all + column) * k + at]!;
+          for (let at = 0; at < k; at++) {
+            let sum = 0;
+            for (let j = 0; j < plain; j++) sum += q[row * plain + j]! * weight(j, at);
+            expect(Math.abs(shared[row]![head * k + at]! - sum)).toBeLessThan(TOLERANCE);
+          }
+          for (let j = 0; j < all; j++) {
+            let sum = 0;
+            for (let at = 0; at < k; at++) sum += x[row * k + at]! * weight(j, at);
+            expect(Math.abs(together[row]![head * each + j]! - sum)).toBeLessThan(TOLERANCE);
           }
         }
       }
