@@ -6,6 +6,7 @@
 #import "lib/chunk-merge.wgsl"
 #import "lib/row-padding.wgsl"
 #import "lib/seen-tokens.wgsl"
+#import "lib/segment.$SEGMENT.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -25,14 +26,31 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let at = tile.start + workgroup.z;
   let q0 = row * args.q_quads + head * args.dims / 4u;
 
-  var largest = MASKED;
-  var total = 0.0;
+  let seen = vec2u(first_page_of(tile, at), last_page_of(tile, at));
+  let segment = segment_of(tile, seen.x, seen.y);
+  if (segment.first > segment.last) {
+    return;
+  }
+  let y0 = row * args.y_quads + head * args.value_dims / 4u;
+  let before = held_state(row, head, 0u);
+  let goes_on = is_resumed(segment, seen.x);
+
+  var largest = select(MASKED, before.x, goes_on);
+  var total = select(0.0, before.y, goes_on);
   var out: array<vec4f, QUADS>;
-  for (var p = first_page_of(tile, at); p <= last_page_of(tile, at); p++) {
+  if (goes_on) {
+    for (var k = 0u; k < QUADS; k++) {
+      let quad = local + 32u * k;
+      if (quad < args.value_dims / 4u) {
+        out[k] = y[y0 + quad];
+      }
+    }
+  }
+  for (var p = segment.first; p <= segment.last; p++) {
     if (!any_chosen(row, row, p, p)) {
       continue;
     }
-    let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
+    let stored = stored_page(tile, p) * args.kv_heads + kv_head;
     let token = p * 32u + local;
     var score = MASKED;
     if (are_seen(tile, row, at, vec4u(token)).x) {
@@ -66,18 +84,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       for (var k = 0u; k < QUADS; k++) {
         let quad = local + 32u * k;
         if (quad < args.value_dims / 4u && any(weight > vec2f(0.0))) {
-          let v = value_quads(stored, i / 2u, quad, args.dims);
+          let v = value_quads(stored, i / 2u, quad, value_stride(args.dims, args.value_dims));
           out[k] += select(vec4f(0.0), weight.x * factors.x * v[0], weight.x > 0.0);
           out[k] += select(vec4f(0.0), weight.y * factors.y * v[1], weight.y > 0.0);
         }
       }
     }
   }
-  let sum = total_of(Met(largest, total), head);
+  var sum = total_of(Met(largest, total), head);
+  if (is_left(segment, seen.y)) {
+    sum = 1.0;
+    if (local == 0u) {
+      hold_state(row, head, 0u, vec2f(largest, total));
+    }
+  }
   for (var k = 0u; k < QUADS; k++) {
     let quad = local + 32u * k;
     if (quad < args.value_dims / 4u) {
-      y[row * args.y_quads + head * args.value_dims / 4u + quad] = out[k] / sum;
+      y[y0 + quad] = out[k] / sum;
     }
   }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns

@@ -11,6 +11,7 @@ enable subgroups;
 #import "lib/lanes.wgsl"
 #import "lib/row-padding.wgsl"
 #import "lib/seen-tokens.wgsl"
+#import "lib/segment.$SEGMENT.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "lib/softmax-state.wgsl"
 #import "kv/read.$KV.wgsl"
@@ -44,6 +45,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let last = min(first + QUERIES, queries) - 1u;
   let first_page = first_page_of(tile, tile.start + first / share);
   let last_page = last_page_of(tile, tile.start + last / share);
+  let segment = segment_of(tile, first_page, last_page);
+  if (segment.first > segment.last) {
+    return;
+  }
+  let goes_on = is_resumed(segment, first_page);
 
   let lane = local % 8u;
   let team = local / 8u;
@@ -58,14 +64,25 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     q0[e] = (tile.first_row + query / share) * args.q_quads + (kv_head * share + query % share) * QUADS;
     position[e] = tile.start + query / share;
     largest[e] = MASKED;
+    if (goes_on) {
+      let state = held_state(tile.first_row + query / share, kv_head * share + query % share, lane);
+      largest[e] = state.x;
+      total[e] = state.y;
+    }
   }
 
   var out: array<vec4f, OUT>;
-  for (var page = first_page; page <= last_page; page++) {
+  if (goes_on && walker < WALKERS) {
+    for (var o = 0u; o < OUT; o++) {
+      let query = min(first + o * WALKERS + walker, queries - 1u);
+      out[o] = y[(tile.first_row + query / share) * args.y_quads + (kv_head * share + query % share) * VALUE_QUADS + quad];
+    }
+  }
+  for (var page = segment.first; page <= segment.last; page++) {
     if (!any_chosen(tile.first_row + first / share, tile.first_row + last / share, page, page)) {
       continue;
     }
-    let head = pages[tile.pages + page] * args.kv_heads + kv_head;
+    let head = stored_page(tile, page) * args.kv_heads + kv_head;
     var s = array<vec4f, EACH>();
     for (var at = 0u; at < QUADS; at++) {
       let four = key_quads(head, at, DIMS, lane);
@@ -97,7 +114,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         out[o] *= kept[min(o * WALKERS + walker, QUERIES - 1u)];
       }
       for (var four = 0u; four < 8u; four++) {
-        let v = value_fours(head, four, quad, DIMS);
+        let v = value_fours(head, four, quad, value_stride(DIMS, VALUE_DIMS));
         for (var o = 0u; o < OUT; o++) {
           let weight = weights[min(o * WALKERS + walker, QUERIES - 1u) * 8u + four];
           out[o] = fma(vec4f(weight.w), v[3], fma(vec4f(weight.z), v[2], fma(vec4f(weight.y), v[1], fma(vec4f(weight.x), v[0], out[o]))));
@@ -107,7 +124,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     workgroupBarrier();
   }
 
+  let waits = is_left(segment, last_page);
   for (var e = 0u; e < EACH; e++) {
+    let query = first + team * EACH + e;
+    if (waits && query < queries) {
+      hold_state(tile.first_row + query / share, kv_head * share + query % share, lane, vec2f(largest[e], total[e]));
+    }
     let sum = sum_of_lanes(total[e]);
     if (lane == 0u) {
       states[team * EACH + e] = vec2f(largest[e], sum);
@@ -122,7 +144,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         let state = states[mine];
         let head = kv_head * share + query % share;
         let at = (tile.first_row + query / share) * args.y_quads + head * VALUE_QUADS + quad;
-        y[at] = out[o] / total_of(Met(state.x, state.y), head);
+        y[at] = out[o] / select(total_of(Met(state.x, state.y), head), 1.0, waits);
       }
     }
   }

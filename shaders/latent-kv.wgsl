@@ -6,6 +6,7 @@
 #import "kv/write-keys.$KV.wgsl"
 
 const WORKGROUP = 64u;
+const EXPANDED = false; // whether queries keep the dimensions that are not rotated, for keys that are made of latents; otherwise y has room for latents there
 
 struct Args {
   heads: u32,
@@ -37,6 +38,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     }
     return;
   }
+  if (EXPANDED && id.x >= latent_fours + (args.heads + 1u) * args.rotated / 4u) {
+    keep_plain(row, id.x - latent_fours - (args.heads + 1u) * args.rotated / 4u);
+    return;
+  }
   let fours = args.rotated / 4u;
   let head = (id.x - latent_fours) / fours; // the one behind the queries is the key
   if (head > args.heads) {
@@ -47,7 +52,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let base = select(row * args.latent_pairs + args.rank / 2u, of_query, is_query);
   rotate_head(row, head, token, base, select(1.0, args.scale, is_query), (id.x - latent_fours) % fours, fours);
   if (head + 1u == args.heads && (id.x - latent_fours) % fours == 0u) { // also the padding after the row's columns
-    for (var i = args.heads * (args.rank + args.rotated) / 2u; i < args.y_pairs; i++) {
+    for (var i = args.heads * (before_rotated() + args.rotated) / 2u; i < args.y_pairs; i++) {
       y[row * args.y_pairs + i] = vec2f(0.0);
     }
   }
@@ -60,11 +65,28 @@ fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
   return latents[base + d / 2u];
 }
 
-fn put_turned(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
-  let width = args.rank + args.rotated;
+// Columns of a head of y before those that are rotated.
+fn before_rotated() -> u32 {
+  return select(args.rank, 2u * args.head_pairs - args.rotated, EXPANDED);
+}
+
+// Four dimensions of a query that are not rotated.
+fn keep_plain(row: u32, four: u32) {
+  let plain_pairs = before_rotated() / 2u;
+  let head = 2u * four / plain_pairs;
   if (head < args.heads) {
-    y[row * args.y_pairs + (head * width + args.rank + d) / 2u] = pair;
+    let pair = head * args.head_pairs + 2u * four % plain_pairs;
+    for (var i = 0u; i < 2u; i++) {
+      y[row * args.y_pairs + pair + i] = q[row * args.q_pairs + pair + i] * args.scale;
+    }
+  }
+}
+
+fn put_turned(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
+  if (head < args.heads) {
+    let before = before_rotated();
+    y[row * args.y_pairs + (head * (before + args.rotated) + before + d) / 2u] = pair;
   } else {
-    write_key(places[row] / 32u, token, args.rank + d, width, pair);
+    write_key(places[row] / 32u, token, args.rank + d, args.rank + args.rotated, pair);
   }
 }

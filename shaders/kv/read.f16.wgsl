@@ -17,3 +17,8 @@ fn value_fours(head: u32, four: u32, quad: u32, dims: u32) -> array<vec4f, 4> {
   let far = value_quads(head, four * 2u + 1u, quad, dims);
   return array<vec4f, 4>(near[0], near[1], far[0], far[1]);
 }
+
+// Dimensions from one stored value to the next.
+fn value_stride(dims: u32, value_dims: u32) -> u32 {
+  return value_dims;
+}

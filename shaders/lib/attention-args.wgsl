@@ -14,6 +14,8 @@ struct Args {
   farthest: u32, // distance from which on keys share a bias, if scores have one
   bias_columns: u32, // columns from one distance's biases to the next
   first_tile: u32, // tile of the first workgroup, if a dispatch computes a part of the tiles
+  segment_first: u32, // first page of the dispatch's segment, counted over the tables of all sequences, if contexts are computed in segments
+  segment_pages: u32, // pages of a segment
 }
 
 @group(0) @binding(2) var<storage, read> tiles: array<Tile>;

@@ -21,3 +21,8 @@ fn value_fours(head: u32, four: u32, quad: u32, dims: u32) -> array<vec4f, 4> {
     vec4f(keys[0].w, keys[1].w, keys[2].w, keys[3].w),
   );
 }
+
+// Dimensions of the keys that values are the first ones of.
+fn value_stride(dims: u32, value_dims: u32) -> u32 {
+  return dims;
+}

@@ -51,3 +51,8 @@ fn scales_from(words: vec4u, four: u32) -> vec4f {
   let two = select(words.xy, words.zw, four % 2u == 1u);
   return bitcast<vec4f>(vec4u(two.x << 16u, two.x & 0xffff0000u, two.y << 16u, two.y & 0xffff0000u));
 }
+
+// Dimensions from one stored value to the next.
+fn value_stride(dims: u32, value_dims: u32) -> u32 {
+  return value_dims;
+}

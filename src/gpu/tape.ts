@@ -6,8 +6,8 @@ import type { ActivationDtype } from './adapter-profile.ts';
 import { livesOf, type Arena, type BoundAt, type Life } from './arena.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
-import type { Device, Pipeline } from './device.ts';
-import type { Dispatch, Encodable } from './dispatch.ts';
+import type { Device } from './device.ts';
+import { limitTo, type Dispatch, type Encodable, type Recorded } from './dispatch.ts';
 import { boundBy, boundInRounds, Replay, streamOperands } from './replay.ts';
 import type { Meeting, ReplayOptions, Rounds, Streamed } from './replay.ts';
 import { bindGroupsOf, checkSizes, ReplayPlan } from './replay-plan.ts';
@@ -18,11 +18,6 @@ import { Tensor, type Dtype, type Extent, type Region, type Sizes, type StepReus
 
 export type { Operand } from './operand.ts';
 export type { Dispatch, Encodable, Groups } from './dispatch.ts';
-
-interface Recorded extends Dispatch {
-  pipeline: Pipeline;
-  argsOffset: number;
-}
 
 export class Tape {
   readonly device: Device;
@@ -123,6 +118,13 @@ export class Tape {
     return recorded;
   }
 
+  /** Records dispatches that replays leave out for sizes of which `isWanted` is false. */
+  only(isWanted: (sizes: Sizes) => boolean, record: () => void): void {
+    const first = this.dispatchCount;
+    record();
+    for (const one of this.#dispatches.slice(first)) limitTo(one, isWanted);
+  }
+
   /**
    * Ends a segment behind which replays may leave segments out, and returns the number of segments so far. Until then nothing is brought for later
    * segments, and what is made of rows is made again behind it.
@@ -161,8 +163,8 @@ export class Tape {
   finish(): void {
     this.cut();
     this.#argsBuffer = this.#args.upload(this.device.gpu);
-    for (const { pipeline, groups } of this.#dispatches)
-      checkGroups(this.device, pipeline.shader.name, groups(this.capacity));
+    for (const { pipeline, groups, unlimited = groups } of this.#dispatches)
+      checkGroups(this.device, pipeline.shader.name, unlimited(this.capacity));
     const lives = this.#lives();
     const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
     const slots = this.arena.assign([...lives.values()], taken);

@@ -2,8 +2,8 @@
 // assigns. Rows are padded to 32 columns; padding columns contain zeros, which every kernel preserves. After the last row there are
 // padding rows with arbitrary values, so that matmuls may read and write whole tiles.
 
-/** A fixed extent, or the name of a size known at replay (`rows`, `sampled` …). */
-export type Extent = number | string;
+/** A fixed extent, the name of a size known at replay (`rows`, `sampled` …), or what is computed of such sizes. */
+export type Extent = number | string | ((sizes: Sizes) => number);
 export type Sizes = Readonly<Record<string, number>>;
 export type Dtype = 'f32' | 'u32';
 
@@ -135,6 +135,7 @@ export function paddedColumns(columns: number): number {
 
 function resolve(extent: Extent, sizes: Sizes): number {
   if (typeof extent === 'number') return extent;
+  if (typeof extent === 'function') return extent(sizes);
   const size = sizes[extent];
   if (size === undefined)
     throw new Error(`no size is called ${extent}; there are ${Object.keys(sizes).join(', ')}`);

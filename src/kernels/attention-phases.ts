@@ -34,8 +34,8 @@ export interface PhasedAttention {
   tileWork: (sizes: Sizes) => number;
   shape: HeadShape & { valueDims: number };
   window: number | null;
-  /** Parameters of the kinds of pages and of scores; `sinks` alone concerns merging. */
-  variants: { pages: { KV: PagesVariant }; scores: Params; sinks: Params };
+  /** Parameters of the kinds of pages, of scores and of segments; `sinks` alone concerns merging. */
+  variants: { pages: { KV: PagesVariant }; scores: Params; sinks: Params; segment: { SEGMENT: string } };
   args: Record<string, number>;
   bind: Record<string, Operand>;
   /** The operands among `bind` that merging needs. */
@@ -73,7 +73,8 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
 
 /** The kernel on matrix units, which reads values of their own and no biases; null: there is none for these heads. */
 function matrixKernel(tape: Tape, { shape, variants, bind }: PhasedAttention): PromptKernel | null {
-  if (['distance', 'slopes'].includes(String(variants.scores['CAP'])) || !bind['values']) return null;
+  if (bind['held'] || !bind['values']) return null;
+  if (['distance', 'slopes'].includes(String(variants.scores['CAP']))) return null;
   return promptMatrixKernel(tape, shape, variants.pages.KV as KvFormat);
 }
 
@@ -84,7 +85,13 @@ function promptKernel(tape: Tape, attention: PhasedAttention): PromptKernel {
   return {
     shader: 'attention-prompt.wgsl',
     tuned,
-    params: { DIMS: dims, VALUE_DIMS: valueDims, EACH: each, ...attention.variants.pages },
+    params: {
+      DIMS: dims,
+      VALUE_DIMS: valueDims,
+      EACH: each,
+      ...attention.variants.pages,
+      ...attention.variants.segment,
+    },
     queries: (LANES / 8) * each,
   };
 }

@@ -27,7 +27,25 @@ export interface AttentionRule {
   biases?: Tensor | null;
   /** Exponent of the least of slopes by which scores fall with the distance of a key, to both sides (shaders/lib/cap.slopes.wgsl); left out: they do not. */
   slopes?: number;
+  /** Computes a part of the contexts, of prompts; left out: whole ones. */
+  segment?: ContextSegment | null;
 }
+
+/**
+ * Pages whose keys and values are there at a time, counted over the tables of a step's sequences. Dispatches of one segment after another sum in the order of
+ * the pages, whatever their segments are.
+ */
+export interface ContextSegment {
+  first: number;
+  pages: number;
+  /** What has been summed of rows that further segments go on with, and the result once there are none. */
+  y: Tensor;
+  /** [rows, heads · STATE_VALUES]: states of these sums. */
+  held: Tensor;
+}
+
+/** Values of `ContextSegment.held` for a row and head: the largest score and the sum of weights, of each of eight lanes. */
+export const STATE_VALUES = 16;
 
 /** More tokens than a text has; with a position, within 32 bits. */
 const NO_WINDOW = 2 ** 30;
@@ -37,13 +55,7 @@ export function attentionArgs(
   tape: Tape,
   { heads, kvHeads, dims, valueDims = dims }: HeadShape,
   { q, y }: { q: Tensor; y: Tensor },
-  {
-    window,
-    cap,
-    chosen,
-    biases,
-    slopes = 0,
-  }: Pick<AttentionRule, 'window' | 'cap' | 'chosen' | 'biases' | 'slopes'>,
+  { window, cap, chosen, biases, slopes = 0, segment }: AttentionRule,
 ): Record<string, number> {
   return {
     heads,
@@ -60,6 +72,8 @@ export function attentionArgs(
     farthest: biases ? (Number(biases.shape[1]) - 1) / 2 : 0,
     bias_columns: biases?.stride ?? 0,
     first_tile: 0,
+    segment_first: segment?.first ?? 0,
+    segment_pages: segment?.pages ?? 0,
   };
 }
 

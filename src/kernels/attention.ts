@@ -11,9 +11,16 @@ import {
   TILE_ROWS,
   type HeadShape,
   type KvPages,
+  type StepPages,
   type TextBatch,
 } from './batch.ts';
-import { attentionArgs, biasOperand, scoresVariant, type AttentionRule } from './attention-rule.ts';
+import {
+  attentionArgs,
+  biasOperand,
+  scoresVariant,
+  type AttentionRule,
+  type ContextSegment,
+} from './attention-rule.ts';
 import { attendPhases, MOST_DIMS, type PagesVariant } from './attention-phases.ts';
 import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
@@ -28,36 +35,39 @@ const LARGE_HEAD = 256;
 /**
  * q [rows, heads · dims], as `ropeKv` gives it, → [rows, heads · valueDims]. A row sees no later token
  * but those of its span. A tape that knows the `contextPages` of its
- * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many.
+ * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many. With a segment: → its y
  */
 export function attention(
   q: Tensor,
   batch: TextBatch,
   shape: HeadShape,
-  kv: KvPages,
+  kv: KvPages | StepPages,
   rule: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
-  const { window } = rule;
+  const { window, segment = null } = rule;
   const { heads, dims, valueDims = dims } = shape;
   assertHeads('attention', shape, (q.columns / storedHead(shape)) * dims, heads);
-  assertValues(shape, kv);
+  assertValues(shape, kv, segment !== null);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens, under 1`);
   if (storedHead(shape) !== dims) return attendWidened(q, batch, shape, kv, rule);
-  const y = tape.tensor(valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims]);
+  const made = valueDims === dims ? q.shape : [...q.shape.slice(0, -1), heads * valueDims];
+  const y = segment?.y ?? tape.tensor(made);
   const { seen, variants, scores, bind, merged } = computation({ q, y }, batch, shape, kv, rule);
   const seenBefore = seen.SPANS ? null : window;
   const args = attentionArgs(tape, shape, { q, y }, rule);
-  const tileWork = tileWorkOf(shape, seenBefore);
+  const tileWork = tileWorkOf(shape, seenBefore, segment);
   const strips = tileStrips(tape, tileWork);
-  if (tape.lanes < LANES) {
-    const params = { QUADS: Math.ceil(valueDims / 128), ...variants, ...scores };
+  const isPhased = tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS;
+  const SEGMENT = segment ? 'held' : 'none';
+  if (tape.lanes < LANES || (segment && !isPhased)) {
+    const params = { QUADS: Math.ceil(valueDims / 128), ...variants, ...scores, SEGMENT };
     attendPlain(tape, strips, { params, args, bind });
-  } else if (tape.device.profile.matvecRows !== null && valueDims <= MOST_DIMS) {
+  } else if (isPhased) {
     const { KV, CAP } = scores;
     attendPhases(tape, {
       ...{ isDecode: isDecode(q), strips, tileWork, shape: { ...shape, valueDims }, window: seenBefore },
-      variants: { pages: { KV }, scores: { ...seen, CAP }, sinks: variants },
+      variants: { pages: { KV }, scores: { ...seen, CAP }, sinks: variants, segment: { SEGMENT } },
       ...{ args, bind, merged },
     });
   } else {
@@ -71,11 +81,11 @@ function computation(
   { q, y }: { q: Tensor; y: Tensor },
   batch: TextBatch,
   shape: HeadShape,
-  kv: KvPages,
+  kv: KvPages | StepPages,
   rule: AttentionRule,
 ) {
   const { window, chunked = false, bothSides = false, causal = false } = rule;
-  const { cap = null, sinks = null, chosen = null, biases = null } = rule;
+  const { cap = null, sinks = null, chosen = null, biases = null, segment = null } = rule;
   const SPANS = batch.spans && !causal;
   const BOTH_SIDES = bothSides && window !== null;
   if (BOTH_SIDES && !SPANS) throw new Error('attention: a window to both sides without spans');
@@ -92,6 +102,7 @@ function computation(
     bind: {
       ...{ ...merged, q, ...pages },
       ...(chosen && { chosen }),
+      ...(segment && { held: segment.held }),
       ...biasOperand(shape, { cap, sinks, biases }),
     },
     merged,
@@ -139,15 +150,20 @@ interface Chunked extends Required<Pick<Dispatch, 'args' | 'bind'>> {
   merged: Required<Dispatch>['bind'];
 }
 
-/** Pages without values have them as the first dimensions of their keys. */
-function assertValues({ dims, valueDims = dims }: HeadShape, { values }: KvPages): void {
+/** Pages without values have them as the first dimensions of their keys; those of a segment may have values of other dimensions. */
+function assertValues(
+  { dims, valueDims = dims }: HeadShape,
+  { values }: KvPages | StepPages,
+  isSegment: boolean,
+): void {
   const isPart = valueDims < dims;
-  if (valueDims > dims || isPart !== (values === null) || (isPart && valueDims % 4 > 0))
+  const isOwn = isSegment ? values !== null : valueDims <= dims && isPart === (values === null);
+  if (!isOwn || (valueDims !== dims && valueDims % 4 > 0))
     throw new Error(`attention: values of ${valueDims} dimensions, keys of ${dims}`);
 }
 
 /** The variant of shaders/kv/read.*.wgsl for pages. */
-function pagesVariant({ format, values }: KvPages, isChosen: boolean): PagesVariant {
+function pagesVariant({ format, values }: KvPages | StepPages, isChosen: boolean): PagesVariant {
   if (isChosen && values !== null) throw new Error('attention: only tokens of latents are chosen');
   if (values !== null) return format;
   if (format === 'f16' || format === 'f32') return isChosen ? `chosen-${format}` : `latent-${format}`;
@@ -174,9 +190,11 @@ function attendPlain(
 function tileWorkOf(
   { heads, dims, valueDims = dims }: HeadShape,
   window: number | null,
+  segment: ContextSegment | null,
 ): (sizes: Sizes) => number {
   return ({ tileRows = 0, contextPages = 1 }) => {
-    const seen = Math.min(contextPages * PAGE_TOKENS, window === null ? Infinity : window + TILE_ROWS);
+    const pages = Math.min(contextPages, segment?.pages ?? Infinity);
+    const seen = Math.min(pages * PAGE_TOKENS, window === null ? Infinity : window + TILE_ROWS);
     return tileRows * heads * (dims + valueDims) * seen;
   };
 }
@@ -186,7 +204,7 @@ function attendWidened(
   q: Tensor,
   batch: TextBatch,
   { alibi, ...shape }: HeadShape,
-  kv: KvPages,
+  kv: KvPages | StepPages,
   rule: AttentionRule,
 ): Tensor {
   const { heads, dims } = shape;

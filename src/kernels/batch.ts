@@ -119,6 +119,12 @@ export interface KvPages {
   values: Region | null;
 }
 
+/** Keys and values of one step, in the layouts of pages. */
+export interface StepPages extends Omit<KvPages, 'keys' | 'values'> {
+  keys: Tensor;
+  values: Tensor;
+}
+
 /** Fixed states of a layer: a vector of f32 values for each slot. */
 export interface StateSlots {
   kind: 'slot';

@@ -14,7 +14,7 @@ export function usesGemm(x: Tensor): boolean {
   const { plain, device, capacity } = tapeOf(x);
   if (plain || device.profile.sharedTiles === null) return false;
   const [items, ...rest] = x.shape;
-  if (x.shape.some((extent) => typeof extent === 'string')) return true;
+  if (x.shape.some((extent) => typeof extent !== 'number')) return true;
   return x.rows(capacity) / (rest.length > 1 ? (items as number) : 1) >= TILE_ROWS;
 }
 

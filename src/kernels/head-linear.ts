@@ -15,6 +15,8 @@ const ROWS = 4;
 export interface HeadColumns {
   first: number;
   count: number;
+  /** All heads read the same columns of x; left out: each has its own. */
+  isShared?: boolean;
 }
 
 /** A tensor whose heads' first columns a product fills, and what it is multiplied by. */
@@ -54,22 +56,32 @@ export function headLinear(
 
 /**
  * y[h] = scale · x[h] · W[h], into the first k columns of each head of y; x [rows, heads · width], of which each head's first columns.count are read;
- * y [rows, heads · n] → y
+ * y [rows, heads · n] → y. Where heads share x, it has columns.count columns. `target` null: → [rows, heads · k], whose
+ * padding is not written
  */
 export function headLinearAcross(
   x: Tensor,
   weights: Matrix,
   columns: HeadColumns,
-  { y, scale }: HeadTarget,
+  target: HeadTarget | null = null,
 ): Tensor {
   const { experts: heads, k, blocks } = weights;
-  assertWhole('headLinearAcross', weights, columns, { columns: x.columns, of: columns.count });
+  const { y, scale } = target ?? {
+    y: tapeOf(x).tensor([...x.shape.slice(0, -1), heads * k]),
+    scale: 1,
+  };
+  const width = columns.isShared ? heads * x.columns : x.columns;
+  assertWhole('headLinearAcross', weights, columns, { columns: width, of: columns.count });
   assertTarget('headLinearAcross', y, heads, k);
   const { rows, sharers } = tiling(tapeOf(x));
   dispatch(x, y, weights, columns, {
     shader: 'head-linear-across.wgsl',
     params: { ROWS: rows, SPREAD: sharers },
-    args: { x_head_quads: x.columns / heads / 4, y_head_quads: y.columns / heads / 4, scale },
+    args: {
+      x_head_quads: columns.isShared ? 0 : x.columns / heads / 4,
+      y_head_quads: y.columns / heads / 4,
+      scale,
+    },
     across: blocks,
   });
   return y;

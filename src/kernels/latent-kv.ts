@@ -26,7 +26,8 @@ export interface LatentShape {
 
 /**
  * latents [rows, rank + rotated], normed but for those that are rotated → the pages; q [rows, heads · (plain + rotated)], rope [rows, rotated]
- * → [rows, heads · (rank + rotated)], of which the first `rank` columns of each head are left to `headLinearAcross`.
+ * → [rows, heads · (rank + rotated)], of which the first `rank` columns of each head are left to `headLinearAcross`; with `expanded`
+ * [rows, heads · (plain + rotated)], the queries for keys of as many dimensions.
  */
 export function latentKv(
   latents: Tensor,
@@ -34,6 +35,7 @@ export function latentKv(
   rope: Tensor,
   { heads, rank, rotated, plain, scale, pairs }: LatentShape,
   { table, keys, values, format }: KvPages,
+  { expanded = false } = {},
 ): Tensor {
   const isWhole = [rank, rotated, plain].every((dims) => dims > 0 && dims % 4 === 0);
   const columns = [latents.columns, q.columns, rope.columns];
@@ -43,10 +45,10 @@ export function latentKv(
       `latentKv: ${columns.join(', ')} columns, wanted are multiples of 4: ${wanted.join(', ')}`,
     );
   if (values !== null || isCoded(format)) throw new Error(`latentKv: pages of keys in ${format} with values`);
-  const y = tapeOf(q).tensor([...q.shape.slice(0, -1), heads * (rank + rotated)]);
-  const fours = rank / 4 + ((heads + 1) * rotated) / 4;
+  const y = tapeOf(q).tensor([...q.shape.slice(0, -1), heads * ((expanded ? plain : rank) + rotated)]);
+  const fours = (rank + (heads + 1) * rotated + (expanded ? heads * plain : 0)) / 4;
   tapeOf(q).dispatch('latent-kv.wgsl', {
-    params: { KV: format, PAIRS: pairs },
+    params: { KV: format, PAIRS: pairs, EXPANDED: expanded },
     args: {
       heads,
       rank,

@@ -204,6 +204,14 @@ export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
   );
 }
 
+/** Matrices of heads or experts as one matrix over the same bytes: columns of each, and those that pad its last groups, one after the other. */
+export function sideBySide({ k, experts, columns, name, windows, winograd }: Matrix): Matrix {
+  const rows = experts * GROUP * groupsOf(columns);
+  const all = new Matrix(k, stacked([{ name, rows }]));
+  all.place({ winograd, windows });
+  return all;
+}
+
 /** Allocates a matrix's windows and places it there. Throws out_of_memory; then nothing stays allocated. */
 export function allocateWindows(
   device: Device,

@@ -28,6 +28,7 @@ import type {
 import { writeTokenizer } from './checkpoint-folder.ts';
 
 export type GoldenName =
+  | 'deepseek-v3'
   | 'deepseek-v32'
   | 'bloom'
   | 'llama'

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { FormatName } from '../../src/kernels/formats.ts';
 import { headLinear, headLinearAcross } from '../../src/kernels/head-linear.ts';
-import type { Matrix } from '../../src/kernels/matrix.ts';
-import { type MatrixPart } from '../../src/kernels/matrix.ts';
+import { linear } from '../../src/kernels/matmul.ts';
+import { sideBySide, type Matrix, type MatrixPart } from '../../src/kernels/matrix.ts';
 import { partsOf } from '../../src/models/weight-requests.ts';
 import { WeightTable } from '../../src/models/weights.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
@@ -90,12 +90,47 @@ describe.each<{ name: string; as: Disguise; formats: FormatName[] }>([
           }
         }
       }
+      // The same rows for all heads, from both sides.
+      const job = { device: on, capacity: { rows: 16 }, sizes: { rows } };
+      const shared = await compute({
+        ...job,
+        record(_, input) {
+          const y = input(['rows', heads * k], new Float32Array(rows * heads * k));
+          const own = input(['rows', plain], q.subarray(0, rows * plain));
+          const columns = { first: 0, count: plain, isShared: true };
+          return headLinearAcross(own, matrix, columns, { y, scale: 1 });
+        },
+      });
+      for (let row = 0; row < rows; row++) {
+        for (let head = 0; head < heads; head++) {
+          for (let at = 0; at < k; at++) {
+            let sum = 0;
+            for (let j = 0; j < plain; j++) sum += q[row * plain + j]! * weights[(head * all + j) * k + at]!;
+            expect(Math.abs(shared[row]![head * k + at]! - sum)).toBeLessThan(TOLERANCE);
+          }
+        }
+      }
       for (const [from, to, capacity] of [
         [4, 5, 1],
         [1, 4, 4],
       ] as const) {
         expect(differingRows(await run(from, to, capacity, false), forward.slice(from, to))).toEqual([]);
         expect(differingRows(await run(from, to, capacity, true), across.slice(from, to))).toEqual([]);
+      }
+      if (as.bindingLimit) continue; // which is less than a tile of rows with the columns of all heads
+      const together = await compute({
+        ...job,
+        record: (_, input) => linear(input(['rows', k], x.subarray(0, rows * k)), sideBySide(matrix)),
+      });
+      const each = together[0]!.length / heads;
+      expect(each % 32).toBe(0);
+      for (let row = 0; row < rows; row++) {
+        for (let column = 0; column < heads * all; column++) {
+          let sum = 0;
+          for (let at = 0; at < k; at++) sum += x[row * k + at]! * weights[column * k + at]!;
+          const place = Math.floor(column / all) * each + (column % all);
+          expect(Math.abs(together[row]![place]! - sum)).toBeLessThan(TOLERANCE);
+        }
       }
     }
   });

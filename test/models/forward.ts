@@ -35,6 +35,8 @@ export interface ForwardOptions {
   loras?: readonly string[];
   /** Returns states after this many layers instead of logits. */
   depth?: number;
+  /** Pages of a segment, where rows see keys and values that are expanded from latents. */
+  segmentPages?: number;
 }
 
 export interface Forward {
@@ -125,6 +127,7 @@ export async function openForward(
     tileRows: TILE_ROWS,
     sequences: 1,
     contextPages: PAGES.length,
+    ...(options.segmentPages && { expandedPages: PAGES.length, segmentPages: options.segmentPages }),
   };
   const rowLoras = options.loras ? buffers.batch.adapters : null;
   const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowLoras });
@@ -138,7 +141,7 @@ export async function openForward(
     async step(ids, length, adapterOf = () => null) {
       const { words } = buffers;
       const known = new Array<number>(past).fill(0).concat(ids);
-      writer.begin({ adapted: true });
+      writer.begin({ adapted: true, expanded: options.segmentPages !== undefined });
       const part = { first: past, rows: ids.length, ids: known, slot: 0, tables: [PAGES] };
       writer.add({ ...part, lengthAt: length });
       ids.forEach((_, i) => {

@@ -55,6 +55,7 @@ export async function serve(
       ...{ pages: runner.pages, slots, rows: runner.rows, decodeRows: runner.decodeRows },
       ...{ windows: runner.layout.windows, copies: runner.copies },
       ...{ sampledRows: runner.sampledRows, draftCounts: DRAFT_COUNTS },
+      expansion: runner.expansion,
       ...(runner.sources && { sourceTokens: runner.sources.tokens }),
     },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },

@@ -153,7 +153,7 @@ export function createPaperRunner({
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
     weightFormats: [],
-    ...{ streaming: [], drafts: null },
+    ...{ streaming: [], drafts: null, expansion: null },
     steps: [],
     sizes: [],
     dropped: 0,

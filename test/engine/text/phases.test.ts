@@ -90,3 +90,19 @@ test('a deterministic prompt computed at once gives the same as its tokens one b
   expect(usual).not.toEqual(all.slice(20));
   expect(await scored(apart, known, 10)).not.toEqual(usual);
 });
+
+test('prompts whose rows see keys expanded from latents: together, in chunks, cached and retracted', async () => {
+  const requests = [0, 1, 2, 3].map((i) => greedy([...prompt(70, 1), ...prompt(1 + 9 * i, i)], 8));
+  const idsOf = (by: TextModel) =>
+    Promise.all(requests.map(async (request) => (await collect(by.generate(request))).ids[0]));
+  // On software adapters rows see the latents.
+  const absorbed = await openGolden('deepseek-v3', { prefixCache: false });
+  opened.push(absorbed);
+  const alone = await idsOf(absorbed);
+  const few = await open({ maxTotalTokens: 160, prefillChunk: 32 }, 'deepseek-v3');
+  expect(await idsOf(few)).toEqual(alone);
+  expect(await idsOf(few)).toEqual(alone);
+  const { cache, retractions } = await few.metrics();
+  expect(retractions + cache.evicted).toBeGreaterThan(0);
+  expect(cache.hitRate).toBeGreaterThan(0);
+});

@@ -10,6 +10,8 @@ export class Progress {
   readonly counts: TokenCounts | null;
   /** Positions whose keys and values are written by the steps submitted so far. */
   computed = 0;
+  /** See StepSequence. It stays as it was decided at first, so that a token that is computed again gets the same state. */
+  expandedEnd: number | null = null;
   /** Tokens that submitted steps sample and that have not been read back. */
   inFlight = 0;
   /** Most prompt tokens that were computed or found in the cache at any time: a retraction does not lower it. */

@@ -11,12 +11,12 @@ import type { Medium } from '../towers/medium.ts';
 import type { Sequence } from './sequence.ts';
 import { DraftPlan, type DraftLimits } from './draft-plan.ts';
 import { SourcePlan, type SourceLimits } from './source-plan.ts';
-import { planStep, rowsWanted, type PlannedPart } from './step-plan.ts';
+import { planStep, rowsWanted, type PlannedPart, type StepLimits } from './step-plan.ts';
 import type { ChosenDrafts } from '../speculation/speculator.ts';
 import { phaseOf, type Phase } from '../step/step-part.ts';
 import type { CachedTokens } from '../calls/text-model.ts';
 
-export interface SchedulerLimits extends DraftLimits, SourceLimits {
+export interface SchedulerLimits extends DraftLimits, SourceLimits, Pick<StepLimits, 'expansion'> {
   pages: number;
   /** Limit on the sequences that run at once. */
   slots: number;

@@ -1,8 +1,9 @@
 // The rows of one step: every decoding sequence gets one row, and what room is left goes to prefill chunks, in the order of `running`.
 
 import { TILE_ROWS } from '../../../kernels/batch.ts';
+import { pagesFor } from '../kv/pages.ts';
 import type { DraftRow } from '../speculation/draft-rows.ts';
-import type { Phase, StepPart } from '../step/step-part.ts';
+import type { Expansion, Phase, StepPart } from '../step/step-part.ts';
 import type { Sequence } from './sequence.ts';
 
 /** A part of the next step. */
@@ -36,17 +37,22 @@ export interface StepLimits {
   rows: number;
   /** Limit on the rows of a step of the phase `decode`, where phases are apart; null or left out: a step may have both. */
   decodeRows?: number | null;
+  /** Where phases are apart, the forms of prompts; left out: there is one. */
+  expansion?: Expansion | null;
 }
 
 /** Plans the next step. Phases that are apart take turns: `last` is the phase of the step before. */
 export function planStep(
   source: PlanSource,
-  { rows, decodeRows = null }: StepLimits,
+  { rows, decodeRows = null, expansion = null }: StepLimits,
   last: Phase | null,
 ): PlannedPart[] {
   if (decodeRows === null) return allParts(new StepPlan(source, rows));
+  for (const { progress } of source.running)
+    progress.expandedEnd ??=
+      expansion?.endOf({ cached: progress.computed, length: progress.promptTokens }) ?? 0;
   const decode = (): PlannedPart[] => allParts(new StepPlan(source, decodeRows, 'decode'));
-  const prompt = (): PlannedPart[] => allParts(new StepPlan(source, rows, 'prompt'));
+  const prompt = (): PlannedPart[] => allParts(new StepPlan(source, rows, 'prompt', expansion?.pages));
   const [first, second] = last === 'decode' ? [prompt, decode] : [decode, prompt];
   const parts = first();
   return parts.length > 0 ? parts : second();
@@ -70,14 +76,19 @@ export class StepPlan {
   readonly #planned = new Set<Sequence>();
   readonly #rows: number;
   readonly #phase: Phase | null;
+  readonly #mostPages: number;
   #room: number;
+  /** Whether rows see expanded keys and values, which the first part decides; and pages of the parts that do. */
+  #isExpanded: boolean | null = null;
+  #pages = 0;
 
-  /** `rows`: the most rows of the step. `phase`: the phase of all its rows; null: it may have both. */
-  constructor(source: PlanSource, rows: number, phase: Phase | null = null) {
+  /** `rows`: the most rows of the step. `phase`: the phase of all its rows; null: it may have both. `pages`: see Expansion. */
+  constructor(source: PlanSource, rows: number, phase: Phase | null = null, pages = 0) {
     this.#source = source;
     this.#rows = rows;
     this.#phase = phase;
     this.#room = rows;
+    this.#mostPages = pages;
   }
 
   /** Adds the sequences that compute one token only. */
@@ -111,6 +122,7 @@ export class StepPlan {
     return (
       this.#room > 0 &&
       this.#remaining(sequence) > 0 &&
+      (this.#isExpanded ?? this.#expands(sequence)) === this.#expands(sequence) &&
       !sequence.placement.isLoading &&
       !sequence.awaitsSource &&
       this.#source.running.includes(sequence)
@@ -118,19 +130,30 @@ export class StepPlan {
   }
 
   /** Rows of the step's phase that a sequence has to compute next. */
-  #remaining({ progress }: Sequence): number {
+  #remaining(sequence: Sequence): number {
+    const { progress } = sequence;
     const { remaining, computed, promptTokens } = progress;
     if (this.#phase === null) return remaining;
     if (this.#phase === 'decode') return computed < promptTokens ? 0 : remaining;
-    return Math.min(remaining, Math.max(0, promptTokens - computed));
+    const end = this.#expands(sequence) ? progress.expandedEnd! : promptTokens;
+    return Math.min(remaining, Math.max(0, end - computed));
+  }
+
+  #expands({ progress }: Sequence): boolean {
+    return this.#phase === 'prompt' && progress.computed < (progress.expandedEnd ?? 0);
   }
 
   #add(sequence: Sequence, rows: number): void {
     if (rows === 0) return;
     const { progress } = sequence;
     const first = progress.computed;
+    const expands = this.#expands(sequence);
+    const pages = expands ? pagesFor(first + rows) : 0;
+    if (this.#pages + pages > this.#mostPages) return;
     if (!this.#source.secure(sequence, first + rows, this.#planned)) return;
     const samples = first + rows === progress.expectedLength && sequence.mayGrow;
+    this.#isExpanded = expands;
+    this.#pages += pages;
     this.#planned.add(sequence);
     this.#room -= rows;
     progress.computed += rows;

@@ -26,6 +26,8 @@ export type StepSizes = {
   tileRows: number;
   /** Pages of the longest sequence. */
   contextPages: number;
+  /** Pages of all sequences whose keys and values are expanded from latents; 0: rows see what pages hold. */
+  expandedPages: number;
   sequences: number;
 };
 
@@ -97,11 +99,13 @@ export class BatchWriter {
     tiles: 0,
     tileRows: 0,
     contextPages: 0,
+    expandedPages: 0,
     sequences: 0,
   };
   #pages = 0;
   #pooled = 0;
   #adapted = false;
+  #expanded = false;
   #hasSources = false;
   #tileRows = TILE_ROWS;
 
@@ -123,12 +127,14 @@ export class BatchWriter {
     return this.#sizes.sampled;
   }
 
-  /** `adapted`: whether any sequence has a LoRA. `tileRows`: the most rows of a tile. */
-  begin({ adapted = false, tileRows = TILE_ROWS }: { adapted?: boolean; tileRows?: number } = {}): void {
+  /** `adapted`: whether any sequence has a LoRA. `tileRows`: the most rows of a tile. `expanded`: see StepSizes.expandedPages. */
+  begin({ adapted = false, tileRows = TILE_ROWS, expanded = false } = {}): void {
     const sizes = this.#sizes;
-    sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
+    sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.sequences = 0;
+    sizes.contextPages = sizes.expandedPages = 0;
     this.#pages = this.#pooled = 0;
     this.#adapted = adapted;
+    this.#expanded = expanded;
     this.#hasSources = false;
     this.#tileRows = tileRows;
     this.#rope.clear();
@@ -173,6 +179,7 @@ export class BatchWriter {
   end(more: UsedWords = {}): StepSizes {
     const sizes = this.#sizes;
     const { rows, sampled, sequences } = sizes;
+    if (this.#expanded) sizes.expandedPages = this.#pages;
     const used: UsedWords = {
       rows: rows * ROW_WORDS,
       turns: this.#rope.takeChanged() * this.#ropeWords,
@@ -232,7 +239,10 @@ export class BatchWriter {
     let count = 0;
     for (let group = 0; group < words.tables.length; group++) {
       const { pages, places, scale } = words.tables[group]!;
-      const table = tables[group]!;
+      // Pages behind those that rows see are not expanded.
+      const table = this.#expanded
+        ? tables[group]!.slice(0, Math.ceil((first + rows) / PAGE_TOKENS))
+        : tables[group]!;
       const passed = passedPages?.[group] ?? 0;
       if (passed === 0 && scale === 1) pages.set(table, this.#pages);
       else for (let at = passed; at < table.length; at++) pages[this.#pages + at] = table[at]! * scale;

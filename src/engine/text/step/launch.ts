@@ -15,7 +15,7 @@ import { asksForPrompt, type PromptReader } from './prompt-logprobs.ts';
 import { Readback } from './readback.ts';
 import type { Recordings } from './recordings.ts';
 import type { Sampler } from './sampler.ts';
-import { phaseOf, sampledRows, type StepPart } from './step-part.ts';
+import { isExpanded, phaseOf, sampledRows, type StepPart } from './step-part.ts';
 import type { StepRecords } from './step-records.ts';
 import { writeStep } from './step.ts';
 
@@ -64,7 +64,8 @@ export class StepLauncher {
   launch(parts: readonly StepPart[], { sampleLater = false } = {}): Launched {
     const { batch, writer, recordings, sampler, prompts, records, towers } = this.#parts;
     const phase = recordings.decodeRows === null ? null : phaseOf(parts[0]!);
-    const sizes = writeStep(writer, { parts, phase }, (source) => sampler.processors.of(source).id);
+    const expanded = recordings.expands && isExpanded(parts[0]!);
+    const sizes = writeStep(writer, { parts, phase, expanded }, (source) => sampler.processors.of(source).id);
     towers?.copyRows(parts, batch);
     const isAdapted = parts.some(({ sequence }) => sequence.request.lora !== null);
     const { forward, sampling, head, taken } = recordings.find(sizes, phase, isAdapted);

@@ -5,6 +5,7 @@ import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/bat
 import { Tape } from '../../../gpu/tape.ts';
 import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
+import { expandedPages, type ExpandedCapacity } from '../../../kernels/latent-expansion.ts';
 import type { LanguageModel, TakenStates } from '../../../models/text/blocks/architecture.ts';
 import { compileNext, compileTapes, type OnKernels } from '../../tuning/compile.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
@@ -46,6 +47,8 @@ interface StepRecipe {
   slots: number;
   /** KV pages of the longest context. */
   contextPages: number;
+  /** Pages that steps of prompts may expand; null: none. */
+  expanded: ExpandedCapacity | null;
   rowLoras: TextBatch['adapters'] | null;
   /** The phase of all rows; null: kernels do not tell phases apart. */
   phase: Phase | null;
@@ -102,6 +105,11 @@ export class Recordings {
     device.arena.settle();
   }
 
+  /** Whether the rows of steps may see expanded keys and values. */
+  get expands(): boolean {
+    return this.decodeRows !== null && this.#recipe.expanded !== null;
+  }
+
   get all(): StepTapes[] {
     return [...this.#plain, ...this.#adapted];
   }
@@ -145,7 +153,10 @@ export class Recordings {
   find(sizes: StepSizes, phase: Phase | null, isAdapted: boolean): StepTapes {
     const fitting = (isAdapted ? this.#adapted : this.#plain).filter(
       ({ phase: of, forward: { capacity } }) =>
-        of === phase && capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
+        of === phase &&
+        capacity['rows']! >= sizes.rows &&
+        capacity['sampled']! >= sizes.sampled &&
+        expandedPages(capacity) >= sizes.expandedPages,
     );
     const smallest = fitting[0]!;
     const ready = this.#ready;
@@ -168,17 +179,18 @@ export class Recordings {
    * step finds.
    */
   async tune(options: Omit<TuneOptions, 'step'>, writer: BatchWriter, memory: StepMemory): Promise<Tuned[]> {
-    const { model, batch, slots, contextPages } = this.#recipe;
+    const { model, batch, slots, contextPages, expanded } = this.#recipe;
     const found: Tuned[] = [];
     for (const recorded of this.#recorded.toReversed()) {
-      const { capacity, kinds } = stepShape({ ...recorded, slots, contextPages });
+      const { capacity, kinds } = stepShape({ ...recorded, slots, contextPages, expanded });
       const { rows, phase } = recorded;
       // Where phases do not differ, attention has no variants. Kernels of recurrent layers have none, either.
       const attended =
         phase === null
           ? { tiles: 0, tileRows: 0, contextPages: 1 }
           : writeTypicalStep(writer, { rows, phase }, memory);
-      const sizes = { ...capacity, ...attended, sequences: 0 };
+      const expandedPages = Math.min(capacity['expandedPages'] ?? 0, attended.contextPages);
+      const sizes = { ...capacity, ...attended, expandedPages, sequences: 0 };
       const record = (tape: Tape): Tensor[] => {
         const states = model.states(tape, batch, this.#stores);
         return [states, model.head(states, batch)];
@@ -227,14 +239,17 @@ function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: numbe
 }
 
 /** Capacity and kinds of rows of the tapes of a step, without adapters. */
-function stepShape(recipe: Recorded & Pick<StepRecipe, 'slots' | 'contextPages'>): {
+function stepShape(recipe: Recorded & Pick<StepRecipe, 'slots' | 'contextPages' | 'expanded'>): {
   capacity: Sizes;
   kinds: RowKinds;
 } {
-  const { rows, slots, contextPages, phase, promptProducts } = recipe;
+  const { rows, slots, contextPages, phase, promptProducts, expanded } = recipe;
   const sampled = Math.min(rows, slots);
   return {
-    capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
+    capacity: {
+      ...{ rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
+      ...(phase === 'prompt' && rows > TILE_ROWS && expanded),
+    },
     kinds: {
       // The few rows that are sampled are computed alike after a prompt and later.
       decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],

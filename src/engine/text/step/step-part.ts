@@ -8,6 +8,14 @@ import type { SequenceSource } from './batch-writer.ts';
 /** Rows of prompts, or of tokens after them. Where both have kernels of their own, a step has rows of one phase. */
 export type Phase = 'prompt' | 'decode';
 
+/** Prompts whose rows may see keys and values that are expanded from latents. A row's form follows from its request, and a step has rows of one form. */
+export interface Expansion {
+  /** Most pages of the sequences of a step. */
+  pages: number;
+  /** The token of a prompt up to which its rows, behind those that are cached, do so; 0: none do. */
+  endOf(prompt: { cached: number; length: number }): number;
+}
+
 /** A source and its place: `pages` are the first of its sequence, whose tokens begin behind them. */
 export interface SourceText extends SequenceSource {
   readonly ids: readonly number[];
@@ -65,6 +73,8 @@ export interface StepSequence {
     /** How often each token was generated, as (token, count) pairs; null: nothing depends on it. */
     readonly counts: { readonly pairs: Uint32Array } | null;
     readonly computed: number;
+    /** The token of the prompt up to which rows see keys and values that are expanded from latents; null: it is not decided yet. */
+    readonly expandedEnd: number | null;
   };
   readonly placement: {
     readonly slot: number | null;
@@ -122,4 +132,9 @@ export function sampledRows({ sequence, samples, draft }: StepPart): readonly Sa
 /** The phase of a part's rows, which are all of one where phases differ. */
 export function phaseOf({ sequence, first }: StepPart): Phase {
   return first < sequence.progress.promptTokens ? 'prompt' : 'decode';
+}
+
+/** Whether a part's rows, all of them, see keys and values that are expanded from latents. */
+export function isExpanded({ sequence, first }: StepPart): boolean {
+  return first < (sequence.progress.expandedEnd ?? 0);
 }

@@ -27,17 +27,19 @@ export interface PlannedStep {
   parts: readonly StepPart[];
   /** The phase of all rows; null: kernels do not tell phases apart. */
   phase: Phase | null;
+  /** Whether all rows see keys and values that are expanded from latents; left out: they see what pages hold. */
+  expanded?: boolean;
 }
 
 /** Writes the parts of a step with their sampling parameters, and uploads them. `processorId`: number of a request's own function. */
 export function writeStep(
   writer: BatchWriter,
-  { parts, phase }: PlannedStep,
+  { parts, phase, expanded = false }: PlannedStep,
   processorId: (source: string) => number = () => 0,
 ): StepSizes {
   const at: Written = { biases: 0, counts: 0, masks: 0 };
   const adapted = parts.some(({ sequence }) => sequence.request.lora !== null);
-  writer.begin({ adapted, tileRows: phase === 'decode' ? 1 : TILE_ROWS });
+  writer.begin({ adapted, tileRows: phase === 'decode' ? 1 : TILE_ROWS, expanded });
   for (const part of parts) {
     writer.add(batchPart(part, writer.rows));
     sampledRows(part).forEach((row, nth) => writeSampled(writer, { part, row, nth }, at, processorId));

@@ -2,6 +2,8 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
+import { expandedCapacity, expandedEnd, type ExpandedCapacity } from '../../../kernels/latent-expansion.ts';
+import type { LatentShape } from '../../../kernels/latent-kv.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { ropeWords } from '../../../models/text/blocks/rope.ts';
 import { fittingPages, stateCopies, statesBeside, usefulPages, PageCleaner } from '../kv/kv-pages.ts';
@@ -25,6 +27,7 @@ import { backedUpSlots, DRAFT_COUNTS, type RunnerOptions } from './runner-option
 import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { SourceReader } from './source-reader.ts';
+import type { Expansion } from './step-part.ts';
 import { StepRecords } from './step-records.ts';
 
 export interface RunnerParts {
@@ -70,6 +73,8 @@ export class TextRunner {
   readonly sources: SourceReader | null;
   /** null: there is none. */
   readonly drafts: RunnerDrafts | null;
+  /** How prompts are divided into rows that see expanded keys and values and others; null: there are none of these. */
+  readonly expansion: Expansion | null;
   /** Experts in host memory that have slots on the device. */
   readonly expertSlots: Pick<HostedExperts, 'metrics'>;
   readonly launcher: StepLauncher;
@@ -116,8 +121,10 @@ export class TextRunner {
     const drafts = parts.drafts?.({ layout, targetLayers, slots, rows: options.rows, contextPages }) ?? null;
     this.drafts = drafts;
     const sources = (this.sources = sourceReader(device, config, { model, texts: slots, format: kvFormat }));
+    const expanded = expandedBy(device, config, contextPages);
+    this.expansion = expanded && expansionOf(config.latents!, expanded, options.rows);
     const recipe = {
-      ...{ model, sampler, prompts, batch, slots, contextPages },
+      ...{ model, sampler, prompts, batch, slots, contextPages, expanded },
       taken: drafts?.declaration.taken ?? null,
     };
     const storesOf = (pages: number): LayerStores =>
@@ -152,11 +159,10 @@ export class TextRunner {
     sources?.record(stores.all);
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
-    const { towers } = parts;
     // All ranks compute the same log probabilities and states; the first rank alone reports them.
     const told = sums && sums.rank > 0 ? NOTHING_TOLD : { prompts, records };
     const taken = drafts?.targets ?? null;
-    const tools = { batch, writer, recordings, sampler, ...told, loras, towers, taken };
+    const tools = { batch, writer, recordings, sampler, ...told, loras, towers: parts.towers, taken };
     this.launcher = new StepLauncher(device, tools);
   }
 
@@ -218,6 +224,26 @@ function sourceReader(
   return source && model.readSources
     ? new SourceReader(device, { source, widest }, model.readSources, sizes)
     : null;
+}
+
+/** What steps of prompts may expand on a device where phases are apart; null: nothing. */
+function expandedBy(
+  device: Device,
+  { latents }: TextDeclaration,
+  contextPages: number,
+): ExpandedCapacity | null {
+  if (!latents || device.profile.matvecRows === null) return null;
+  const capacity = expandedCapacity(device, latents, contextPages);
+  return capacity.segmentPages > 0 ? capacity : null;
+}
+
+function expansionOf(
+  latents: LatentShape,
+  { expandedPages: pages }: ExpandedCapacity,
+  rows: number,
+): Expansion {
+  const limits = { most: rows, tokens: pages * PAGE_TOKENS };
+  return { pages, endOf: (prompt) => expandedEnd(latents, prompt, limits) };
 }
 
 const NOTHING_TOLD = { prompts: { take: () => null }, records: { take: () => null } };

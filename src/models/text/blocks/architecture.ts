@@ -7,6 +7,7 @@ import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { KvFormat, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { LatentShape } from '../../../kernels/latent-kv.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
 import type { ConfigFile, Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -124,6 +125,8 @@ export interface TextDeclaration {
   vectors?: number;
   /** The heads among the checkpoint's own weights that predict several tokens ahead; left out: the family has none. */
   mtp?: OwnDraft;
+  /** Heads whose keys and values prompts may have expanded from latents, see kernels/latent-expansion.ts; left out: there are none. */
+  latents?: LatentShape;
   /** The prompt is a source, which an encoder reads; left out: the model goes on with the prompt. */
   source?: SourceDeclaration;
 }

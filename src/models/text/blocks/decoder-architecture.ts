@@ -4,6 +4,7 @@ import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
 import type { DerivedVectors } from '../../../files/tensors/derived.ts';
 import type { GgufClass } from '../../../files/gguf/model.ts';
 import type { HeadShape } from '../../../kernels/batch.ts';
+import type { LatentShape } from '../../../kernels/latent-kv.ts';
 import { storedHead } from '../../../kernels/resize-heads.ts';
 import { readConfig, type ConfigFile, type Json } from '../../config-values.ts';
 import type { WeightTable } from '../../weights.ts';
@@ -33,6 +34,8 @@ export interface DecoderModel extends DecoderConfig {
   /** Whether each token sees its whole text, so that nothing can be generated; left out: only itself and those before it. */
   bidirectional?: boolean;
   heads: HeadShape;
+  /** See TextDeclaration.latents. */
+  expandable?: LatentShape;
   /** Columns of an intermediate that is wider than those of attention and feed-forward. */
   widest?: number;
   /** Left out: every layer has one feed-forward block for all tokens. */
@@ -198,5 +201,6 @@ function declare<Config extends DecoderModel>(config: Config, parts: FamilyParts
     // No image model takes states of several streams.
     states: streams ? null : (weights, depths) => statesAfter(decoder, weights, depths),
     ...(draft && { mtp: draft }),
+    ...(config.expandable && { latents: config.expandable }),
   };
 }

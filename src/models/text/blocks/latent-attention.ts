@@ -1,13 +1,13 @@
 // Multi-head latent attention. Keys and values of all heads are products with one latent of a token, and pages keep the latent with the
 // key's rotated dimensions, which all heads share. The products with keys are absorbed by the queries and those with values by the
 // output: a head's query is multiplied by its matrix of keys, meets the latents of all tokens, and what it makes of them is multiplied
-// by its matrix of values.
+// by its matrix of values. Rows of prompts may see the keys and values themselves, which are expanded segment by segment: see
+// kernels/latent-expansion.ts.
 
-import type { Tensor } from '../../../gpu/tensor.ts';
 import { attention } from '../../../kernels/attention.ts';
 import type { HeadShape, QueryGrowth } from '../../../kernels/batch.ts';
+import { expandedAttention, type AbsorbedForm } from '../../../kernels/expanded-attention.ts';
 import { growRows } from '../../../kernels/grow-rows.ts';
-import { headLinear, headLinearAcross } from '../../../kernels/head-linear.ts';
 import { latentKv, type LatentShape } from '../../../kernels/latent-kv.ts';
 import { linear } from '../../../kernels/matmul.ts';
 import type { Matrix } from '../../../kernels/matrix.ts';
@@ -15,6 +15,7 @@ import { normed, type Rows } from '../../../kernels/normed.ts';
 import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
 import type { WeightTable } from '../../weights.ts';
 import { pagesOf } from './kept-states.ts';
+import { latentProducts } from './latent-products.ts';
 import type { SelfAttention } from './self-attention.ts';
 import type { TokenChooser } from './token-indexer.ts';
 
@@ -48,8 +49,16 @@ export function latentAttention(
   const { project, up } = queryProjections(hidden, shape, weights, name);
   const down = weights.matrix(`${name}.kv_a_proj_with_mqa.weight`, rank + rotated, hidden, { bias });
   const norm = weights.vector(`${name}.kv_a_layernorm.weight`, rank);
-  const { absorb, expand } = keysAndValues(shape, weights, name);
+  const products = latentProducts(shape, weights, name);
+  const seesExpanded = choose ? null : expandedAttention(shape, products);
   const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * values, { bias });
+
+  // → [rows, heads · values]
+  const absorbed: AbsorbedForm = ({ latents, q, rope, batch, kv }, chosen, y) => {
+    const own = products.absorb(q, latentKv(latents, q, rope, shape, kv)); // [rows, heads · (rank + rotated)]
+    const mixed = attention(own, batch, latentHeads(shape), kv, { window: null, chosen }); // [rows, heads · rank]
+    return products.expand(mixed, y);
+  };
 
   return {
     attend(x, rope, batch, kept) {
@@ -59,10 +68,9 @@ export function latentAttention(
       const own = linear(queries, up); //                           [rows, heads · (plain + rotated)]
       const q = growth ? growRows(own, growth, batch.rows) : own;
       const c = rmsnormColumns(linear(x, down), 0, norm, eps); //   [rows, rank + rotated]
-      const absorbed = absorb(q, latentKv(c, q, rope, shape, kv)); // [rows, heads · (rank + rotated)]
-      const rule = { window: null, chosen: choose?.(x, queries, rope, batch, kept) ?? null };
-      const mixed = attention(absorbed, batch, latentHeads(shape), kv, rule); // [rows, heads · rank]
-      return expand(mixed); //                                      [rows, heads · values]
+      const rows = { latents: c, q, rope, batch, kv };
+      const chosen = choose?.(x, queries, rope, batch, kept) ?? null;
+      return seesExpanded?.(rows, absorbed) ?? absorbed(rows, chosen, null);
     },
     out,
   };
@@ -83,29 +91,4 @@ function queryProjections(
   const norm = weights.vector(`${name}.q_a_layernorm.weight`, queryRank);
   const up = weights.matrix(`${name}.q_b_proj.weight`, columns, queryRank);
   return { project: (x) => normed(linear(x, down), norm, eps), up };
-}
-
-/**
- * The products that keys and values are of latents. Checkpoints have them as one matrix, GGUF files as two, that of keys with a column for each
- * dimension of the latent.
- */
-function keysAndValues(
-  { heads, plain, values, rank, scale }: LatentShape,
-  weights: WeightTable,
-  name: string,
-): { absorb(q: Tensor, y: Tensor): Tensor; expand(mixed: Tensor): Tensor } {
-  const keys = `${name}.k_b_proj.weight`;
-  if (!weights.has(keys)) {
-    const both = weights.heads(`${name}.kv_b_proj.weight`, heads, plain + values, rank);
-    return {
-      absorb: (q, y) => headLinearAcross(q, both, { first: 0, count: plain }, { y, scale }),
-      expand: (mixed) => headLinear(mixed, both, { first: plain, count: values }),
-    };
-  }
-  const turned = weights.heads(keys, heads, rank, plain);
-  const own = weights.heads(`${name}.v_b_proj.weight`, heads, values, rank);
-  return {
-    absorb: (q, y) => headLinear(q, turned, { first: 0, count: rank }, { y, scale }),
-    expand: (mixed) => headLinear(mixed, own, { first: 0, count: values }),
-  };
 }

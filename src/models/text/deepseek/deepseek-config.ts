@@ -48,6 +48,8 @@ export function readDeepseekConfig(given: Json, architecture: string, givenIn = 
       ...(indexer && { index: indexer.own[i] ? indexer.dims : ('shared' as const) }),
     })),
     indexer,
+    // Rows see chosen tokens among the latents.
+    ...(indexer === null && { expandable: latents }),
     ...behindLayers(config, layers),
     ropes: [rope],
     ...(family.multipliers ? miniCpmMultipliers(config, layers, eps) : { eps }),

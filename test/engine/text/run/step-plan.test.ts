@@ -86,4 +86,24 @@ describe('step plans with phases apart', () => {
     again.progress.ids.push(...Array<number>(30).fill(2));
     expect(steps([again], 4)).toEqual([[[0, 0, 40]], [[0, 40, 16]], [[0, 56, 14]], [[0, 70, 1]]]);
   });
+
+  it('have rows of one form, on as few pages as are expanded at once, and keep the form of a prompt', () => {
+    const running = prompts(100, 40, 70);
+    // Of the first prompt and the last one 64 rows see expanded keys, of the other one none.
+    const expansion = { pages: 2, endOf: ({ length }: { length: number }) => (length > 64 ? 64 : 0) };
+    const step = (): [number, number, number][] =>
+      planStep({ running, secure: () => true, chunk }, { rows: 80, decodeRows: 1, expansion }, 'decode').map(
+        (part) => [running.indexOf(part.sequence), part.first, part.rows],
+      );
+    expect(step()).toEqual([[0, 0, 64]]);
+    expect(step()).toEqual([
+      [0, 64, 36],
+      [1, 0, 40],
+    ]);
+    expect(step()).toEqual([[2, 0, 64]]);
+    running[2]!.progress.computed = 32;
+    expansion.endOf = () => 0;
+    expect(step()).toEqual([[2, 32, 32]]);
+    expect(step()).toEqual([[2, 64, 6]]);
+  });
 });
