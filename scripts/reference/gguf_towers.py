@@ -48,6 +48,8 @@ MODELS = {
     'smolvlm': ('idefics3/smolvlm', True, []),
     'pixtral': ('pixtral/pixtral', False, OLDER),
     'mistral3': ('pixtral/mistral3', True, OLDER),
+    'glm-4v-moe': ('ocr/glm-4v-moe', False, []),
+    'glm-ocr': ('ocr/glm-ocr', True, []),
     'lfm2-vl': ('ocr/lfm2-vl', False, []),
     'lighton-ocr': ('ocr/lighton-ocr', False, []),
     'llama4': ('llama4-media/small', False, []),

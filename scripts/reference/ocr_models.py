@@ -129,7 +129,8 @@ GLM = ['<|endoftext|>', '<|user|>', '<|assistant|>', '[gMASK]', '<sop>', '<|imag
        '<|begin_of_video|>', '<|end_of_video|>']  # fmt: skip
 GLM_TEMPLATE = (
     "[gMASK]<sop>{% for message in messages %}<|{{ message['role'] }}|>\n{% if message['content'] is string %}{{ message['content'] }}{% else %}"
-    "{% for part in message['content'] %}{% if part['type'] == 'image' %}<|begin_of_image|><|image|><|end_of_image|>{% else %}{{ part['text'] }}"
+    "{% for part in message['content'] %}{% if part['type'] == 'image' %}<|begin_of_image|><|image|><|end_of_image|>"
+    "{% elif part['type'] == 'video' %}<|begin_of_video|><|video|><|end_of_video|>{% else %}{{ part['text'] }}"
     "{% endif %}{% endfor %}{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 
@@ -150,7 +151,7 @@ def glm(model_class, config_class, text, vision):
 
     def processor(tokenizer):
         images = Glm46VImageProcessorPil(patch_size=size, size=dict(shortest_edge=8 * 8 * 2 * 4, longest_edge=8 * 8 * 2 * 24))
-        videos = transformers.Glm46VVideoProcessor(patch_size=size)
+        videos = transformers.Glm46VVideoProcessor(patch_size=size, size=dict(shortest_edge=8 * 8 * 2 * 4, longest_edge=8 * 8 * 2 * 60))
         return transformers.Glm46VProcessor(images, tokenizer, videos, chat_template=GLM_TEMPLATE)
 
     def noise(model, draws):

@@ -14,6 +14,7 @@ export const MEDIA_COUNTS = {
   min_frames: [1, 2 ** 16],
   max_frames: [1, 2 ** 16],
   max_video_tokens: [1, 2 ** 20],
+  max_duration: [1, 2 ** 20],
   num_position_embeddings: [1, 2 ** 20],
   deepstack_visual_indexes: [0, 2 ** 10],
   temporal_patch_size: [1, 2 ** 4],

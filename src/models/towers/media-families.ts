@@ -14,6 +14,7 @@ import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
 import { DEEPSEEK_OCR } from '../vision/ocr/deepseek-ocr-media.ts';
+import { GLM_VISION_GGUF } from '../vision/ocr/glm-vision-gguf.ts';
 import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
 import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
 import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
@@ -75,6 +76,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   GEMMA4_VISION_GGUF,
   INTERNVL_VISION_GGUF,
   IDEFICS3_VISION_GGUF,
+  GLM_VISION_GGUF,
   LFM2_VISION_GGUF,
   LIGHT_ON_VISION_GGUF,
   LLAMA4_VISION_GGUF,

@@ -242,3 +242,9 @@ function yarn({ keys, architecture }: GgufModel): Json {
     ...stated('beta_slow', 'beta_slow'),
   };
 }
+
+/** Layers of the model without those that predict further tokens. */
+export function trunkLayers({ keys, architecture }: GgufModel): number {
+  const all = keys.count(`${architecture}.block_count`);
+  return Math.max(1, all - keys.count(`${architecture}.nextn_predict_layers`, 0));
+}

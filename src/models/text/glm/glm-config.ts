@@ -10,6 +10,9 @@ import type { SandwichNorms } from '../blocks/sandwich-norm.ts';
 /** `norms` null: a norm before each block, as in Llama. */
 export type GlmConfig = LlamaConfig & { norms: SandwichNorms | null };
 
+/** Key that no published configuration has: heads turn by halves, not by adjacent pairs. */
+export const BY_HALVES = 'rotated_by_halves';
+
 interface Family {
   /** model_type of config.json. */
   modelType: string;
@@ -51,7 +54,7 @@ export function readGlmConfig(json: Json, architecture: string, file = CONFIG_JS
     vocabulary: config.count('vocab_size', 151552),
     hidden,
     ffn: config.count('intermediate_size', 13696),
-    heads: { ...heads, rotated: rope.dims, pairs: 'adjacent' },
+    heads: { ...heads, rotated: rope.dims, pairs: config.flag(BY_HALVES, false) ? 'half' : 'adjacent' },
     layers: Array.from({ length: config.count('num_hidden_layers', 40) }, () => ({ window: null, rope: 0 })),
     ropes: [rope],
     eps: config.real('rms_norm_eps', 1.5625e-7),

@@ -1,7 +1,7 @@
 // GGUF files of the mixtures of mixtures-families.ts, and of their dense relatives.
 
 import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
-import { decoderConfig, MOST_LAYERS } from '../blocks/gguf-config.ts';
+import { decoderConfig, MOST_LAYERS, trunkLayers } from '../blocks/gguf-config.ts';
 import { ggufMultipliers, MULTIPLIER_KEYS } from '../blocks/gguf-multipliers.ts';
 import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
 import type { LlamaFamily } from '../llama/llama-family.ts';
@@ -76,7 +76,7 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
       const reads = [...READS, ...(multipliers ? MULTIPLIER_KEYS : [])];
       const config = await decoderConfig(model, { reads });
       const { tensors } = model;
-      const layers = layersOf(model);
+      const layers = trunkLayers(model);
       const own = {
         num_hidden_layers: layers,
         attention_bias: tensors.has('blk.0.attn_q.bias'),
@@ -104,12 +104,6 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
     },
   };
 });
-
-/** Layers of the model without those that predict further tokens. */
-function layersOf({ keys, architecture }: GgufModel): number {
-  const all = keys.count(`${architecture}.block_count`);
-  return Math.max(1, all - keys.count(`${architecture}.nextn_predict_layers`, 0));
-}
 
 /** Layers without a router have one block for all tokens. */
 function experts(

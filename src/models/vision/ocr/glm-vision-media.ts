@@ -1,4 +1,4 @@
-// Images of GLM-OCR and of GLM-4.1V to GLM-4.6V: any size, a token for each cell of merged patches, positions of three parts as in Qwen2-VL.
+// Images and videos of GLM-OCR and of GLM-4.1V to GLM-4.6V: any size, a token for each cell of merged patches, positions of three parts as in Qwen2-VL.
 
 import { resampleInBands } from '../../../files/image/resample.ts';
 import type { Pixels } from '../../../files/image/pixels.ts';
@@ -12,7 +12,8 @@ import { gridMixtures } from '../interpolated-places.ts';
 import { prepareFrames, type FramesConfig } from '../qwen/qwen-frames.ts';
 import { qwenPlaces } from '../qwen/qwen-places.ts';
 import { readQwenProcessorConfig, type QwenProcessorConfig } from '../qwen/qwen-processor-config.ts';
-import { smartSize } from '../smart-size.ts';
+import { glmSize } from './glm-size.ts';
+import { glmVideoReader, readGlmVideo } from './glm-video.ts';
 
 const [TOWER, IMAGE] = ['vision', '<|image|>'];
 
@@ -56,6 +57,7 @@ function mediaModel({ config, processors }: MediaFiles, form: { isOcr: boolean }
         alpha: 'white',
         prepare: (image) => prepareImage(vision, processor, image),
       },
+      video: glmVideoReader(vision, readGlmVideo(processors)),
     },
     towers: { [TOWER]: (weights) => glmVision(tower, weights) },
     spans: false,
@@ -65,7 +67,7 @@ function mediaModel({ config, processors }: MediaFiles, form: { isOcr: boolean }
 
 function* prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, image: Pixels): Preparation {
   const multiple = processor.patch * processor.merge;
-  const { width, height } = glmSize(image, multiple, processor);
+  const { width, height } = glmSize(image, processor);
   yield (width * height) / multiple ** 2;
   const seen = yield* resampleInBands(image, width, height, { filter: 'bicubic' });
   const { inputs, rows, columns } = yield* prepareFrames(vision, processor, [seen]);
@@ -77,18 +79,4 @@ function* prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, ima
     layout: null,
     grid: { times: [0], rows, columns },
   };
-}
-
-/** Images that are narrower than a cell grow until they are not; bounds count the pixels of all frames of a patch. */
-function glmSize(
-  image: Pick<Pixels, 'width' | 'height'>,
-  multiple: number,
-  { minPixels, maxPixels, frames }: QwenProcessorConfig,
-): Pick<Pixels, 'width' | 'height'> {
-  const growth = Math.max(1, multiple / image.height, multiple / image.width);
-  const size = { width: Math.trunc(image.width * growth), height: Math.trunc(image.height * growth) };
-  return smartSize(size, {
-    ...{ multiple, minPixels, maxPixels, stated: image },
-    frames: { count: frames, padded: frames },
-  });
 }

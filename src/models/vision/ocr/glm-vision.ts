@@ -22,8 +22,8 @@ const ROOT = 'visual.';
 const EPS = 1e-5;
 
 /**
- * Inputs: `patches` [1, cells · merge, merge, channels · frames · patch²] cell by cell, `rotations` [patches, dims]; with learned positions
- * `sources` u32 and `shares` f32 [patches, taps]. → rows cell by cell, [1, cells, out]
+ * Inputs: `patches` [steps, cells · merge, merge, channels · frames · patch²] cell by cell, `rotations` [steps · patches, dims]; with learned
+ * positions `sources` u32 and `shares` f32 [patches, taps]. The patches of a step attend to each other. → rows cell by cell, [steps, cells, out]
  */
 export function glmVision(config: GlmVisionConfig, weights: WeightTable): Tower {
   const { hidden, channels, frames, patch, merge, eps, places } = config;
@@ -40,11 +40,11 @@ export function glmVision(config: GlmVisionConfig, weights: WeightTable): Tower 
   return (inputs) => {
     const { patches, rotations, sources, shares } = inputs as Record<string, Tensor>;
     const grid = patches!.shape.slice(0, -1) as number[];
-    const count = grid.reduce((product, extent) => product * extent, 1);
-    let x = takeRows(linear(patches!, embed), 0, [1, count]); // [1, patches, hidden]
+    const count = grid[1]! * grid[2]!;
+    let x = takeRows(linear(patches!, embed), 0, [grid[0]!, count]); // [steps, patches, hidden]
     if (positions) x = positions(x, sources!, shares!);
     for (const run of layers) x = run(x, rotations!);
-    const cells = takeRows(rmsnorm(x, norm, eps), 0, grid); //    [1, cells · merge, merge, hidden]
+    const cells = takeRows(rmsnorm(x, norm, eps), 0, grid); //    [steps, cells · merge, merge, hidden]
     return [merged(patchify(cells, { size: merge, order: 'cpq' }))];
   };
 }
@@ -74,7 +74,7 @@ function layer(config: GlmVisionConfig, weights: WeightTable, name: string) {
   const down = weights.matrix(`${name}.mlp.down_proj.weight`, hidden, ffn, others);
 
   return (x: Tensor, rotations: Tensor): Tensor => {
-    const y = linear(rmsnorm(x, norms[0]!, eps), qkv); //       [1, patches, 3 · hidden]
+    const y = linear(rmsnorm(x, norms[0]!, eps), qkv); //       [steps, patches, 3 · hidden]
     headNorms.forEach((norm, i) =>
       rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves', norm }),
     );
@@ -86,7 +86,7 @@ function layer(config: GlmVisionConfig, weights: WeightTable, name: string) {
   };
 }
 
-/** x [1, cells, merge² · hidden] → [1, cells, out] */
+/** x [steps, cells, merge² · hidden] → [steps, cells, out] */
 function merger({ hidden, merge, mergerFfn, out }: GlmVisionConfig, weights: WeightTable) {
   const convolve = weights.matrix(`${ROOT}downsample.weight`, out, merge ** 2 * hidden, {
     stored: [hidden, merge, merge],

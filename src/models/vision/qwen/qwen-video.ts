@@ -109,14 +109,14 @@ function* prepareClip(vision: FramesConfig, config: QwenVideoConfig, clip: Clip)
 }
 
 /** Runs of `size` entries; the last entry fills the last one up. */
-function stepsOf<T>(list: readonly T[], size: number): T[][] {
+export function stepsOf<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, i) =>
     Array.from({ length: size }, (__, k) => list[Math.min(i * size + k, list.length - 1)]!),
   );
 }
 
 /** One digit after the point, exact halves to the even one, as Python formats. */
-function oneDigit(value: number): string {
+export function oneDigit(value: number): string {
   const isHalf = (value * 4) % 1 === 0 && (value * 2) % 1 !== 0;
   return isHalf ? (roundHalfEven(value * 10) / 10).toFixed(1) : value.toFixed(1);
 }

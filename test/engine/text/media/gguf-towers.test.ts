@@ -61,6 +61,8 @@ const PAIRS: readonly Pair[] = [
   { name: 'smolvlm', from: 'idefics3/smolvlm', metadata: 'llama' },
   { name: 'pixtral', from: 'pixtral/pixtral', metadata: 'llama' },
   { name: 'mistral3', from: 'pixtral/mistral3', metadata: 'llama' },
+  { name: 'glm-4v-moe', from: 'ocr/glm-4v-moe', metadata: 'glm4moe' },
+  { name: 'glm-ocr', from: 'ocr/glm-ocr', metadata: 'glm4' },
   { name: 'lfm2-vl', from: 'ocr/lfm2-vl', metadata: 'lfm2', settings: LFM2 },
   { name: 'lighton-ocr', from: 'ocr/lighton-ocr', metadata: 'qwen3', settings: { patch_size: 8 } },
   { name: 'llama4', from: 'llama4-media/small', metadata: 'llama4', settings: { max_patches: 16 } },
@@ -175,6 +177,7 @@ describe('a pair of GGUF files generates the tokens of transformers', () => {
     { name: 'internvl', from: 'internvl/qwen2' },
     { name: 'smolvlm', from: 'idefics3/smolvlm' },
     { name: 'mistral3', from: 'pixtral/mistral3' },
+    { name: 'glm-ocr', from: 'ocr/glm-ocr' },
     { name: 'paddleocr-vl', from: 'ocr/paddleocr-vl' },
   ])('$name', async ({ name, from }) => {
     const text = readFileSync(`${GOLDEN}/${from}.json`, 'utf8');
