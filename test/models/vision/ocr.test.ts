@@ -147,6 +147,15 @@ it.each([
     },
     'unsupported',
   ],
+  ['deepseek-ocr', 'tiles of half patches', {}, {}, { tile_size: 40 }, 'unsupported'],
+  [
+    'deepseek-ocr',
+    'a whole image of half patches',
+    {},
+    {},
+    { candidate_resolutions: [[248, 248]] },
+    'unsupported',
+  ],
   [
     'deepseek-ocr',
     'another number of channels between its towers',
