@@ -22,8 +22,8 @@ const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
 /** Not read, but downloaded if it is the only tokenizer, so that the refusal can name it. */
 const LONE_TOKENIZER = 'tokenizer.model';
 const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
-/** T5's tokenizer and Marian's, which are read where their folders have no tokenizer.json. */
-const SPIECE = /(^|\/)(spiece\.model|source\.spm)$/;
+/** The tokenizers of T5, Marian and M2M-100, which are read where their folders have no tokenizer.json. */
+const SPIECE = /(^|\/)(spiece\.model|source\.spm|sentencepiece\.bpe\.model)$/;
 
 const isSpiece = (path: string, files: readonly Named[]): boolean =>
   SPIECE.test(path) && !files.some((other) => other.path === path.replace(SPIECE, '$1tokenizer.json'));

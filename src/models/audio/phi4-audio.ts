@@ -40,8 +40,8 @@ export interface Phi4SoundLayout {
 }
 
 /**
- * Inputs: `features` [1, frames, mels]; `distances` u32 [2 · seen − 1, 1], buckets, and ones as `shares`; `order` u32 [1, channels · bands]; `zeros` [1, hidden] where
- * there are several windows; `layout`: Phi4SoundLayout → [1, rows, out]
+ * Inputs: `features` [1, frames, mels]; `distances` u32 [2 · seen − 1, 1], buckets, and ones as `shares`; `order` u32 [1, channels · bands]; `zeros`
+ * [1, hidden] where there are several windows; `layout`: Phi4SoundLayout → [1, rows, out]
  */
 export function phi4Audio(config: Phi4AudioConfig, weights: WeightTable): Tower {
   const { hidden, heads, out, farthest, names } = config;

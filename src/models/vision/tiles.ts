@@ -28,6 +28,30 @@ export function* resized(
   return yield* resampleInBands(image, width, height, options);
 }
 
+/** Where an image stands on its canvas, and the colour behind it; left out: in the upper left corner, on black. */
+interface CanvasPlace {
+  left?: number;
+  top?: number;
+  colour?: readonly [red: number, green: number, blue: number];
+}
+
+/** The image on a canvas that is at least as large; itself where it has that size. */
+export function onCanvas(
+  image: Pixels,
+  { width, height }: Pick<Pixels, 'width' | 'height'>,
+  { left = 0, top = 0, colour = [0, 0, 0] }: CanvasPlace = {},
+): Pixels {
+  if (image.width === width && image.height === height) return image;
+  const data = new Uint8Array(CHANNELS * width * height);
+  const row = CHANNELS * width;
+  for (let i = 0; i < row; i++) data[i] = colour[i % CHANNELS]!;
+  for (let y = 1; y < height; y++) data.copyWithin(y * row, 0, row);
+  const own = CHANNELS * image.width;
+  for (let y = 0; y < image.height; y++)
+    data.set(image.data.subarray(y * own, (y + 1) * own), (top + y) * row + CHANNELS * left);
+  return { width, height, data };
+}
+
 /** Cuts a canvas of whole tiles into them, row by row. */
 export function gridTiles(canvas: Pixels, side: number, { columns, rows }: TileGrid): Pixels[] {
   return Array.from({ length: columns * rows }, (_, i) =>

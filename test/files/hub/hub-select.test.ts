@@ -198,6 +198,13 @@ test("T5's spiece.model is taken where its folder has no tokenizer.json", () => 
   ]);
 });
 
+test.each(['source.spm', 'sentencepiece.bpe.model'])('%s is taken beside vocab.json', (name) => {
+  const files = ['config.json', 'model.safetensors', name, 'vocab.json'].sort();
+  expect(select(files)).toEqual(files);
+  const whole = [...files, 'tokenizer.json'];
+  expect(select(whole)).toEqual(whole.filter((path) => path !== name).sort());
+});
+
 test("PEFT's settings come with the only file of a repository, and with one that is named", () => {
   const paths = ['adapter_config.json', 'adapter_model.safetensors', 'README.md'];
   const files = paths.map((path) => ({ path, size: 1 }));

@@ -31,7 +31,7 @@ export async function openOwnLoras(
   try {
     for (const one of stated) {
       const file = one.among ? amongWeights(path, beside!, one) : await inFolder(beside!.folder, one.folder);
-      if (file === null) note(`${path} has no LoRA ${one.folder}: ${NOUNS[one.kind]} are read without it`);
+      if (file === null) note(missing(path, one));
       else opened.push({ kind: one.kind, lora: ownLora(path, one.name, file), file });
     }
   } catch (error) {
@@ -42,6 +42,9 @@ export async function openOwnLoras(
 }
 
 const NOUNS: Record<MediaKind, string> = { image: 'images', video: 'videos', audio: 'sounds' };
+
+const missing = (path: string, { folder, kind }: MediaLora): string =>
+  `${path} has no LoRA ${folder}: ${NOUNS[kind]} are read without it; fetch the model again from where it was published`;
 
 function ownLora(path: string, name: string, { rank }: LoraFile): Lora {
   // Equal weights of the model have equal LoRAs.

@@ -21,7 +21,10 @@ import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { encodePart, renderPrompt, type PromptEnd } from './prompt.ts';
 import type { PreparedReply, RequestContext } from './request-context.ts';
 
-/** `lora`: the one that the request names, in place of those that the model has for media. Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
+/**
+ * `lora`: the one that the request names, in place of those that the model has for media. Errors: bad_request, context_length_exceeded, timed_out,
+ * cancelled where `signal` aborts. `ended` ends the reading of media, with its reason.
+ */
 export async function prepareReply(
   request: TextRequest,
   lora: Lora | null,

@@ -3,7 +3,7 @@
 
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { TileBounds, TileGrid } from '../tile-grid.ts';
-import { gridTiles, resized } from '../tiles.ts';
+import { gridTiles, onCanvas, resized } from '../tiles.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
@@ -75,12 +75,4 @@ function sizeWithin({ width, height }: Size, { columns, rows }: TileGrid, rule: 
   return byWidth < byHeight
     ? { width: mostWidth, height: Math.max(1, Math.min(Math.floor(height * byWidth), mostHeight)) }
     : { width: Math.max(1, Math.min(Math.floor(width * byHeight), mostWidth)), height: mostHeight };
-}
-
-function onCanvas(image: Pixels, { width, height }: Size): Pixels {
-  if (image.width === width && image.height === height) return image;
-  const data = new Uint8Array(3 * width * height);
-  const row = 3 * image.width;
-  for (let y = 0; y < image.height; y++) data.set(image.data.subarray(y * row, (y + 1) * row), 3 * width * y);
-  return { width, height, data };
 }

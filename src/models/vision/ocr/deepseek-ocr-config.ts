@@ -53,8 +53,8 @@ export function readDeepseekOcr({ config: json, processors, hidden }: MediaFiles
   return {
     sam,
     clip,
-    whole: wholeSide(processor),
-    tile: processor.count('tile_size', 640),
+    whole: inPatches(processor, 'candidate_resolutions', wholeSide(processor)),
+    tile: inPatches(processor, 'tile_size', processor.count('tile_size', 640)),
     bounds: { min: processor.count('min_patches', 2), max: processor.count('max_patches', 9) },
     values: readPixelValues(processor, HALVES),
     out: hidden,
@@ -91,6 +91,13 @@ function readClip(config: ConfigReader): ClipPart {
     activation: 'quick-gelu',
     places: Math.floor(config.count('image_size', SIDES.clip) / config.count('patch_size', 14)),
   };
+}
+
+/** The side of a square of whole patches. */
+function inPatches(processor: ConfigReader, key: string, side: number): number {
+  if (side % SAM_PATCH === 0) return side;
+  const problem = `has sides of ${side} pixels; choose a model whose squares have a multiple of ${SAM_PATCH}`;
+  throw processor.error('unsupported', key, problem);
 }
 
 /** Side of the square into which whole images are drawn. */

@@ -6,7 +6,7 @@ import { resampleInBands } from '../../../files/image/resample.ts';
 import type { MediaFamily, Preparation, TileLimits } from '../../media.ts';
 import { roundHalfEven } from '../smart-size.ts';
 import { closestGrid, tileBounds, type TileGrid } from '../tile-grid.ts';
-import { gridTiles, resized, tilePatches } from '../tiles.ts';
+import { gridTiles, onCanvas, resized, tilePatches } from '../tiles.ts';
 import { cellsAcross, deepseekOcrVision, orderInputs, sizeInputs } from './deepseek-ocr.ts';
 import { readDeepseekOcr, type DeepseekOcrConfig } from './deepseek-ocr-config.ts';
 
@@ -78,13 +78,14 @@ function* inSquare(
   const drawn = yield* resampleInBands(image, Math.max(1, size.width), Math.max(1, size.height), {
     filter: 'bicubic',
   });
-  const colour = means.map((mean) => Math.trunc(mean * 255));
-  const data = Uint8Array.from({ length: 3 * side * side }, (_, i) => colour[i % 3]!);
-  const left = roundHalfEven((side - drawn.width) / 2);
-  const top = roundHalfEven((side - drawn.height) / 2);
-  for (let y = 0; y < drawn.height; y++) {
-    const from = 3 * y * drawn.width;
-    data.set(drawn.data.subarray(from, from + 3 * drawn.width), 3 * ((top + y) * side + left));
-  }
-  return { width: side, height: side, data };
+  const [red, green, blue] = means.map((mean) => Math.trunc(mean * 255)) as [number, number, number];
+  return onCanvas(
+    drawn,
+    { width: side, height: side },
+    {
+      left: roundHalfEven((side - drawn.width) / 2),
+      top: roundHalfEven((side - drawn.height) / 2),
+      colour: [red, green, blue],
+    },
+  );
 }

@@ -5,7 +5,7 @@ import { badRequest } from '../../../files/error.ts';
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { PixelValues } from '../pixel-values.ts';
 import { closestGrid, type TileGrid } from '../tile-grid.ts';
-import { resized } from '../tiles.ts';
+import { onCanvas, resized } from '../tiles.ts';
 
 export interface CropRule extends PixelValues {
   /** Pixels along a side of a crop, and of a patch. */
@@ -60,12 +60,8 @@ export function* drawCanvas(
   { side, rowsFirst }: CropRule,
 ): Generator<void, Pixels, void> {
   const drawn = yield* resized(image, plan, { filter: 'bilinear', rowsFirst });
-  const [width, height] = [side * plan.grid.columns, side * plan.grid.rows];
-  if (drawn.width === width && drawn.height === height) return drawn;
-  const data = new Uint8Array(3 * width * height).fill(255);
-  const row = 3 * drawn.width;
-  for (let y = 0; y < drawn.height; y++) data.set(drawn.data.subarray(y * row, (y + 1) * row), 3 * y * width);
-  return { width, height, data };
+  const size = { width: side * plan.grid.columns, height: side * plan.grid.rows };
+  return onCanvas(drawn, size, { colour: [255, 255, 255] });
 }
 
 /** Taps of torch's bicubic filter, a = −3/4, which is not widened where an image shrinks: their pixels and weights, for each of `to` of `from`. */
