@@ -34,10 +34,13 @@ const KERNELS = {
 
 /** Of files whose other tests run on SwiftShader: those that run on the first driver. */
 const FIRST = {
+  alibi: /^cpu|^discrete, pages in f16|coded/,
   attend:
     /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|tensors|more|scores)|no subgroups' heads of 40|several teams|segments/,
   'attend-choice':
     /^(plain|flash) computes|heads of (4|40)$|heads of 64|binding limit|a window of frames|on an adapter|a lane of/,
+  'attention-distances': /^6 heads|refused/,
+  'attention-latent': /with subgroups|chosen|codes|pairs half > f16/,
   attention:
     /^(2 queries a key, 128 dims|1 queries a key, 80)|12 queries a key, 16 dims|3 queries a key, 24 dims, window null|cap 1\.5|are (as many|one)|pages in f16 80|without subgroups 16|overflow/,
   'attention-phases': /^4 queries a key|^attention /,
@@ -45,6 +48,8 @@ const FIRST = {
     /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|: right, and a batch|256 KiB|assertion/,
   'dispatch-work': /^(rows after|queries of|a context|CPU adapters)|"cpu"|convolution, \{"profile"/,
   experts: /the adapter as it is' (f16|int4)|decode step|rows of prompts|a plan/,
+  'gated-delta': /discrete prompts|cpu prompts .*run: 4|a batch|mistake/,
+  'gather-tokens': /gather keys|let keys go around see/,
   'gemm-int8': /^int4: sums|binding limit/,
   matmul:
     /the adapter as it is (f16|int4|add, bias true|swiglu, bias true)|as it is: .*(f16|int4)$|K split|sum alike|256 KiB|^(3|17) rows|assertion/,
@@ -52,6 +57,11 @@ const FIRST = {
     /^(f16|int4|q6_k|mxfp4|nf4_64|iq4_nl): (sums|rows)|67 × 33|67 × 1100|7 × 2100|gate and up|^(?!.*(sums are|company))/,
   'matvec-int8': /^(int8|q2_k): sums|67 × 1100|^(formats|only)/,
   normed: /^int4, 67|^dispatches/,
+  'rope-kv': /f16, (plain|normed) heads .*heads of (26|128)|turned|alone|gates|mistake/,
+  'rope-kv-codes': /^'?int8/,
+  route: /^131 experts|count: 8, chosen: 4|^tiles|^a router|^groups|^more/,
+  sample:
+    /greedy|temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
   'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
 };
 

@@ -81,7 +81,7 @@ it.each<[golden: string, options: Partial<ImageModelOptions>, kwargs?: Record<st
   ['sd3-skip', {}],
   ['pixart', {}],
   ['sana', {}],
-  ['flux', { backend: 'generic' }],
+  ['flux', { backend: 'generic' }, { max_sequence_length: 24 }],
   ['chroma', {}],
   ['z-image-guided', {}, { cfg_normalization: 0.5 }],
   ['lumina2', {}],

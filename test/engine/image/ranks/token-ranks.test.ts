@@ -20,20 +20,20 @@ const SHORT = { max_sequence_length: 24 };
 // Each family divides its tokens in one form: keys gathered (two and three ranks), heads by Ulysses (the same; filled in where no degree is given),
 // rings, both, and ranks for the negative prompt beside. Most numbers of tokens are not divisible by those of ranks.
 it.each<[golden: string, Partial<ImageModelOptions>, kwargs?: Record<string, unknown>]>([
-  ['flux', { ...GATHER, backend: 'svc' }],
+  ['flux', GATHER],
   ['flux2-klein-guided', { numGpus: 2, enableCfgParallel: false }],
   ['chroma', { numGpus: 3, kvGatherDegree: 3, enableCfgParallel: false }],
   ['sd3-dual', { numGpus: 4, ulyssesDegree: 2, cfgParallelSize: 2 }],
   ['qwen-image-edit', RING],
   ['z-image', { numGpus: 4, ulyssesDegree: 2, ringDegree: 2 }],
   ['lumina2', GATHER],
-  ['pixart', { numGpus: 3, ulyssesDegree: 3 }, SHORT],
+  ['pixart', { numGpus: 3, ulyssesDegree: 3, backend: 'generic' }, SHORT],
   ['wan', { numGpus: 3, ulyssesDegree: 3 }, { ...SHORT, num_frames: 1 }],
   ['wan-frames', { ...RING, enableCfgParallel: false }, SHORT],
   ['ltx-image', HEADS, SHORT],
   ['hunyuan', RING, { num_frames: 1 }],
 ])('tokens of golden %s with %j on several ranks draw what one rank draws', async (golden, options, more) => {
-  const { backend = 'generic' } = options;
+  const { backend = 'svc' } = options;
   const kwargs = { num_inference_steps: 1, ...more };
   const alone = await drawn(golden, { backend }, kwargs);
   const apart = await drawn(golden, { backend, logicalRanks: true, ...options }, kwargs);
@@ -52,7 +52,7 @@ it('the loss of a device in a ring ends its result, and all are opened anew for 
     },
   };
   const { options, request } = await goldenRequest('pipeline-z-image');
-  const own = { ...options, ...RING, backend: 'generic', logicalRanks: true } as const;
+  const own = { ...options, ...RING, logicalRanks: true } as const;
   await using model = await openInline(IMAGE, platform, own);
   const draw = async (lose: boolean): Promise<Uint8Array | undefined> => {
     let image: Uint8Array | undefined;
