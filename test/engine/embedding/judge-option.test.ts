@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
 import { openEmbeddingModel } from '../../../src/host/node/open.ts';
+import { planModel } from '../../../src/host/node/plan.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/classifiers/', import.meta.url));
 
@@ -62,6 +63,9 @@ describe('a language model without files that say how it ranks', () => {
     expect(await judge.score(query, [document], { instruction: 'the topic' })).toEqual([byIds]);
     await judge.close();
 
+    const plan = await planModel({ model: folder, memoryBudget: 2 ** 29, judge: true });
+    expect(plan).toMatchObject({ kind: 'embedding', opens: true });
+    expect(plan.choices[0]!.weights).toBe(judge.info.memory.weights);
     const notes: string[] = [];
     const plain = await openEmbeddingModel(options, (event) => {
       if (event.type === 'note') notes.push(event.message);

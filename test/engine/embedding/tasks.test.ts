@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
 import { openEmbeddingModel } from '../../../src/host/node/open.ts';
 import { planModel } from '../../../src/host/node/plan.ts';
+import { editTensors } from '../checkpoint-folder.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
 const TOLERANCE = 2e-5;
@@ -50,11 +51,20 @@ describe('tasks of an embedding model', () => {
     for (const [at, task] of model.info.tasks!.entries())
       cases.forEach(({ tasks }, i) => expectNear(found[at]![i]!, tasks[task]!));
     cases.forEach(({ embedding }, i) => expectNear(found.at(-1)![i]!, embedding));
+    const plan = await planModel({ memoryBudget: 2 ** 29, model: join(GOLDEN, 'jina3-tasks') });
+    expect(plan).toMatchObject({ kind: 'embedding', architecture: 'XLMRobertaFlashModel' });
+    expect(plan.choices[0]!.weights).toBe(model.info.memory.weights);
   });
 
-  it('are planned with their model', async () => {
-    const plan = await planModel({ model: join(GOLDEN, 'jina3-tasks') });
-    expect(plan).toMatchObject({ kind: 'embedding', architecture: 'XLMRobertaFlashModel' });
+  it('are refused in a checkpoint without their LoRAs', async () => {
+    const path = mkdtempSync(join(tmpdir(), 'svc-tasks-'));
+    cpSync(join(GOLDEN, 'jina3-tasks'), path, { recursive: true });
+    editTensors(path, (tensors) => {
+      for (const name of tensors.keys()) if (/\d.*lora_[AB]$/.test(name)) tensors.delete(name);
+    });
+    const opened = openEmbeddingModel(options(path));
+    await expect(opened).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'lora_adaptations' });
+    rmSync(path, { recursive: true });
   });
 
   it('are prompts alone where there are no LoRAs', async () => {
