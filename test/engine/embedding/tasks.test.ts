@@ -68,20 +68,24 @@ describe('tasks of an embedding model', () => {
   });
 
   it('are prompts alone where there are no LoRAs', async () => {
-    const settings = { prompts: { query: 'query: ', none: 1 } };
+    const settings = {
+      prompts: { query: 'query: ', usual: 'text: ', none: 1 },
+      default_prompt_name: 'usual',
+    };
     const path = mkdtempSync(join(tmpdir(), 'svc-tasks-'));
     cpSync(join(GOLDEN, 'bert'), path, { recursive: true });
     writeFileSync(join(path, 'config_sentence_transformers.json'), JSON.stringify(settings));
     await using model = await openEmbeddingModel(options(path));
     rmSync(path, { recursive: true });
-    expect(model.info.tasks).toEqual(['query']);
+    expect(model.info.tasks).toEqual(['query', 'usual']);
     const [asked] = await embed(model, { inputs: ['cat'], task: 'query' });
-    const [plain] = await embed(model, { inputs: ['query: cat'] });
-    expect(asked).toEqual(plain);
+    const [usual] = await embed(model, { inputs: ['cat'] });
+    const written = await Promise.all(['query: cat', 'text: cat'].map((text) => model.tokenize(text)));
+    expect([asked, usual]).toEqual(await embed(model, { inputs: written }));
     await expect(embed(model, { inputs: ['cat'], task: 'other' })).rejects.toMatchObject({
       code: 'bad_request',
       param: 'task',
-      message: expect.stringMatching(/task "other" is none of the model's: send "query"/) as string,
+      message: expect.stringMatching(/task "other" is none of the model's: send "query", "usual"/) as string,
     });
     const pairs = { inputs: [{ text: 'a', pair: 'b' }], task: 'query' };
     await expect(embed(model, pairs)).rejects.toThrow(/tasks are for single texts/);
