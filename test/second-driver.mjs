@@ -52,6 +52,7 @@ const FIRST = {
     /^(f16|int4|q6_k|mxfp4|nf4_64|iq4_nl): (sums|rows)|67 × 33|67 × 1100|7 × 2100|gate and up|^(?!.*(sums are|company))/,
   'matvec-int8': /^(int8|q2_k): sums|67 × 1100|^(formats|only)/,
   normed: /^int4, 67|^dispatches/,
+  'selective-scan': /^(?!.*(spread|heads: 6, dims: 68|profile discrete prompts.*stateDims: 1[23]))/,
   'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
 };
 
