@@ -6,6 +6,7 @@
 #import "lib/rolled.wgsl"
 #import "lib/selective-scan-chunks.wgsl"
 #import "lib/selective-scan-places.wgsl"
+#import "lib/selective-scan-steps.wgsl"
 #import "lib/softplus.wgsl"
 
 const LANES = 128u;
@@ -25,11 +26,6 @@ struct Args {
   logarithms: u32,  // 1: rates are log(-rate)
 }
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>; // columns of all heads, B of all groups, C of all
-@group(0) @binding(1) var<storage, read> steps: array<f32>; // [rows][heads] before softplus
-@group(0) @binding(2) var<storage, read> rates: array<f32>; // [heads]: rates of decay
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read> offsets: array<f32>; // [heads], added to steps
 // [places][heads][CHUNK_ROWS]: logarithm of the decay, step, decay from the chunk's beginning to behind the row, step · decay to the chunk's end
 @group(0) @binding(7) var<storage, read_write> terms: array<vec4f>;
 @group(0) @binding(8) var<storage, read_write> products: array<f32>; // [places][groups][CHUNK_ROWS of B][CHUNK_ROWS of C]
@@ -104,9 +100,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
 // Logarithm of a row's decay, and its step.
 fn step_of(row: u32, head: u32) -> vec2f {
-  let stored = rates[head];
-  let rate = select(stored, -exp(stored), args.logarithms == 1u);
-  let raw = args.step_factor * steps[row * args.step_stride + args.step_first + head] + offsets[head];
-  let size = clamp(softplus(raw), args.least, args.most);
-  return vec2f(max(size * rate, LEAST_LOGARITHM), size);
+  let taken = logarithm_and_step(row, head);
+  return vec2f(max(taken.x, LEAST_LOGARITHM), taken.y);
 }

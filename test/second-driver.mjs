@@ -62,6 +62,7 @@ const FIRST = {
   route: /^131 experts|count: 8, chosen: 4|^tiles|^a router|^groups|^more/,
   sample:
     /greedy|temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
+  'selective-scan': /^(?!.*(spread|heads: 6, dims: 68|profile discrete prompts.*stateDims: 1[23]))/,
   'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
 };
 

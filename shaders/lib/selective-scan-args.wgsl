@@ -1,4 +1,6 @@
 // Arguments and operands of the kernels that scan rows by Mamba-2's rule, and the step that a row takes.
+#import "lib/selective-scan-steps.wgsl"
+
 struct Args {
   heads: u32,
   groups: u32,       // groups of heads that share B and C
@@ -17,11 +19,6 @@ struct Args {
   chunked: u32,      // 1: rows in chunks (selective-scan-outputs.wgsl) were computed before, and slots have the states behind them
 }
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>; // columns of all heads, B of all groups, C of all
-@group(0) @binding(1) var<storage, read> steps: array<f32>; // [rows][heads] before softplus
-@group(0) @binding(2) var<storage, read> rates: array<f32>; // [heads]: rates of decay
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read> offsets: array<f32>; // [heads], added to steps
 @group(0) @binding(5) var<storage, read> sequences: array<Sequence>;
 @group(0) @binding(6) var<storage, read_write> states: array<vec4f>; // [slots]: [heads][state dims][value quads]
 @group(0) @binding(7) var<storage, read> skips: array<f32>; // [heads]: factors of x in the output
@@ -29,11 +26,8 @@ struct Args {
 
 // By what a row's step multiplies the state, and its x.
 fn step_of(row: u32, head: u32) -> vec2f {
-  let stored = rates[head];
-  let rate = select(stored, -exp(stored), args.logarithms == 1u);
-  let raw = args.step_factor * steps[row * args.step_stride + args.step_first + head] + offsets[head];
-  let size = clamp(softplus(raw), args.least, args.most);
-  return vec2f(exp(size * rate), size);
+  let taken = logarithm_and_step(row, head);
+  return vec2f(exp(taken.x), taken.y);
 }
 
 // Quad of x before those of B that a head reads.

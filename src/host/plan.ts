@@ -26,10 +26,13 @@ export async function planFolder(
   options: BudgetedOptions,
   place: PlanPlace,
 ): Promise<ModelPlan> {
-  const kind = await kindOf(await place.openFolder(path));
+  const found = await kindOf(await place.openFolder(path));
+  // Models that say what they make are opened as without the option.
+  const judge = options.judge === true && found.name === TEXT.name;
+  const kind = judge ? EMBEDDING : found;
   if (kind.name !== TEXT.name) refuseForText(options);
   if (kind.name !== IMAGE.name) refuseForImages(options);
-  return planOnPaper(await kind.paper(), path, options, place);
+  return planOnPaper(await kind.paper(), path, { ...options, judge }, place);
 }
 
 /** The kind of model in a folder, by its files and their headers. */

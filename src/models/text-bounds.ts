@@ -14,7 +14,8 @@ export const TEXT_COUNTS = {
   max_relative_positions: [-1, 2 ** 20],
   max_trained_positions: TOKENS,
   vocab_size: [1, 2 ** 22],
-  type_vocab_size: [0, 2 ** 16],
+  // A row of a batch has 8 bits for its type (kernels/batch.ts).
+  type_vocab_size: [0, 2 ** 8],
   hidden_size: SIZE,
   intermediate_size: WIDTH,
   moe_intermediate_size: WIDTH,

@@ -24,6 +24,7 @@ export const PLANNING = {
   deterministic: LOADING.deterministic,
   activationDtype: LOADING.activationDtype,
   kvCacheDtype: LOADING.kvCacheDtype,
+  judge: LOADING.judge,
   ...DRAWN,
 } as const satisfies Settings;
 

@@ -10,6 +10,7 @@ import {
   type TextModelOptions,
 } from '../../index.ts';
 import { internalError } from '../../files/error.ts';
+import { UsageError } from '../process/exit.ts';
 import { errorText } from '../process/said.ts';
 import type { RunningServer, ServableModel, ServedModel } from '../../server/entry.ts';
 import { flagName, forModels, type ModelKind, type Setting } from '../../options/setting.ts';
@@ -71,11 +72,29 @@ export function spareSetting(kinds: readonly string[], given: (option: string) =
   return `--${flagName(...spare)} is for ${noun} models, and there is none among these`;
 }
 
+/** The kind as which a model is opened; one that its files do not tell is a language model, unless it is to judge. */
+export const openedKind = ({ kind }: PlannedModel, { judge }: Pick<ServedOptions, 'judge'>): AnyKind =>
+  kind ?? (judge ? MODEL_KINDS.embedding : MODEL_KINDS.text);
+
+/** Throws UsageError where --judge does not say which model judges: language models that chat look the same. */
+export function checkJudge(models: readonly PlannedModel[], options: Pick<ServedOptions, 'judge'>): void {
+  if (!options.judge) return;
+  const untold = models.filter(({ kind }) => kind === null);
+  if (untold.length > 1)
+    throw new UsageError(
+      `--judge is for one language model, and each of ${untold.map(({ path }) => path).join(', ')} may be meant: serve the one that judges by a command of its own`,
+    );
+  if (!models.some((model) => openedKind(model, options) === MODEL_KINDS.embedding))
+    throw new UsageError(
+      '--judge is for a language model of --model-path that ranks documents, and there is none: name its folder or its id, or leave --judge out',
+    );
+}
+
 /** Throws bad_request for options that a model would refuse when it is opened. */
 export function checkModelOptions(models: readonly PlannedModel[], options: ServedOptions): void {
-  for (const { path, kind, optional } of models) {
-    const as: AnyKind = kind ?? MODEL_KINDS.text;
-    if (!optional) as.check(servedOptions(as, path, options));
+  for (const model of models) {
+    const as = openedKind(model, options);
+    if (!model.optional) as.check(servedOptions(as, model.path, options));
   }
 }
 
@@ -151,13 +170,11 @@ async function openModel(
   };
   const openAs = (as: AnyKind): Promise<ServableModel> =>
     open[as.name]!(servedOptions(as, path, options), report, leaving);
-  const model = await openAs(kind ?? (options.judge ? MODEL_KINDS.embedding : MODEL_KINDS.text)).catch(
-    (error: unknown) => {
-      const other = kind === null ? refusedKind(error) : undefined;
-      if (other) return openAs(other);
-      throw error;
-    },
-  );
+  const model = await openAs(openedKind(planned, options)).catch((error: unknown) => {
+    const other = kind === null ? refusedKind(error) : undefined;
+    if (other) return openAs(other);
+    throw error;
+  });
   isOpen = true;
   if (leaving.aborted) {
     await model.close();

@@ -26,7 +26,14 @@ import { checkOnDemand, unknownPins } from './on-demand-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from '../process/package.ts';
 import { showOpening } from '../process/progress.ts';
-import { checkModelOptions, keepModels, spareSetting, type Openers } from './serve-models.ts';
+import {
+  checkJudge,
+  checkModelOptions,
+  keepModels,
+  openedKind,
+  spareSetting,
+  type Openers,
+} from './serve-models.ts';
 import { type PlannedModel, planModels } from './serve-plan.ts';
 import { countText } from '../../files/count-text.ts';
 import { createLog } from '../process/terminal.ts';
@@ -112,7 +119,8 @@ async function checkedModels(
   // Without a model the ones that ship are served, unless others are opened on demand.
   const models = isOnDemand && paths.length === 0 ? [] : planModels(paths, options['served-model-name']);
   checkOnDemand(options, typed, models.length);
-  if (!isOnDemand) checkOptions(models, typed);
+  checkJudge(models, options);
+  if (!isOnDemand) checkOptions(models, typed, options);
   checkOrigins(options['cors-origins']);
   checkMcpOrigins(options['mcp-origins']);
   checkModelOptions(models, options);
@@ -177,8 +185,12 @@ async function checkNames(models: readonly PlannedModel[]): Promise<void> {
   for (const { path } of models) if (!/^[^/\\]+\/[^/\\]+$/.test(path)) await resolveModel(path);
 }
 
-function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {
-  const kinds = models.map(({ kind }) => (kind ?? MODEL_KINDS.text).name);
+function checkOptions(
+  models: readonly PlannedModel[],
+  typed: ReadonlySet<string>,
+  options: ServeOptions,
+): void {
+  const kinds = models.map((model) => openedKind(model, options).name);
   const idle = Object.entries<Setting>({ ...LOADING, ...SHARING }).find(
     ([name, setting]) =>
       // The server applies this option to image models itself.

@@ -107,7 +107,7 @@ function encoderOf(
   { path, chatTemplate }: Pick<Checkpoint, 'path' | 'chatTemplate'>,
   tokenizer: Tokenizer,
   { outputs, tasks }: TextDeclaration,
-  { tokenScore, prompts }: EmbeddingLayout,
+  { tokenScore, prompts, usualPrompt }: EmbeddingLayout,
   isJudge: boolean,
 ): TextEncoder {
   const template =
@@ -118,7 +118,7 @@ function encoderOf(
   const { default: conversation } = chatTemplate ?? {};
   if (isJudge && conversation !== undefined)
     return templateEncoder(tokenizer, answeredPair(conversation, tokenizer.specials));
-  if (tokenScore === null) return withTasks(tokenizer, tasksOf(prompts, tasks));
+  if (tokenScore === null) return withTasks(tokenizer, tasksOf(prompts, tasks), usualPrompt);
   throw unsupported(
     `${path} judges documents by its logits and has no chat template${isJudge ? '' : ' with the roles query and document'}: fetch chat_template.jinja of its repository`,
     'chat_template',
@@ -126,12 +126,14 @@ function encoderOf(
 }
 
 /** The tokenizer with tasks, if there are any. */
-function withTasks(tokenizer: Tokenizer, tasks: readonly EmbeddingTask[]): TextEncoder {
+function withTasks(tokenizer: Tokenizer, tasks: readonly EmbeddingTask[], usual: string | null): TextEncoder {
   if (tasks.length === 0) return tokenizer;
+  const usualTask = tasks.find(({ name }) => name === usual);
   return {
     encode: (text, options) => tokenizer.encode(text, options),
     encodePair: (text, pair, most) => tokenizer.encodePair(text, pair, most),
     tasks,
+    ...(usualTask && { usualTask }),
   };
 }
 

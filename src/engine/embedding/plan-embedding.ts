@@ -1,7 +1,12 @@
 // Plans an embedding model: its runner is opened on devices that compute nothing, with weights that are not read, and records the
 // batches that opening the model runs.
 
-import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import {
+  readEmbeddingLayout,
+  type EmbeddingLayout,
+  type Pooling,
+} from '../../files/checkpoint/embedding-folder.ts';
+import type { TokenScore } from '../../files/checkpoint/token-score.ts';
 import { denseName } from '../../files/checkpoint/dense-modules.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -15,14 +20,21 @@ import { withTokenScore } from './token-score.ts';
 import { withDense } from './vector-modules.ts';
 import { openEmbeddingRunner, WARM_UP_BATCHES } from './runner.ts';
 
+/** A score by two tokens of a tokenizer that is not read: which ones they are changes no sizes. */
+const ANSWERS: TokenScore = { yes: 0, no: 0, activation: null, instruction: null };
+
 export const openEmbeddingOnPaper: OpenOnPaper = async (path, options, place, note) => {
   const folder = await place.openFolder(path);
-  const { tokenScore } = await readEmbeddingLayout(folder, 'last');
+  const layoutBy = async (pooling: Pooling): Promise<EmbeddingLayout> => {
+    const stated = await readEmbeddingLayout(folder, pooling);
+    return options.judge ? { ...stated, tokenScore: ANSWERS } : stated;
+  };
+  const { tokenScore } = await layoutBy('last');
   const pageOf = (declaration: PlannedCheckpoint['declaration']) =>
     withTokenScore(declaration, declaration.outputs ? null : tokenScore).embed!;
   const read = await readPlannedCheckpoint(folder, EMBEDDING_CLASSES, place, pageOf, note);
   const isWhole = read.declaration.inputs.attention === 'whole';
-  const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
+  const layout = await layoutBy(isWhole ? 'mean' : 'last');
   const checkpoint = withModules(read, layout);
   const { declaration, tensors, configSource } = checkpoint;
   const weights = weightsOf([plannedPage('', tensors, pageOf(declaration), configSource)]);

@@ -30,6 +30,8 @@ export interface TextEncoder {
   isInstructed?: boolean;
   /** Tasks of single texts; left out: there are none. */
   tasks?: readonly EmbeddingTask[];
+  /** The task of single texts whose request names none; left out: they have none. */
+  usualTask?: EmbeddingTask;
 }
 
 type Input = EmbeddingRequest['inputs'][number];
@@ -53,10 +55,12 @@ export function requestTokens(
   const cut = truncate === -1 ? contextLength : truncate;
   return inputs.map((input, index) => {
     const param = `inputs.${index}`;
-    if (instruction !== undefined && (typeof input === 'string' || Array.isArray(input)))
+    const isSingle = typeof input === 'string' || Array.isArray(input);
+    if (instruction !== undefined && isSingle)
       throw badRequest(`instructions are for pairs, and ${param} is none: leave it out`, 'instruction');
-    const tokens = task
-      ? taskTokens(input, task, encoder, cut, param)
+    const applied = task ?? (isSingle ? encoder.usualTask : undefined);
+    const tokens = applied
+      ? taskTokens(input, applied, encoder, cut, param)
       : tokensOf(input, encoder, cut, instruction);
     const { length } = tokens.ids;
     if (length === 0) throw badRequest(`${param} has no tokens: send a text that is not empty`, param);

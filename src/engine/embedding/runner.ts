@@ -80,7 +80,10 @@ export async function openEmbeddingRunner(
   if (unread !== null) onNote(unread);
   if (!options.unread) await weights.load({ onProgress });
   const { tasks } = declaration;
-  if (tasks && !options.unread) await loadTaskLoras(device, weights.adaptable, checkpoint.tensors, tasks);
+  if (tasks) {
+    const { unread = false } = options;
+    await loadTaskLoras(device, weights.adaptable, checkpoint.tensors, tasks, { unread });
+  }
   const widest = 4 * paddedColumns(declaration.widest);
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
   const rows = Math.min(device.profile.stepRows.embedding, fitting);

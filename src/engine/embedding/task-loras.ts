@@ -1,6 +1,6 @@
 // The LoRAs that a checkpoint has for tasks, on the device: those of linear layers; pages add those of embeddings.
 
-import { unsupported } from '../../files/error.ts';
+import { badCheckpoint, unsupported } from '../../files/error.ts';
 import type { LoraModule } from '../../files/tensors/lora-module.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -8,16 +8,22 @@ import type { Matrix } from '../../kernels/matrix.ts';
 import type { TextTasks } from '../../models/text/blocks/architecture.ts';
 import { LoraStore } from '../weights/adapt.ts';
 
-/** Adds the LoRAs of all tasks, with the tasks' numbers. Errors: bad_checkpoint, unsupported, out_of_memory. */
+/** Adds the LoRAs of all tasks, with the tasks' numbers; `unread`: without their values, for planning. Errors: bad_checkpoint, unsupported, out_of_memory. */
 export async function loadTaskLoras(
   device: Device,
   matrices: readonly Matrix[],
   tensors: ReadonlyMap<string, TensorEntry>,
   { names, rank, scale, own }: TextTasks,
+  { unread }: { unread: boolean },
 ): Promise<void> {
   const shared = matrices.filter((matrix) => matrix.parts.every(({ name }) => !own.test(name)));
   const store = new LoraStore(device, shared);
   const parts = shared.flatMap((matrix) => matrix.parts.map(({ name }) => name));
+  if (!unread && !parts.some((name) => tensors.has(`${name}.lora_A`)))
+    throw badCheckpoint(
+      `config.json names the tasks ${names.join(', ')} in lora_adaptations, and no tensor holds LoRAs for them: fetch the whole checkpoint`,
+      'lora_adaptations',
+    );
   for (const [number, path] of names.entries()) {
     const modules = parts.flatMap((name): LoraModule[] => {
       const [a, b] = ['lora_A', 'lora_B'].map((factor) => tensors.get(`${name}.${factor}`));
@@ -27,14 +33,8 @@ export async function loadTaskLoras(
         { name: module, a: partOf(a, number, names.length), b: partOf(b, number, names.length), rank, scale },
       ];
     });
-    const key = { number };
-    const { commit } = await store.prepare(key, {
-      path,
-      modules,
-      rank,
-      identity: path,
-      close: async () => {},
-    });
+    const file = { path, modules, rank, identity: path, close: async () => {} };
+    const { commit } = await store.prepare({ number }, file, { unread });
     commit();
   }
 }

@@ -3,13 +3,14 @@
 
 import { readDenseModule, type DenseModule } from './dense-modules.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
-import { readPrompts } from './prompts.ts';
+import { NO_PROMPTS, readPrompts, type Prompts } from './prompts.ts';
 import { readTokenScore, type TokenScore } from './token-score.ts';
 import { isRecord, readJson, readJsonValue, type Folder } from '../source.ts';
 
 export type Pooling = 'cls' | 'mean' | 'last';
 
-export interface EmbeddingLayout {
+/** `prompts`: what stands before texts, by the names of what their vectors are for. */
+export interface EmbeddingLayout extends Prompts {
   /** Whether files say that the model makes vectors, or judges. */
   isStated: boolean;
   pooling: Pooling;
@@ -18,23 +19,19 @@ export interface EmbeddingLayout {
   dense: readonly DenseModule[];
   /** The score that a language model gives by its logits in place of a vector; null: it gives vectors. */
   tokenScore: TokenScore | null;
-  /** What stands before texts, by the names of what their vectors are for. */
-  prompts: Readonly<Record<string, string>>;
   /** Limit on the tokens of one text; null: the model's context. */
   mostTokens: number | null;
 }
 
 /** The layout of a model without files of sentence-transformers. */
 export const plainLayout = (pooling: Pooling): EmbeddingLayout => ({
-  ...{
-    isStated: false,
-    pooling,
-    normalize: true,
-    dense: [],
-    tokenScore: null,
-    prompts: {},
-    mostTokens: null,
-  },
+  isStated: false,
+  pooling,
+  normalize: true,
+  dense: [],
+  tokenScore: null,
+  mostTokens: null,
+  ...NO_PROMPTS,
 });
 
 /** File whose presence marks a checkpoint for embeddings. */
@@ -70,7 +67,7 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
       modules.filter(({ kind }) => kind === 'Dense').map(({ path }) => readDenseModule(folder, path)),
     ),
     tokenScore: judge ? await readTokenScore(folder, judge.path) : null,
-    prompts: judge ? {} : await readPrompts(folder, names),
+    ...(judge ? NO_PROMPTS : await readPrompts(folder, names)),
     mostTokens: names.includes(SETTINGS) ? await readMostTokens(folder) : null,
   };
 }

@@ -14,8 +14,8 @@ type Shared = keyof TextModelOptions &
   keyof EmbeddingModelOptions &
   keyof TranscriptionModelOptions;
 
-/** The options that models of all kinds have. */
-export type AnyModelOptions = Pick<TextModelOptions, Shared>;
+/** The options that models of all kinds have, and how a language model is opened as one that ranks. */
+export type AnyModelOptions = Pick<TextModelOptions, Shared> & Pick<EmbeddingModelOptions, 'judge'>;
 
 export type OpenedModel =
   | { readonly kind: 'text'; readonly model: OpenedTextModel }
@@ -30,13 +30,17 @@ type Openers = {
 /** Makes a function that opens a model of any kind by the opener of its kind; a model alone may come as its name. */
 export function anyOpener(openers: Openers): OpenModel<AnyModelOptions | string, OpenedModel> {
   return async (given, onEvent, signal) => {
-    const options = typeof given === 'string' ? { model: given } : given;
-    if (typeof options?.model !== 'string')
+    const all: AnyModelOptions = typeof given === 'string' ? { model: given } : given;
+    if (typeof all?.model !== 'string')
       throw badRequest(
-        `model is ${JSON.stringify(options?.model) ?? 'missing'}: give a folder, a file or an id of the hub`,
+        `model is ${JSON.stringify(all?.model) ?? 'missing'}: give a folder, a file or an id of the hub`,
         'model',
       );
-    const name = await kindOfModel(options.model, options.revision, signal);
+    const name = await kindOfModel(all.model, all.revision, signal);
+    if (all.judge === true && name === 'text')
+      return { kind: 'embedding', model: await openers.embedding(all, onEvent, signal) };
+    // Models that say what they make are opened as without it.
+    const { judge: _, ...options } = all;
     if (name === 'text') return { kind: name, model: await openers.text(options, onEvent, signal) };
     if (name === 'image') return { kind: name, model: await openers.image(options, onEvent, signal) };
     if (name === 'embedding') return { kind: name, model: await openers.embedding(options, onEvent, signal) };

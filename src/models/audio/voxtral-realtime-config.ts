@@ -27,6 +27,8 @@ const PROCESSED = {
   padding_value: [0],
 };
 const DELAY = 6;
+/** Limit on the rows that a row sees: tables of distances are three times as long. */
+const MOST_WINDOW = 2 ** 13;
 /** Frames of the features of a row of the encoder. */
 const FRAMES = 2;
 const PUBLISHED = 'take the values that the model was published with';
@@ -51,6 +53,13 @@ export function readVoxtralRealtime(files: MediaFiles): VoxtralRealtimeSounds {
   const delay = delayTokens(files.config);
   const stream = readConfig('tekken.json', files.processors['tekken.json'] ?? {});
   const seconds = (encoder.joined * FRAMES * HOP) / RATE;
+  const perSecond = stream.real('frame_rate', 1 / seconds);
+  if (Math.abs(perSecond * seconds - 1) > 1e-6)
+    throw stream.error(
+      'bad_checkpoint',
+      'frame_rate',
+      `is ${perSecond}, and a token is ${seconds} s by config.json: ${PUBLISHED}`,
+    );
   const stated = stream.real('transcription_delay_ms', 1000 * seconds * delay) / 1000 / seconds;
   if (Math.abs(stated - delay) > 1e-6)
     throw stream.error(
@@ -80,6 +89,13 @@ function readEncoder({ config: json, hidden: out }: MediaFiles) {
     );
   const config = outer.part('audio_config');
   config.only({ hidden_act: ['silu'] });
+  const window = config.count('sliding_window', 750);
+  if (window > MOST_WINDOW)
+    throw config.error(
+      'unsupported',
+      'sliding_window',
+      `is ${window}, and up to ${MOST_WINDOW} rows are built: ${PUBLISHED}`,
+    );
   const hidden = config.count('hidden_size', 1280);
   const dims = config.count('head_dim', 64);
   return {
@@ -92,7 +108,7 @@ function readEncoder({ config: json, hidden: out }: MediaFiles) {
     layers: config.count('num_hidden_layers', 32),
     eps: config.real('rms_norm_eps', 1e-5),
     /** Rows that a row sees, itself included. */
-    window: config.count('sliding_window', 750),
+    window,
     rope: readRope(config, dims, { context: 1500, types: ['default'] }),
     /** Rows that make one row for the language model together. */
     joined,

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { checkModelOptions, keepModels, type Openers } from '../../../src/cli/serve/serve-models.ts';
+import {
+  checkJudge,
+  checkModelOptions,
+  keepModels,
+  openedKind,
+  type Openers,
+} from '../../../src/cli/serve/serve-models.ts';
 import { planModels } from '../../../src/cli/serve/serve-plan.ts';
 import { EngineError, MODEL_KINDS, shippedModelPath } from '../../../src/index.ts';
 import { type RunningServer, startServer } from '../../../src/server/lifecycle.ts';
@@ -56,6 +62,19 @@ it('options that exclude each other are refused before a server is started', () 
     'has no effect without `storageCache`',
   );
   expect(() => checkModelOptions(models, {} as never)).not.toThrow();
+});
+
+it('a model judges if it is the only one that may be meant', () => {
+  const judge = { judge: true };
+  const [one] = planModels([chat]);
+  expect(openedKind(one!, judge)).toBe(MODEL_KINDS.embedding);
+  expect(openedKind(one!, {})).toBe(MODEL_KINDS.text);
+  expect(() => checkJudge(planModels([chat, scenes]), judge)).not.toThrow();
+  expect(() => checkJudge(planModels([chat, 'org/name']), judge)).toThrow(
+    `each of ${chat}, org/name may be meant`,
+  );
+  expect(() => checkJudge(planModels([scenes]), judge)).toThrow('and there is none');
+  expect(() => checkJudge(planModels([chat, 'org/name']), {})).not.toThrow();
 });
 
 const servers: RunningServer[] = [];

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
-import { openEmbeddingModel } from '../../../src/host/node/open.ts';
+import { openAny, openEmbeddingModel } from '../../../src/host/node/open.ts';
+import { planModel } from '../../../src/host/node/plan.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/classifiers/', import.meta.url));
 
@@ -52,7 +53,9 @@ describe('a language model without files that say how it ranks', () => {
     const { folder, answers } = plainFolder();
     const options = { model: folder, safe: true, memoryBudget: 2 ** 29, inline: true };
     const [query, document] = ['a cat', 'the kitten rests'];
-    const judge = await openEmbeddingModel({ ...options, judge: true });
+    const opened = await openAny({ ...options, judge: true });
+    if (opened.kind !== 'embedding') throw new Error(`it is opened as ${opened.kind}`);
+    const judge = opened.model;
     expect(judge.info.classifier).toMatchObject({ per: 'text', activation: 'sigmoid' });
     const ask =
       'Judge whether the Document meets the requirements based on the Query and the Instruct provided. ';
@@ -62,6 +65,9 @@ describe('a language model without files that say how it ranks', () => {
     expect(await judge.score(query, [document], { instruction: 'the topic' })).toEqual([byIds]);
     await judge.close();
 
+    const plan = await planModel({ model: folder, memoryBudget: 2 ** 29, judge: true });
+    expect(plan).toMatchObject({ kind: 'embedding', opens: true });
+    expect(plan.choices[0]!.weights).toBe(judge.info.memory.weights);
     const notes: string[] = [];
     const plain = await openEmbeddingModel(options, (event) => {
       if (event.type === 'note') notes.push(event.message);

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
 import { openEmbeddingModel } from '../../../src/host/node/open.ts';
 import { planModel } from '../../../src/host/node/plan.ts';
+import { editTensors } from '../checkpoint-folder.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
 const TOLERANCE = 2e-5;
@@ -50,28 +51,41 @@ describe('tasks of an embedding model', () => {
     for (const [at, task] of model.info.tasks!.entries())
       cases.forEach(({ tasks }, i) => expectNear(found[at]![i]!, tasks[task]!));
     cases.forEach(({ embedding }, i) => expectNear(found.at(-1)![i]!, embedding));
+    const plan = await planModel({ memoryBudget: 2 ** 29, model: join(GOLDEN, 'jina3-tasks') });
+    expect(plan).toMatchObject({ kind: 'embedding', architecture: 'XLMRobertaFlashModel' });
+    expect(plan.choices[0]!.weights).toBe(model.info.memory.weights);
   });
 
-  it('are planned with their model', async () => {
-    const plan = await planModel({ model: join(GOLDEN, 'jina3-tasks') });
-    expect(plan).toMatchObject({ kind: 'embedding', architecture: 'XLMRobertaFlashModel' });
+  it('are refused in a checkpoint without their LoRAs', async () => {
+    const path = mkdtempSync(join(tmpdir(), 'svc-tasks-'));
+    cpSync(join(GOLDEN, 'jina3-tasks'), path, { recursive: true });
+    editTensors(path, (tensors) => {
+      for (const name of tensors.keys()) if (/\d.*lora_[AB]$/.test(name)) tensors.delete(name);
+    });
+    const opened = openEmbeddingModel(options(path));
+    await expect(opened).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'lora_adaptations' });
+    rmSync(path, { recursive: true });
   });
 
   it('are prompts alone where there are no LoRAs', async () => {
-    const settings = { prompts: { query: 'query: ', none: 1 } };
+    const settings = {
+      prompts: { query: 'query: ', usual: 'text: ', none: 1 },
+      default_prompt_name: 'usual',
+    };
     const path = mkdtempSync(join(tmpdir(), 'svc-tasks-'));
     cpSync(join(GOLDEN, 'bert'), path, { recursive: true });
     writeFileSync(join(path, 'config_sentence_transformers.json'), JSON.stringify(settings));
     await using model = await openEmbeddingModel(options(path));
     rmSync(path, { recursive: true });
-    expect(model.info.tasks).toEqual(['query']);
+    expect(model.info.tasks).toEqual(['query', 'usual']);
     const [asked] = await embed(model, { inputs: ['cat'], task: 'query' });
-    const [plain] = await embed(model, { inputs: ['query: cat'] });
-    expect(asked).toEqual(plain);
+    const [usual] = await embed(model, { inputs: ['cat'] });
+    const written = await Promise.all(['query: cat', 'text: cat'].map((text) => model.tokenize(text)));
+    expect([asked, usual]).toEqual(await embed(model, { inputs: written }));
     await expect(embed(model, { inputs: ['cat'], task: 'other' })).rejects.toMatchObject({
       code: 'bad_request',
       param: 'task',
-      message: expect.stringMatching(/task "other" is none of the model's: send "query"/) as string,
+      message: expect.stringMatching(/task "other" is none of the model's: send "query", "usual"/) as string,
     });
     const pairs = { inputs: [{ text: 'a', pair: 'b' }], task: 'query' };
     await expect(embed(model, pairs)).rejects.toThrow(/tasks are for single texts/);

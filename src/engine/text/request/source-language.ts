@@ -20,8 +20,11 @@ export function withOwnLanguage(ids: number[], tokenizer: Reads): number[] {
   const [first, second] = ids;
   if (second === undefined || first !== usualLanguage(tokenizer)) return ids;
   const isSpecial = tokenizer.decode([second], { skipSpecialTokens: true }) === '';
-  const isText = second === tokenizer.eosId || tokenizer.tokenText(second) === '';
-  return isSpecial && !isText ? ids.slice(1) : ids;
+  const text = tokenizer.tokenText(second);
+  // Ends, masks and unknown texts are special tokens, too, and name no language.
+  const hasRole =
+    second === tokenizer.eosId || text === '' || Object.values(tokenizer.specials).includes(text);
+  return isSpecial && !hasRole ? ids.slice(1) : ids;
 }
 
 /** A note about the language that texts are read as; null: the tokenizer names none. */

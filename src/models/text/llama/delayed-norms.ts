@@ -15,7 +15,15 @@ export function delayedNorms(json: Json): DerivedVectors {
     sign: /^(.*\.layers\.\d+)\.ada_rms_norm\.linear1\.weight$/,
     own: 'post_attention_layernorm.weight',
     others: ['ada_rms_norm.linear1.weight', 'ada_rms_norm.linear2.weight'],
-    compute([weight, down, up]) {
+    compute(values) {
+      const [weight, down, up] = values;
+      const rank = down!.length / time.length;
+      if (weight!.length !== time.length || !Number.isInteger(rank) || up!.length !== rank * time.length)
+        throw config.error(
+          'bad_checkpoint',
+          'hidden_size',
+          `is ${time.length}, and the norms with ada_rms_norm have ${values.map(({ length }) => length).join(', ')} values: take both files from where the model was published`,
+        );
       const factors = product(up!, product(down!, time).map(gelu));
       return Float32Array.from(weight!, (value, i) => value * (1 + factors[i]!));
     },

@@ -23,7 +23,8 @@ it('a text that begins with the token of its language is read as that', () => {
   expect(read('the day')).toEqual(tokenizer.encode('the day'));
   expect(read('the day')[0]).toBe(idOf('__en__'));
   expect(read('__de__ the day')).toEqual([idOf('__de__'), ...tokenizer.encode('the day').slice(1)]);
-  // A text in which a token stands elsewhere, and an empty one.
+  // Other special tokens, a text in which a token stands elsewhere, and an empty one.
+  expect(read('<pad> day')[0]).toBe(idOf('__en__'));
   expect(read('the __de__ day')[0]).toBe(idOf('__en__'));
   expect(read('')).toEqual([idOf('__en__'), tokenizer.eosId]);
   expect(languageNote(tokenizer)).toMatch(/^texts are read as __en__, /);

@@ -128,6 +128,7 @@ it('a step is made of rows, tiles of at most 16, and tables of the pages that ho
     tiles: 3,
     tileRows: 16,
     contextPages: 2,
+    expandedPages: 0,
     sequences: 1,
   });
   const others = [engine.start(paperSequence([5], 3)), engine.start(paperSequence(Array(20).fill(4), 3))];
@@ -135,7 +136,15 @@ it('a step is made of rows, tiles of at most 16, and tables of the pages that ho
   const shapes = engine.runner.steps.map((parts) => parts.map(({ rows }) => rows).join());
   expect(shapes[0]).toBe('40');
   const mixed = engine.runner.sizes[shapes.indexOf('1,1,20')];
-  expect(mixed).toEqual({ rows: 22, sampled: 3, tiles: 4, tileRows: 16, contextPages: 2, sequences: 3 });
+  expect(mixed).toEqual({
+    rows: 22,
+    sampled: 3,
+    tiles: 4,
+    tileRows: 16,
+    contextPages: 2,
+    expandedPages: 0,
+    sequences: 3,
+  });
 });
 
 describe('a step that fails', () => {

@@ -64,7 +64,15 @@ it('the batch writer writes rows of several sequences, their pages by kind and w
   writer.add({ first: 0, rows: 18, ids: Array(18).fill(6), slot: 0, tables: [[0], [2]], lengthAt });
   writer.want();
   const sizes = writer.end({ choices: 2 });
-  expect(sizes).toEqual({ rows: 21, sampled: 2, tiles: 3, tileRows: 16, contextPages: 2, sequences: 2 });
+  expect(sizes).toEqual({
+    rows: 21,
+    sampled: 2,
+    tiles: 3,
+    tileRows: 16,
+    contextPages: 2,
+    expandedPages: 0,
+    sequences: 2,
+  });
   expect(table(words.rows, ROW_WORDS, 4)).toEqual([
     [5, 31, 0, 0],
     [5, 32, 0, 0],
