@@ -78,11 +78,12 @@ async function examine(checks: boolean): Promise<{ examined: Examined[]; problem
 const LABEL = 15;
 const WIDTH = 100;
 
-/** Lists what the build opens, in groups of lines: a class that several groups would list stands in the first. */
+/** Lists what the build opens, in groups of lines: a class that several groups would list stands in one of them. */
 export function describeSupported(supported: Supported): string {
+  const texts = supported.text.filter((name) => !supported.media.includes(name));
   const embedders = supported.embeddings.filter((name) => !supported.text.includes(name));
   const rows: [string, readonly string[]][] = [
-    ['text', supported.text],
+    ['text', texts],
     ['text and media', supported.media],
     ['embeddings', [...embedders, 'and the classes of text']],
     ['transcription', supported.transcription],

@@ -11,7 +11,7 @@ const platform = {
   ...nodePlatform,
   openDevice: async (options: Parameters<typeof nodePlatform.openDevice>[0]) =>
     disguise(await nodePlatform.openDevice(options), {
-      ...{ profile: 'discrete', matvecRows: 2, sharedRows: 16, promptSums: 4 }, // compile in half the time
+      ...{ profile: 'discrete', matvecRows: 2, sharedTiles: 1, sharedRows: 16, promptSums: 4 }, // compile in half the time
       deterministic: options.deterministic,
     }),
 };
@@ -34,7 +34,7 @@ function prompt(length: number, seed: number): number[] {
 }
 
 const REQUESTS = Array.from({ length: 20 }, (_, i) =>
-  greedy(prompt(3 + ((i * 17) % 90), i), 30 + ((i * 7) % 40)),
+  greedy(prompt(3 + ((i * 17) % 90), i), 12 + ((i * 7) % 24)),
 );
 let single: (readonly number[] | undefined)[];
 let model: TextModel;

@@ -176,7 +176,7 @@ describe('a GGUF file of', () => {
     );
     expect(found).toEqual(stated);
     const layout = { pooling: 'cls', normalize: true, mostTokens: null, dense: [], tokenScore: null };
-    expect(await gguf.layout('mean')).toEqual({ ...layout, isStated: true, prompts: {} });
+    expect(await gguf.layout('mean')).toEqual({ ...layout, isStated: true, prompts: {}, usualPrompt: null });
     await Promise.all([checkpoint.close(), gguf.close()]);
   });
 

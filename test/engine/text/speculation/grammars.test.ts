@@ -31,22 +31,21 @@ afterAll(async () => {
 it.each([{}, { logprobs: 1 }, { hiddenStates: 'last' as const }, { logprobs: 0, speculative: false }])(
   'replies with a JSON Schema and %o are those without drafts',
   async (members) => {
-    for (const prediction of [
-      PREDICTION,
-      PREDICTION.replaceAll(' ', ''),
-      PREDICTION.replace('true', 'false'),
-    ])
-      for (const temperature of [0, 0.8]) {
-        const request: TextRequest = {
-          prompt: { messages: [{ role: 'user', content: 'Tell me about Paris as JSON.' }] },
-          ...{ temperature, seed: 4, maxTokens: 80, constraint: { type: 'json_schema', schema: SCHEMA } },
-          ...members,
-        };
-        const expected = await collect(plain.generate(request));
-        const found = await collect(drafting.generate({ ...request, prediction }));
-        expect(found.text).toEqual(expected.text);
-        expect(found.ids).toEqual(expected.ids);
-      }
+    for (const [prediction, temperature] of [
+      [PREDICTION, 0],
+      [PREDICTION.replaceAll(' ', ''), 0.8],
+      [PREDICTION.replace('true', 'false'), 0],
+    ] as const) {
+      const request: TextRequest = {
+        prompt: { messages: [{ role: 'user', content: 'Tell me about Paris as JSON.' }] },
+        ...{ temperature, seed: 4, maxTokens: 80, constraint: { type: 'json_schema', schema: SCHEMA } },
+        ...members,
+      };
+      const expected = await collect(plain.generate(request));
+      const found = await collect(drafting.generate({ ...request, prediction }));
+      expect(found.text).toEqual(expected.text);
+      expect(found.ids).toEqual(expected.ids);
+    }
   },
 );
 
