@@ -60,9 +60,9 @@ function sourcesOf(name) {
 }
 
 test('only the worker of the engine loads the engine', () => {
-  // Names of classes are data.
+  // Names of classes and their templates are data.
   const engine =
-    /src\/(gpu\/device|kernels\/|models\/(?!audio\/transcriber-names))|src\/gpu\/browser-shaders/;
+    /src\/(gpu\/device|kernels\/|models\/(?!audio\/transcriber-names|text\/chat-templates))|src\/gpu\/browser-shaders/;
   expect(sourcesOf('engine-worker.js').some((path) => engine.test(path))).toBe(true);
   for (const name of ['index.js', 'text-worker.js'])
     expect(sourcesOf(name).filter((path) => engine.test(path))).toEqual([]);

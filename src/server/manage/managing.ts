@@ -74,8 +74,12 @@ export async function deleteModel(service: Service, requested: string | null) {
   const download = downloads.find(requested);
   if (download) {
     download.cancel();
-    await download.done.catch(() => {});
-    return { success: true, id: requested, object: 'model', deleted: true };
+    const hasArrived = await download.done.then(
+      () => true,
+      () => false,
+    );
+    // A download that was about to end is in the list of models, with its files.
+    if (!hasArrived) return { success: true, id: requested, object: 'model', deleted: true };
   }
   const { demand, catalog } = await demandedModel(service, requested);
   if (demand.isBusy || demand.waiters.size > 0)

@@ -282,6 +282,20 @@ describe('managing models', () => {
     expect(await states()).not.toHaveProperty('new/model');
   });
 
+  it('deletes a model whose download has all files by then', async () => {
+    const { call, states, source } = await startOnDemand();
+    const release = hold(source, 'new/model');
+    const { fetch } = source;
+    source.fetch = (id, onProgress, cancelled) => {
+      cancelled.addEventListener('abort', release);
+      return fetch(id, onProgress, new AbortController().signal);
+    };
+    await call('POST', '/models', { model: 'new/model' });
+    expect((await call('DELETE', '/models?model=new/model')).body).toMatchObject({ deleted: true });
+    expect(source.happened).toEqual(['fetch new/model', 'remove new/model']);
+    expect(await states()).not.toHaveProperty('new/model');
+  });
+
   it('is for administrators, and for servers that open models on demand', async () => {
     const { url } = await startOnDemand({}, { adminApiKey: 'a' });
     const status = async (method: string, path: string) => (await fetch(url + path, { method })).status;
