@@ -30,7 +30,10 @@ export interface EmbeddingRequest {
    * not pairs.
    */
   instruction?: string;
-  /** What the vectors are for, one of `info.tasks`: its LoRA is used, and its prompt stands before each text. Left out: those of default_prompt_name in the model's files, or neither. */
+  /**
+   * What the vectors are for, one of `info.tasks`: the task's LoRA is applied, and its prompt stands before each text. Left out: the task that the
+   * model's files name in default_prompt_name, or no LoRA and no prompt.
+   */
   task?: string;
   /** Whether values of a model that classifies become scores by its `activation`. Default: true. */
   activation?: boolean;

@@ -16,7 +16,7 @@ export interface InputTokens {
 /** A task that a request may name. */
 export interface EmbeddingTask {
   name: string;
-  /** What stands before its texts. */
+  /** Text that the tokenizer sees before each text of the task. */
   prompt: string;
   /** Number of its LoRA; null: it has none. */
   lora: number | null;

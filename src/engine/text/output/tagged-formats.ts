@@ -126,7 +126,7 @@ export const TAGGED_FORMATS: readonly ToolFormat[] = [
     bodies: [
       {
         kind: 'tagged',
-        // Its tags are cut before a space, which a tokenizer may leave out or spell in its own alphabet.
+        // MiniCPM 5's tokenizer may drop the space within an opening tag, or write it as Ġ.
         name: {
           begin: '<function name="',
           otherBegins: ['<functionname="', '<functionĠname="'],

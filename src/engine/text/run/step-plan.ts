@@ -37,7 +37,7 @@ export interface StepLimits {
   rows: number;
   /** Limit on the rows of a step of the phase `decode`, where phases are apart; null or left out: a step may have both. */
   decodeRows?: number | null;
-  /** Where phases are apart, the forms of prompts; left out: there is one. */
+  /** Which prompts see keys and values that are expanded from latents, where phases are apart; null or left out: none does. */
   expansion?: Expansion | null;
 }
 

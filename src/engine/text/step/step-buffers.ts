@@ -187,7 +187,7 @@ function allocateOthers(device: Device, capacity: StepCapacity) {
   };
 }
 
-/** What a step does not write must be valid: memory is not cleared when it is allocated. */
+/** Fills buffers with zeros: new ones hold what earlier ones held, and a step may read entries that it has not written. */
 function clear({ gpu }: Device, buffers: readonly GPUBuffer[]): void {
   const encoder = gpu.createCommandEncoder();
   for (const buffer of buffers) encoder.clearBuffer(buffer);

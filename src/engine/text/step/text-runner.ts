@@ -226,7 +226,7 @@ function sourceReader(
     : null;
 }
 
-/** What steps of prompts may expand on a device where phases are apart; null: nothing. */
+/** The pages of latents that steps of prompts may expand to keys and values; null: the model has no latents, or the device runs prompts and generated tokens in one step. */
 function expandedBy(
   device: Device,
   { latents }: TextDeclaration,

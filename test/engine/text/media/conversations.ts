@@ -42,3 +42,18 @@ export async function run(model: TextModel, request: TextRequest) {
     ids: events.flatMap((event) => (event.type === 'delta' ? event.ids : [])),
   };
 }
+
+/** The request of a conversation whose parts may also be `sound N`, which stands for the N-th sound. */
+export function requestWithSounds(one: Conversation, sounds: readonly { file: string }[]): TextRequest {
+  const request = requestOf(one);
+  if (!('messages' in request.prompt)) return request;
+  for (const { content } of request.prompt.messages) {
+    const parts = content as ContentPart[];
+    parts.forEach((part, i) => {
+      const [kind, title] = part.type === 'text' ? part.text.split(' ') : [];
+      const sound = kind === 'sound' ? sounds[Number(title)] : undefined;
+      if (sound) parts[i] = { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
+    });
+  }
+  return request;
+}

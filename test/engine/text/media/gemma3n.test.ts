@@ -3,8 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
-import { requestOf, run, type Conversation } from './conversations.ts';
+import { requestWithSounds, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -15,20 +14,7 @@ const golden = JSON.parse(readFileSync(`${FOLDER}/small.json`, 'utf8')) as {
   conversations: Record<string, Conversation>;
 };
 
-/** The request of a conversation, with its sounds in place of their names. */
-function asked(one: Conversation) {
-  const request = requestOf(one);
-  if (!('messages' in request.prompt)) return request;
-  for (const { content } of request.prompt.messages) {
-    const parts = content as ContentPart[];
-    parts.forEach((part, i) => {
-      const [kind, title] = part.type === 'text' ? part.text.split(' ') : [];
-      const sound = kind === 'sound' ? golden.sounds[Number(title)] : undefined;
-      if (sound) parts[i] = { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
-    });
-  }
-  return request;
-}
+const asked = (one: Conversation) => requestWithSounds(one, golden.sounds);
 
 it('Gemma 3n makes the ids and the tokens of transformers, one by one and all at once', async () => {
   const model = await openMediaModel(

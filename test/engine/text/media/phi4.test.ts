@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
-import { requestOf, run, type Conversation } from './conversations.ts';
+import { requestWithSounds, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -19,20 +18,7 @@ const golden = JSON.parse(readFileSync(`${FOLDER}/small.json`, 'utf8')) as {
   conversations: Record<string, Conversation>;
 };
 
-/** The request of a conversation, with its sounds in place of their names. */
-function asked(one: Conversation) {
-  const request = requestOf(one);
-  if (!('messages' in request.prompt)) return request;
-  for (const { content } of request.prompt.messages) {
-    const parts = content as ContentPart[];
-    parts.forEach((part, i) => {
-      const [kind, title] = part.type === 'text' ? part.text.split(' ') : [];
-      const sound = kind === 'sound' ? golden.sounds[Number(title)] : undefined;
-      if (sound) parts[i] = { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
-    });
-  }
-  return request;
-}
+const asked = (one: Conversation) => requestWithSounds(one, golden.sounds);
 
 it.each([
   ['small', 'one by one'],
