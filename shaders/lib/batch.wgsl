@@ -4,7 +4,7 @@
 const FROM_SLOT = 0x80000000u;
 const FROM_INPUT = 0x40000000u;
 
-// Of a row's frequencies.
+// Parts of Row.frequencies: the bits of the index, and the first bit of the token type.
 const SET_MASK = 0xffffffu;
 const KIND_SHIFT = 24u;
 

@@ -4,7 +4,7 @@ import { unsupported } from '../files/error.ts';
 import { valuesOf, type ScoreOptions, type ScoringModel } from './score.ts';
 
 export interface EmbedOptions extends Omit<ScoreOptions, 'activation' | 'instruction'> {
-  /** What the vectors are for, one of `model.info.tasks`: "retrieval.query". Left out: the plain vectors. */
+  /** The task that the vectors are made for, one of `model.info.tasks`, such as "retrieval.query"; left out: the task that the model's files name, or none. */
   task?: string;
 }
 
