@@ -2,6 +2,7 @@
 //   npm run soak -- --minutes 10             how long the mixed load at the end lasts (default 10; 0 leaves it out)
 //   npm run soak -- --short                  a few seconds of each, as npm test runs it
 //   npm run soak -- --only-mixed             without the loads before it
+//   npm run soak -- --only-loads             without damaged checkpoints and fuzzed requests
 //   npm run soak -- --only-mutations         damaged checkpoints alone, which need no server
 //   npm run soak -- --mutations 2000         how many of them (default 500)
 //   npm run soak -- --mutation 17            only number 17 of the seed; several with commas
@@ -33,6 +34,7 @@ const { values: options } = parseArgs({
     minutes: { type: 'string' },
     seed: { type: 'string' },
     'only-mixed': { type: 'boolean', default: false },
+    'only-loads': { type: 'boolean', default: false },
     'only-mutations': { type: 'boolean', default: false },
     mutations: { type: 'string' },
     mutation: { type: 'string' },
@@ -71,8 +73,9 @@ const onlyMutations =
   options['only-mutations'] || options.mutation !== undefined || options.mutated !== undefined;
 const onlyFuzz = options['only-fuzz'] || options.request !== undefined;
 makeGoldens();
-if (!options['only-mixed'] && !onlyFuzz) await load('mutated checkpoints', mutated);
-if (!options['only-mixed'] && !onlyMutations) await load('fuzzed requests', fuzzed);
+const onlyLoads = options['only-mixed'] || options['only-loads'];
+if (!onlyLoads && !onlyFuzz) await load('mutated checkpoints', mutated);
+if (!onlyLoads && !onlyMutations) await load('fuzzed requests', fuzzed);
 if (onlyMutations || onlyFuzz) process.exit(failures > 0 ? 1 : 0);
 
 const port = await freePort('127.0.0.1', 31000);

@@ -6,20 +6,21 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureAdapter, ensureSwiftShader } from './setup/adapter.mjs';
+import { ensureAdapter } from './setup/adapter.mjs';
+import { Beside } from './setup/beside.mjs';
 import { buildIfStale } from './setup/build.mjs';
-import { ensureChromium } from './setup/chromium.mjs';
-import { ensureFirefox } from './setup/firefox.mjs';
 import { findNaga } from './setup/naga.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
-import { findRadv } from './setup/radv.mjs';
-import { RUNTIMES, ensureRuntime } from './setup/runtimes.mjs';
+import { RUNTIMES } from './setup/runtimes.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
 
 const naga = findNaga();
-const radv = findRadv('navi31');
+
+const soak = join(root, 'scripts/soak.mjs');
+
+const isRadvThere = (radv) => radv !== null && radv.reason === undefined;
 
 /** Configurations of published models, where they lie beside the project. */
 const zoo = join(root, '../shared/data/zoo');
@@ -28,15 +29,15 @@ const zoo = join(root, '../shared/data/zoo');
  * Node scripts, each a check that prints only what is wrong; as many run beside each other as there are cores, the longest first, so that the
  * cores end together.
  */
-const checks = [
+const checksWith = (radv) => [
   existsSync(zoo)
     ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
     : ['zoo of published models (not there: skipped)', ['-e', '']],
+  ['damaged checkpoints', [soak, '--short', '--only-mutations']],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
-  ...(radv.reason === undefined
-    ? [['kernels compiled for RDNA 3', [join(root, 'scripts/check-compiled.mjs')]]]
-    : []),
+  ...(isRadvThere(radv) ? [['kernels compiled for RDNA 3', [join(root, 'scripts/check-compiled.mjs')]]] : []),
   ...('path' in naga ? [['shaders in naga', [join(root, 'scripts/check-naga.mjs')]]] : []),
+  ['fuzzed requests', [soak, '--short', '--only-fuzz']],
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
@@ -48,7 +49,7 @@ const checks = [
 ];
 
 /** Runs alone: it watches how soon a server answers. */
-const soak = [join(root, 'scripts/soak.mjs'), '--short'];
+const loads = [soak, '--short', '--only-loads'];
 
 /**
  * Every step has llvmpipe compile without LLVM's optimizations, in about half the time, as test/setup.ts does for test files that run
@@ -61,45 +62,40 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 const broken = [];
 const filter = process.argv.slice(2);
 
+const beside = new Beside();
 await timed('dependencies', installIfStale);
 let adapter = null;
-let swiftshader = null;
-let chromium = null;
-let firefox = null;
-const runtimes = new Map();
+let radv = null;
+let second = null;
+const programs = { Chromium: null, Firefox: null, naga };
 if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
-  swiftshader = await timed('second adapter', ensureSwiftShader);
-  if (!swiftshader) process.env.TESTS_ON_ONE_DRIVER = '1';
-  chromium = await timed('browser', ensureChromium);
-  firefox = await timed('second browser', ensureFirefox);
-  process.env.SVC_CHROMIUM = chromium?.path ?? ''; // test files need not look for them again
-  process.env.SVC_FIREFOX = firefox?.path ?? '';
-  for (const [name, { title }] of Object.entries(RUNTIMES)) {
-    const found = await timed(title, () => ensureRuntime(name));
-    if (found?.path) process.env[`SVC_${name.toUpperCase()}`] = found.path;
-    runtimes.set(title, found);
-  }
+  beside.goOn();
+  radv = await timed("AMD's driver", () => beside.take('radv'));
+  if (filter.length === 0) await runChecks(checksWith(radv));
+  second = await takeOthers();
+  if (second === null) process.env.TESTS_ON_ONE_DRIVER = '1';
   if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
   else {
-    await runChecks();
     const projects = [
-      ...(swiftshader ? [] : ['--project=!swiftshader']),
-      ...(chromium?.path ? [] : ['--project=!chromium']),
-      ...(firefox?.path ? [] : ['--project=!firefox']),
+      ...(second ? [] : ['--project=!swiftshader']),
+      ...(programs.Chromium?.path ? [] : ['--project=!chromium']),
+      ...(programs.Firefox?.path ? [] : ['--project=!firefox']),
     ];
     await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);
-    await timed('soak, short form', () => runQuietly(soak));
+    await timed('soak, short form', () => runQuietly(loads));
   }
 } else {
+  beside.end();
   console.log('The dependencies are missing, so nothing else can run.');
 }
 for (const test of broken) console.log(`FAILED ${test}`);
 console.log(`\nAdapter: ${adapter ?? 'NONE'}`);
-console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
-console.log(`RADV: ${radv.reason === undefined ? 'null device of navi31' : `NOT RUN (${radv.reason})`}`);
-const programs = { Chromium: chromium, Firefox: firefox, naga, ...Object.fromEntries(runtimes) };
+console.log(second ? `Adapter: ${second}` : 'SwiftShader: NOT RUN');
+console.log(
+  `RADV: ${isRadvThere(radv) ? 'null device of navi31' : `NOT RUN (${radv?.reason ?? 'see above'})`}`,
+);
 for (const [name, found] of Object.entries(programs))
   console.log(`${name}: ${found?.path ? found.version : `NOT RUN (${found?.reason ?? 'see above'})`}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
@@ -128,8 +124,22 @@ function printLine(word, name, started) {
   console.log(`${word.padEnd(7)}${name.padEnd(28)}${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** Runs the checks in parallel, one per CPU core. */
-async function runChecks() {
+/** Waits for what was set up beside the checks, and names the programs to the test files; returns the second adapter's name, or null. */
+async function takeOthers() {
+  const name = await timed('second adapter', () => beside.take('swiftshader'));
+  for (const title of ['Chromium', 'Firefox']) {
+    programs[title] = await timed(title, () => beside.take(title.toLowerCase()));
+    process.env[`SVC_${title.toUpperCase()}`] = programs[title]?.path ?? '';
+  }
+  for (const [runtime, { title }] of Object.entries(RUNTIMES)) {
+    programs[title] = await timed(title, () => beside.take(runtime));
+    if (programs[title]?.path) process.env[`SVC_${runtime.toUpperCase()}`] = programs[title].path;
+  }
+  return name;
+}
+
+/** Runs checks in parallel, one per CPU core. */
+async function runChecks(checks) {
   const waiting = [...checks];
   const runWaiting = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
