@@ -9,6 +9,7 @@ import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { activations, roundedRows, worstError } from './rounded-rows.ts';
 import { columnsOf } from './stored.ts';
@@ -102,7 +103,7 @@ it('a product adds to a residual, and multiplies gate and up', async () => {
   gated.forEach((row, i) =>
     row.forEach((value, at) => {
       const gate = plain[i]![at]!;
-      expect(value).toBeCloseTo((gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
+      expectCloseTo(value, (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
     }),
   );
 });

@@ -13,6 +13,7 @@ import { normed } from '../../src/kernels/normed.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { activations, roundedRows, worstError } from './rounded-rows.ts';
 import { columnsOf } from './stored.ts';
@@ -102,7 +103,7 @@ it('a residual, and gate and up, end a product', async () => {
   gated.forEach((row, i) =>
     row.forEach((value, at) => {
       const gate = plain[i]![at]!;
-      expect(value).toBeCloseTo((gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
+      expectCloseTo(value, (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
     }),
   );
 });

@@ -11,6 +11,7 @@ import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/ker
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf } from './stored.ts';
 
@@ -156,7 +157,7 @@ describe('the ends of a product', () => {
 
   function expectClose([a, b]: [Float32Array[], Float32Array[]]): void {
     expect(differingRows(a, b)).not.toEqual([]); // two kernels
-    a.forEach((row, i) => row.forEach((value, at) => expect(b[i]![at]).toBeCloseTo(value, 3)));
+    a.forEach((row, i) => row.forEach((value, at) => expectCloseTo(b[i]![at], value, 3)));
   }
 
   it('a bias and an activation', async () => {

@@ -8,6 +8,7 @@ import { interleaved, stacked } from '../../src/kernels/matrix.ts';
 import { STORED_BLOCKS } from '../../src/kernels/stored-blocks.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { columnsOf, golden, packStored, randomBlocks, STORED } from './stored.ts';
 
 let device: Device;
@@ -108,7 +109,7 @@ it.each(['q4_0', 'q6_k'] as const satisfies PackedName[])(
       await run(device, 'f32'),
     ];
     expect(differingRows(own, inWindows)).toEqual([]);
-    own.forEach((row, i) => row.forEach((value, at) => expect(value).toBeCloseTo(wide[i]![at]!, 3)));
+    own.forEach((row, i) => row.forEach((value, at) => expectCloseTo(value, wide[i]![at]!, 3)));
     const odd = stacked([1, 2, 30].map((rows, i) => ({ name: `p${i}`, rows })));
     const rowsOf = { ...of, rows: 33, blocks: of.blocks.subarray(0, of.blocks.length / 2) };
     const columns = await columnsOf(device, packStored(device, name, rowsOf, { parts: odd }));
