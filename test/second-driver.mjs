@@ -15,8 +15,9 @@ export const CUTS =
 const EVERY = /^/;
 
 const KERNELS = {
+  attend: EVERY,
   'attend-choice': EVERY,
-  'attention-phases': /^(1|2|12) queries a key/,
+  'attention-phases': /^(1|2|12) queries a key|^pages in/,
   conv2d: /^(?!.*tiles of 16 pixels)/,
   'dispatch-work': without(/rows after a prompt/),
   'gemm-int8': without(/binding limit/),
@@ -41,7 +42,7 @@ const KERNELS = {
 const FIRST = {
   alibi: /^cpu|^discrete, pages in f16|coded/,
   attend:
-    /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|tensors|more|scores)|no subgroups' heads of 40|several teams|segments/,
+    /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|scores)|no subgroups' heads of 40|several teams|segments/,
   'attend-choice': /^flash computes|heads of 4$|a window of frames|on an adapter|a lane of/,
   'attention-distances': /^6 heads|refused/,
   'attention-latent': /chosen|codes|pairs half f16/,
@@ -63,6 +64,7 @@ const FIRST = {
   matmul:
     /the adapter as it is (add, bias true|swiglu, bias true)|as it is: .*: (f16|int4)$|K split: |sum alike|assertion/,
   'matmul-stores': /from end to end|as it is linear, then gelu|strips/,
+  'made-up-format': /few rows|on a GPU/,
   matrix: /^f32 packed|^bf16 packed as f16|^(?!(f32|f16|bf16) packed)/,
   matvec: /^(q6_k|mxfp4): |67 × 1100|7 × 2100|64 KiB|gate and up|^rows of prompts/,
   'matvec-int8': /^q2_k: sums|67 × 1100|^(formats|only)/,
@@ -77,7 +79,7 @@ const FIRST = {
   sample:
     /greedy|temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
   'selective-scan': /^(?!.*(spread|heads: 6, dims: 68|profile discrete prompts.*stateDims: 1[23]))/,
-  'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
+  'stored-formats': /^(q4_k|q6_k) |^q6_k: gate and up/,
   tiling: /^matmul, \{"rows":4|convolution, .*(winograd|discrete)/,
 };
 
