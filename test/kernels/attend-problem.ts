@@ -113,8 +113,9 @@ export function reference(of: Problem): Float64Array[] {
         let sum = 0;
         for (let d = 0; d < dims; d++) sum += of.q[from + d]! * of.kv[at + d]!;
         const bias = of.bias?.[(key - query + queries - 1) * heads + head] ?? 0;
-        scores[key] = of.sees?.(query, key, head) === false ? -Infinity : sum * scale + bias;
-        largest = Math.max(largest, scores[key]);
+        const score = of.sees?.(query, key, head) === false ? -Infinity : sum * scale + bias;
+        scores[key] = score;
+        largest = Math.max(largest, score);
       }
       let total = 0;
       for (let key = 0; key < seen; key++) total += scores[key] = Math.exp(scores[key]! - largest);
