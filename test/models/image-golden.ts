@@ -181,7 +181,10 @@ export function expectAgreement(found: Float32Array, { values }: Values, limit =
   expect(worst / largest).toBeLessThanOrEqual(limit);
 }
 
-/** Variants in which every module is tested: the adapter's kernels, plain kernels, and tensors in several pieces. */
+/**
+ * Variants in which every module is tested: the adapter's kernels, plain kernels (on the second driver, by test/second-driver.mjs), and tensors in
+ * several pieces.
+ */
 const WAYS = [
   { title: 'tuned', as: {}, plain: false },
   { title: 'plain', as: {}, plain: true },
