@@ -64,7 +64,7 @@ describe.each(NAMES)('the activation %s of a product', (name) => {
       // Where 1 + erf or 1 - exp cancels, the error is a few ulp of the larger term.
       const wanted = FUNCTIONS[name](x);
       const error = Math.abs(value - wanted) / Math.max(Math.abs(x), Math.abs(wanted), 1);
-      expect(error, `at ${x}`).toBeLessThan(3e-7);
+      if (!(error < 3e-7)) expect(error, `at ${x}`).toBeLessThan(3e-7);
     });
   });
 });
