@@ -1,9 +1,9 @@
 // Which tests run on which driver, by full names. SwiftShader has subgroups of four, no f16 and a compiler of its own, so that tests of kernels and
 // of some models run there, too; what the host computes (strips, windows, ranges) and what other tests of the same kernel compile there already
-// runs on the first driver only. SwiftShader compiles a kernel in a tenth of the time of llvmpipe: of kernels with many variants the first driver
-// runs some of each kind where SwiftShader runs the others.
+// runs on one driver only. SwiftShader compiles a kernel in a tenth of the time of llvmpipe: of kernels with many variants the first driver
+// runs some of each kind where SwiftShader runs the others, and of models it runs none with naive kernels.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../scripts/setup/packages.mjs';
 
@@ -11,15 +11,21 @@ import { root } from '../scripts/setup/packages.mjs';
 export const CUTS =
   /256 KiB|above the binding limit|has workgroups, in ranges|few workgroups|several bindings|beyond one binding/;
 
+/** Files whose cuts need kernels that their other tests on the first driver do not. */
+const EVERY = /^/;
+
 const KERNELS = {
-  'attention-phases': /^(1|2|12) queries a key/,
-  conv2d: without(/tiles of 16 pixels/),
+  attend: EVERY,
+  'attend-choice': EVERY,
+  'attention-phases': /^(1|2|12) queries a key|^pages in/,
+  conv2d: /^(?!.*tiles of 16 pixels)/,
   'dispatch-work': without(/rows after a prompt/),
-  gemm: /^(f32|int4) |gate and up/,
   'gemm-int8': without(/binding limit/),
   'gated-delta': without(/discrete prompts/),
   'made-up-format': without(/whole tiles on a GPU/),
-  logprobs: without(/many workgroups/),
+  layernorm: EVERY,
+  logprobs: without(/many workgroups|151936/),
+  matmul: EVERY,
   matvec: without(/67 × 1100|7 × 2100/),
   'norm-conv': without(/winograd/),
   profiles: without(/portable.*(integrated|discrete)/),
@@ -36,34 +42,45 @@ const KERNELS = {
 const FIRST = {
   alibi: /^cpu|^discrete, pages in f16|coded/,
   attend:
-    /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|tensors|more|scores)|no subgroups' heads of 40|several teams|segments/,
-  'attend-choice':
-    /^(plain|flash) computes|heads of (4|40)$|heads of 64|binding limit|a window of frames|on an adapter|a lane of/,
+    /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|scores)|no subgroups' heads of 40|several teams|segments/,
+  'attend-choice': /^flash computes|heads of 4$|a window of frames|on an adapter|a lane of/,
   'attention-distances': /^6 heads|refused/,
-  'attention-latent': /with subgroups|chosen|codes|pairs half > f16/,
+  'attention-latent': /chosen|codes|pairs half f16/,
   attention:
-    /^(2 queries a key, 128 dims|1 queries a key, 80)|12 queries a key, 16 dims|3 queries a key, 24 dims, window null|cap 1\.5|are (as many|one)|pages in f16 80|without subgroups 16|overflow/,
+    /in chunks 12 queries a key|cap 1\.5|3 queries a key, 24 dims, window null|pages in f16 80|without subgroups 16|overflow/,
   'attention-phases': /^4 queries a key|^attention /,
   conv2d:
-    /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|: right, and a batch|256 KiB|assertion/,
+    /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|(as it is|of 64 pixels)': right, and a batch|tiles of 16|assertion/,
   'dispatch-work': /^(rows after|queries of|a context|CPU adapters)|"cpu"|convolution, \{"profile"/,
-  experts: /the adapter as it is' (f16|int4)|decode step|rows of prompts|a plan/,
+  experts: /the adapter as it is' f16|'rows of a decode step|on a GPU, in windows|a plan/,
   'gated-delta': /discrete prompts|cpu prompts .*run: 4|a batch|mistake/,
   'gather-tokens': /gather keys|let keys go around see/,
+  gemm: /^int4 |binding limit/,
   'gemm-int8': /^int4: sums|binding limit/,
+  'head-linear': /bf16|a GPU, in windows/,
+  layernorm:
+    /^'layer' norm, weights true, shift false, scale true|^'rms' norm, weights true, shift true|^[^']/,
+  lora: /^the adapter as it is: (three|gate)|GPU: three|^rows (beyond|without|must)/,
   matmul:
-    /the adapter as it is (f16|int4|add, bias true|swiglu, bias true)|as it is: .*(f16|int4)$|K split|sum alike|256 KiB|^(3|17) rows|assertion/,
-  matvec:
-    /^(f16|int4|q6_k|mxfp4|nf4_64|iq4_nl): (sums|rows)|67 × 33|67 × 1100|7 × 2100|gate and up|^(?!.*(sums are|company))/,
-  'matvec-int8': /^(int8|q2_k): sums|67 × 1100|^(formats|only)/,
+    /the adapter as it is (add, bias true|swiglu, bias true)|as it is: .*: (f16|int4)$|K split: |sum alike|assertion/,
+  'matmul-stores': /from end to end|as it is linear, then gelu|strips/,
+  'made-up-format': /few rows|on a GPU/,
+  matrix: /^f32 packed|^bf16 packed as f16|^(?!(f32|f16|bf16) packed)/,
+  matvec: /^(q6_k|mxfp4): |67 × 1100|7 × 2100|64 KiB|gate and up|^rows of prompts/,
+  'matvec-int8': /^q2_k: sums|67 × 1100|^(formats|only)/,
+  'norm-conv': /winograd|"stripRows":1\}|^the convolution/,
   normed: /^int4, 67|^dispatches/,
-  'rope-kv': /f16, (plain|normed) heads .*heads of (26|128)|turned|alone|gates|mistake/,
-  'rope-kv-codes': /^'?int8/,
+  'place-scales': /u4_32 of .*"byRow":true|along rows, by row|affine4_32_f16|nvfp4_64/,
+  quantise: /^stored as f32/,
+  'rope-kv':
+    /cpu, pages in f16, (plain heads \d.* 128|normed heads \d.* 26|plain heads that.* 26)$|discrete, pages in f16, plain heads \d.* 128$|turned heads .* 22$|alone|gates|mistake/,
+  'rope-kv-codes': /^'int8'.* (54|256)$|^int8/,
   route: /^131 experts|count: 8, chosen: 4|^tiles|^a router|^groups|^more/,
   sample:
     /greedy|temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
   'selective-scan': /^(?!.*(spread|heads: 6, dims: 68|profile discrete prompts.*stateDims: 1[23]))/,
-  'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
+  'stored-formats': /^(q4_k|q6_k) |^q6_k: gate and up/,
+  tiling: /^matmul, \{"rows":4|convolution, .*(winograd|discrete)/,
 };
 
 const MODELS = {
@@ -90,7 +107,7 @@ const MODELS = {
   'image/z-image': /tuned z-image-padded/,
   // One family of each kind of layer: those with the same kernels differ in their numbers only.
   'text/blocks/decoder':
-    /(^| )(qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|granite-hybrid|starcoder2|gpt-neox|deepseek-v32|bloom) default: logits/,
+    /^an adapter without subgroups |^the adapter as it is (qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|granite-hybrid|starcoder2|gpt-neox|deepseek-v32|bloom) default: logits/,
   'text/clip/clip': /tuned clip-projection/,
   'text/t5/t5': /tuned t5/,
   'vision/clip-vision': /tuned clip-vision/,
@@ -101,15 +118,35 @@ const MODELS = {
   'vision/qwen/qwen-vision': /tuned qwen-vision-small/,
 };
 
+/** Towers whose tests compute with naive kernels, too. */
+const TOWERS = [
+  'vision/gemma3',
+  'vision/gemma4',
+  'vision/idefics3',
+  'vision/internvl/intern-vit',
+  'vision/pixtral',
+];
+
+/** Models with tests of naive kernels: these towers, and modules that `describeGoldens` of test/models/image-golden.ts computes in every way. */
+const WITH_NAIVE = [...TOWERS, ...filesWith('test/models', 'describeGoldens(')];
+const NAIVE = /(^| )plain /;
+
+/** Of models: the tests that run on the first driver. */
+const FIRST_MODELS = {
+  ...Object.fromEntries(WITH_NAIVE.map((name) => [name, /^(?!(.* )?plain )/])),
+  'text/blocks/decoder': /^(?!an adapter without subgroups )/,
+};
+
 /** Test files that run in part, by path, and the tests that run of each. */
 const IN_PART = {
   ...byPath('test/kernels', KERNELS),
   ...byPath('test/models', MODELS),
+  ...byPath('test/models', Object.fromEntries(WITH_NAIVE.map((name) => [name, either(NAIVE, MODELS[name])]))),
   'test/engine/text/towers/towers.test.ts': /(qwen2-vl|qwen3-vl) image 1/,
   'test/engine/text/media/sound-towers.test.ts': /(qwen2-audio|voxtral) sound 1/,
 };
 
-const FIRST_IN_PART = byPath('test/kernels', FIRST);
+const FIRST_IN_PART = { ...byPath('test/kernels', FIRST), ...byPath('test/models', FIRST_MODELS) };
 
 export const SECOND_DRIVER_FILES = [
   'test/kernels/**/*.test.ts',
@@ -132,6 +169,22 @@ export function testsOnDriver(isSecond, path) {
 /** Every name in which these words do not occur, and no cut of the host. */
 function without({ source }) {
   return new RegExp(`^(?!.*(${source}|${CUTS.source}))`);
+}
+
+/** Names of test files below a folder whose text has these words. */
+function filesWith(folder, words) {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return files
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter(
+      (file) => file.endsWith('.test.ts') && readFileSync(join(root, folder, file), 'utf8').includes(words),
+    )
+    .map((file) => file.slice(0, -'.test.ts'.length));
+}
+
+/** Names in which one of two patterns matches; the second may be left out. */
+function either({ source }, other) {
+  return other === undefined ? new RegExp(source) : new RegExp(`${source}|${other.source}`);
 }
 
 function byPath(folder, files) {

@@ -10,6 +10,7 @@ import { attention } from '../../src/kernels/attention.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { batchOf, compute, poison, Random, upload } from './compute.ts';
+import { expectBelow, expectCloseTo } from './expect-each.ts';
 import { PAGES, readPages, tableOf } from './written-pages.ts';
 
 let device: Device;
@@ -51,8 +52,8 @@ it.each([
     places.forEach((place, row) => {
       SLOPES.forEach((slope, head) => {
         const got = Array.from(y[row]!.slice(head * stored, (head + 1) * stored));
-        expect(got[0]).toBeCloseTo(x[row * 10 * dims + head * dims]!, 6);
-        expect(got[dims + 1]).toBeCloseTo(slope / 2, 7);
+        expectCloseTo(got[0], x[row * 10 * dims + head * dims]!, 6);
+        expectCloseTo(got[dims + 1], slope / 2, 7);
         expect(got[dims]! / got[dims + 1]!).toBe(256);
         expect(got.slice(dims + 2)).toEqual(Array<number>(stored - dims - 2).fill(0));
       });
@@ -102,7 +103,7 @@ it.each(['cpu', 'discrete'] as const)(
       },
     });
     for (const row of [0, 15, 39])
-      attended(qkv, row).forEach((wanted, i) => expect(Math.abs(y[row]![i]! - wanted)).toBeLessThan(2e-6));
+      attended(qkv, row).forEach((wanted, i) => expectBelow(Math.abs(y[row]![i]! - wanted), 2e-6));
   },
 );
 

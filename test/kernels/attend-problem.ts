@@ -6,6 +6,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import type { TokenGrid } from '../../src/kernels/attend-blocks.ts';
 import { attend } from '../../src/kernels/attend.ts';
 import { compute, Random } from './compute.ts';
+import { largestError } from './worst-error.ts';
 
 export interface Problem {
   items: number;
@@ -96,30 +97,37 @@ export function reference(of: Problem): Float64Array[] {
   const { items, queries, keys, heads, kvHeads, dims, scale = 1 / Math.sqrt(dims) } = of;
   const kvAt = (item: number, key: number, head: number) =>
     ((item * keys + key) * 2 * kvHeads + Math.floor((head * kvHeads) / heads)) * dims;
-  return Array.from({ length: items * queries }, (_, row) => {
+  const results: Float64Array[] = [];
+  const scores = new Float64Array(keys);
+  for (let row = 0; row < items * queries; row++) {
     const item = Math.floor(row / queries);
+    const query = row % queries;
     const most = of.keyCounts?.[item] ?? keys;
-    const seen = of.causal ? Math.min(most, (row % queries) + 1) : most;
+    const seen = of.causal ? Math.min(most, query + 1) : most;
     const y = new Float64Array(heads * dims);
     for (let head = 0; head < heads; head++) {
-      const q = of.q.subarray((row * heads + head) * dims, (row * heads + head + 1) * dims);
-      const scores = Array.from(
-        { length: seen },
-        (__, key) =>
-          q.reduce((sum, value, d) => sum + value * of.kv[kvAt(item, key, head) + d]!, 0) * scale +
-          (of.bias?.[(key - (row % queries) + queries - 1) * heads + head] ?? 0) +
-          (of.sees?.(row % queries, key, head) === false ? -Infinity : 0),
-      );
-      const largest = Math.max(...scores);
-      const weights = scores.map((score) => Math.exp(score - largest));
-      const total = weights.reduce((sum, weight) => sum + weight, 0);
-      weights.forEach((weight, key) => {
-        for (let d = 0; d < dims; d++)
-          y[head * dims + d]! += (weight / total) * of.kv[kvAt(item, key, head) + kvHeads * dims + d]!;
-      });
+      const from = (row * heads + head) * dims;
+      let largest = -Infinity;
+      for (let key = 0; key < seen; key++) {
+        const at = kvAt(item, key, head);
+        let sum = 0;
+        for (let d = 0; d < dims; d++) sum += of.q[from + d]! * of.kv[at + d]!;
+        const bias = of.bias?.[(key - query + queries - 1) * heads + head] ?? 0;
+        const score = of.sees?.(query, key, head) === false ? -Infinity : sum * scale + bias;
+        scores[key] = score;
+        largest = Math.max(largest, score);
+      }
+      let total = 0;
+      for (let key = 0; key < seen; key++) total += scores[key] = Math.exp(scores[key]! - largest);
+      for (let key = 0; key < seen; key++) {
+        const weight = scores[key]! / total;
+        const at = kvAt(item, key, head) + kvHeads * dims;
+        for (let d = 0; d < dims; d++) y[head * dims + d]! += weight * of.kv[at + d]!;
+      }
     }
-    return y;
-  });
+    results.push(y);
+  }
+  return results;
 }
 
 /** Values are below 1; a score has an error of a few ulp of its terms, and so do the weights. */
@@ -128,11 +136,7 @@ const TOLERANCE = 1e-5;
 export function expectRight(of: Problem, y: Float32Array[], tolerance = TOLERANCE): void {
   const wanted = reference(of);
   expect(y.length).toBe(wanted.length);
-  const worst = y.map((row, i) =>
-    row.reduce((most, value, d) => {
-      const error = Math.abs(value - wanted[i]![d]!);
-      return Math.max(most, error);
-    }, 0),
-  );
-  expect(worst.filter((error) => !(error < tolerance))).toEqual([]);
+  expect(
+    wanted.map((right, i) => largestError(y[i]!, right)).filter((error) => !(error < tolerance)),
+  ).toEqual([]);
 }

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { CAPACITY, LONG_SEQUENCES, problem, reference, run, type Problem } from './attention-problem.ts';
 import { differingRows } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const TOLERANCE = 2e-6;
 
@@ -20,7 +21,7 @@ async function expectRight(
   const all = await run(on, of, capacity);
   expect(all.length).toBe(of.rows.length);
   all.forEach((got, row) =>
-    reference(of, row).forEach((wanted, i) => expect(Math.abs(got[i]! - wanted)).toBeLessThan(TOLERANCE)),
+    reference(of, row).forEach((wanted, i) => expectBelow(Math.abs(got[i]! - wanted), TOLERANCE)),
   );
   return all;
 }

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { CAPACITY, problem, reference, run, SEQUENCES, type Problem } from './attention-problem.ts';
 import { differingRows, Random } from './compute.ts';
+import { largestError } from './worst-error.ts';
 
 let device: Device;
 let plain: Device;
@@ -21,10 +22,7 @@ const FARTHEST = 6;
 const random = new Random(5);
 
 function worstError(of: Problem, rows: readonly number[], found: readonly Float32Array[]): number {
-  const errors = rows.flatMap((row, i) =>
-    reference(of, row).map((wanted, at) => Math.abs(found[i]![at]! - wanted)),
-  );
-  return errors.reduce((most, error) => Math.max(most, error), 0);
+  return Math.max(...rows.map((row, i) => largestError(found[i]!, reference(of, row))));
 }
 
 it.each([

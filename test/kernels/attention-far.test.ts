@@ -1,10 +1,11 @@
 // Attention without a window, from a position beyond a million tokens.
 
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { PAGE_TOKENS } from '../../src/kernels/batch.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { problem, run } from './attention-problem.ts';
 import { upload } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 it('a row sees the first token', async () => {
   const device = await openTestDevice();
@@ -22,6 +23,6 @@ it('a row sees the first token', async () => {
   const asked = { ...of, kv, q, rows: [{ sequence: 0, position }] };
   const [y] = await run(device, asked, { rows: 1, tiles: 1, tileRows: 1 });
   const wanted = of.values[0]![0]!;
-  wanted.forEach((value, i) => expect(y![i]).toBeCloseTo(value, 5));
+  wanted.forEach((value, i) => expectCloseTo(y![i], value, 5));
   device.destroy();
 });

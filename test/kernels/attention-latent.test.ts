@@ -8,6 +8,7 @@ import { latentKv } from '../../src/kernels/latent-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { CAPACITY, LONG_SEQUENCES, problem, reference, run, SEQUENCES } from './attention-problem.ts';
 import { compute, differingRows, f16Value, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 let plain: Device;
@@ -142,12 +143,12 @@ describe.each(['adjacent', 'half'] as const)('latents are written, pairs %s', (p
           format === 'f32'
             ? floats[(page * width + d) * 32 + token]!
             : f16Value((words[(page * width + d - (d % 2)) * 16 + token]! >>> (16 * (d % 2))) & 0xffff);
-        expect(Math.abs(found - value)).toBeLessThan(tolerance);
+        expectBelow(Math.abs(found - value), tolerance);
       });
       for (let head = 0; head < heads; head++) {
         const from = row * heads * (fixed + rotated) + head * (fixed + rotated) + fixed;
         turned(q.slice(from, from + rotated), row).forEach((value, d) =>
-          expect(Math.abs(y[row]![head * width + rank + d]! - scale * value)).toBeLessThan(2e-6),
+          expectBelow(Math.abs(y[row]![head * width + rank + d]! - scale * value), 2e-6),
         );
       }
     });

@@ -15,7 +15,7 @@ import {
 import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { factorOf, isCodedFormat, numberOf, type CodedFormat } from './coded-pages.ts';
 import { batchOf, compute, Random, toF16, upload } from './compute.ts';
-import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
+import { SPARE_PAGES, storeKeys, storeValues } from './stored-pages.ts';
 
 /** First position and rows of each sequence's part of the step: a prompt, a late token, a chunk across pages, a first token. */
 export const SEQUENCES = [
@@ -89,8 +89,9 @@ export function problem(
   const values = isLatent
     ? keys
     : tokens.map((count) => Array.from({ length: count }, (_, token) => held(token)));
-  const free = random.permutation(PAGES);
-  const tables = tokens.map((count) => free.splice(0, Math.ceil(count / PAGE_TOKENS)));
+  const pages = tokens.map((count) => Math.ceil(count / PAGE_TOKENS));
+  const free = random.permutation(pages.reduce((sum, count) => sum + count, SPARE_PAGES));
+  const tables = pages.map((count) => free.splice(0, count));
   const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
     Array.from({ length: count }, (_, i) => ({ sequence, position: from + i })),
   );
@@ -128,9 +129,11 @@ function codedValue(format: CodedFormat, value: number, token: number, head: num
 /** Heads as attention reads them: a multiple of 4 dimensions, zeros behind. */
 function paddedHeads(row: Float32Array, dims: number): Float32Array {
   const stored = paddedHead(dims);
-  return Float32Array.from({ length: (row.length / dims) * stored }, (_, i) =>
-    i % stored < dims ? row[Math.floor(i / stored) * dims + (i % stored)]! : 0,
-  );
+  const heads = row.length / dims;
+  const padded = new Float32Array(heads * stored);
+  for (let head = 0; head < heads; head++)
+    padded.set(row.subarray(head * dims, (head + 1) * dims), head * stored);
+  return padded;
 }
 
 /** Returns the last token that a token in a span sees; null: no span contains it. */
@@ -165,9 +168,8 @@ export function run(
     spans: of.spans.length > 0,
   });
   expect(tiles.flat().length).toBe(tiles.length * TILE_WORDS);
-  const q = Float32Array.from(
-    chosen.flatMap((row) => Array.from(of.q.subarray(row * width, (row + 1) * width))),
-  );
+  const q = new Float32Array(chosen.length * width);
+  chosen.forEach((row, i) => q.set(of.q.subarray(row * width, (row + 1) * width), i * width));
   return compute({
     device: on,
     decodes: decodes ? ['rows'] : [],
@@ -231,7 +233,7 @@ function slopeOf(most: number, heads: number, head: number): number {
     : 2 ** ((-most * (2 * (head - first) + 1)) / (2 * first));
 }
 
-export function reference(of: Problem, row: number): number[] {
+export function reference(of: Problem, row: number): Float64Array {
   const { heads, kvHeads, dims, valueDims = dims } = of.shape;
   const { sequence, position } = of.rows[row]!;
   const from =
@@ -239,29 +241,33 @@ export function reference(of: Problem, row: number): number[] {
   const first = of.window === null ? 0 : Math.max(0, from);
   const end = lastSeen(of, sequence, position) ?? position;
   const last = of.bothSides ? Math.min(end, position + of.window! - 1) : end;
-  return Array.from({ length: heads }, (_, head) => {
-    const kvHead = Math.floor(head / (heads / kvHeads));
-    const weights: number[] = [];
+  const y = new Float64Array(heads * valueDims);
+  const weights = new Float64Array(Math.max(0, last - first + 1));
+  for (let head = 0; head < heads && weights.length > 0; head++) {
+    const at = Math.floor(head / (heads / kvHeads)) * dims;
+    let total = of.sinks ? Math.exp(of.sinks[head]!) : 0;
     for (let token = first; token <= last; token++) {
-      let score = 0;
-      if (of.sees && !of.sees(row, token)) {
-        weights.push(0);
-        continue;
-      }
-      for (let d = 0; d < dims; d++) {
-        score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
-      }
-      score += biasOf(of, head, token - position);
-      weights.push(Math.exp(of.cap === null ? score : of.cap * Math.tanh(score / of.cap)));
+      const weight = of.sees?.(row, token) === false ? 0 : Math.exp(scoreOf(of, row, head, token));
+      weights[token - first] = weight;
+      total += weight;
     }
-    if (weights.length === 0) return Array<number>(valueDims).fill(0);
-    const sink = of.sinks ? Math.exp(of.sinks[head]!) : 0;
-    const total = weights.reduce((sum, weight) => sum + weight, sink);
-    return Array.from({ length: valueDims }, (_, d) =>
-      weights.reduce(
-        (sum, weight, i) => sum + (weight / total) * of.values[sequence]![first + i]![kvHead * dims + d]!,
-        0,
-      ),
-    );
-  }).flat();
+    for (let token = first; token <= last; token++) {
+      const [weight, values] = [weights[token - first]! / total, of.values[sequence]![token]!];
+      for (let d = 0; d < valueDims; d++) y[head * valueDims + d]! += weight * values[at + d]!;
+    }
+  }
+  return y;
+}
+
+/** The score of a token, capped, for a head of a row. */
+function scoreOf(of: Problem, row: number, head: number, token: number): number {
+  const { heads, kvHeads, dims } = of.shape;
+  const { sequence, position } = of.rows[row]!;
+  const key = of.keys[sequence]![token]!;
+  const at = Math.floor(head / (heads / kvHeads)) * dims;
+  const from = (row * heads + head) * dims;
+  let score = 0;
+  for (let d = 0; d < dims; d++) score += of.q[from + d]! * key[at + d]!;
+  score += biasOf(of, head, token - position);
+  return of.cap === null ? score : of.cap * Math.tanh(score / of.cap);
 }

@@ -6,6 +6,7 @@ import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { problem } from './attention-problem.ts';
 import { batchOf, compute, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -64,9 +65,7 @@ it.each<[KvFormat, number]>([
       const most = Math.max(...scores);
       const total = scores.reduce((sum, score) => sum + Math.exp(score - most), 0);
       for (let key = 0; key < keys; key++)
-        expect(Math.abs(weights[i * keys + key]! - Math.exp(scores[key]! - most) / total)).toBeLessThan(
-          TOLERANCE,
-        );
+        expectBelow(Math.abs(weights[i * keys + key]! - Math.exp(scores[key]! - most) / total), TOLERANCE);
     }
   }
 });

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { batchNorm, batchNormLogarithms, undoBatchNorm } from '../../src/kernels/batch-norm.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { computeImages } from './images.ts';
 
 const EPS = 1e-4;
@@ -73,9 +74,7 @@ it('channels by their deviations, back, and the logarithms of their variances', 
       const statistics = { mean: input([channels], mean), variance, eps: 1, areDeviations: true };
       return make(input([1, 3, 7, channels], x), statistics);
     });
-    y.forEach((row, i) =>
-      row.forEach((value, c) => expect(value).toBeCloseTo(of(x[i * channels + c]!, c), 4)),
-    );
+    y.forEach((row, i) => row.forEach((value, c) => expectCloseTo(value, of(x[i * channels + c]!, c), 4)));
   }
 });
 

@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { centreColumns } from '../../src/kernels/centre-columns.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -30,6 +31,6 @@ it.each([
   ];
   expect(y.length).toBe(rows);
   y.flatMap((row) => [...row]).forEach((value, i) =>
-    expect(value).toBeCloseTo((values![i]! - centre![i % columns]!) * factor![i % columns]!, 6),
+    expectCloseTo(value, (values![i]! - centre![i % columns]!) * factor![i % columns]!, 6),
   );
 });

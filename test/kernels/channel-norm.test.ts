@@ -5,6 +5,7 @@ import { conv2d } from '../../src/kernels/conv2d.ts';
 import { channelNormConv } from '../../src/kernels/norm-conv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { computeImages, packConv } from './images.ts';
 
 const TOLERANCE = 3e-6;
@@ -38,7 +39,7 @@ it.each([
     row.forEach((value, k) => {
       const normed = values[k]! * rate * gains[k]!;
       const wanted = silu ? normed / (1 + Math.exp(-normed)) : normed;
-      expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * (1 + Math.abs(wanted)));
+      expectBelow(Math.abs(value - wanted), TOLERANCE * (1 + Math.abs(wanted)));
     });
   });
   for (const as of [{ bindingLimit: 16 << 10 }, { maxWorkgroups: 3 }])
@@ -96,7 +97,7 @@ it.each(['none', 'relu'] as const)('a norm with a bias and eps, %s, added in pla
         const normed = values[k]! * rate * gains[k]! + shifts[k]!;
         const wanted =
           (activation === 'relu' ? Math.max(0, normed) : normed) + (adds ? before[i * channels + k]! : 0);
-        expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * (1 + Math.abs(wanted)));
+        expectBelow(Math.abs(value - wanted), TOLERANCE * (1 + Math.abs(wanted)));
       });
     });
     expect(differingRows(await run(disguise(device, { bindingLimit: 16 << 10 }), adds), found)).toEqual([]);

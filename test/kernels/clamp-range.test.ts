@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { clampRange } from '../../src/kernels/clamp-range.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -27,7 +28,7 @@ it.each([
     expect(y.length).toBe(rows);
     y.flatMap((row) => [...row]).forEach((value, i) => {
       const clamped = Math.min(Math.max(values[i]!, Math.fround(low)), Math.fround(high));
-      expect(value).toBeCloseTo(activation === 'none' ? clamped : clamped / (1 + Math.exp(-clamped)), 6);
+      expectCloseTo(value, activation === 'none' ? clamped : clamped / (1 + Math.exp(-clamped)), 6);
     });
   }
 });

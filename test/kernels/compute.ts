@@ -114,7 +114,9 @@ export class Random {
   }
 
   floats(count: number): Float32Array {
-    return Float32Array.from({ length: count }, () => this.float());
+    const values = new Float32Array(count);
+    for (let i = 0; i < count; i++) values[i] = this.float();
+    return values;
   }
 
   /** 0 … count - 1 in any order. */
@@ -152,9 +154,12 @@ export function toF16(value: number): number {
 export function differingRows(a: Float32Array[], b: Float32Array[]): number[] {
   expect(a.length).toBe(b.length);
   const bits = ({ buffer }: Float32Array): Uint32Array => new Uint32Array(buffer);
-  return a.flatMap((row, i) => {
-    const other = bits(b[i]!);
-    const own = bits(row);
-    return own.length === other.length && own.every((word, at) => word === other[at]) ? [] : [i];
-  });
+  const differ: number[] = [];
+  for (let i = 0; i < a.length; i++) {
+    const [own, other] = [bits(a[i]!), bits(b[i]!)];
+    let at = 0;
+    while (at < own.length && own[at] === other[at]) at++;
+    if (at < own.length || own.length !== other.length) differ.push(i);
+  }
+  return differ;
 }

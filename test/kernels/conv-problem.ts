@@ -139,9 +139,13 @@ function outputOf(of: Problem, pixel: number, column: number): { value: number; 
   const image = Math.floor(pixel / (size.height * size.width));
   const row = Math.floor(pixel / size.width) % size.height;
   const pad = kernel === 3 && of.padding !== 'after' ? 1 : 0;
-  const terms: number[] = [weights.bias?.[column] ?? 0];
-  if (of.perImage) terms.push(of.added[image * out + column]!);
-  if (of.residual) terms.push(of.skip[pixel * out + column]!);
+  const [bias, added, skip] = [
+    weights.bias?.[column] ?? 0,
+    of.perImage ? of.added[image * out + column]! : 0,
+    of.residual ? of.skip[pixel * out + column]! : 0,
+  ];
+  let sum = bias + added + skip;
+  let sizes = Math.abs(bias) + Math.abs(added) + Math.abs(skip);
   for (let tap = 0; tap < kernel * kernel; tap++) {
     let y = row * stride - pad + Math.floor(tap / kernel);
     let x = (pixel % size.width) * stride - pad + (tap % kernel);
@@ -153,11 +157,11 @@ function outputOf(of: Problem, pixel: number, column: number): { value: number; 
     const [fromY, fromX] = [Math.floor((y * height) / seen.height), Math.floor((x * width) / seen.width)];
     const at = ((image * height + fromY) * width + fromX) * channels;
     for (let c = 0; c < channels; c++) {
-      terms.push(of.x[at + c]! * weights.values[(column * channels + c) * kernel * kernel + tap]!);
+      const term = of.x[at + c]! * weights.values[(column * channels + c) * kernel * kernel + tap]!;
+      sum += term;
+      sizes += Math.abs(term);
     }
   }
-  const sum = terms.reduce((a, b) => a + b, 0);
-  const sizes = terms.reduce((a, b) => a + Math.abs(b), 0);
   if (of.activation === 'relu') return { value: Math.max(sum, 0), size: sizes };
   if (of.activation === 'leaky-relu') return { value: Math.max(sum, 0.2 * sum), size: sizes };
   // SiLU's slope is at most 1.1; exp is off by up to 3 + 2 |x| ulp.

@@ -11,6 +11,7 @@ import { channelNormConv, normConv } from '../../src/kernels/norm-conv.ts';
 import { disguise, hasF16, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
 import { problem, run, worstError, type Case, type Problem } from './conv-problem.ts';
+import { expectBelow } from './expect-each.ts';
 import { computeImages, packConv } from './images.ts';
 import { columnsOf, packStored, randomBlocks } from './stored.ts';
 import { worstError as worstOfRows } from './worst-error.ts';
@@ -197,9 +198,7 @@ describe.skipIf(!(await hasF16()))('a convolution on matrix units after a norm',
     const [y, expected] = [await normed(withUnit(), { norm, size }), await normed(device, { norm, size })];
     const largest = Math.max(...expected.map((row) => Math.max(...row.map(Math.abs))));
     y.forEach((row, i) =>
-      row.forEach((value, at) =>
-        expect(Math.abs(value - expected[i]![at]!) / largest).toBeLessThan(2 ** -10),
-      ),
+      row.forEach((value, at) => expectBelow(Math.abs(value - expected[i]![at]!) / largest, 2 ** -10)),
     );
   });
 

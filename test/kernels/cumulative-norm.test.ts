@@ -1,10 +1,11 @@
 // Norms over time against f64: few and many rows, channels that pad a place, rows that do not count.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { cumulativeNorm } from '../../src/kernels/cumulative-norm.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -47,7 +48,7 @@ it.each([
     own.forEach((value, i) => {
       const [place, channel] = [Math.floor(i / channels), i % channels];
       const wanted = isCounted ? Math.max((value - mean) * rate * weight[channel]!, 0) : 0;
-      expect(Math.abs(y[row * places + place]![channel]! - wanted)).toBeLessThan(2e-5);
+      expectBelow(Math.abs(y[row * places + place]![channel]! - wanted), 2e-5);
     });
   }
 });

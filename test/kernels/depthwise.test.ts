@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { depthwise } from '../../src/kernels/depthwise.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { computeImages } from './images.ts';
 
 const TOLERANCE = 3e-6;
@@ -74,7 +75,7 @@ describe.each(SHAPES)('$batch × $height × $width × $channels by $kernel, gate
         const at = (c: number) => convolved(image, row, pixel % columns, c);
         const gate = gated ? at(half + channel) : 0;
         const wanted = gated ? (at(channel) * gate) / (1 + Math.exp(-gate)) : at(channel);
-        expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * kernel * (1 + Math.abs(wanted)));
+        expectBelow(Math.abs(value - wanted), TOLERANCE * kernel * (1 + Math.abs(wanted)));
       });
     });
   });

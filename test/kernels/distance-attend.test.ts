@@ -4,6 +4,7 @@ import { partialBatch, TILE_ROWS } from '../../src/kernels/batch.ts';
 import { distanceAttend, placesWithin } from '../../src/kernels/distance-attend.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -72,7 +73,7 @@ it.each([
         const total = weights.reduce((a, b) => a + b);
         for (let d = head * dims; d < (head + 1) * dims; d++) {
           const right = weights.reduce((sum, weight, key) => sum + (weight / total) * at(key, 2, d), 0);
-          expect(y[starts[i]! + query]![d]).toBeCloseTo(right, 4);
+          expectCloseTo(y[starts[i]! + query]![d], right, 4);
         }
       }
   });

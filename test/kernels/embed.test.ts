@@ -8,6 +8,7 @@ import { type FormatName as Format } from '../../src/kernels/formats.ts';
 import { stacked } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { batchOf, compute, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 
 const VOCABULARY = 401;
@@ -60,7 +61,7 @@ for (const format of ['f32', 'f16', 'bf16', 'int8', 'int4'] as const) {
       const wanted = Array.from(values.subarray(TOKENS[i]! * k, (TOKENS[i]! + 1) * k), (value) => value / 2);
       if (format !== 'int8') return expect(Array.from(row)).toEqual(wanted);
       // A scale of 1/127 of the extreme is exact except for its division.
-      wanted.forEach((value, d) => expect(Math.abs(row[d]! - value)).toBeLessThan(1e-6));
+      wanted.forEach((value, d) => expectBelow(Math.abs(row[d]! - value), 1e-6));
     });
   });
 

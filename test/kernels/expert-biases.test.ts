@@ -17,6 +17,7 @@ import {
 import { route } from '../../src/kernels/route.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { packMatrix } from './packed.ts';
 
 const TOLERANCE = 2e-5;
@@ -110,6 +111,6 @@ it.each<[string, Disguise]>([
   rows.forEach((row, i) => {
     const right = wanted(i);
     const scale = Math.max(...right.map(Math.abs), 1);
-    right.forEach((value, k) => expect(Math.abs(row[k]! - value) / scale).toBeLessThan(TOLERANCE));
+    right.forEach((value, k) => expectBelow(Math.abs(row[k]! - value) / scale, TOLERANCE));
   });
 });

@@ -13,6 +13,7 @@ import { expertParts, interleaved, stacked, type Matrix } from '../../src/kernel
 import { route, type Routing } from '../../src/kernels/route.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
+import { expectBelow, expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 
 const TOLERANCE = 2e-5;
@@ -130,7 +131,7 @@ function expectRight(of: Problem, y: Float32Array[]): void {
   y.forEach((row, i) => {
     const right = wanted(of, i);
     const scale = Math.max(...right.map(Math.abs), 1);
-    row.forEach((value, k) => expect(Math.abs(value - right[k]!) / scale).toBeLessThan(TOLERANCE));
+    row.forEach((value, k) => expectBelow(Math.abs(value - right[k]!) / scale, TOLERANCE));
   });
 }
 
@@ -211,7 +212,7 @@ it('gates may have the tanh approximation of GELU, and sums no residual', async 
   });
   const unit = (x: number): number =>
     0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
-  found.forEach((row, i) => wanted(of, i, unit).forEach((right, k) => expect(row[k]).toBeCloseTo(right, 4)));
+  found.forEach((row, i) => wanted(of, i, unit).forEach((right, k) => expectCloseTo(row[k], right, 4)));
 });
 
 it('rows of prompts, decode rows and those of one phase have kernels of their own', () => {

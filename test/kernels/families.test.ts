@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { problem, reference, run, SEQUENCES } from './attention-problem.ts';
 import { problem as convolution, run as convolve, worstError } from './conv-problem.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 let family: Device;
@@ -26,6 +27,6 @@ it("attention of a prompt's rows is right", async () => {
   const of = problem(family, { heads: 4, kvHeads: 1, dims: 128 }, 'f16', null, SEQUENCES);
   const y = await run(family, of, { rows: 48, tiles: 34, tileRows: 16, contextPages: 4 });
   y.forEach((got, row) =>
-    reference(of, row).forEach((wanted, at) => expect(Math.abs(got[at]! - wanted)).toBeLessThan(2e-6)),
+    reference(of, row).forEach((wanted, at) => expectBelow(Math.abs(got[at]! - wanted), 2e-6)),
   );
 });

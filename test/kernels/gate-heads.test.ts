@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gateHeads } from '../../src/kernels/gate-heads.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -34,7 +35,7 @@ it.each([
       const [head, d] = [Math.floor(column / dims), column % dims];
       const wanted =
         x[row * heads * dims + column]! / (1 + Math.exp(-gates[row * columns + (2 * head + 1) * dims + d]!));
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-6);
+      expectBelow(Math.abs(value - wanted), 1e-6);
     }
   }
 });

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gateNorm } from '../../src/kernels/gate-norm.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -51,7 +52,7 @@ it.each([
         const length = Math.sqrt(gated.reduce((sum, value) => sum + value * value, 0) / dims + EPS);
         own.forEach((value, d) => {
           const scaled = normed ? (value / length) * weight[group * dims + d]! : value;
-          expect(Math.abs(values[group * dims + d]! - scaled * silu(d))).toBeLessThan(2e-5);
+          expectBelow(Math.abs(values[group * dims + d]! - scaled * silu(d)), 2e-5);
         });
       }
     }

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gateRows } from '../../src/kernels/gate-rows.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -30,7 +31,7 @@ it.each([
     for (const [column, value] of [...values].entries()) {
       const factor = by === 'gate' ? GATES[row]! : 1 / (1 + Math.exp(-GATES[row]!));
       const wanted = x[row * columns + column]! * factor;
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-6 * Math.max(1, Math.abs(factor)));
+      expectBelow(Math.abs(value - wanted), 1e-6 * Math.max(1, Math.abs(factor)));
     }
   }
 });

@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gatedAdd } from '../../src/kernels/gated-add.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const ITEMS = 2;
 const TOKENS = 35;
@@ -38,7 +39,7 @@ it.each([1, 31, 64, 129])('%i columns', async (columns) => {
     row.forEach((value, k) => {
       const at = i * columns + k;
       const wanted = residual[at]! + gates[(2 * item + 1) * chunk + k]! * x[at]!;
-      expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE);
+      expectBelow(Math.abs(value - wanted), TOLERANCE);
     });
   });
   const pieces = await run(disguise(device, { bindingLimit: 16 << 10 }));

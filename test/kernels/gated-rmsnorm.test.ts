@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gatedRmsnorm } from '../../src/kernels/gated-rmsnorm.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -43,7 +44,7 @@ it.each([
       own.forEach((value, d) => {
         const z = gates[gate + d]!;
         const wanted = ((value / length) * weight[d]! * z) / (1 + Math.exp(-z));
-        expect(Math.abs(values[head * dims + d]! - wanted)).toBeLessThan(1e-5);
+        expectBelow(Math.abs(values[head * dims + d]! - wanted), 1e-5);
       });
     }
   }

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gated } from '../../src/kernels/gated.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -35,7 +36,7 @@ it.each([
       // Two gate columns, then the two value columns that they multiply.
       const at = row * columns + 4 * (column >> 1) + (column & 1);
       const wanted = ACTIVATIONS[activation](x[at]!) * x[at + 2]!;
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-5 * (1 + Math.abs(wanted)));
+      expectBelow(Math.abs(value - wanted), 1e-5 * (1 + Math.abs(wanted)));
     }
   }
 });

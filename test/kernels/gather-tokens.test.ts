@@ -8,6 +8,7 @@ import { Tape } from '../../src/gpu/tape.ts';
 import { attend } from '../../src/kernels/attend.ts';
 import { takeTokens } from '../../src/kernels/copy-rows.ts';
 import { divideTokens } from '../../src/kernels/gather-tokens.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 const [ITEMS, TEXT, IMAGE, HEADS, KEY_HEADS] = [2, 5, 9, 4, 2];
 const TOKENS = TEXT + IMAGE;
@@ -59,6 +60,6 @@ it.each([
   expect(whole).toHaveLength(ITEMS * (TOKENS + IMAGE) * columns[0]);
   expect(whole.some((value) => Math.abs(value) > 0.1)).toBe(true);
   const parts = await Promise.all(ranks.map((__, rank) => compute(rank)));
-  for (const part of parts) for (const [i, value] of part.entries()) expect(value).toBeCloseTo(whole[i]!, 5);
+  for (const part of parts) for (const [i, value] of part.entries()) expectCloseTo(value, whole[i]!, 5);
   for (const rank of ranks) expect(spentBy(rank).bytes).toBeGreaterThan(0);
 });

@@ -9,9 +9,11 @@ import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
-import { activations, roundedRows, worstError } from './rounded-rows.ts';
+import { activations, roundedRows } from './rounded-rows.ts';
 import { columnsOf } from './stored.ts';
+import { worstOfColumns } from './worst-error.ts';
 
 let device: Device;
 let hardware: Device;
@@ -51,7 +53,7 @@ it.each(NAMES)('%s: sums are those of the integers', async (format) => {
   const matrix = anyMatrix(hardware, format, columns, k, random);
   const x = activations(3, k, random);
   const y = await run(hardware, matrix, x, { capacity: 16 });
-  expect(worstError(y, roundedRows(x, k), await columnsOf(hardware, matrix))).toBeLessThan(TOLERANCE);
+  expect(worstOfColumns(y, roundedRows(x, k), await columnsOf(hardware, matrix))).toBeLessThan(TOLERANCE);
 });
 
 it.each([
@@ -71,7 +73,7 @@ it.each([
     const weights = await columnsOf(hardware, matrix);
     const x = activations(ROWS, k, new Random(columns));
     const all = await run(hardware, matrix, x, { capacity: ROWS });
-    expect(worstError(all, roundedRows(x, k), weights)).toBeLessThan(TOLERANCE);
+    expect(worstOfColumns(all, roundedRows(x, k), weights)).toBeLessThan(TOLERANCE);
     for (const rows of [32, 16, 1]) {
       const some = await run(hardware, matrix, x, { capacity: rows, from: ROWS - rows });
       expect(differingRows(some, all.slice(ROWS - rows))).toEqual([]);
@@ -102,7 +104,7 @@ it('a product adds to a residual, and multiplies gate and up', async () => {
   gated.forEach((row, i) =>
     row.forEach((value, at) => {
       const gate = plain[i]![at]!;
-      expect(value).toBeCloseTo((gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
+      expectCloseTo(value, (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
     }),
   );
 });

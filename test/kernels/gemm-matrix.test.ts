@@ -9,6 +9,7 @@ import { linear, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, hasF16, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf, packStored, randomBlocks } from './stored.ts';
 import { worstError } from './worst-error.ts';
@@ -138,7 +139,7 @@ describe.skipIf(!(await hasF16()))('a product on matrix units of an adapter with
     gated.forEach((row, i) =>
       row.forEach((value, at) => {
         const gate = plain[i]![at]!;
-        expect(Math.abs(value - (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!)).toBeLessThan(1e-5);
+        expectBelow(Math.abs(value - (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!), 1e-5);
       }),
     );
   });

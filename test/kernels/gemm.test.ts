@@ -10,6 +10,7 @@ import { linear, linearAdd, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { worstError } from './worst-error.ts';
 
@@ -90,7 +91,7 @@ it('a product adds to a residual, and multiplies gate and up', async () => {
   gated.forEach((row, i) =>
     row.forEach((value, at) => {
       const gate = plain[i]![at]!;
-      expect(Math.abs(value - (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!)).toBeLessThan(1e-5);
+      expectBelow(Math.abs(value - (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!), 1e-5);
     }),
   );
 });

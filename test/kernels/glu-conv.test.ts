@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { gluConv } from '../../src/kernels/glu-conv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -46,7 +47,7 @@ it.each([
         const from = row - taps + 1 + tap;
         if (from >= first) right += weight[column * taps + tap]! * unit(from, column);
       }
-      expect(found[column]).toBeCloseTo(right, 5);
+      expectCloseTo(found[column], right, 5);
     }
   });
 });

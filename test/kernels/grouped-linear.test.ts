@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { groupedLinear } from '../../src/kernels/grouped-linear.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { computeImages } from './images.ts';
 
 let device: Device;
@@ -28,7 +29,7 @@ it.each([
       const begins = column - (column % group);
       let wanted = 0;
       for (let i = 0; i < group; i++) wanted += x[row * columns + begins + i]! * weight[column * group + i]!;
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-5 * (1 + Math.abs(wanted)));
+      expectBelow(Math.abs(value - wanted), 1e-5 * (1 + Math.abs(wanted)));
     }),
   );
   for (const as of [{ bindingLimit: 48 << 10 }, { maxWorkgroups: 2 }])

@@ -15,6 +15,7 @@ import { growRows } from '../../src/kernels/grow-rows.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -53,7 +54,7 @@ it('queries grow with the logarithm of their position in steps, keys and values 
   positions.forEach((position, row) => {
     const factor = 1 + growth.beta * Math.log(1 + Math.floor((position + growth.first) / growth.length));
     plain.q[row]!.forEach((value, i) =>
-      expect(Math.abs(grown.q[row]![i]! - value * factor)).toBeLessThan(1e-5 * Math.abs(factor)),
+      expectBelow(Math.abs(grown.q[row]![i]! - value * factor), 1e-5 * Math.abs(factor)),
     );
   });
 });
@@ -73,7 +74,7 @@ it.each([5, 301])('rows of %i columns grow by their positions', async (columns) 
   positions.forEach((position, row) => {
     const factor = 1 + growth.beta * Math.log(1 + Math.floor(position / growth.length));
     y[row]!.forEach((value, i) =>
-      expect(Math.abs(value - x[row * columns + i]! * factor)).toBeLessThan(1e-5 * factor),
+      expectBelow(Math.abs(value - x[row * columns + i]! * factor), 1e-5 * factor),
     );
   });
 });

@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { guidanceRows, guidanceWidths } from '../../src/kernels/guidance-rows.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const SCALE = 4.5;
 const TOLERANCE = 4e-6;
@@ -39,7 +40,7 @@ it.each([
     const rate = Math.hypot(...of(positive)) / Math.hypot(...guided);
     row.forEach((value, k) => {
       const wanted = guided[k]! * rate;
-      expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * (1 + Math.abs(guided[k]! * rate)));
+      expectBelow(Math.abs(value - wanted), TOLERANCE * (1 + Math.abs(guided[k]! * rate)));
     });
   });
   const pieces = await run(disguise(device, { bindingLimit: 16 << 10 }));
@@ -76,7 +77,7 @@ it.each([
       guided.forEach((value, x) => {
         const wanted = value * rate;
         const error = Math.abs(found[line * width + x]![channel]! - wanted);
-        expect(error).toBeLessThan(TOLERANCE * (1 + Math.abs(wanted)));
+        expectBelow(error, TOLERANCE * (1 + Math.abs(wanted)));
       });
     }
 });

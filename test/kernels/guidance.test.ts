@@ -7,6 +7,7 @@ import { repeat } from '../../src/kernels/repeat.ts';
 import { scaleRows } from '../../src/kernels/scale-rows.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload, type Input } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const TOLERANCE = 2e-6;
 
@@ -19,9 +20,7 @@ const run = async (record: (tape: Tape, input: Input) => Tensor): Promise<number
 
 function expectNear(y: number[], wanted: number[]): void {
   expect(y.length).toBe(wanted.length);
-  wanted.forEach((value, i) =>
-    expect(Math.abs(y[i]! - value)).toBeLessThan(TOLERANCE * (1 + Math.abs(value))),
-  );
+  wanted.forEach((value, i) => expectBelow(Math.abs(y[i]! - value), TOLERANCE * (1 + Math.abs(value))));
 }
 
 /** Odd sizes: one pixel, primes, more than one workgroup. */

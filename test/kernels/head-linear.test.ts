@@ -11,6 +11,7 @@ import { partsOf } from '../../src/models/weight-requests.ts';
 import { WeightTable } from '../../src/models/weights.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 
 const TOLERANCE = 1e-5;
@@ -80,13 +81,13 @@ describe.each<{ name: string; as: Disguise; formats: FormatName[] }>([
           for (let j = 0; j < values; j++) {
             let sum = 0;
             for (let at = 0; at < k; at++) sum += x[(row * heads + head) * k + at]! * weight(plain + j, at);
-            expect(Math.abs(forward[row]![head * values + j]! - sum)).toBeLessThan(TOLERANCE);
+            expectBelow(Math.abs(forward[row]![head * values + j]! - sum), TOLERANCE);
           }
           for (let at = 0; at < k + 8; at++) {
             let sum = 0;
             for (let j = 0; j < plain; j++) sum += q[(row * heads + head) * (plain + 4) + j]! * weight(j, at);
             const wanted = at < k ? 0.5 * sum : before[(row * heads + head) * (k + 8) + at]!;
-            expect(Math.abs(across[row]![head * (k + 8) + at]! - wanted)).toBeLessThan(TOLERANCE);
+            expectBelow(Math.abs(across[row]![head * (k + 8) + at]! - wanted), TOLERANCE);
           }
         }
       }
@@ -106,7 +107,7 @@ describe.each<{ name: string; as: Disguise; formats: FormatName[] }>([
           for (let at = 0; at < k; at++) {
             let sum = 0;
             for (let j = 0; j < plain; j++) sum += q[row * plain + j]! * weights[(head * all + j) * k + at]!;
-            expect(Math.abs(shared[row]![head * k + at]! - sum)).toBeLessThan(TOLERANCE);
+            expectBelow(Math.abs(shared[row]![head * k + at]! - sum), TOLERANCE);
           }
         }
       }
@@ -129,7 +130,7 @@ describe.each<{ name: string; as: Disguise; formats: FormatName[] }>([
           let sum = 0;
           for (let at = 0; at < k; at++) sum += x[row * k + at]! * weights[column * k + at]!;
           const place = Math.floor(column / all) * each + (column % all);
-          expect(Math.abs(together[row]![place]! - sum)).toBeLessThan(TOLERANCE);
+          expectBelow(Math.abs(together[row]![place]! - sum), TOLERANCE);
         }
       }
     }

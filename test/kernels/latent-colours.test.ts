@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { latentColours } from '../../src/kernels/latent-colours.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -36,7 +37,7 @@ it.each([
         const factor = (c: number) => factors[4 * ((c * side + (down % side)) * side + (across % side)) + k]!;
         let sum = factor(channels);
         for (let c = 0; c < channels; c++) sum += x[latent * channels + c]! * factor(c);
-        expect(Math.abs(value - Math.min(Math.max(sum, -1), 1))).toBeLessThan(2e-6);
+        expectBelow(Math.abs(value - Math.min(Math.max(sum, -1), 1)), 2e-6);
       }),
     );
   },

@@ -5,6 +5,7 @@ import type { Tensor } from '../../src/gpu/tensor.ts';
 import { sampleLatents, scaleLatents, unscaleLatents } from '../../src/kernels/latents.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, type Input } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const TOLERANCE = 2e-6;
 
@@ -17,9 +18,7 @@ const run = async (record: (tape: Tape, input: Input) => Tensor): Promise<number
 
 function expectNear(y: number[], wanted: number[]): void {
   expect(y.length).toBe(wanted.length);
-  wanted.forEach((value, i) =>
-    expect(Math.abs(y[i]! - value)).toBeLessThan(TOLERANCE * (1 + Math.abs(value))),
-  );
+  wanted.forEach((value, i) => expectBelow(Math.abs(y[i]! - value), TOLERANCE * (1 + Math.abs(value))));
 }
 
 const SCALE = { scale: 0.3611, shift: 0.1159 };

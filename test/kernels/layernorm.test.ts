@@ -4,6 +4,7 @@ import { layernorm, layernormRows } from '../../src/kernels/layernorm.ts';
 import { rmsnorm } from '../../src/kernels/rmsnorm.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 const EPS = 1e-5;
 /** Tolerance for values around 1. */
@@ -134,7 +135,7 @@ it('values far from zero keep their differences', async () => {
     record: (_, input) => layernorm(input([1, 64], values), null, 0),
   });
   const spread = Math.sqrt((64 * 64 - 1) / 12) / 16;
-  y[0]!.forEach((value, i) => expect(value).toBeCloseTo((i / 16 - 63 / 32) / spread, 4));
+  y[0]!.forEach((value, i) => expectCloseTo(value, (i / 16 - 63 / 32) / spread, 4));
 });
 
 it('chosen rows are as among all', async () => {

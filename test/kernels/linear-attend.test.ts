@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { linearAttend } from '../../src/kernels/linear-attend.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { computeImages } from './images.ts';
 
 const EPS = 1e-15;
@@ -53,7 +54,7 @@ describe.each(SHAPES)('$items × $tokens tokens, $heads heads of $dims', (of) =>
           for (let i = 0; i < dims; i++) sums[i]! += score * value(2, item, other, head, i);
         }
         for (let i = 0; i < dims; i++)
-          expect(Math.abs(found[row]![head * dims + i]! - sums[i]! / total)).toBeLessThan(1e-5);
+          expectBelow(Math.abs(found[row]![head * dims + i]! - sums[i]! / total), 1e-5);
       }
     }
   });

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random } from './compute.ts';
 import { drawAll, type Draw, type RowLogprobs } from './draws.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -21,7 +22,7 @@ function expectLogprobs(row: RowLogprobs, values: number[], id: number, count: n
   const order = values.map((_, token) => token).sort((a, b) => values[b]! - values[a]! || a - b);
   expect(row.drawn).toBeCloseTo(wanted[id]!, 3);
   expect(row.best.map(([token]) => token)).toEqual(order.slice(0, count));
-  row.best.forEach(([token, logprob]) => expect(logprob).toBeCloseTo(wanted[token]!, 3));
+  row.best.forEach(([token, logprob]) => expectCloseTo(logprob, wanted[token]!, 3));
 }
 
 describe('log probabilities of the logits as they came', () => {

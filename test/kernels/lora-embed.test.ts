@@ -1,11 +1,12 @@
 // What LoRAs change of embeddings, against the same sum in f64: rows of several LoRAs and of none, and a table of one row.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { NO_LORA } from '../../src/kernels/batch.ts';
 import { loraEmbed } from '../../src/kernels/lora-embed.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { batchOf, compute, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -55,7 +56,7 @@ it.each([
         lora === NO_LORA ? 0 : a[(lora * tokens + at) * rank + r]! * b[(lora * rank + r) * columns + column]!,
       );
       const wanted = change.reduce((sum, term) => sum + SCALE * term, before);
-      expect(Math.abs(found[row]![column]! - wanted)).toBeLessThan(1e-6);
+      expectBelow(Math.abs(found[row]![column]! - wanted), 1e-6);
     }
   });
 });

@@ -6,6 +6,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { linear } from '../../src/kernels/matmul.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { expectRight, problem, run, type Wanted } from './lora-problem.ts';
 import { activations, roundedRows } from './rounded-rows.ts';
 
@@ -96,7 +97,7 @@ it('factors multiply rows as they are where products round them to 8 bits', asyn
   adapted.forEach((row, i) =>
     row.forEach((value, at) => {
       const part = byFloats[i]![at]! - plainFloats[i]![at]!;
-      expect(Math.abs(value - plain[i]![at]! - part)).toBeLessThan(1e-4 * (1 + Math.abs(value)));
+      expectBelow(Math.abs(value - plain[i]![at]! - part), 1e-4 * (1 + Math.abs(value)));
     }),
   );
   expect(differingRows(plain, plainFloats)).toHaveLength(ROWS.length);

@@ -8,6 +8,7 @@ import { packRows } from '../../src/kernels/pack.ts';
 import { widen } from '../../src/kernels/widen.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { f16Bits, f16Value, poison, Random, toF16, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const NAMES = ['f32', 'f16', 'bf16', 'int8', 'int4'] as const satisfies FormatName[];
 const SOURCES: NumberSource[] = ['f32', 'f16', 'bf16'];
@@ -169,7 +170,7 @@ it.each(['int8', 'int4'] as const)('a block of zeros in %s is zeros', async (for
   const values = new Float32Array(64).fill(1, 32);
   packRows(device, matrix, parts[0]!, { raw: upload(device, values), source: 'f32', firstRow: 0, rows: 1 });
   const at = await unpack(matrix);
-  values.forEach((value, i) => expect(Math.abs(at(0, i).value - value)).toBeLessThan(0.13));
+  values.forEach((value, i) => expectBelow(Math.abs(at(0, i).value - value), 0.13));
   for (let i = 0; i < 32; i++) expect(Math.abs(at(0, i).value)).toBe(0);
 });
 

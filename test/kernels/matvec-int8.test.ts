@@ -13,9 +13,11 @@ import { normed } from '../../src/kernels/normed.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
-import { activations, roundedRows, worstError } from './rounded-rows.ts';
+import { activations, roundedRows } from './rounded-rows.ts';
 import { columnsOf } from './stored.ts';
+import { worstOfColumns } from './worst-error.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -55,7 +57,7 @@ it.each(NAMES)('%s: sums are those of the integers', async (format) => {
   const matrix = anyMatrix(on, format, columns, k, random);
   const x = activations(2, k, random);
   const y = await product(on, matrix, x, { capacity: 2 });
-  expect(worstError(y, roundedRows(x, k), await columnsOf(on, matrix))).toBeLessThan(TOLERANCE);
+  expect(worstOfColumns(y, roundedRows(x, k), await columnsOf(on, matrix))).toBeLessThan(TOLERANCE);
 });
 
 /** 8 packs a block, then 2 with two scales; one and three slices' worth of K. */
@@ -73,7 +75,7 @@ it.each([
   });
   const x = activations(40, k, new Random(k));
   const all = await product(...two!, x, { capacity: 64 });
-  expect(worstError(all, roundedRows(x, k), await columnsOf(...two!))).toBeLessThan(TOLERANCE);
+  expect(worstOfColumns(all, roundedRows(x, k), await columnsOf(...two!))).toBeLessThan(TOLERANCE);
   for (const [on, capacity, from, to] of [
     [two!, 1, 39, 40],
     [two!, 4, 7, 10],
@@ -102,7 +104,7 @@ it('a residual, and gate and up, end a product', async () => {
   gated.forEach((row, i) =>
     row.forEach((value, at) => {
       const gate = plain[i]![at]!;
-      expect(value).toBeCloseTo((gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
+      expectCloseTo(value, (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!, 4);
     }),
   );
 });

@@ -11,8 +11,10 @@ import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/ker
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf } from './stored.ts';
+import { worstOfColumns } from './worst-error.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -35,25 +37,6 @@ function product(
   });
 }
 
-/** The largest error of y = x · wᵀ, as a share of the sum of its terms' sizes. */
-function worstError(y: Float32Array[], x: Float32Array, weights: Float32Array[]): number {
-  let worst = 0;
-  y.forEach((sums, row) =>
-    weights.forEach((weight, column) => {
-      let sum = 0;
-      let size = 0;
-      weight.forEach((w, i) => {
-        const term = w * x[row * weight.length + i]!;
-        sum += term;
-        size += Math.abs(term);
-      });
-      const error = size === 0 ? 0 : Math.abs(sums[column]! - sum) / size;
-      worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
-    }),
-  );
-  return worst;
-}
-
 const TOLERANCE = 1e-6;
 /** A tile of GPUs has eight rows, which a software adapter compiles for many seconds. */
 const [ONE, TWO, EIGHT] = [1, 2, 8].map((matvecRows): Disguise => ({ profile: 'discrete', matvecRows }));
@@ -65,7 +48,7 @@ it.each(NAMES)('%s: sums are right', async (format) => {
   const matrix = anyMatrix(on, format, columns, k, random);
   const x = random.floats(2 * k);
   const y = await product(on, matrix, x, { capacity: 2 });
-  expect(worstError(y, x, await columnsOf(on, matrix))).toBeLessThan(TOLERANCE);
+  expect(worstOfColumns(y, x, await columnsOf(on, matrix))).toBeLessThan(TOLERANCE);
 });
 
 it.each(['fp4_64', 'mxfp4'] as const)(
@@ -116,7 +99,7 @@ it.each(SHAPES)('%s, %s × %s: a row is right, and the same in any company', asy
   const [two, one] = matricesOf(format, columns, k, [TWO!, ONE!]);
   const x = new Random(k).floats(64 * k);
   const all = await product(...two!, x, { capacity: 64 });
-  expect(worstError(all, x, await columnsOf(...two!))).toBeLessThan(TOLERANCE);
+  expect(worstOfColumns(all, x, await columnsOf(...two!))).toBeLessThan(TOLERANCE);
   for (const [on, capacity, from, to] of [
     [two!, 1, 63, 64],
     [two!, 4, 7, 10],
@@ -156,7 +139,7 @@ describe('the ends of a product', () => {
 
   function expectClose([a, b]: [Float32Array[], Float32Array[]]): void {
     expect(differingRows(a, b)).not.toEqual([]); // two kernels
-    a.forEach((row, i) => row.forEach((value, at) => expect(b[i]![at]).toBeCloseTo(value, 3)));
+    a.forEach((row, i) => row.forEach((value, at) => expectCloseTo(b[i]![at], value, 3)));
   }
 
   it('a bias and an activation', async () => {

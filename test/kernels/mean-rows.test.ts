@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { meanRows } from '../../src/kernels/mean-rows.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const TOLERANCE = 1e-6;
 
@@ -32,7 +33,7 @@ it.each([1, 31, 128, 131])('%i columns', async (columns) => {
     for (let column = 0; column < columns; column++) {
       let sum = 0;
       for (let row = first!; row < first! + count!; row++) sum += values[row * columns + column]!;
-      expect(Math.abs(found[item]![column]! - sum / count!)).toBeLessThan(TOLERANCE);
+      expectBelow(Math.abs(found[item]![column]! - sum / count!), TOLERANCE);
     }
   });
 });

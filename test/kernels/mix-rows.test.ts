@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { mixRows } from '../../src/kernels/mix-rows.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -38,7 +39,7 @@ it.each(SHAPES.flatMap((shape) => [undefined, 16 << 10].map((bindingLimit) => ({
         let sum = 0;
         for (let tap = i * taps; tap < (i + 1) * taps; tap++)
           sum += shares[tap]! * x[sources[tap]! * columns + column]!;
-        expect(Math.abs(value - sum)).toBeLessThan(1e-5);
+        expectBelow(Math.abs(value - sum), 1e-5);
       });
     });
   },

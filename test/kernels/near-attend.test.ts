@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { nearAttend } from '../../src/kernels/near-attend.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -53,7 +54,7 @@ it.each([
           (sum, { key }, i) => sum + (weights[i]! / total) * v![key * width + column + d]!,
           0,
         );
-        expect(found[column + d]).toBeCloseTo(right, 5);
+        expectCloseTo(found[column + d], right, 5);
       }
     }
   });

@@ -11,6 +11,7 @@ import { allocateMatrix, stacked, type Matrix } from '../../src/kernels/matrix.t
 import { normed, rowsOf, type Rows } from '../../src/kernels/normed.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf } from './stored.ts';
 
@@ -97,7 +98,7 @@ it('a product of normed rows ends as others do, and has the result of rows that 
   const own = await product(of, { capacity: 32 }, record);
   const before = await product(of, { capacity: 32 }, (rows, ...rest) => record(rowsOf(rows), ...rest));
   expect(differingRows(own, before)).not.toEqual([]); // the squares are summed in another order
-  own.forEach((row, i) => row.forEach((value, at) => expect(value).toBeCloseTo(before[i]![at]!, 3)));
+  own.forEach((row, i) => row.forEach((value, at) => expectCloseTo(value, before[i]![at]!, 3)));
 });
 
 describe('dispatches', () => {

@@ -4,6 +4,7 @@ import { pixelShuffle, type Shuffle } from '../../src/kernels/pixel-shuffle.ts';
 import { pixelUnshuffle } from '../../src/kernels/pixel-unshuffle.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { computeImages } from './images.ts';
 
 let device: Device;
@@ -121,7 +122,7 @@ describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
           const source = [row * factor + at[0], column * factor + at[1]] as const;
           sum += of[index(large, image, ...source, own)]!;
         }
-        expect(value).toBeCloseTo(sum / averaged + (adds ? onto[i]! : 0), 5);
+        expectCloseTo(value, sum / averaged + (adds ? onto[i]! : 0), 5);
       });
       const inStrips = await run(disguise(device, { bindingLimit: 16 << 10 }));
       expect(inStrips.flatMap((pixel) => [...pixel])).toEqual(found);

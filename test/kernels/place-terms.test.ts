@@ -6,6 +6,7 @@ import { attend } from '../../src/kernels/attend.ts';
 import { placeTerms } from '../../src/kernels/place-terms.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 /** Software adapters compile each variant for seconds. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -76,7 +77,7 @@ function expectRight(of: Placed, found: Float32Array[], scale: number): void {
           (sum, weight, key) => sum + (weight / total) * part(item * tokens + key, 2, head)[d]!,
           0,
         );
-        expect(Math.abs(y[head * dims + d]! - right)).toBeLessThan(1e-5);
+        expectBelow(Math.abs(y[head * dims + d]! - right), 1e-5);
       }
     }
   });

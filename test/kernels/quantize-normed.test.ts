@@ -7,6 +7,7 @@ import { NormedRows } from '../../src/kernels/normed.ts';
 import { quantizeNormed } from '../../src/kernels/quantize-normed.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { roundedWords } from './rounded-tape.ts';
 
 let device: Device;
@@ -39,8 +40,8 @@ it.each([33, 8230])('%s columns: a row is right, and the same in any company', a
       const codes = new Int8Array(words.buffer, 48 * block, 32);
       const [scale] = new Float32Array(words.buffer, 48 * block + 32, 1);
       const largest = own.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      expect(Math.abs(scale! / (largest / 127) - 1)).toBeLessThan(1e-5);
-      own.forEach((value, i) => expect(Math.abs(codes[i]! - value / scale!)).toBeLessThan(0.501));
+      expectBelow(Math.abs(scale! / (largest / 127) - 1), 1e-5);
+      own.forEach((value, i) => expectBelow(Math.abs(codes[i]! - value / scale!), 0.501));
       const sum = (part: Int8Array): number => part.reduce((a, c) => a + c, 0);
       expect([...new Int32Array(words.buffer, 48 * block + 36, 3)]).toEqual([
         sum(codes),

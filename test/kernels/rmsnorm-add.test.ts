@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { rmsnormAdd } from '../../src/kernels/rmsnorm-add.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const EPS = 1e-5;
 const ITEMS = 2;
@@ -57,7 +58,7 @@ it.each([
         const gate = gated ? Math.tanh(gates[(2 * item + 1) * chunk + k]!) : 1;
         const sum = residual[i * columns + k]! + gate * values[k]! * rate * weight[k]!;
         const wanted = (scalar ?? 1) * sum;
-        expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE);
+        expectBelow(Math.abs(value - wanted), TOLERANCE);
       });
     });
     const pieces = await run(disguise(device, { profile, bindingLimit: 16 << 10 }), gated, scalar);

@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { rmsnorm, rmsnormRows } from '../../src/kernels/rmsnorm.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const EPS = 1e-5;
 const TOLERANCE = 2e-6;
@@ -17,7 +18,7 @@ function reference(x: Float32Array, weight: Float32Array): number[] {
 }
 
 function expectNear(y: Float32Array, wanted: number[]): void {
-  wanted.forEach((value, i) => expect(Math.abs(y[i]! - value)).toBeLessThan(TOLERANCE * Math.abs(value)));
+  wanted.forEach((value, i) => expectBelow(Math.abs(y[i]! - value), TOLERANCE * Math.abs(value)));
 }
 
 /** Widths with the kernels of software adapters, and with those of GPUs: 32, 64 and 128 lanes that hold a row, and 256 that read it again. */

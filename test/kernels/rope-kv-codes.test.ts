@@ -10,6 +10,7 @@ import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { CODED, CodedHead, turned, type CodedFormat } from './coded-pages.ts';
 import { compute, differingRows, POISON, poison, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const PAGES = 3;
 /** Two of them share a word of factors, and one is beside a place that is not written. */
@@ -103,7 +104,7 @@ describe.each(CASES)('$format, profile $profile', ({ format, profile, hasNorms }
         const largest = Math.max(1, ...wanted.map(Math.abs));
         wanted.forEach((value, d) => {
           const apart = Math.abs(q[row]![i * stored + d]! - value / Math.sqrt(dims));
-          expect(apart).toBeLessThan(1e-5 * largest);
+          expectBelow(apart, 1e-5 * largest);
         });
       }
       const judge = (head: CodedHead, wanted: number[]) => {

@@ -9,6 +9,7 @@ import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, poison, Random, upload } from './compute.ts';
+import { expectBelow, expectCloseTo } from './expect-each.ts';
 import { PAGES, readPages, tableOf } from './written-pages.ts';
 
 const EPS = 1e-6;
@@ -149,8 +150,8 @@ for (const [profile, format, hasNorm, hasRope] of CASES) {
             expect([pages.key(place, i, d), pages.value(place, i, d)]).toEqual([0, 0]);
         }
       });
-      expect(ofQ).toBeLessThan(TOLERANCE.f32);
-      expect(ofK).toBeLessThan(TOLERANCE[format]);
+      expectBelow(ofQ, TOLERANCE.f32);
+      expectBelow(ofK, TOLERANCE[format]);
       expect(ofV).toBeLessThanOrEqual(format === 'f32' ? 0 : TOLERANCE.f16);
 
       const untouched = Array.from({ length: PAGES * PAGE_TOKENS }, (_, place) => place).filter((place) => {
@@ -193,7 +194,7 @@ it.each(['cpu', 'discrete'] as const)(
       const key = qkv.subarray(row * 24 + 16, row * 24 + 24);
       const mean = key.reduce((sum, value) => sum + value * value, 0) / 8;
       key.forEach((value, d) =>
-        expect(Math.abs(pages.value(place, 0, d)! - value / Math.sqrt(mean + EPS))).toBeLessThan(3e-6),
+        expectBelow(Math.abs(pages.value(place, 0, d)! - value / Math.sqrt(mean + EPS)), 3e-6),
       );
     });
   },
@@ -223,7 +224,7 @@ it.each(['cpu', 'discrete'] as const)(
         return ropeKv(input(['rows', 16], x), null, shape, pages, null);
       },
     });
-    y[0]!.forEach((value, i) => expect(value).toBeCloseTo(0.5 * x[i]!, 6));
+    y[0]!.forEach((value, i) => expectCloseTo(value, 0.5 * x[i]!, 6));
     const pages = await readPages(on, keys!, values!, 'f32', shape);
     expect([pages.key(5, 0, 0), pages.value(5, 0, 0)]).toEqual([undefined, undefined]);
   },

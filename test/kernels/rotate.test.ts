@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { rotate } from '../../src/kernels/rotate.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const EPS = 1e-5;
 const TOLERANCE = 2e-6;
@@ -82,7 +83,7 @@ async function expectRotated(
         right[x0 + b] = x[b]! * Math.cos(angle) + x[a]! * Math.sin(angle);
       }
     }
-    row.forEach((value, column) => expect(Math.abs(value - right[column]!)).toBeLessThan(TOLERANCE));
+    row.forEach((value, column) => expectBelow(Math.abs(value - right[column]!), TOLERANCE));
   });
 }
 
@@ -131,7 +132,7 @@ it.each([32, 128])('heads of %i columns are normed alone where there is no table
       const mean = head.reduce((sum, value) => sum + value * value, 0) / dims;
       head.forEach((value, d) => (right[first + d] = (value / Math.sqrt(mean + EPS)) * gains[d]!));
     }
-    row.forEach((value, column) => expect(Math.abs(value - right[column]!)).toBeLessThan(TOLERANCE));
+    row.forEach((value, column) => expectBelow(Math.abs(value - right[column]!), TOLERANCE));
   });
   expect((await changed()).flatMap((row) => [...row])).toEqual([...values]);
 });

@@ -11,6 +11,7 @@ import { readRope } from '../../src/models/text/blocks/rope-config.ts';
 import { inverseFrequencies, ropeSets, ropeWords } from '../../src/models/text/blocks/rope.ts';
 import { batchOf, compute, upload } from './compute.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -85,8 +86,8 @@ it.each(cases.filter((of) => of.angles))(
       // transformers multiplies in f32: its angle is off by the rounding, which grows with the position.
       const tolerance = 1e-6 + Number(position) * 2 ** -24;
       cos.forEach((wanted, i) => {
-        expect(Math.abs(y[row]![2 * i]! - wanted)).toBeLessThan(tolerance);
-        expect(Math.abs(y[row]![2 * i + 1]! - sin[i]!)).toBeLessThan(tolerance);
+        expectBelow(Math.abs(y[row]![2 * i]! - wanted), tolerance);
+        expectBelow(Math.abs(y[row]![2 * i + 1]! - sin[i]!), tolerance);
       });
     });
   },
@@ -149,8 +150,8 @@ it('sections of the frequencies go by time, height and width, and each table by 
         const inSections = i < 4 ? time : i < 7 ? height : width;
         const position = [inSections, time, i < 6 ? parts[i % 3]! : time][table]!;
         const [cos, sin] = [2 * i, 2 * i + 1].map((at) => both[table]![row]![at]! / rope.attentionFactor);
-        expect(Math.abs(cos! - Math.cos(position * frequency))).toBeLessThan(1e-6);
-        expect(Math.abs(sin! - Math.sin(position * frequency))).toBeLessThan(1e-6);
+        expectBelow(Math.abs(cos! - Math.cos(position * frequency)), 1e-6);
+        expectBelow(Math.abs(sin! - Math.sin(position * frequency)), 1e-6);
       }),
     ),
   );

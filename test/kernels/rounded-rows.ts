@@ -12,9 +12,10 @@ export interface RoundedBlock {
 
 /** The block's scale, and the multiples of it nearest to its values; k's after the last value are zeros. */
 export function roundedBlock(values: Float32Array): RoundedBlock {
-  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  let largest = 0;
+  for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]!));
   const codes = new Int8Array(32);
-  values.forEach((value, i) => (codes[i] = Math.round((value / largest) * 127)));
+  for (let i = 0; i < values.length; i++) codes[i] = Math.round((values[i]! / largest) * 127);
   return { scale: Math.fround(largest * STEP_SIZE), codes };
 }
 
@@ -25,28 +26,10 @@ export function roundedRows(x: Float32Array, k: number): Float64Array {
     for (let first = row; first < row + k; first += 32) {
       const values = x.subarray(first, Math.min(first + 32, row + k));
       const { scale, codes } = roundedBlock(values);
-      values.forEach((_, i) => (rounded[first + i] = scale * codes[i]!));
+      for (let i = 0; i < values.length; i++) rounded[first + i] = scale * codes[i]!;
     }
   }
   return rounded;
-}
-
-/** The largest error of y = x · wᵀ, as a share of the sum of its terms' sizes. `weights`: by columns. */
-export function worstError(y: Float32Array[], x: Float64Array, weights: readonly Float32Array[]): number {
-  let worst = 0;
-  y.forEach((sums, row) =>
-    weights.forEach((weight, column) => {
-      let [sum, size] = [0, 0];
-      weight.forEach((w, i) => {
-        const term = w * x[row * weight.length + i]!;
-        sum += term;
-        size += Math.abs(term);
-      });
-      const error = size === 0 ? 0 : Math.abs(sums[column]! - sum) / size;
-      worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
-    }),
-  );
-  return worst;
 }
 
 /** `count` rows of k values whose blocks are far from where rounding changes: quarters beside multiples of their scale. */

@@ -5,6 +5,7 @@ import { planExperts } from '../../src/kernels/expert-plan.ts';
 import { route, tilesFor, type Routing } from '../../src/kernels/route.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
+import { expectBelow, expectCloseTo } from './expect-each.ts';
 
 const TOLERANCE = 1e-5;
 
@@ -63,7 +64,7 @@ it.each([
       const among = normed ? order.slice(0, chosen) : order;
       const sum = among.reduce((total, i) => total + Math.exp(values[i]!), 0);
       found.forEach((i, j) =>
-        expect(Math.abs(shares[row]![j]! / (Math.exp(values[i]!) / sum) - 1)).toBeLessThan(TOLERANCE),
+        expectBelow(Math.abs(shares[row]![j]! / (Math.exp(values[i]!) / sum) - 1), TOLERANCE),
       );
     });
   }
@@ -88,7 +89,7 @@ it.each([
         return best - values[i]! <= least;
       });
       const sum = near.reduce((total, i) => total + Math.exp(values[i]! - best), 0);
-      expect(Math.abs(shares[row]![j]! * sum - 1)).toBeLessThan(TOLERANCE);
+      expectBelow(Math.abs(shares[row]![j]! * sum - 1), TOLERANCE);
     });
   });
 });
@@ -112,14 +113,14 @@ it('shares follow a factor on the logits and one for each expert', async () => {
     const order = values.map((_, i) => i).sort((a, b) => values[b]! - values[a]!);
     const powers = order.slice(0, chosen).map((i) => Math.exp(0.25 * values[i]!));
     const sum = powers.reduce((a, b) => a + b);
-    powers.forEach((power, j) => expect(found[j]).toBeCloseTo((power / sum) * factors[order[j]!]!, 5));
+    powers.forEach((power, j) => expectCloseTo(found[j], (power / sum) * factors[order[j]!]!, 5));
   });
 });
 
 it('the lowest experts of equal logits are taken, each once', async () => {
   const { ids, shares } = await routed(new Float32Array(40), 40, 4, true);
   expect(ids).toEqual([[0, 1, 2, 3]]);
-  shares[0]!.forEach((share) => expect(share).toBeCloseTo(0.25, 6));
+  shares[0]!.forEach((share) => expectCloseTo(share, 0.25, 6));
 });
 
 it('logits far apart leave shares that are numbers', async () => {
@@ -203,9 +204,7 @@ it.each<Scored>([
   ids.forEach((found, row) => {
     const right = byScores([...logits.subarray(row * experts, (row + 1) * experts)], bias, routing);
     expect(found).toEqual([...right.keys()]);
-    [...right.values()].forEach((share, j) =>
-      expect(Math.abs(shares[row]![j]! / share - 1)).toBeLessThan(TOLERANCE),
-    );
+    [...right.values()].forEach((share, j) => expectBelow(Math.abs(shares[row]![j]! / share - 1), TOLERANCE));
   });
 });
 
@@ -213,7 +212,7 @@ it('the lowest experts of the lowest groups are taken among equal scores', async
   const groups = { count: 4, chosen: 2, by: 2 } as const;
   const { ids, shares } = await routed(new Float32Array(24), 24, 8, true, { scores: 'sigmoid', groups });
   expect(ids).toEqual([[0, 1, 2, 3, 4, 5, 6, 7]]);
-  shares[0]!.forEach((share) => expect(share).toBeCloseTo(0.125, 6));
+  shares[0]!.forEach((share) => expectCloseTo(share, 0.125, 6));
 });
 
 it('scores that vanish leave shares that are numbers', async () => {

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { scaleAndCut } from '../../src/kernels/scale-and-cut.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { computeImages } from './images.ts';
 
 let device: Device;
@@ -40,7 +41,7 @@ it.each([
       const mixed = (row: number) =>
         (1 - across.far) * at(row, across.first) + across.far * at(row, across.second);
       const wanted = (1 - down.far) * mixed(down.first) + down.far * mixed(down.second);
-      expect(Math.abs(value - wanted)).toBeLessThan(2e-5);
+      expectBelow(Math.abs(value - wanted), 2e-5);
     });
   });
   const inStrips = await run(disguise(device, { bindingLimit: 80 << 10 }));

@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { scaleShift, softClamp } from '../../src/kernels/scale-shift.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const TOLERANCE = 1e-6;
 
@@ -22,7 +23,7 @@ for (const bindingLimit of [undefined, 16 << 10]) {
     const expectNear = (found: Float32Array[], wanted: (value: number) => number): void =>
       found.forEach((row, i) =>
         row.forEach((value, k) =>
-          expect(Math.abs(value - wanted(values[i * columns + k]!))).toBeLessThan(10 * TOLERANCE),
+          expectBelow(Math.abs(value - wanted(values[i * columns + k]!)), 10 * TOLERANCE),
         ),
       );
     const moved = await compute({

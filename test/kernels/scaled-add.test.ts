@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { scaledAdd } from '../../src/kernels/scaled-add.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const ROWS = 70;
 const FACTOR = 0.2;
@@ -29,7 +30,7 @@ it.each([1, 31, 64, 129])('the sum of %i columns', async (columns) => {
   found.forEach((row, i) =>
     row.forEach((value, k) => {
       const at = i * columns + k;
-      expect(Math.abs(value - (FACTOR * x[at]! + residual[at]!))).toBeLessThan(TOLERANCE);
+      expectBelow(Math.abs(value - (FACTOR * x[at]! + residual[at]!)), TOLERANCE);
     }),
   );
   expect(differingRows(await run(disguise(device, { bindingLimit: 16 << 10 })), found)).toEqual([]);

@@ -9,6 +9,7 @@ import type { StateSlots } from '../../src/kernels/batch.ts';
 import { shortConv, shortConvState } from '../../src/kernels/short-conv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { batchOf, compute, POISON, poison, Random, upload } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -93,7 +94,7 @@ function expectRows(of: Problem, parts: Part[], y: Float32Array[]): void {
   expect(y.length).toBe(tokens.length);
   tokens.forEach(([text, token], row) =>
     reference(of, text, token).forEach((wanted, column) =>
-      expect(Math.abs(y[row]![column]! - wanted)).toBeLessThan(TOLERANCE),
+      expectBelow(Math.abs(y[row]![column]! - wanted), TOLERANCE),
     ),
   );
 }
@@ -145,7 +146,7 @@ it('a sum begins with the bias of its column', async () => {
   });
   y.forEach((row, token) =>
     reference(of, 1, token).forEach((sum, column) =>
-      expect(Math.abs(row[column]! - sum - bias[column]!)).toBeLessThan(TOLERANCE),
+      expectBelow(Math.abs(row[column]! - sum - bias[column]!), TOLERANCE),
     ),
   );
 });
@@ -204,7 +205,7 @@ it('columns in groups, an activation, a slot with another state behind', async (
   const of = { columns, taps, weight, texts: [x.map((row) => Float32Array.from(order, (at) => row[at]!))] };
   y.forEach((row, token) =>
     reference({ ...of, slots: { kind: 'slot', values } }, 0, token).forEach((sum, column) =>
-      expect(Math.abs(row[column]! - sum / (1 + Math.exp(-sum)))).toBeLessThan(TOLERANCE),
+      expectBelow(Math.abs(row[column]! - sum / (1 + Math.exp(-sum))), TOLERANCE),
     ),
   );
   const slots = new Uint32Array(await device.read(values));

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { softCap } from '../../src/kernels/soft-cap.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -27,7 +28,7 @@ it.each([
   for (const [row, values] of y.entries()) {
     for (const [column, value] of [...values].entries()) {
       const wanted = cap * Math.tanh(x[row * columns + column]! / cap);
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-6 * cap);
+      expectBelow(Math.abs(value - wanted), 1e-6 * cap);
     }
   }
 });

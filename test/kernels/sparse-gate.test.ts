@@ -1,10 +1,11 @@
 // Gates above a cutoff of their row against f64, with columns that pad the result.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { sparseGate } from '../../src/kernels/sparse-gate.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -33,7 +34,7 @@ it.each([
         const v = Math.max(gates[i]! - mean - deviations * deviation, 0);
         const z = Math.sqrt(2 / Math.PI) * (v + 0.044715 * v ** 3);
         const wanted = (v / 2) * (1 + Math.tanh(z)) * x[(2 * row + 1) * columns + i]!;
-        expect(Math.abs(value - wanted)).toBeLessThan(2e-5);
+        expectBelow(Math.abs(value - wanted), 2e-5);
       });
     });
   }

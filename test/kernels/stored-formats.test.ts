@@ -8,7 +8,9 @@ import { interleaved, stacked } from '../../src/kernels/matrix.ts';
 import { STORED_BLOCKS } from '../../src/kernels/stored-blocks.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
+import { expectCloseTo } from './expect-each.ts';
 import { columnsOf, golden, packStored, randomBlocks, STORED } from './stored.ts';
+import { worstOfColumns } from './worst-error.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -51,7 +53,7 @@ describe.each(STORED)('%s', (name) => {
         sizes: { rows },
         record: (_, input) => linear(input(['rows', k], x.subarray(0, rows * k)), matrix),
       });
-      expect(worstError(y, x, weights)).toBeLessThan(2e-6);
+      expect(worstOfColumns(y, x, weights, 0.01)).toBeLessThan(2e-6);
       // A row sums alike beside many others and beside few.
       if (on === device && all) expect(differingRows(y, all.slice(0, rows))).toEqual([]);
       if (on === device) all ??= y;
@@ -65,25 +67,6 @@ function othersFor(name: PackedName): [Device, number][] {
   if (name === 'iq1_s') return [[disguise(device, { profile: 'discrete' }), 40]];
   if (name === 'q8_0') return [[device, 1]];
   return ['q6_k', 'q3_k', 'mxfp4'].includes(name) ? [[disguise(device, { portable: true }), 17]] : [];
-}
-
-/** The largest error of y = x · wᵀ, as a share of the sum of its terms' sizes. */
-function worstError(y: Float32Array[], x: Float32Array, weights: Float32Array[]): number {
-  let worst = 0;
-  y.forEach((sums, row) =>
-    weights.forEach((weight, column) => {
-      let sum = 0;
-      let size = 0.01;
-      weight.forEach((w, i) => {
-        const term = w * x[row * weight.length + i]!;
-        sum += term;
-        size += Math.abs(term);
-      });
-      const error = Math.abs(sums[column]! - sum) / size;
-      worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
-    }),
-  );
-  return worst;
 }
 
 it.each(['q4_0', 'q6_k'] as const satisfies PackedName[])(
@@ -108,7 +91,7 @@ it.each(['q4_0', 'q6_k'] as const satisfies PackedName[])(
       await run(device, 'f32'),
     ];
     expect(differingRows(own, inWindows)).toEqual([]);
-    own.forEach((row, i) => row.forEach((value, at) => expect(value).toBeCloseTo(wide[i]![at]!, 3)));
+    own.forEach((row, i) => row.forEach((value, at) => expectCloseTo(value, wide[i]![at]!, 3)));
     const odd = stacked([1, 2, 30].map((rows, i) => ({ name: `p${i}`, rows })));
     const rowsOf = { ...of, rows: 33, blocks: of.blocks.subarray(0, of.blocks.length / 2) };
     const columns = await columnsOf(device, packStored(device, name, rowsOf, { parts: odd }));

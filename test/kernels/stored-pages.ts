@@ -7,8 +7,10 @@ import { headBytes } from '../../src/kernels/kv-format.ts';
 import { CodedHead, factorOf, isCodedFormat } from './coded-pages.ts';
 import { f16Bits, upload } from './compute.ts';
 
-/** Pages of the pool. */
-export const PAGES = 300;
+/** Pages of a pool that no table has. */
+export const SPARE_PAGES = 5;
+
+const poolPages = (tables: number[][]): number => Math.max(...tables.flat()) + 1 + SPARE_PAGES;
 
 /** Large finite values, as f32 and as a pair of f16, for places without a token. */
 const GARBAGE = 0x70007000;
@@ -22,7 +24,8 @@ function storeCodes(
   tables: number[][],
 ): Region | null {
   if (!isCodedFormat(format)) return null;
-  const words = new Uint32Array((PAGES * kvHeads * headBytes(format, dims)) / 4).fill(GARBAGE);
+  const words = new Uint32Array((poolPages(tables) * kvHeads * headBytes(format, dims)) / 4);
+  words.fill(GARBAGE);
   sequences.forEach((tokens, sequence) =>
     tokens.forEach((row, position) => {
       const page = tables[sequence]![Math.floor(position / PAGE_TOKENS)]!;
@@ -46,19 +49,19 @@ function store(
   place: (token: number, d: number) => { word: number; half: number },
 ): Region {
   const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
-  const words = new Uint32Array(PAGES * kvHeads * perHead).fill(GARBAGE);
+  const words = new Uint32Array(poolPages(tables) * kvHeads * perHead).fill(GARBAGE);
   const halves = new Uint16Array(words.buffer);
   const floats = new Float32Array(words.buffer);
   sequences.forEach((tokens, sequence) =>
-    tokens.forEach((row, position) =>
-      row.forEach((value, i) => {
-        const page = tables[sequence]![Math.floor(position / PAGE_TOKENS)]!;
+    tokens.forEach((row, position) => {
+      const page = tables[sequence]![Math.floor(position / PAGE_TOKENS)]!;
+      for (let i = 0; i < row.length; i++) {
         const { word, half } = place(position % PAGE_TOKENS, i % dims);
         const at = (page * kvHeads + Math.floor(i / dims)) * perHead + word;
-        if (format === 'f16') halves[2 * at + half] = f16Bits(value);
-        else floats[at] = value;
-      }),
-    ),
+        if (format === 'f16') halves[2 * at + half] = f16Bits(row[i]!);
+        else floats[at] = row[i]!;
+      }
+    }),
   );
   return upload(on, words);
 }

@@ -1,10 +1,11 @@
 // Norms added to all streams but the first, against f64.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { streamAdd } from '../../src/kernels/stream-add.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -40,7 +41,7 @@ it.each([
     values.forEach((value, at) => {
       const i = at % columns;
       const added = at < columns ? 0 : own[i]! * rate * weight[i]!;
-      expect(Math.abs(value - streams[row * 4 * columns + at]! - added)).toBeLessThan(4e-6);
+      expectBelow(Math.abs(value - streams[row * 4 * columns + at]! - added), 4e-6);
     });
   });
 });

@@ -1,10 +1,11 @@
 // What a layer changed of the first stream, added to all, against f64.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { streamCorrect } from '../../src/kernels/stream-correct.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { routerCase } from './stream-kernels.ts';
 
 let device: Device;
@@ -46,7 +47,7 @@ it.each([
         const factor = given.reduce((all, route, r) => all + route * factors[4 * q + r]!, 1);
         const change = own[i]! - x[4 * row * columns + i]!;
         const wanted = x[(4 * row + q) * columns + i]! + factor * change;
-        expect(Math.abs(value - (output === 'scaled' ? wanted * gain[i]! : wanted))).toBeLessThan(2e-5);
+        expectBelow(Math.abs(value - (output === 'scaled' ? wanted * gain[i]! : wanted)), 2e-5);
       });
     });
   }

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { meanOfStreams, streamsOf } from '../../src/kernels/stream-match.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -50,7 +51,7 @@ it.each([
         const wanted = mean
           ? streams.reduce((sum, stream) => sum + stream[i]!, 0) / 4
           : streams[Math.floor(at / columns)]![i]!;
-        expect(Math.abs(value - wanted)).toBeLessThan(1e-5);
+        expectBelow(Math.abs(value - wanted), 1e-5);
       });
     });
   }

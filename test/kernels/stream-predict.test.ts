@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { streamPredict } from '../../src/kernels/stream-predict.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 import { routerCase } from './stream-kernels.ts';
 
 let device: Device;
@@ -42,7 +43,7 @@ it.each([
           const factor = own.reduce((all, route, r) => all + route * factors[4 * (4 * q + p) + r]!, 0);
           return sum + factor * stream(row, p)[i]!;
         }, stream(row, q)[i]!);
-        expect(Math.abs(value - mixed)).toBeLessThan(2e-5);
+        expectBelow(Math.abs(value - mixed), 2e-5);
       });
     });
   }

@@ -3,6 +3,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { timestepEmbedding, type Waves } from '../../src/kernels/timestep-embedding.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 const TOLERANCE = 5e-7;
 
@@ -41,7 +42,7 @@ describe.each([
     TIMES.forEach((t, i) => {
       const right = reference(t, dims, waves);
       expect(y[i]!.length).toBe(dims);
-      right.forEach((value, d) => expect(Math.abs(y[i]![d]! - value)).toBeLessThan(TOLERANCE));
+      right.forEach((value, d) => expectBelow(Math.abs(y[i]![d]! - value), TOLERANCE));
     });
   });
 });
@@ -56,7 +57,7 @@ it('several numbers a row stand side by side', async () => {
     record: (_, input) => timestepEmbedding(input([2, 6], Float32Array.from(sizes)), 10, waves),
   });
   const right = sizes.flatMap((size) => reference(size, 10, waves));
-  [...y[0]!, ...y[1]!].forEach((value, i) => expect(Math.abs(value - right[i]!)).toBeLessThan(TOLERANCE));
+  [...y[0]!, ...y[1]!].forEach((value, i) => expectBelow(Math.abs(value - right[i]!), TOLERANCE));
 });
 
 it('odd dims are refused with the number', () => {

@@ -6,6 +6,7 @@ import { fromPixels } from '../../src/kernels/from-pixels.ts';
 import { toPixels } from '../../src/kernels/to-pixels.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -47,7 +48,7 @@ describe.each([
     bytes.forEach((byte, i) => {
       if (i % 4 === 3) return expect(byte).toBe(255);
       const exact = Math.min(Math.max(values[Math.floor(i / 4) * 3 + (i % 4)]! * 0.5 + 0.5, 0), 1) * 255;
-      return expect(Math.abs(byte - exact)).toBeLessThan(0.5001);
+      return expectBelow(Math.abs(byte - exact), 0.5001);
     });
 
     const words = new Uint32Array(Uint8Array.from(bytes).buffer);
@@ -62,7 +63,7 @@ describe.each([
     expect(colours.length).toBe(values.length);
     colours.forEach((value, i) => {
       const byte = bytes[Math.floor(i / 3) * 4 + (i % 3)]!;
-      expect(Math.abs(value - (byte / 127.5 - 1))).toBeLessThan(2e-7);
+      expectBelow(Math.abs(value - (byte / 127.5 - 1)), 2e-7);
     });
   });
 });

@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { xielu } from '../../src/kernels/xielu.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
+import { expectBelow } from './expect-each.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -41,7 +42,7 @@ it.each([
       const v = x[row * columns + column]!;
       const bent = (beta + softplus(negative)) * (Math.expm1(Math.min(v, EPS)) - v);
       const wanted = beta * v + (v >= 0 ? softplus(positive) * v * v : bent);
-      expect(Math.abs(value - wanted)).toBeLessThan(1e-6 * Math.max(1, Math.abs(wanted)));
+      expectBelow(Math.abs(value - wanted), 1e-6 * Math.max(1, Math.abs(wanted)));
     }
   }
 });

@@ -97,7 +97,8 @@ export function channelsLast({ shape, values }: Values): Values {
 export function framesLast({ shape, values }: Values): Values {
   const [, channels, frames, height, width] = shape as [number, number, number, number, number];
   const pixels = frames * height * width;
-  const y = Float32Array.from(values, (_, i) => values[(i % channels) * pixels + Math.floor(i / channels)]!);
+  const y = new Float32Array(values.length);
+  for (let i = 0; i < y.length; i++) y[i] = values[(i % channels) * pixels + Math.floor(i / channels)]!;
   return { shape: [frames, height, width, channels], values: y };
 }
 
@@ -108,8 +109,15 @@ export interface Computed {
 }
 
 /** The values of several tensors one after the other, as of the frames of a clip. */
-export const inOne = (values: readonly Float32Array[]): Float32Array =>
-  Float32Array.from(values.flatMap((some) => [...some]));
+export function inOne(values: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(values.reduce((sum, some) => sum + some.length, 0));
+  let at = 0;
+  for (const some of values) {
+    all.set(some, at);
+    at += some.length;
+  }
+  return all;
+}
 
 /** One item of a batch. */
 export function itemOf({ shape, values }: Values, i: number): Values {
@@ -161,18 +169,22 @@ const RELATIVE = 1e-4;
 export function expectAgreement(found: Float32Array, { values }: Values, limit = RELATIVE): void {
   expect(found.length).toBe(values.length);
   let [squares, wantedSquares, worst, largest] = [0, 0, 0, 0];
-  values.forEach((wanted, i) => {
+  for (let i = 0; i < values.length; i++) {
+    const wanted = values[i]!;
     const difference = found[i]! - wanted;
     squares += difference * difference;
     wantedSquares += wanted * wanted;
     worst = Math.max(worst, Number.isNaN(difference) ? Infinity : Math.abs(difference));
     largest = Math.max(largest, Math.abs(wanted));
-  });
+  }
   expect(Math.sqrt(squares / wantedSquares)).toBeLessThanOrEqual(limit);
   expect(worst / largest).toBeLessThanOrEqual(limit);
 }
 
-/** Variants in which every module is tested: the adapter's kernels, plain kernels, and tensors in several pieces. */
+/**
+ * Variants in which every module is tested: the adapter's kernels, plain kernels (on the second driver, by test/second-driver.mjs), and tensors in
+ * several pieces.
+ */
 const WAYS = [
   { title: 'tuned', as: {}, plain: false },
   { title: 'plain', as: {}, plain: true },
