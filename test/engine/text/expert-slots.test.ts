@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import { openTextModel, planModel } from '../../../src/index.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
@@ -16,7 +16,7 @@ import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { disguise, type Disguise } from '../../gpu/test-device.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
 import { collect, goldenModel, greedy, type GoldenName } from '../fixture.ts';
-import { useOwnDevices } from '../kept-devices.ts';
+import { keepDevices, useOwnDevices } from '../kept-devices.ts';
 import { ownPackedCache } from '../own-packed-cache.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -112,8 +112,6 @@ it.each<[string, Case]>([
 });
 
 describe('experts in host memory', () => {
-  beforeAll(useOwnDevices);
-
   it('may be in a file, and half of them', async () => {
     const options = { model: pathOf('qwen3-moe'), memoryBudget: ROOM };
     const whole = await replies(options);
@@ -136,6 +134,8 @@ describe('experts in host memory', () => {
   });
 
   it('survive the loss of a device, whose slots are empty afterwards', async () => {
+    useOwnDevices();
+    onTestFinished(keepDevices);
     const devices: Device[] = [];
     const platform: Platform = {
       ...nodePlatform,
@@ -153,14 +153,14 @@ describe('experts in host memory', () => {
     };
     const model = await openInline(TEXT, platform, { ...options, contextLength: 128, maxRunningRequests: 2 });
     const requests = PROMPTS.map((ids, i) => ({
-      ...greedy(ids, 40),
+      ...greedy(ids, 20),
       ...(i === 1 && { temperature: 1, seed: i }),
     }));
     const run = async (request: TextRequest) => (await collect(model.generate(request))).ids[0];
     const expected = await Promise.all(requests.map(run));
     const before = (await model.metrics()).generatedTokens;
     const running = requests.map(run);
-    while ((await model.metrics()).generatedTokens < before + 20)
+    while ((await model.metrics()).generatedTokens < before + 10)
       await new Promise((resolve) => setTimeout(resolve, 2));
     const { misses } = (await model.metrics()).experts!;
     devices[0]!.destroy();
