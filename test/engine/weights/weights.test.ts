@@ -25,10 +25,7 @@ interface Opened {
 const golden = goldenCases('qwen3').find(({ name }) => name === 'default')!.greedy!;
 
 /** Opens the folder, generates as many tokens, and closes it. */
-async function open(
-  options: Partial<TextModelOptions> = {},
-  count = golden.tokens.length,
-): Promise<Opened> {
+async function open(options: Partial<TextModelOptions> = {}, count = golden.tokens.length): Promise<Opened> {
   const notes: string[] = [];
   const onEvent = (event: OpenEvent): void => {
     if (event.type === 'note') notes.push(event.message);

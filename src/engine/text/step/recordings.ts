@@ -236,10 +236,7 @@ function recordedFor(
     }));
   if (decodeRows === null) return upTo(rows, null, small);
   const many = batchInvariance ? [] : MANY_CAPACITIES;
-  return [
-    ...upTo(decodeRows, 'decode', [...small, ...many]),
-    ...upTo(rows, 'prompt', [TILE_ROWS]),
-  ];
+  return [...upTo(decodeRows, 'decode', [...small, ...many]), ...upTo(rows, 'prompt', [TILE_ROWS])];
 }
 
 /** Capacity and kinds of rows of the tapes of a step, without adapters. */

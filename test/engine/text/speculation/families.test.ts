@@ -64,14 +64,14 @@ const WGSL = `fn process(token: u32, logit: f32, position: u32, count: u32) -> f
   return logit - 0.01 * f32(count) - select(0.0, 2.0, token % 7u == position % 7u);
 }`;
 
-/** `most`: tokens of the longest reply, at least 6; the shortest has a third of them. */
+/** `most`: tokens of the longest reply, a multiple of 3 from 18 on; the shortest has a third of them, and prompts have up to 5/3. */
 function requests(count: number, seed: number, most = 36): TextRequest[] {
   const random = randomInteger(seed);
   return Array.from({ length: count }, (_, i) => {
     // Some prompts repeat themselves, so that there is something to look up.
     const period = 2 + random(12);
     const run = Array.from({ length: period }, () => 33 + random(90));
-    const ids = Array.from({ length: 4 + random(60) }, (_, at) => run[at % period]!);
+    const ids = Array.from({ length: 4 + random((5 * most) / 3) }, (_, at) => run[at % period]!);
     return {
       ...{ prompt: { ids }, temperature: 0, maxTokens: most - random((2 * most) / 3 + 1), ignoreEos: true },
       ...VARIANTS[i % VARIANTS.length]!(random),
