@@ -98,8 +98,11 @@ export interface AdapterProfile {
   sampleWorkgroup: number;
   /** Whether many workgroups sample a row of logits, in several dispatches; otherwise one does. Both draw the same tokens. */
   dividesSampling: boolean;
-  /** Maximum rows of a step of a text model, and of an embedding model. */
-  stepRows: { text: number; embedding: number };
+  /**
+   * Maximum rows of a step of a text model, and of an embedding model. `few`: rows, ascending, for which text models have tapes that compute steps
+   * of no more rows faster.
+   */
+  stepRows: { text: number; embedding: number; few: readonly number[] };
   /** Maximum images of a request that are drawn at once if no number is asked for. */
   imagesAtOnce: number;
   memory: {
@@ -113,6 +116,9 @@ export interface AdapterProfile {
 }
 
 const GIB = 2 ** 30;
+
+/** The last one is a whole tile. */
+const FEW_ROWS = [1, 4, 16];
 
 /** Settings that all profiles begin with; families of GPUs (adapter-families.ts) and options change them. */
 const ALIKE = {
@@ -159,7 +165,7 @@ export const CPU: AdapterProfile = {
   deltaState: 'slot',
   sampleWorkgroup: 64,
   dividesSampling: false,
-  stepRows: { text: 256, embedding: 256 },
+  stepRows: { text: 256, embedding: 256, few: FEW_ROWS },
   // One image occupies all cores, and the values of several take more than the caches hold.
   imagesAtOnce: 1,
   memory: { freeShare: 0.6, least: 0, mayGrow: false },
@@ -196,7 +202,7 @@ const DISCRETE: AdapterProfile = {
   // A load takes half a microsecond: one workgroup of 256 would wait 0.3 ms for each pass over 151,936 logits.
   sampleWorkgroup: 256,
   dividesSampling: true,
-  stepRows: { text: 512, embedding: 2048 },
+  stepRows: { text: 512, embedding: 2048, few: FEW_ROWS },
   imagesAtOnce: 8,
   memory: { freeShare: 0, least: 4 * GIB, mayGrow: true },
 };

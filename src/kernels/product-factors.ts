@@ -63,7 +63,8 @@ function floatFactors(inputs: Rows, weight: Matrix, { windows, isMatvec }: Windo
   const isMatrix = !isMatvec && usesGemmMatrix(tape, ordered);
   const x = isMatrix ? halveRows(ordered) : ordered;
   const rows = x.rows(tape.capacity);
-  const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
+  const tile = Math.min(TILE_ROWS, tape.device.profile.tileRows.usual);
+  const few = paddedRows(rows) <= tile ? { tileRows: paddedRows(rows) } : {};
   const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
     isMatvec
       ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)

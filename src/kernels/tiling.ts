@@ -77,7 +77,8 @@ function standardRows({ lanes, device }: Tape, { winograd }: Matrix, format: Wei
   const { usual, winograd: ofWinograd } = device.profile.tileRows;
   const rows = winograd ? ofWinograd : usual;
   if (lanes === 1) return Math.min(rows, TILE_ROWS);
-  return format.tallTiles && rows % lanes === 0 ? rows : TILE_ROWS;
+  if (rows % lanes !== 0) return TILE_ROWS;
+  return format.tallTiles ? rows : Math.min(rows, TILE_ROWS);
 }
 
 /** A product whose K is not divided yet. */

@@ -3,15 +3,14 @@
 import { MEMORY_REMEDIES } from '../../src/host/memory-remedies.ts';
 import { nodePlatform } from '../../src/host/node/platform.ts';
 import { readTuned } from '../../src/files/disk/tuned-file.ts';
-import { openModelDevice } from '../gpu/kept-device.ts';
+import { openModelDevice, openOwnModelDevice } from '../gpu/kept-device.ts';
 
-const openOwn = nodePlatform.openDevice;
 let areKept = true;
 
 nodePlatform.openDevice = async (options) => {
-  if (!areKept) return openOwn(options);
   const { adapter, ...rest } = options;
-  const device = await openModelDevice({
+  const open = areKept ? openModelDevice : openOwnModelDevice;
+  const device = await open({
     ...rest,
     safe: rest.safe && process.env['TESTS_BOUNDS_CHECKS'] !== 'all' ? 'calls' : rest.safe,
     remedies: MEMORY_REMEDIES,
@@ -26,7 +25,7 @@ export function keepDevices(): void {
   areKept = true;
 }
 
-/** For the rest of a file that loses devices while they work, or counts what opens them. */
+/** Until `keepDevices`, or for the rest of a file: for tests that lose devices while they work, or count what opens them. */
 export function useOwnDevices(): void {
   areKept = false;
 }

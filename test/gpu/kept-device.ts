@@ -9,6 +9,7 @@ import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../
 import { freeHostMemory } from '../../src/gpu/free-memory.ts';
 import type { Params } from '../../src/gpu/linker.ts';
 import { openDevice, readShader, type NodeDeviceOptions } from '../../src/gpu/node.ts';
+import { TILE_ROWS } from '../../src/kernels/batch.ts';
 
 /** GPU devices of this process by what they were asked for, open until it ends. */
 const kept = new Map<string, Promise<Device>>();
@@ -95,10 +96,21 @@ export async function openKeptDevice(options: NodeDeviceOptions = {}): Promise<D
  */
 export async function openModelDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   const shared = await sharedDevice(options);
-  const { profile } = shared;
-  if (profile.name !== 'cpu') return keptDevice(shared, options);
+  return keptDevice(shared, options, withSmallTiles(shared.profile));
+}
+
+/** A device of its own with small tiles, which is really lost when it is destroyed. */
+export async function openOwnModelDevice(options: NodeDeviceOptions = {}): Promise<Device> {
+  const device = await openDevice(options);
+  return Object.defineProperty(device, 'profile', { value: withSmallTiles(device.profile) });
+}
+
+/** Products of any number of rows above one have the same tiles, so that there are two kernels of each. */
+function withSmallTiles(profile: AdapterProfile): AdapterProfile {
+  if (profile.name !== 'cpu') return profile;
   const attend = { ...profile.attend, tiles: [{ dims: Infinity, tiles: 1 }] };
-  return keptDevice(shared, options, { ...profile, tileRows: { usual: 8, winograd: 8 }, attend });
+  const stepRows = { ...profile.stepRows, few: [1, TILE_ROWS] };
+  return { ...profile, tileRows: { usual: 8, winograd: 8 }, attend, stepRows };
 }
 
 function sharedDevice({ adapter, safe = false }: NodeDeviceOptions): Promise<Device> {

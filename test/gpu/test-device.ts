@@ -74,7 +74,8 @@ export function disguise(device: Device, as: Disguise): Device {
 
 function wrap(device: Device, as: Disguise): Device {
   const { summary, probed } = device;
-  const general = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
+  const isOwn = as.profile === undefined || as.profile === device.profile.name;
+  const general = isOwn ? device.profile : PROFILES.find(({ name }) => name === as.profile)!;
   const family = FAMILIES.find(({ name }) => name === as.family);
   const pinned = family?.traits.subgroupSize ? { subgroupSize: summary.subgroupMinSize } : {};
   const named = { ...general, ...family?.traits, ...pinned };

@@ -34,7 +34,7 @@ function prompt(length: number, seed: number): number[] {
 }
 
 const REQUESTS = Array.from({ length: 20 }, (_, i) =>
-  greedy(prompt(3 + ((i * 17) % 90), i), 12 + ((i * 7) % 24)),
+  greedy(prompt(3 + ((i * 17) % 90), i), 6 + ((i * 7) % 8)),
 );
 let single: (readonly number[] | undefined)[];
 let model: TextModel;

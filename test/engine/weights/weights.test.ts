@@ -24,8 +24,8 @@ interface Opened {
 
 const golden = goldenCases('qwen3').find(({ name }) => name === 'default')!.greedy!;
 
-/** Opens the folder, generates some tokens, and closes it. */
-async function open(options: Partial<TextModelOptions> = {}): Promise<Opened> {
+/** Opens the folder, generates as many tokens, and closes it. */
+async function open(options: Partial<TextModelOptions> = {}, count = golden.tokens.length): Promise<Opened> {
   const notes: string[] = [];
   const onEvent = (event: OpenEvent): void => {
     if (event.type === 'note') notes.push(event.message);
@@ -36,7 +36,7 @@ async function open(options: Partial<TextModelOptions> = {}): Promise<Opened> {
     { model: folder.path, safe: true, memoryBudget: 2 ** 30, ...options },
     onEvent,
   );
-  const { ids } = await collect(model.generate(greedy(golden.prompt_ids, golden.tokens.length)));
+  const { ids } = await collect(model.generate(greedy(golden.prompt_ids, count)));
   const { total } = (await model.metrics()).pages;
   await model.close();
   return { tokens: ids[0]!, notes, info: model.info, pages: total };
@@ -208,7 +208,7 @@ describe('the memory budget of a text model', () => {
     ['int8', 27],
     ['int4', 16],
   ] as const)('with --quantization auto takes %s in %d MiB, with a note', async (quantization, budget) => {
-    const { info, notes } = await open({ quantization: 'auto', memoryBudget: budget * MiB });
+    const { info, notes } = await open({ quantization: 'auto', memoryBudget: budget * MiB }, 1);
     expect(info.quantization).toBe(quantization);
     expect(notes[0]).toContain(`auto: ${quantization}`);
     expect(notes[0]).toContain(`${budget} MiB`);
@@ -231,7 +231,7 @@ describe('the memory budget of a text model', () => {
   });
 
   it('shortens the context to what fits, which a note states', async () => {
-    const { info, notes, pages } = await open({ memoryBudget: 64 * MiB });
+    const { info, notes, pages } = await open({ memoryBudget: 64 * MiB }, 1);
     expect(info.modelContextLength).toBe(65536);
     expect(info.contextLength).toBeLessThan(65536);
     expect(info.contextLength).toBe(pages * 32);
@@ -240,7 +240,7 @@ describe('the memory budget of a text model', () => {
   });
 
   it('holds as many tokens as asked for', async () => {
-    const { info, notes, pages } = await open({ maxTotalTokens: 1000 });
+    const { info, notes, pages } = await open({ maxTotalTokens: 1000 }, 1);
     expect(pages).toBe(32);
     expect(info.contextLength).toBe(1024);
     expect(notes).toEqual([expect.stringMatching('from 65536 to 1024 tokens to fit `maxTotalTokens` 1000')]);
@@ -249,7 +249,7 @@ describe('the memory budget of a text model', () => {
 
 test('a context longer than the model was made for is shortened, which a note states', async () => {
   folder = goldenModel('qwen3');
-  const { info, notes } = await open({ contextLength: 4096 });
+  const { info, notes } = await open({ contextLength: 4096 }, 1);
   expect(info.contextLength).toBe(128);
   expect(notes).toEqual([expect.stringContaining('4096')]);
 });

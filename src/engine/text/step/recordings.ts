@@ -16,7 +16,6 @@ import type { PromptReader } from './prompt-logprobs.ts';
 import type { RecordedSampling, Sampler } from './sampler.ts';
 import { writeTypicalStep, type StepMemory } from './typical-step.ts';
 
-const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 /** Steps without a pause in which kernels could be compiled, after which they are compiled by the step that needs them. */
 const MOST_DEFERRED = 64;
 /** Most steps of few rows in which a prompt is computed while kernels of many are not compiled. */
@@ -98,7 +97,7 @@ export class Recordings {
     this.#recipe = recipe;
     this.#stores = stores;
     this.decodeRows = decodeRowsOf(device, recipe.slots, steps.rows);
-    this.#recorded = recordedFor(steps, this.decodeRows);
+    this.#recorded = recordedFor(device, steps, this.decodeRows);
     this.#loras = loras;
     this.#plain = this.#record(false);
     this.#adapted = this.#recordAdapted();
@@ -223,19 +222,21 @@ function decodeRowsOf({ profile }: Device, slots: number, rows: number): number 
 }
 
 /** Capacities from the smallest on. */
-function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: number | null): Recorded[] {
-  const upTo = (most: number, phase: Phase | null, small: readonly number[]): Recorded[] =>
-    [...small.filter((few) => few < most), most].map((count) => ({
+function recordedFor(
+  { profile }: Device,
+  { rows, batchInvariance }: RecordedSteps,
+  decodeRows: number | null,
+): Recorded[] {
+  const { few: small } = profile.stepRows;
+  const upTo = (most: number, phase: Phase | null, smaller: readonly number[]): Recorded[] =>
+    [...smaller.filter((few) => few < most), most].map((count) => ({
       rows: count,
       phase,
       promptProducts: !batchInvariance && phase === 'decode' && count > SLICED_ROWS,
     }));
-  if (decodeRows === null) return upTo(rows, null, SMALL_CAPACITIES);
+  if (decodeRows === null) return upTo(rows, null, small);
   const many = batchInvariance ? [] : MANY_CAPACITIES;
-  return [
-    ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many]),
-    ...upTo(rows, 'prompt', [TILE_ROWS]),
-  ];
+  return [...upTo(decodeRows, 'decode', [...small, ...many]), ...upTo(rows, 'prompt', [TILE_ROWS])];
 }
 
 /** Capacity and kinds of rows of the tapes of a step, without adapters. */

@@ -52,7 +52,7 @@ const VARIANTS: ((random: (below: number) => number) => Partial<TextRequest>)[] 
   (random) => ({ temperature: 0.2, seed: random(1000), logprobs: 3 }),
   () => ({ repetitionPenalty: 1.05, frequencyPenalty: 0.1, presencePenalty: 0.1 }),
   (random) => ({ temperature: 0.3, topK: 5, topP: 0.9, minP: 0.05, seed: random(1000), n: 2 }),
-  (random) => ({ logitBias: { [random(90) + 33]: 3 }, minTokens: 20, ignoreEos: false }),
+  (random) => ({ logitBias: { [random(90) + 33]: 3 }, minTokens: 5, ignoreEos: false }),
   () => ({ constraint: { type: 'regex', pattern: '([a-e]{3} [0-9]{2},){1,40}' }, logprobs: 1 }),
   () => ({ constraint: { type: 'regex', pattern: '(name: [a-c]{2}; ){1,40}' }, temperature: 0.5, seed: 4 }),
   () => ({ processors: [{ name: 'no_repeat_ngram', size: 6 }] }),
@@ -64,15 +64,16 @@ const WGSL = `fn process(token: u32, logit: f32, position: u32, count: u32) -> f
   return logit - 0.01 * f32(count) - select(0.0, 2.0, token % 7u == position % 7u);
 }`;
 
-function requests(count: number, seed: number): TextRequest[] {
+/** `most`: tokens of the longest reply, a multiple of 3 from 18 on; the shortest has a third of them, and prompts have up to 5/3. */
+function requests(count: number, seed: number, most = 36): TextRequest[] {
   const random = randomInteger(seed);
   return Array.from({ length: count }, (_, i) => {
     // Some prompts repeat themselves, so that there is something to look up.
     const period = 2 + random(12);
     const run = Array.from({ length: period }, () => 33 + random(90));
-    const ids = Array.from({ length: 4 + random(60) }, (_, at) => run[at % period]!);
+    const ids = Array.from({ length: 4 + random((5 * most) / 3) }, (_, at) => run[at % period]!);
     return {
-      ...{ prompt: { ids }, temperature: 0, maxTokens: 20 + random(60), ignoreEos: true },
+      ...{ prompt: { ids }, temperature: 0, maxTokens: most - random((2 * most) / 3 + 1), ignoreEos: true },
       ...VARIANTS[i % VARIANTS.length]!(random),
     };
   });
@@ -125,15 +126,16 @@ describe.each([
   ['qwen3-moe', CPU, { cpuMoeLayers: 2 }],
 ] as const)('replies of %s with drafts', (name, platform, options) => {
   it(`are those without, on the kernels of ${platform === CPU ? 'CPUs' : 'GPUs'}`, async () => {
-    // Kernels of GPUs compute slowly on a CPU: each kind of request once.
-    const asked = requests(platform === CPU ? 2 * VARIANTS.length : VARIANTS.length, 11);
+    // Kernels of GPUs compute slowly on a CPU: each kind of request once, with short replies.
+    const isSlow = platform === GPU;
+    const asked = isSlow ? requests(VARIANTS.length, 11, 18) : requests(2 * VARIANTS.length, 11);
     const plain = await open(name, options, platform);
     const expected = await replies(plain, asked);
     const drafting = await open(name, { ...options, ...DRAFTING }, platform);
     foretell(asked, expected);
     expect(await replies(drafting, asked)).toEqual(expected);
     const { speculation } = await drafting.metrics();
-    expect(speculation!.accepted).toBeGreaterThan(200);
+    expect(speculation!.accepted).toBeGreaterThan(isSlow ? 40 : 150);
     expect(speculation!.proposed).toBeGreaterThan(speculation!.accepted);
   }, 240_000);
 });
