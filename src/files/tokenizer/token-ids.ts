@@ -17,27 +17,40 @@ interface Token {
   content: string;
 }
 
-/** Throws bad_checkpoint for an id that is beyond bounds, or that two different tokens of a file have. */
-export function checkTokenIds(vocabulary: Iterable<Token>, added: readonly Token[], file: string): void {
-  const byId = new Map<number, string>();
-  const take = ({ id, content }: Token, kind: string): void => {
-    const other = byId.get(id);
-    if (!(Number.isInteger(id) && id >= 0 && id < MOST_IDS)) {
-      throw wrong(
-        file,
-        `the ${kind} ${JSON.stringify(content)} has the id ${id}, an integer from 0 to ${MOST_IDS - 1} is needed`,
-      );
-    }
-    if (other !== undefined && other !== content) {
-      throw wrong(
-        file,
-        `the ${kind} ${JSON.stringify(content)} has the id ${id}, which ${JSON.stringify(other)} has too`,
-      );
-    }
-    byId.set(id, content);
-  };
-  for (const token of vocabulary) take(token, 'token');
-  for (const token of added) take(token, 'added token');
+/** The tokens of a vocabulary by their ids. Throws bad_checkpoint for an id that is beyond bounds, or that two different tokens of a file have. */
+export function tokensById(
+  vocabulary: ReadonlyMap<string, number>,
+  added: readonly Token[],
+  file: string,
+): (string | undefined)[] {
+  const tokens: (string | undefined)[] = [];
+  for (const [content, id] of vocabulary) {
+    if (!isId(id) || (tokens[id] !== undefined && tokens[id] !== content))
+      throw unfit({ id, content }, 'token', tokens, file);
+    tokens[id] = content;
+  }
+  const known = new Map<number, string>();
+  for (const token of added) {
+    const other = known.get(token.id) ?? tokens[token.id];
+    if (!isId(token.id) || (other !== undefined && other !== token.content))
+      throw unfit(token, 'added token', { [token.id]: other }, file);
+    known.set(token.id, token.content);
+  }
+  return tokens;
+}
+
+const isId = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < MOST_IDS;
+
+function unfit(
+  { id, content }: Token,
+  kind: string,
+  tokens: Readonly<Record<number, string | undefined>>,
+  file: string,
+): EngineError {
+  const problem = isId(id)
+    ? `which ${JSON.stringify(tokens[id])} has too`
+    : `an integer from 0 to ${MOST_IDS - 1} is needed`;
+  return wrong(file, `the ${kind} ${JSON.stringify(content)} has the id ${id}, ${problem}`);
 }
 
 /**

@@ -120,8 +120,12 @@ export function clipVocabulary(merges: readonly Merge[]): Vocabulary {
     byte < 0 ? [] : [String.fromCharCode(code)],
   ).flat();
   const ends = characters.map((character) => `${character}</w>`);
-  const tokens = [...characters, ...ends, ...merges.map(([left, right]) => left + right), START, END];
-  return new Map(tokens.map((token, id) => [token, id]));
+  const ids = new Map<string, number>();
+  let id = 0;
+  for (const token of [...characters, ...ends]) ids.set(token, id++);
+  for (const [left, right] of merges) ids.set(left + right, id++);
+  for (const token of [START, END]) ids.set(token, id++);
+  return ids;
 }
 
 /** A tokenizer.json for the pair, or for CLIP's merges alone, as the reference converter would write it (added tokens left to the config: see withClassTokens). */
@@ -157,14 +161,16 @@ export function mergeLines(merges: string): Merge[] {
 }
 
 function idsOf(vocab: Record<string, unknown>): Vocabulary {
-  const entries = Object.entries(vocab);
-  if (entries.length === 0)
-    throw badCheckpoint('vocab.json has no tokens: fetch the file again', 'vocab.json');
-  if (
-    entries.every(
-      (entry): entry is [string, number] => Number.isSafeInteger(entry[1]) && Number(entry[1]) >= 0,
-    )
-  )
-    return new Map(entries);
-  throw badCheckpoint('vocab.json must map tokens to ids: put the published file in its place', 'vocab.json');
+  const ids = new Map<string, number>();
+  for (const token of Object.keys(vocab)) {
+    const id = vocab[token];
+    if (!Number.isSafeInteger(id) || Number(id) < 0)
+      throw badCheckpoint(
+        'vocab.json must map tokens to ids: put the published file in its place',
+        'vocab.json',
+      );
+    ids.set(token, Number(id));
+  }
+  if (ids.size === 0) throw badCheckpoint('vocab.json has no tokens: fetch the file again', 'vocab.json');
+  return ids;
 }

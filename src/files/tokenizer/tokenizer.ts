@@ -16,7 +16,7 @@ import {
 } from './encode/special-tokens.ts';
 import type { TekkenChat } from './tekken.ts';
 import { tokenDecoder } from './token-decoder.ts';
-import { checkTokenIds } from './token-ids.ts';
+import { tokensById } from './token-ids.ts';
 import { assembleTokenizer, withClassTokens } from './tokenizer-pair.ts';
 
 export interface Tokenizer extends TokenPieces {
@@ -76,17 +76,15 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const file = files.tokenizerJson === undefined ? 'vocab.json' : (files.file ?? 'tokenizer.json');
   const { encoding, decodeTokens } = openPieces(json, added, file);
   const { model, tokenToId } = encoding;
-  const tokens: (string | undefined)[] = [];
-  const vocabulary = Array.from(model.ids, ([content, id]) => ({ id, content }));
-  checkTokenIds(vocabulary, ownAddedTokens(json), file);
-  for (const { id, content } of vocabulary) tokens[id] = content;
+  const tokens = tokensById(model.ids, ownAddedTokens(json), file);
   for (const { id, content } of added) tokens[id] = content;
   const addedIds = new Set(added.map(({ id }) => id));
   const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
   const markIds = new Set(added.filter(({ content }) => MARK.test(content)).map(({ id }) => id));
   const decoder = model.wordSuffix === '' ? tokenDecoder(json['decoder']) : null;
   const utf8 = new TextEncoder();
-  const highestId = vocabulary.reduce((most, { id }) => (id > most && !addedIds.has(id) ? id : most), -1);
+  let highestId = -1;
+  for (const id of model.ids.values()) if (id > highestId && !addedIds.has(id)) highestId = id;
 
   const tokenBytes = (id: number, first = false): Uint8Array => {
     const token = tokens[id];

@@ -77,22 +77,23 @@ async function drawnBy(model: ImageModel, requests: readonly ImageRequest[], tog
 
 // Texts of one step as items of one batch (also in a pass without some layers; of their own lengths), each in a pass of its own, and clips. FLUX.2 and
 // Qwen-Image are drawn below, with images that they see.
+const SMALL = { width: 32, height: 16 };
 it.each<[golden: string, options: Partial<ImageModelOptions>, kwargs?: Record<string, unknown>]>([
   ['sd3-skip', {}],
   ['pixart', {}],
-  ['sana', {}],
+  ['sana', {}, { width: 64, height: 32 }],
   ['flux', { backend: 'generic' }, { max_sequence_length: 24 }],
   ['chroma', {}],
   ['z-image-guided', {}, { cfg_normalization: 0.5 }],
   ['lumina2', {}],
-  ['wan', {}, { max_sequence_length: 24 }],
+  ['wan', {}, { max_sequence_length: 24, num_frames: 3 }],
   ['ltx', { backend: 'generic' }, { max_sequence_length: 24, width: 64, height: 32 }],
 ])(
   'two prompts that are drawn at once are those drawn alone, as in the golden %s',
   async (name, options, more) => {
     const { model, request } = await openPipelineGolden(`pipeline-${name}`, { ...options, batchSize: 2 });
     models.push(model);
-    const kwargs = { ...request.kwargs, num_inference_steps: 2, ...more };
+    const kwargs = { ...request.kwargs, num_inference_steps: 2, ...SMALL, ...more };
     // Texts of Wan are all filled up to one length.
     const second = name === 'wan' ? 'a hat' : 'a hat red now';
     const requests = ['a red hat now', second].map((prompt, i): ImageRequest => {

@@ -115,7 +115,7 @@ describe('FLUX.1 from files of codes', () => {
         },
       },
     });
-    const componentPaths = { text_encoder: folder, text_encoder_2: text, vae: folder };
+    const componentPaths = { tokenizer: folder, text_encoder: folder, text_encoder_2: text, vae: folder };
     await expectNear({ folder }, { model, componentPaths }, REQUEST);
   });
 });
@@ -125,7 +125,7 @@ describe('FLUX.1 in one file', () => {
   const mask = { ...image, data: image.data.map((_, i) => (i % 96 < 48 ? 255 : 0)) };
 
   it('is Fill by its channels', async () => {
-    const pipeline = tinyFlux({ name: 'flux-fill', fills: true });
+    const pipeline = tinyFlux({ name: 'flux-fill', words: 'published', fills: true });
     const { transformer, vae, text_encoder_2: text } = pipeline.tensors;
     const clip = await readTensors(`${pipeline.folder}/text_encoder/model.safetensors`);
     const model = write(

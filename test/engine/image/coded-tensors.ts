@@ -20,9 +20,11 @@ for (let bits = 0; bits < 65536; bits++) {
 
 export function valuesOf({ dtype, bytes }: StoredTensor): Float32Array {
   const own = Uint8Array.from(bytes).buffer;
-  return dtype === 'F32'
-    ? new Float32Array(own)
-    : Float32Array.from(new Uint16Array(own), (bits) => HALF[bits]!);
+  if (dtype === 'F32') return new Float32Array(own);
+  const bits = new Uint16Array(own);
+  const values = new Float32Array(bits.length);
+  for (let at = 0; at < bits.length; at++) values[at] = HALF[bits[at]!]!;
+  return values;
 }
 
 const inF32 = (tensor: StoredTensor, values: Float32Array): StoredTensor => ({
@@ -31,24 +33,58 @@ const inF32 = (tensor: StoredTensor, values: Float32Array): StoredTensor => ({
   bytes: new Uint8Array(values.buffer),
 });
 
+/** The largest magnitude of the values from an index to another. */
+function largestOf(values: Float32Array, from = 0, to = values.length): number {
+  let most = 0;
+  for (let at = from; at < to; at++) most = Math.max(most, Math.abs(values[at]!));
+  return most;
+}
+
+/** Codes by the numbers that they stand for, in ascending order. */
+interface Codes {
+  numbers: Float64Array;
+  codes: readonly number[];
+}
+
+function codesOf(numberOf: readonly number[]): Codes {
+  const codes = Array.from(numberOf, (_, code) => code)
+    .filter((code) => !Number.isNaN(numberOf[code]!))
+    .sort((a, b) => numberOf[a]! - numberOf[b]!);
+  return { numbers: Float64Array.from(codes, (code) => numberOf[code]!), codes };
+}
+
+/** The code of the nearest number; of two that are as near, `isLower` says which. */
+function nearest({ numbers, codes }: Codes, value: number, isLower: boolean): number {
+  let [low, high] = [0, numbers.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! <= value) low = middle;
+    else high = middle;
+  }
+  const difference = value - numbers[low]! - (numbers[high]! - value);
+  return codes[difference < 0 || (isLower && difference === 0) ? low : high]!;
+}
+
 const byte = (code: number): number => {
   const exponent = (code >> 3) & 15;
   const magnitude = exponent === 0 ? (code & 7) * 2 ** -9 : (1 + (code & 7) / 8) * 2 ** (exponent - 7);
   return code & 0x80 ? -magnitude : magnitude;
 };
-const E4M3 = Array.from({ length: 256 }, (_, code) => ({ code, value: byte(code) })).filter(
-  ({ code }) => (code & 0x7f) !== 0x7f,
-);
+const E4M3_NUMBERS = Array.from({ length: 256 }, (_, code) => ((code & 0x7f) === 0x7f ? NaN : byte(code)));
+const E4M3 = codesOf(E4M3_NUMBERS);
 
 /** E4M3 with one scale of this name; null: cast without a scale. */
 export function float8(tensor: StoredTensor, scaleName: string | null): CodedTensor {
   const values = valuesOf(tensor);
-  const scale =
-    scaleName === null
-      ? 1
-      : Math.fround(values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / 448);
-  const codes = values.map((value) => nearest(value / scale));
-  const stored: StoredTensor[] = [{ ...tensor, dtype: 'F8_E4M3', bytes: Uint8Array.from(codes) }];
+  const scale = scaleName === null ? 1 : Math.fround(largestOf(values) / 448);
+  const codes = new Uint8Array(values.length);
+  const numbers = new Float32Array(values.length);
+  for (let at = 0; at < values.length; at++) {
+    const code = nearest(E4M3, values[at]! / scale, false);
+    codes[at] = code;
+    numbers[at] = E4M3_NUMBERS[code]! * scale;
+  }
+  const stored: StoredTensor[] = [{ ...tensor, dtype: 'F8_E4M3', bytes: codes }];
   if (scaleName !== null)
     stored.push({
       name: tensor.name.replace(/weight$/, scaleName),
@@ -56,26 +92,7 @@ export function float8(tensor: StoredTensor, scaleName: string | null): CodedTen
       shape: [],
       bytes: new Uint8Array(Float32Array.of(scale).buffer),
     });
-  return {
-    stored,
-    numbers: inF32(
-      tensor,
-      codes.map((code) => byte(code) * scale),
-    ),
-  };
-}
-
-const SORTED = E4M3.toSorted((a, b) => a.value - b.value);
-
-function nearest(value: number): number {
-  let [low, high] = [0, SORTED.length - 1];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (SORTED[middle]!.value <= value) low = middle;
-    else high = middle;
-  }
-  const near = value - SORTED[low]!.value < SORTED[high]!.value - value ? low : high;
-  return SORTED[near]!.code;
+  return { stored, numbers: inF32(tensor, numbers) };
 }
 
 const NF4 = [
@@ -83,6 +100,7 @@ const NF4 = [
   -0.18477343022823334, -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725,
   0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1,
 ];
+const NF4_CODES = codesOf(NF4);
 const NF4_BLOCK = 64;
 
 /** NF4 of bitsandbytes in blocks of 64 values, with scales in F32. */
@@ -92,15 +110,14 @@ export function nf4(tensor: StoredTensor): CodedTensor {
   const numbers = new Float32Array(values.length);
   const codes = new Uint8Array(values.length / 2);
   for (let block = 0; block < absmax.length; block++) {
-    const at = block * NF4_BLOCK;
-    const own = values.subarray(at, at + NF4_BLOCK);
-    const scale = (absmax[block] = Math.max(...own.map(Math.abs)));
-    own.forEach((value, i) => {
-      const distances = NF4.map((one) => Math.abs(one * scale - value));
-      const code = distances.indexOf(Math.min(...distances));
-      numbers[at + i] = Math.fround(NF4[code]!) * scale;
-      codes[(at + i) >> 1]! |= (at + i) % 2 === 0 ? code << 4 : code;
-    });
+    const [from, to] = [block * NF4_BLOCK, (block + 1) * NF4_BLOCK];
+    const scale = largestOf(values, from, to);
+    absmax[block] = scale;
+    for (let at = from; at < to; at++) {
+      const code = nearest(NF4_CODES, values[at]! / scale, true);
+      numbers[at] = Math.fround(NF4[code]!) * scale;
+      codes[at >> 1]! |= at % 2 === 0 ? code << 4 : code;
+    }
   }
   const state = { quant_type: 'nf4', blocksize: NF4_BLOCK, dtype: 'float16', shape: tensor.shape };
   const f32 = (name: string, of: Float32Array): StoredTensor => ({
@@ -134,16 +151,19 @@ export function q8(tensor: StoredTensor): { bytes: Uint8Array; numbers: StoredTe
   const values = valuesOf(tensor);
   const blocks = values.length / Q8_VALUES;
   const bytes = new Uint8Array(blocks * Q8_BYTES);
+  const scales = new DataView(bytes.buffer);
   const numbers = new Float32Array(values.length);
   for (let block = 0; block < blocks; block++) {
-    const own = values.subarray(block * Q8_VALUES, (block + 1) * Q8_VALUES);
-    const exponent = Math.max(-14, Math.ceil(Math.log2(Math.max(...own.map(Math.abs)) / 127)));
-    new DataView(bytes.buffer).setUint16(block * Q8_BYTES, (exponent + 15) << 10, true);
-    own.forEach((value, i) => {
-      const code = Math.round(value / 2 ** exponent);
+    const first = block * Q8_VALUES;
+    const largest = largestOf(values, first, first + Q8_VALUES);
+    const exponent = Math.max(-14, Math.ceil(Math.log2(largest / 127)));
+    scales.setUint16(block * Q8_BYTES, (exponent + 15) << 10, true);
+    const scale = 2 ** exponent;
+    for (let i = 0; i < Q8_VALUES; i++) {
+      const code = Math.round(values[first + i]! / scale);
       bytes[block * Q8_BYTES + 2 + i] = code & 255;
-      numbers[block * Q8_VALUES + i] = code * 2 ** exponent;
-    });
+      numbers[first + i] = code * scale;
+    }
   }
   return { bytes, numbers: inF32(tensor, numbers) };
 }

@@ -63,17 +63,17 @@ const FLUX_REQUEST = { maxSequenceLength: 12, steps: 1 };
 
 export const FILE_BASES: MutationBases = {
   'file-sd1': () => ({
-    files: { 'm.safetensors': originalSD1(tinySD1().tensors) },
+    files: { 'm.safetensors': originalSD1(tinySD1('published').tensors) },
     options: { model: '@/m.safetensors' },
   }),
   'file-sd2': () => {
-    const { unet, vae, text_encoder: text } = tinySD2('v_prediction').tensors;
+    const { unet, vae, text_encoder: text } = tinySD2('v_prediction', 'published').tensors;
     const encoder = originalOpenClip(text!, 'cond_stage_model.model.');
     const file = [...originalUNet(unet!), ...originalAutoencoder(vae!), ...encoder];
     return { files: { 'm.safetensors': file }, options: { model: '@/m.safetensors' } };
   },
   'file-sdxl': () => ({
-    files: { 'm.safetensors': originalXL(tinyXL().tensors) },
+    files: { 'm.safetensors': originalXL(tinyXL({ words: 'published' }).tensors) },
     options: { model: '@/m.safetensors' },
   }),
   'file-z-image': async () => {
@@ -108,7 +108,7 @@ export const FILE_BASES: MutationBases = {
     };
   },
   'file-flux': async () => {
-    const { folder, tensors } = tinyFlux();
+    const { folder, tensors } = tinyFlux({ words: 'published' });
     const { transformer, vae, text_encoder_2: text } = tensors;
     const clip = await readTensors(`${folder}/text_encoder/model.safetensors`);
     return {

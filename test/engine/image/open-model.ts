@@ -31,4 +31,4 @@ export async function open(options: Partial<ImageModelOptions> = {}) {
   return { model, notes };
 }
 
-export const REQUEST = { prompt: 'a house', seed: 1, width: 40, height: 24, steps: 2 };
+export const REQUEST = { prompt: 'a house', seed: 1, width: 24, height: 16, steps: 2 };

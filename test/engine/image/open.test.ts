@@ -38,10 +38,19 @@ it('the info of an image model states size, steps, schedules and parts', async (
   await xl.close();
 });
 
+/** A copy of a tiny pipeline whose own size is that of REQUEST, so that the kernels are those of other tests. */
+function small(name: string): string {
+  const folder = changed('model_index.json', {}, tinyPipeline(name));
+  const { width, height } = REQUEST;
+  writeFileSync(join(folder, 'svc.json'), JSON.stringify({ width, height }));
+  return folder;
+}
+
 it.each(['sd1', 'sd1-inpaint'] as const)('prepare compiles the kernels of %s at opening', async (name) => {
   const heard: OpenEvent[] = [];
+  const model = small(name);
   const openIt = (prepare: boolean) =>
-    openInline(IMAGE, nodePlatform, { model: tinyPipeline(name), prepare }, (event) => heard.push(event));
+    openInline(IMAGE, nodePlatform, { model, prepare }, (event) => heard.push(event));
   const stages = () => heard.flatMap((event) => (event.type === 'warmup' ? [event.stage] : []));
   const inpaints = name === 'sd1-inpaint';
   const all = ['text-encoding', ...(inpaints ? ['image-encoding'] : []), 'denoising', 'decoding'];
@@ -99,7 +108,7 @@ it('prepare compiles the kernels of a class that draws from images', async () =>
   const model = await openInline(
     IMAGE,
     nodePlatform,
-    { model: tinyPipeline('sd1'), pipelineClassName: 'StableDiffusionImg2ImgPipeline', prepare: true },
+    { model: small('sd1'), pipelineClassName: 'StableDiffusionImg2ImgPipeline', prepare: true },
     (event) => event.type === 'warmup' && stages.add(event.stage),
   );
   expect(stages).toContain('image-encoding');

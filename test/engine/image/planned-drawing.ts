@@ -115,13 +115,21 @@ async function drawIn<T>(
       tokenizer: (name) => components.tokenizer(name),
       memoryBudget: device.memoryBudget,
     });
+  const asked = { ...request, samples: 1, kwargs: smaller(request.kwargs ?? {}, parts.context.sizeMultiple) };
   try {
-    return await run(parts, resolveRequest({ ...request, samples: 1 }, parts.context), openPaper);
+    return await run(parts, resolveRequest(asked, parts.context), openPaper);
   } finally {
     // Frees what is kept, because the device is shared.
     components.reside(new Map(components.names.map((name) => [name, STAGED])));
     await components.close();
   }
+}
+
+/** Call arguments for an image of a few of the least sides, where they have a size. */
+function smaller(kwargs: Record<string, unknown>, multiple: number): Record<string, unknown> {
+  const { width, height } = kwargs;
+  if (typeof width !== 'number' || typeof height !== 'number') return kwargs;
+  return { ...kwargs, width: Math.min(width, 4 * multiple), height: Math.min(height, 2 * multiple) };
 }
 
 /** Parts whose weights stay where they are. */

@@ -59,6 +59,7 @@ it('Stable Diffusion 3 draws from one file with CLIP, T5 in FP8 and the autoenco
   let t5: StoredTensor[] = [];
   const pipeline = tinySD3({
     name: 'sd3-whole',
+    words: 'published',
     values: {
       text_encoder_3(tensors) {
         const coded = [...tensors.values()].map((tensor) => float8(tensor, null));

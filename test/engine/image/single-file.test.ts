@@ -33,15 +33,19 @@ describe('Stable Diffusion 1', () => {
   let unet: StoredTensor[];
   let vae: StoredTensor[];
   let text: StoredTensor[];
+  let tokenizer: string;
   beforeAll(() => {
     pipeline = tinySD1();
+    tokenizer = pipeline.folder;
     unet = originalUNet(pipeline.tensors['unet']!);
     vae = originalAutoencoder(pipeline.tensors['vae']!);
     text = prefixed(pipeline.tensors['text_encoder']!, 'cond_stage_model.transformer.');
   });
 
   it('draws from a file of A1111, in whatever folder it lies', async () => {
-    const { notes } = await expectSame(pipeline, { model: write('whole', unet, vae, text, BUFFERS) });
+    const published = tinySD1('published');
+    const encoder = prefixed(published.tensors['text_encoder']!, 'cond_stage_model.transformer.');
+    const { notes } = await expectSame(published, { model: write('whole', unet, vae, encoder, BUFFERS) });
     expect(notes).toEqual([]);
     const folder = newFolder('a model');
     const file = writeTensors(join(folder, 'weights.safetensors'), [...unet, ...vae, ...text]);
@@ -58,13 +62,14 @@ describe('Stable Diffusion 1', () => {
     const model = write('unet', bare(unet, 'model.diffusion_model.'));
     await expect(draw({ model })).rejects.toThrow(/holds the unet and no text_encoder, vae: give each with/);
     const componentPaths = {
+      tokenizer,
       vae: write('vae', bare(vae, 'first_stage_model.')),
       text_encoder: write('clip_l', bare(text, 'cond_stage_model.transformer.')),
     };
     await expectSame(pipeline, { model, componentPaths });
     // Folders in the diffusers layout and whole checkpoints do as well.
     const whole = write('parts', unet, vae, text);
-    const parts = { vae: whole, text_encoder: `${pipeline.folder}/text_encoder` };
+    const parts = { tokenizer, vae: whole, text_encoder: `${pipeline.folder}/text_encoder` };
     await expectSame(pipeline, { model, componentPaths: parts });
   });
 
@@ -72,22 +77,27 @@ describe('Stable Diffusion 1', () => {
     const inner = text.map((tensor) => ({ ...tensor, name: tensor.name.replace('text_model.', '') }));
     const names = prefixed(pipeline.tensors['unet']!, 'model.diffusion_model.');
     const file = write('diffusers names', names, prefixed(pipeline.tensors['vae']!, 'vae.'), inner);
-    await expectSame(pipeline, { model: file });
+    await expectSame(pipeline, { model: file, componentPaths: { tokenizer } });
   });
 
   it('inpaints with a UNet of nine channels', async () => {
-    const inpainting = tinySD1(9);
+    const inpainting = tinySD1('few', 9);
     const file = write('inpainting', originalUNet(inpainting.tensors['unet']!), vae, text);
     const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
     const mask = { ...image, data: image.data.map((_, i) => (i % 96 < 48 ? 255 : 0)) };
-    const { pipeline: name } = await expectSame(inpainting, { model: file }, { image, mask, steps: 2 });
+    const options = { model: file, componentPaths: { tokenizer } };
+    const { pipeline: name } = await expectSame(inpainting, options, { image, mask, steps: 2 });
     expect(name).toBe('StableDiffusionInpaintPipeline');
   });
 });
 
 describe('Stable Diffusion 2', () => {
-  it.each(['epsilon', 'v_prediction'] as const)('draws from a file of %s', async (prediction) => {
-    const pipeline = tinySD2(prediction);
+  // One of them has no tokenizer beside it, so that what is built in fills texts up as the pipeline's own does.
+  it.each([
+    ['epsilon', 'few'],
+    ['v_prediction', 'published'],
+  ] as const)('draws from a file of %s', async (prediction, words) => {
+    const pipeline = tinySD2(prediction, words);
     const unet = originalUNet(pipeline.tensors['unet']!);
     const vae = originalAutoencoder(pipeline.tensors['vae']!);
     const text = originalOpenClip(pipeline.tensors['text_encoder']!, 'cond_stage_model.model.');
@@ -97,7 +107,9 @@ describe('Stable Diffusion 2', () => {
       .map((tensor) => ({ ...tensor, name: tensor.name.replace('.22.', '.23.') }));
     const path = join(scratch, `second-${prediction}.safetensors`);
     const metadata = { 'modelspec.prediction_type': prediction === 'epsilon' ? 'epsilon' : 'v' };
-    await expectSame(pipeline, { model: writeTensors(path, [...unet, ...vae, ...text, ...last], metadata) });
+    const model = writeTensors(path, [...unet, ...vae, ...text, ...last], metadata);
+    const beside = { componentPaths: { tokenizer: pipeline.folder } };
+    await expectSame(pipeline, { model, ...(words === 'few' && beside) });
   });
 });
 
@@ -119,8 +131,10 @@ const CPP: [string | RegExp, string][] = [
 const cppName = (name: string): string => CPP.reduce((text, [own, other]) => text.replace(own, other), name);
 
 describe('Stable Diffusion XL', () => {
+  let pipeline: TinyPipeline;
+  beforeAll(() => void (pipeline = tinyXL({ words: 'published' })));
+
   it('draws from a file with both text encoders', async () => {
-    const pipeline = tinyXL();
     const { unet, vae, text_encoder: first, text_encoder_2: second } = pipeline.tensors;
     const file = write(
       'xl',
@@ -133,7 +147,6 @@ describe('Stable Diffusion XL', () => {
   });
 
   it('draws from text encoders that stable-diffusion.cpp renamed', async () => {
-    const pipeline = tinyXL({ name: 'sdxl-cpp' });
     const { unet, vae, text_encoder: first, text_encoder_2: second } = pipeline.tensors;
     const renamed = originalOpenClip(second!, 'cond_stage_model.1.transformer.').map((tensor) => ({
       ...tensor,
@@ -150,8 +163,8 @@ describe('Stable Diffusion XL', () => {
   });
 
   it('refines an image with the refiner, which has one text encoder', async () => {
-    const pipeline = tinyXL({ refiner: true, name: 'sdxl-refiner' });
-    const { unet, vae, text_encoder_2: second } = pipeline.tensors;
+    const refiner = tinyXL({ words: 'published', refiner: true, name: 'sdxl-refiner' });
+    const { unet, vae, text_encoder_2: second } = refiner.tensors;
     const file = write(
       'refiner',
       originalUNet(unet!),
@@ -159,11 +172,7 @@ describe('Stable Diffusion XL', () => {
       originalOpenClip(second!, 'conditioner.embedders.0.model.'),
     );
     const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
-    const { pipeline: name } = await expectSame(
-      pipeline,
-      { model: file },
-      { image, strength: 0.8, steps: 2 },
-    );
+    const { pipeline: name } = await expectSame(refiner, { model: file }, { image, strength: 0.8, steps: 2 });
     expect(name).toBe('StableDiffusionXLImg2ImgPipeline');
   });
 });
@@ -214,7 +223,7 @@ it("Qwen-Image draws from a transformer with a text encoder and an autoencoder o
 });
 
 it("FLUX.1 draws from a transformer of its makers' layout with files of T5, CLIP and the autoencoder beside it", async () => {
-  const pipeline = tinyFlux();
+  const pipeline = tinyFlux({ words: 'published' });
   const request = { prompt: 'a house', maxSequenceLength: 20 };
   const { transformer, vae, text_encoder_2: text } = pipeline.tensors;
   const model = write('flux', originalFlux(transformer!, ''));

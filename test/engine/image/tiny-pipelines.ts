@@ -1,11 +1,9 @@
 // Tiny pipelines with the proportions that files in one piece imply (32 groups, heads as published models have them), as folders in the
 // diffusers layout and as the same tensors under their names there.
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { clipVocabulary, mergeLines } from '../../../src/files/tokenizer/tokenizer-pair.ts';
 import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
@@ -19,6 +17,7 @@ import { clip } from '../../../src/models/text/clip/clip.ts';
 import { readClipConfig } from '../../../src/models/text/clip/clip-config.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
+import { wordCount, writeTokenizer, type Words } from './tiny-words.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -32,10 +31,6 @@ export const scratch = mkdtempSync(join(tmpdir(), 'svc-files-'));
 
 /** A folder of its own for each model: test files that share a process share `scratch`. */
 export const newFolder = (name: string): string => mkdtempSync(join(scratch, `${name}-`));
-
-const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
-const MERGES = mergeLines(readFileSync(join(TOKENIZER, 'merges.txt'), 'utf8'));
-const VOCABULARY = JSON.stringify(Object.fromEntries(clipVocabulary(MERGES)));
 
 export const VAE = {
   _class_name: 'AutoencoderKL',
@@ -109,7 +104,7 @@ function asStored(config: Json, tensors: StoredTensors): StoredTensors {
   );
 }
 
-/** Text encoders by what they are made of: three million numbers each, most of a pipeline's. */
+/** Text encoders by what they are made of: with all words three million numbers each, most of a pipeline's. */
 const textEncoders = new Map<string, StoredTensors>();
 
 export function clipTensors(config: Json, className: string, seed: number): StoredTensors {
@@ -120,17 +115,28 @@ export function clipTensors(config: Json, className: string, seed: number): Stor
   return tensors;
 }
 
-const CLIP = { vocab_size: 49408, intermediate_size: 128, max_position_embeddings: 77, eos_token_id: 49407 };
-
-export const clipConfig = (className: string, hidden: number, layers: number, more: Json = {}): Json => ({
-  ...CLIP,
-  architectures: [className],
-  hidden_size: hidden,
-  num_attention_heads: hidden / 64,
-  num_hidden_layers: layers,
-  hidden_act: 'quick_gelu',
-  ...more,
-});
+/** `words`: those of the tokenizers. */
+export function clipConfig(
+  words: Words,
+  className: string,
+  hidden: number,
+  layers: number,
+  more: Json = {},
+): Json {
+  const size = wordCount(words);
+  return {
+    vocab_size: size,
+    eos_token_id: size - 1,
+    intermediate_size: 128,
+    max_position_embeddings: 77,
+    architectures: [className],
+    hidden_size: hidden,
+    num_attention_heads: hidden / 64,
+    num_hidden_layers: layers,
+    hidden_act: 'quick_gelu',
+    ...more,
+  };
+}
 
 const UNET = {
   _class_name: 'UNet2DConditionModel',
@@ -159,6 +165,7 @@ interface Described {
   className: string;
   components: Record<string, { config: Json; tensors: StoredTensors }>;
   scheduler: Json;
+  words: Words;
   tokenizers: Record<string, Json>;
   settings?: Json;
 }
@@ -166,7 +173,7 @@ interface Described {
 /** Writes a pipeline whose tokenizers are those of CLIP. */
 export function written(
   name: string,
-  { className, components, scheduler, tokenizers, settings }: Described,
+  { className, components, scheduler, words, tokenizers: configs, settings }: Described,
 ): TinyPipeline {
   const folder = newFolder(name);
   const index: Json = { _class_name: className, ...settings };
@@ -175,14 +182,8 @@ export function written(
     const library = component.startsWith('text') ? 'transformers' : 'diffusers';
     index[component] = [library, config['_class_name'] ?? (config['architectures'] as string[])[0]];
   }
-  for (const [component, config] of Object.entries(tokenizers)) {
-    cpSync(TOKENIZER, join(folder, component), { recursive: true });
-    writeFileSync(join(folder, component, 'vocab.json'), VOCABULARY);
-    const specials = { bos_token: '<|startoftext|>', eos_token: '<|endoftext|>', pad_token: '<|endoftext|>' };
-    writeFileSync(
-      join(folder, component, 'tokenizer_config.json'),
-      JSON.stringify({ ...specials, ...config }),
-    );
+  for (const [component, config] of Object.entries(configs)) {
+    writeTokenizer(join(folder, component), words, config);
     index[component] = ['transformers', 'CLIPTokenizer'];
   }
   mkdirSync(join(folder, 'scheduler'));
@@ -194,7 +195,7 @@ export function written(
 }
 
 /** Stable Diffusion 1: a text encoder of OpenAI, projections by convolutions, 8 heads. `channels`: inputs of the UNet. */
-export function tinySD1(channels: 4 | 9 = 4): TinyPipeline {
+export function tinySD1(words: Words = 'few', channels: 4 | 9 = 4): TinyPipeline {
   const unetConfig = {
     ...UNET,
     in_channels: channels,
@@ -202,7 +203,7 @@ export function tinySD1(channels: 4 | 9 = 4): TinyPipeline {
     attention_head_dim: 8,
     sample_size: 64,
   };
-  const text = clipConfig('CLIPTextModel', 64, 2);
+  const text = clipConfig(words, 'CLIPTextModel', 64, 2);
   const vae = { ...VAE, scaling_factor: 0.18215 };
   return written(`sd1-${channels}`, {
     className: channels === 9 ? 'StableDiffusionInpaintPipeline' : 'StableDiffusionPipeline',
@@ -212,12 +213,13 @@ export function tinySD1(channels: 4 | 9 = 4): TinyPipeline {
       text_encoder: { config: text, tensors: clipTensors(text, 'CLIPTextModel', 3) },
     },
     scheduler: { _class_name: 'PNDMScheduler', ...SCHEDULE },
+    words,
     tokenizers: { tokenizer: {} },
   });
 }
 
 /** Stable Diffusion 2: a text encoder of OpenCLIP without its last layer, projections by matrices, heads of 64 columns. */
-export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
+export function tinySD2(prediction: 'epsilon' | 'v_prediction', words: Words = 'few'): TinyPipeline {
   const unetConfig = {
     ...UNET,
     block_out_channels: [64, 128],
@@ -226,7 +228,7 @@ export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
     use_linear_projection: true,
     sample_size: prediction === 'epsilon' ? 64 : 96,
   };
-  const text = clipConfig('CLIPTextModel', 64, 23, { hidden_act: 'gelu', intermediate_size: 64 });
+  const text = clipConfig(words, 'CLIPTextModel', 64, 23, { hidden_act: 'gelu', intermediate_size: 64 });
   const vae = { ...VAE, scaling_factor: 0.18215 };
   return written(`sd2-${prediction}`, {
     className: 'StableDiffusionPipeline',
@@ -236,12 +238,17 @@ export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
       text_encoder: { config: text, tensors: clipTensors(text, 'CLIPTextModel', 6) },
     },
     scheduler: { _class_name: 'DDIMScheduler', ...SCHEDULE, prediction_type: prediction },
+    words,
     tokenizers: { tokenizer: { pad_token: '!' } },
   });
 }
 
 /** Stable Diffusion XL: both text encoders, sizes and pooled text in the UNet. Its refiner has the second encoder and one size fewer. */
-export function tinyXL({ refiner = false, name = 'sdxl' } = {}): TinyPipeline {
+export function tinyXL({
+  words = 'few',
+  refiner = false,
+  name = 'sdxl',
+}: { words?: Words; refiner?: boolean; name?: string } = {}): TinyPipeline {
   const unetConfig = {
     ...UNET,
     block_out_channels: [64, 128],
@@ -256,8 +263,9 @@ export function tinyXL({ refiner = false, name = 'sdxl' } = {}): TinyPipeline {
     projection_class_embeddings_input_dim: 64 + (refiner ? 5 : 6) * 256,
     sample_size: 128,
   };
-  const first = clipConfig('CLIPTextModel', 64, 2);
-  const second = clipConfig('CLIPTextModelWithProjection', 64, 2, { projection_dim: 64, hidden_act: 'gelu' });
+  const first = clipConfig(words, 'CLIPTextModel', 64, 2);
+  const projected = { projection_dim: 64, hidden_act: 'gelu' };
+  const second = clipConfig(words, 'CLIPTextModelWithProjection', 64, 2, projected);
   const vae = { ...VAE, scaling_factor: 0.13025 };
   return written(name, {
     className: refiner ? 'StableDiffusionXLImg2ImgPipeline' : 'StableDiffusionXLPipeline',
@@ -268,6 +276,7 @@ export function tinyXL({ refiner = false, name = 'sdxl' } = {}): TinyPipeline {
       text_encoder_2: { config: second, tensors: clipTensors(second, 'CLIPTextModelWithProjection', 10) },
     },
     scheduler: { _class_name: 'EulerDiscreteScheduler', ...SCHEDULE, prediction_type: 'epsilon' },
+    words,
     tokenizers: { ...(!refiner && { tokenizer: {} }), tokenizer_2: { pad_token: '!' } },
     settings: { force_zeros_for_empty_prompt: !refiner },
   });

@@ -18,6 +18,7 @@ import {
   type TinyPipeline,
 } from './tiny-pipelines.ts';
 import { randomTensors, type StoredTensors } from './tiny-tensors.ts';
+import type { Words } from './tiny-words.ts';
 
 const TRANSFORMER: Json = {
   _class_name: 'SD3Transformer2DModel',
@@ -63,9 +64,11 @@ type Change = (tensors: StoredTensors) => StoredTensors;
 /** `values`: changes those of a component. */
 export function tinySD3({
   name,
+  words = 'few',
   values = {},
 }: {
   name: string;
+  words?: Words;
   values?: { transformer?: Change; text_encoder_3?: Change };
 }): TinyPipeline {
   const config = readSD3Config(TRANSFORMER);
@@ -74,7 +77,7 @@ export function tinySD3({
   const places = drawn.get('pos_embed.pos_embed')!;
   const transformer = new Map(drawn).set(places.name, { ...places, shape: [1, ...places.shape] });
   const encoder = randomTensors([(table) => t5(readT5Config(T5), table)], 55);
-  const clip = clipConfig(CLIP_CLASS, 64, 2, { projection_dim: 64 });
+  const clip = clipConfig(words, CLIP_CLASS, 64, 2, { projection_dim: 64 });
   const pipeline = written(name, {
     className: 'StableDiffusion3Pipeline',
     components: {
@@ -85,6 +88,7 @@ export function tinySD3({
       text_encoder_3: { config: T5, tensors: values.text_encoder_3?.(encoder) ?? encoder },
     },
     scheduler: { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3 },
+    words,
     tokenizers: { tokenizer: {}, tokenizer_2: { pad_token: '!' } },
   });
   const { folder } = pipeline;

@@ -17,6 +17,7 @@ import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
+import type { Words } from './tiny-words.ts';
 import {
   autoencoderTensors,
   newFolder,
@@ -26,21 +27,21 @@ import {
   type TinyPipeline,
 } from './tiny-pipelines.ts';
 
-/** Z-Image: a transformer with heads of 128 columns; text encoder and tokenizer are those of the tiny golden. */
+/** Z-Image: a transformer with heads of 32 columns; text encoder and tokenizer are those of the tiny golden. */
 export function tinyZImage(
   name = 'z-image',
   values?: (tensors: StoredTensors) => StoredTensors,
 ): TinyPipeline {
   const config = {
     _class_name: 'ZImageTransformer2DModel',
-    dim: 384,
+    dim: 96,
     in_channels: 16,
     n_heads: 3,
     n_kv_heads: 3,
     n_layers: 1,
     n_refiner_layers: 1,
     cap_feat_dim: 64,
-    axes_dims: [32, 48, 48],
+    axes_dims: [8, 12, 12],
     axes_lens: [1536, 512, 512],
   };
   const vae = {
@@ -69,6 +70,8 @@ export function tinyZImage(
 
 export interface TinyFlux {
   name?: string;
+  /** Those of CLIP. */
+  words?: Words;
   /** FLUX.1 Fill, which takes a mask. */
   fills?: boolean;
   /** Changes the tensors of a component. */
@@ -76,7 +79,12 @@ export interface TinyFlux {
 }
 
 /** FLUX.1: heads of 32 columns; CLIP is that of the tiny Stable Diffusion 1, T5's tokenizer that of the golden. */
-export function tinyFlux({ name = 'flux', fills = false, values = {} }: TinyFlux = {}): TinyPipeline {
+export function tinyFlux({
+  name = 'flux',
+  words = 'few',
+  fills = false,
+  values = {},
+}: TinyFlux = {}): TinyPipeline {
   const config = {
     _class_name: 'FluxTransformer2DModel',
     patch_size: 1,
@@ -123,7 +131,7 @@ export function tinyFlux({ name = 'flux', fills = false, values = {} }: TinyFlux
   const folder = newFolder(name);
   cpSync(tinyPipeline('flux'), folder, { recursive: true });
   if (fills) cpSync(tinyPipeline('flux-fill'), folder, { recursive: true });
-  const { folder: clip } = tinySD1();
+  const { folder: clip } = tinySD1(words);
   for (const component of ['tokenizer', 'text_encoder'])
     cpSync(join(clip, component), join(folder, component), { recursive: true });
   for (const [component, settings] of Object.entries({ transformer: config, vae, text_encoder_2: text })) {

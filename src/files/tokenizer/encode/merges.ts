@@ -21,21 +21,26 @@ export function readMerges(config: Record<string, unknown>, ids: ReadonlyMap<str
     typeof config['continuing_subword_prefix'] === 'string' ? config['continuing_subword_prefix'].length : 0;
   const ranks = new PairTable(given.length);
   const made = new Int32Array(given.length);
-  given.forEach((merge: unknown, rank) => {
+  for (let rank = 0; rank < given.length; rank++) {
+    const merge: unknown = given[rank];
     const pair: unknown = typeof merge === 'string' ? merge.split(' ') : merge;
+    const isPair = Array.isArray(pair);
     // Some published files contain merges in which a converter replaced no-break spaces by plain ones.
-    if (typeof merge === 'string' && merge.split(' ').length > 2) return;
-    const [left, right] = Array.isArray(pair) ? (pair as unknown[]) : [];
+    if (typeof merge === 'string' && isPair && pair.length > 2) continue;
+    const left: unknown = isPair ? pair[0] : undefined;
+    const right: unknown = isPair ? pair[1] : undefined;
     if (typeof left !== 'string' || typeof right !== 'string') {
       throw new Error(`merge ${rank + 1} is ${JSON.stringify(merge)} instead of two tokens`);
     }
-    const [a, b, both] = [ids.get(left), ids.get(right), ids.get(left + right.slice(dropped))];
+    const a = ids.get(left);
+    const b = ids.get(right);
+    const both = ids.get(left + (dropped === 0 ? right : right.slice(dropped)));
     if (a === undefined || b === undefined || both === undefined) {
       throw new Error(`merge ${rank + 1} is ${JSON.stringify([left, right])}, which the vocabulary lacks`);
     }
     ranks.set(a, b, rank);
     made[rank] = both;
-  });
+  }
   return { rankOf: (left, right) => ranks.get(left, right), made: (rank) => made[rank]! };
 }
 

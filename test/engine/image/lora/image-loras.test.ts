@@ -102,22 +102,26 @@ describe('a LoRA that widens a model for a control image', { timeout: PATIENCE }
   });
 });
 
-/** The two LoRAs of lora-sd1-two; images are drawn in the golden's steps where none are given. */
-async function openTwo(options: Partial<ImageModelOptions> = {}, steps?: number) {
+/** A small image of one step. */
+const SMALL = { width: 24, height: 16, num_inference_steps: 1 };
+
+/** The two LoRAs of lora-sd1-two; images are drawn as the golden's unless other arguments are given. */
+async function openTwo(options: Partial<ImageModelOptions> = {}, kwargs: Record<string, unknown> = {}) {
   const golden = await goldenRequest('lora-sd1-two');
   const adapters = { ...adaptersOf('lora-sd1-two'), loraNickname: ['now', 'former'] };
   const { model, notes } = await open({ ...golden.options, ...adapters, ...options });
+  const request = { ...golden.request, kwargs: { ...golden.request.kwargs, ...kwargs } };
   const drawn = async (more: Partial<CompleteImageRequest> = {}): Promise<Pixels> =>
-    imagesOf(await listen(model, { ...golden.request, ...(steps && { steps }), ...more }))[0]!;
+    imagesOf(await listen(model, { ...request, ...more }))[0]!;
   return { model, notes, drawn, prompt: golden.request.prompt };
 }
 
 describe('LoRAs of a model that stays open', { timeout: PATIENCE }, () => {
   it('are switched by name in prompts and in requests, and leave nothing behind', async () => {
-    const plain = await openTwo({ loraPath: [], loraScale: [], loraNickname: [] }, 1);
+    const plain = await openTwo({ loraPath: [], loraScale: [], loraNickname: [] }, SMALL);
     const without = await plain.drawn();
     await plain.model.close();
-    const { model, drawn, prompt } = await openTwo({}, 1);
+    const { model, drawn, prompt } = await openTwo({}, SMALL);
     expect(model.info.loras).toEqual({
       given: [
         { name: 'now', scale: 0.75 },
@@ -142,12 +146,13 @@ describe('LoRAs of a model that stays open', { timeout: PATIENCE }, () => {
     const staged = await openTwo({ textEncoderCpuOffload: true, ditCpuOffload: true });
     const whole = await staged.drawn();
     expectSame([whole], stored.slice(0, 1));
-    const both = await staged.drawn({ steps: 1 });
-    expect(await staged.drawn({ steps: 1, lora: ['now'] })).not.toEqual(both);
-    expect(await staged.drawn({ steps: 1 })).toEqual(both);
+    const small = { kwargs: SMALL };
+    const both = await staged.drawn(small);
+    expect(await staged.drawn({ ...small, lora: ['now'] })).not.toEqual(both);
+    expect(await staged.drawn(small)).toEqual(both);
     await staged.model.close();
-    const layerwise = await openTwo({ ditLayerwiseOffload: true }, 1);
-    expect(await layerwise.drawn()).toEqual(both);
+    const layerwise = await openTwo({ ditLayerwiseOffload: true }, SMALL);
+    expect(await layerwise.drawn(small)).toEqual(both);
     await layerwise.model.close();
     const int8 = await openTwo({ quantization: 'int8' });
     const without = await int8.drawn({ lora: [] });
@@ -186,7 +191,7 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
     cpSync(`${FOLDER}lora-flux/adapter-1.safetensors`, file);
     const { options } = await goldenRequest('lora-flux');
     const { model } = await open({ ...options, loraPath: [file] });
-    const request = { prompt: 'a house', seed: 1, width: 32, height: 32, steps: 1, guidance: 2 };
+    const request = { prompt: 'a house', seed: 1, width: 32, height: 16, steps: 1, guidance: 2 };
     const events = await listen(model, request);
     const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
     expect(notes).toEqual([
@@ -206,7 +211,7 @@ describe('LoRAs for few steps, and files of PEFT', { timeout: PATIENCE }, () => 
     cpSync(`${FOLDER}lora-sd1-two/adapter-0.safetensors`, file);
     const drawn = async (options: Partial<ImageModelOptions>): Promise<Pixels> => {
       const { model } = await open(options);
-      const events = await listen(model, { prompt: 'a house', seed: 1, width: 32, height: 32, steps: 1 });
+      const events = await listen(model, { prompt: 'a house', seed: 1, width: 24, height: 16, steps: 1 });
       await model.close();
       return imagesOf(events)[0]!;
     };

@@ -49,9 +49,10 @@ const RING: Options = { ...TWO, ringDegree: 2 };
 const MATRICES: Options = { ...TWO, tpSize: 2, enableCfgParallel: false };
 const REPLICAS: Options = { ...TWO, dpSize: 2 };
 
-const SMALL: Asked = { samples: 1, kwargs: { num_inference_steps: 1 } };
+const SIZE = { width: 32, height: 16 };
+const SMALL: Asked = { samples: 1, kwargs: { num_inference_steps: 1, ...SIZE } };
 /** Steps, of which later ones may reuse. */
-const TWICE: Asked = { samples: 1, kwargs: { num_inference_steps: 2 } };
+const TWICE: Asked = { samples: 1, kwargs: { num_inference_steps: 2, ...SIZE } };
 /** Tokens of some blocks of keys. */
 const LARGE: Asked = { samples: 1, kwargs: { num_inference_steps: 1, width: 160, height: 160 } };
 

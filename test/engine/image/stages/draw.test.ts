@@ -158,7 +158,7 @@ it('drawing frees all its memory when it is done', async () => {
 it('the image is the same if it is encoded and decoded in strips', async () => {
   const other = await openTiny(parts.device);
   const { autoencoder } = other;
-  const [width, height] = [32, 96];
+  const [width, height] = [16, 96];
   const image = { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => i % 251) };
   const strips: unknown[] = [];
   const told = <X, Y>(run: (x: X, tiling: Tiling) => Y) => {

@@ -57,7 +57,7 @@ export function withLoad(components: Components, load: Components['load']): Comp
   });
 }
 
-const [WIDTH, HEIGHT] = [32, 24];
+const [WIDTH, HEIGHT] = [24, 16];
 const REQUEST: CompleteImageRequest = { prompt: 'a house', seed: 3, width: WIDTH, height: HEIGHT, steps: 4 };
 
 export const grey = (level: number): Pixels => ({

@@ -97,8 +97,8 @@ describe('images of a model', () => {
     const small = await draw(model, {});
     const large = await draw(model, { enableUpscaling: true });
     expect(model.info.upscaler).toEqual({ path: NETWORK, scale: 4 });
-    expect(imageOf(small)).toMatchObject({ width: 40, height: 24 });
-    expect(large[0]).toMatchObject({ values: { width: 40, height: 24, upscalingScale: 4 } });
+    expect(imageOf(small)).toMatchObject({ width: 24, height: 16 });
+    expect(large[0]).toMatchObject({ values: { width: 24, height: 16, upscalingScale: 4 } });
     expect(small[0]).toMatchObject({ values: { upscalingScale: null } });
     expect(imageOf(large)).toEqual((await enlarge(imageOf(small))).result);
     const stages = large.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
@@ -108,7 +108,7 @@ describe('images of a model', () => {
   it('are resampled to a scale that is not the own one of the network', async () => {
     const large = imageOf(await draw(model, { enableUpscaling: true }));
     const half = imageOf(await draw(model, { enableUpscaling: true, upscalingScale: 1.5 }));
-    expect(half).toEqual(resample(large, 60, 36, { filter: 'lanczos' }));
+    expect(half).toEqual(resample(large, 36, 24, { filter: 'lanczos' }));
   });
 
   it('are planned with the network', async () => {
@@ -131,7 +131,7 @@ describe('images of a model', () => {
     [
       { enableUpscaling: true, upscalingScale: 8, width: 4096 },
       'upscalingScale',
-      /8 makes 32768 × 192 pixels of 4096 × 24, and a side has at most 16384: give at most 4$/,
+      /8 makes 32768 × 128 pixels of 4096 × 16, and a side has at most 16384: give at most 4$/,
     ],
   ])('%j is refused', async (request, param, message) => {
     await expect(model.resolve({ ...REQUEST, ...request })).rejects.toMatchObject({
