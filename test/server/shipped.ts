@@ -1,4 +1,5 @@
-// A server on the shipped model, queried by the openai package, plain and streamed.
+// A server on the shipped model, queried by the openai package, plain and streamed. The model runs in the test's own thread on a kept device, so
+// that files share its kernels; test/live and test/server/engine.test.ts serve it from a worker.
 
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -12,7 +13,7 @@ let model: TextModel;
 export let client: OpenAI;
 export let url: string;
 
-/** Starts the server for all tests of a file. */
+/** Starts the server for all tests of a file or a group. */
 export function serveShipped(options: Partial<TextModelOptions> = {}): void {
   beforeAll(async () => {
     const log = { error: console.error, warn() {}, info() {}, debug() {} };
@@ -21,7 +22,12 @@ export function serveShipped(options: Partial<TextModelOptions> = {}): void {
     url = server.url;
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
     const served = server.addModel();
-    model = await openTextModel({ model: shippedModelPath(), memoryBudget: 2 ** 29, ...options });
+    model = await openTextModel({
+      model: shippedModelPath(),
+      memoryBudget: 2 ** 27,
+      inline: true,
+      ...options,
+    });
     served.ready(model);
   }, 120_000);
 
