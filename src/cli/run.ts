@@ -29,8 +29,13 @@ export async function run(args: string[], commands: Commands): Promise<void> {
     if (error.code !== 'EPIPE') process.exit(EXIT.failed);
     if (endsWithReader()) process.exit(EXIT.ok);
   });
-  await dispatch(args, commands).catch((error: unknown) => report(error, args[0], commands));
+  await runLine(args, commands);
   setTimeout(() => process.exit(), LINGER).unref();
+}
+
+/** Runs a command to its end, prints its error, and sets the process's exit code. */
+export async function runLine(args: string[], commands: Commands): Promise<void> {
+  await dispatch(args, commands).catch((error: unknown) => report(error, args[0], commands));
 }
 
 async function dispatch([name, ...args]: string[], commands: Commands): Promise<void> {

@@ -1,4 +1,5 @@
-// Whole processes: exit codes, what goes to which stream, signals. The engine is the fake model's.
+// Command lines: exit codes, what goes to which stream, signals. The engine is the fake model's. Most of those that end by themselves and read
+// no standard input run in this process.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { nodeArgs } from '../started.ts';
+import { type Ended, runHere } from './command-line.ts';
+import { FAKE_COMMANDS } from './fake-commands.ts';
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url);
 const FAKE = new URL('fake-svc.ts', import.meta.url);
@@ -25,12 +28,6 @@ afterAll(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-interface Ended {
-  code: number | null;
-  out: string;
-  err: string;
-}
-
 function launch(script: URL, args: string[], env: Record<string, string> = {}) {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, nodeArgs(script, ...args), {
     env: { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1', ...env },
@@ -49,6 +46,9 @@ function run(script: URL, args: string[], input = '', env: Record<string, string
   return ended;
 }
 
+const here = (args: string[]): Promise<Ended> =>
+  runHere(FAKE_COMMANDS, args, { HF_HOME: home, HF_HUB_OFFLINE: '1' });
+
 describe('svc', () => {
   it('prints its version on standard output', async () => {
     const { code, out, err } = await run(MAIN, ['version']);
@@ -56,40 +56,10 @@ describe('svc', () => {
     expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('lists its commands', async () => {
-    const { code, out } = await run(MAIN, ['--help']);
-    expect(code).toBe(0);
-    for (const name of ['serve', 'chat', 'generate', 'pull', 'list', 'rm', 'doctor', 'version'])
-      expect(out).toContain(`\n  ${name} `);
-  });
-
-  it('groups a command’s options and shows their defaults', async () => {
-    const { code, out } = await run(MAIN, ['serve', '--port', 'x', '--help']);
-    expect(code).toBe(0);
-    expect(out).toMatch(/\nServer\n(.*\n)+.*--port <n> .*\[30000\]\n/);
-    expect(out).toMatch(/--max-running-requests <n> .*\[16\]/);
-  });
-
-  it.each([
-    [['serve', '--prot', '1'], 2, /did you mean --port\?[^]*See `npx svc-engine serve --help`/],
-    [['show'], 2, /there is no command "show"; did you mean plan\?[^]*See `npx svc-engine --help`/],
-    [['serve', '--lora-dir', 'none'], 2, '--lora-dir none is not a folder that is there'],
-    [['serve', '--model-path', 'none'], 3, "'none' is neither an existing folder nor a model id"],
-    [['rm', 'svc-chat-mini'], 3, "'svc-chat-mini' ships with the package"],
-    [['pull', 'org/none'], 3, 'org/none'],
-  ])('%j ends with %d', async (args, expected, message) => {
-    const { code, out, err } = await run(MAIN, args);
-    expect({ code, out }).toEqual({ code: expected, out: '' });
-    expect(err).toMatch(message);
-  });
-
-  it('lists only the shipped models where the cache is empty', async () => {
-    const { code, out } = await run(MAIN, ['list', '--json']);
-    expect(code).toBe(0);
-    const models = JSON.parse(out) as { id: string; shipped: boolean; bytes: number }[];
-    expect(models[0]).toMatchObject({ id: 'svc-chat-mini', shipped: true, complete: true });
-    expect(models[0]?.bytes).toBeGreaterThan(1e6);
-    expect(models.every(({ shipped }) => shipped)).toBe(true);
+  it('ends with the code of what failed, which it names on standard error', async () => {
+    const { code, out, err } = await run(MAIN, ['serve', '--model-path', 'none']);
+    expect({ code, out }).toEqual({ code: 3, out: '' });
+    expect(err).toContain("'none' is neither an existing folder nor a model id");
   });
 });
 
@@ -117,7 +87,7 @@ describe('svc chat', () => {
   });
 
   it('says how to ask questions if one is given in place of the model', async () => {
-    const { code, err } = await run(FAKE, ['chat', 'what is this?']);
+    const { code, err } = await here(['chat', 'what is this?']);
     expect(code).not.toBe(0);
     expect(err).toContain(
       "'what is this?' is not a folder of a model that is there: pipe a question into svc chat",
@@ -176,9 +146,9 @@ describe('svc transcribe', () => {
     const { code, out } = await run(FAKE, args, '');
     expect([code, out]).toEqual([0, 'one two\n']);
     const file = join(home, 'a.srt');
-    await run(FAKE, [...args, '--output', file, '--prompt', 'word', '--word-timestamps'], '');
+    await here([...args, '--output', file, '--prompt', 'word', '--word-timestamps']);
     expect(readFileSync(file, 'utf8')).toBe('1\n00:00:00,100 --> 00:00:00,500\nword\n');
-    const wrong = await run(FAKE, [...args, '--output', join(home, 'a.doc')], '');
+    const wrong = await here([...args, '--output', join(home, 'a.doc')]);
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('names no format')]);
   });
 });
@@ -214,16 +184,16 @@ describe('svc serve with several models', () => {
     child.kill('SIGTERM');
     expect((await ended).code).toBe(0);
 
-    const idle = await run(FAKE, ['serve', '--model-path', pipeline, '--context-length', '99']);
+    const idle = await here(['serve', '--model-path', pipeline, '--context-length', '99']);
     expect(idle.code).toBe(2);
     expect(idle.err).toContain('--context-length is for language models');
-    const revision = await run(FAKE, ['serve', ...models, '--revision', 'main']);
+    const revision = await here(['serve', ...models, '--revision', 'main']);
     expect(revision.code).toBe(2);
     expect(revision.err).toContain('--revision is for one model');
-    const origin = await run(FAKE, ['serve', ...models, '--cors-origins', 'https://a.example,b.example']);
+    const origin = await here(['serve', ...models, '--cors-origins', 'https://a.example,b.example']);
     expect(origin.code).toBe(2);
     expect(origin.err).toContain('--cors-origins b.example is not an origin');
-    const format = await run(FAKE, ['serve', ...models, '--tool-call-parser', 'nope']);
+    const format = await here(['serve', ...models, '--tool-call-parser', 'nope']);
     expect(format.code).toBe(2);
     expect(format.err).toMatch(/--tool-call-parser is one of .*hermes.*, none, got "nope"/);
     expect(format.err).not.toContain('Listening');

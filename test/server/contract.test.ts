@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { body, both, client, plain, serveShipped, streamed, url } from './shipped.ts';
 
-serveShipped();
+serveShipped({}, { noise: true });
 
 async function post(path: string, body: object): Promise<{ tokens: number[] }> {
   const headers = { 'content-type': 'application/json' };
@@ -12,7 +12,6 @@ async function post(path: string, body: object): Promise<{ tokens: number[] }> {
 }
 
 const CAPITAL = 'What is the capital of France?';
-const GREETING = 'Hello!';
 const tool = {
   type: 'function' as const,
   function: {
@@ -41,21 +40,21 @@ describe('the end of a choice', () => {
   });
 
   it('stays in the text where it is not to be trimmed, special tokens where they are not to be skipped', async () => {
-    const natural = await both(GREETING);
-    const { tokens } = await post('/tokenize', { prompt: ' am', add_special_tokens: false });
-    const at = natural.text.indexOf(' am');
-    const trimmed = await both(GREETING, { stop_token_ids: tokens });
+    const natural = await both(CAPITAL);
+    const { tokens } = await post('/tokenize', { prompt: 'is', add_special_tokens: false });
+    const at = natural.text.indexOf('is');
+    const trimmed = await both(CAPITAL, { stop_token_ids: tokens });
     expect(trimmed).toMatchObject({ matched: tokens[0], text: natural.text.slice(0, at) });
-    const kept = await both(GREETING, { stop_token_ids: tokens, no_stop_trim: true });
-    expect(kept.text).toBe(natural.text.slice(0, at + ' am'.length));
-    expect((await both(GREETING, { no_stop_trim: true })).text).toBe(natural.text);
-    const whole = await both(GREETING, { no_stop_trim: true, skip_special_tokens: false });
+    const kept = await both(CAPITAL, { stop_token_ids: tokens, no_stop_trim: true });
+    expect(kept.text).toBe(natural.text.slice(0, at + 'is'.length));
+    expect((await both(CAPITAL, { no_stop_trim: true })).text).toBe(natural.text);
+    const whole = await both(CAPITAL, { no_stop_trim: true, skip_special_tokens: false });
     expect(whole.text).toBe(`${natural.text}<|im_end|>`);
   });
 
   it('is no end token if that is to be ignored, but a stop token still', async () => {
     const natural = await plain(CAPITAL);
-    const on = await plain(CAPITAL, { ignore_eos: true });
+    const on = await plain(CAPITAL, { ignore_eos: true, max_completion_tokens: 12 });
     expect(on).toMatchObject({ finish: 'length', matched: null });
     expect(on.text.startsWith(natural.text)).toBe(true);
     const id = natural.matched as number;
@@ -91,7 +90,7 @@ describe('log probabilities of a choice', () => {
 
 describe('choices and seeds', () => {
   it('repeat with their seed, and differ among each other', async () => {
-    const more = { n: 4, temperature: 1.5, seed: 7, max_completion_tokens: 24 };
+    const more = { model: 'noise', n: 4, temperature: 1.5, seed: 7, max_completion_tokens: 12 };
     const texts = async () =>
       (await plain('Tell me a story.', more)).reply.choices.map(({ message }) => message.content);
     const first = await texts();
@@ -104,29 +103,31 @@ describe('reasoning of a choice', () => {
   const thinking = { chat_template_kwargs: { enable_thinking: true }, max_completion_tokens: 200 };
   const SUM = 'What is 25 plus 48?';
 
-  it('stands apart, is counted, and may stay in the text', async () => {
-    const { reasoning, text, reply } = await both(SUM, thinking);
+  it('stands apart, is counted, may stay in the text, and comes in one piece where it is not to be streamed', async () => {
+    const { reasoning, text, reply } = await plain(SUM, thinking);
+    const { thoughts, ...pieces } = await streamed(SUM, thinking);
+    expect(pieces).toMatchObject({ reasoning, text });
+    expect(thoughts).toBeGreaterThan(1);
     expect(reasoning).not.toBe('');
     expect(text).not.toContain('think>');
     const counts = reply.usage as unknown as { reasoning_tokens: number; completion_tokens: number };
     expect(counts.reasoning_tokens).toBeGreaterThan(0);
     expect(counts.reasoning_tokens).toBeLessThan(counts.completion_tokens);
-    const whole = await both(SUM, { ...thinking, separate_reasoning: false });
+    const whole = await streamed(SUM, { ...thinking, separate_reasoning: false });
     expect(whole.reasoning).toBe('');
     expect(whole.text).toContain(reasoning.trim());
     expect(whole.text).toContain('</think>');
-  });
-
-  it('comes in one piece where it is not to be streamed', async () => {
-    expect((await streamed(SUM, thinking)).thoughts).toBeGreaterThan(1);
-    expect((await streamed(SUM, { ...thinking, stream_reasoning: false })).thoughts).toBe(1);
+    const once = await streamed(SUM, { ...thinking, stream_reasoning: false });
+    expect(once).toMatchObject({ thoughts: 1, reasoning, text });
   });
 
   it("is switched by OpenRouter's and OpenAI's fields", async () => {
-    const on = await plain(SUM, { reasoning: { enabled: true }, max_completion_tokens: 200 });
-    expect(on.reasoning).not.toBe('');
-    expect((await plain(SUM, { reasoning_effort: 'none' })).reasoning).toBe('');
-    expect((await plain(SUM, { reasoning_effort: 'medium' })).text).toBe((await plain(SUM)).text);
+    const begun = (more: object) => plain(SUM, { ...more, max_completion_tokens: 8 });
+    expect((await begun({ reasoning: { enabled: true } })).reasoning).not.toBe('');
+    expect((await begun({ reasoning_effort: 'none' })).reasoning).toBe('');
+    const medium = await begun({ reasoning_effort: 'medium' });
+    const unset = await begun({});
+    expect([medium.reasoning, medium.text]).toEqual([unset.reasoning, unset.text]);
   });
 });
 
@@ -197,7 +198,7 @@ describe('prompts of a chat request', () => {
 
   it('are found in the cache, which says where', async () => {
     const content = `Remember this: ${'my cat is called Tom and she is grey. '.repeat(8)}`;
-    const more = { return_cached_tokens_details: true, cache_salt: 'contract' };
+    const more = { return_cached_tokens_details: true, cache_salt: 'contract', max_completion_tokens: 6 };
     const first = await plain(content, more);
     const second = await plain(content, more);
     expect(first.reply.usage?.prompt_tokens_details?.cached_tokens).toBe(0);
@@ -213,7 +214,7 @@ describe('prompts of a chat request', () => {
 });
 
 describe('a running request', () => {
-  const endless = { ignore_eos: true, max_completion_tokens: 3000, rid: 'endless' };
+  const endless = { model: 'noise', ignore_eos: true, max_completion_tokens: 3000, rid: 'endless' };
 
   it('is aborted by its id, under which no second one runs', async () => {
     const stream = await client.chat.completions.create({
@@ -240,7 +241,7 @@ describe('a running request', () => {
 });
 
 describe('a request that takes too long', () => {
-  const more = { request_timeout: 0.3, ignore_eos: true, max_completion_tokens: 2000 };
+  const more = { model: 'noise', request_timeout: 0.3, ignore_eos: true, max_completion_tokens: 3000 };
 
   it('is a 503 that may be tried again, not streaming', async () => {
     const headers = { 'content-type': 'application/json' };

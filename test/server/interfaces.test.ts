@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { APPLY_PATCH } from './responses/codex-request.ts';
 import { client, plain, serveShipped, url } from './shipped.ts';
 
-serveShipped();
+serveShipped({}, { noise: true });
 
 const CAPITAL = 'What is the capital of France?';
 const parameters = {
@@ -101,11 +101,11 @@ describe('the route /v1/responses', () => {
   });
 
   it('holds the text of a free-form call to its grammar', async () => {
-    const asking = (syntax: 'lark' | 'regex', definition: string) => {
+    const asking = (syntax: 'lark' | 'regex', definition: string, model = 'noise') => {
       const format = { type: 'grammar' as const, syntax, definition };
       return {
         ...ask,
-        max_output_tokens: 80,
+        ...{ model, max_output_tokens: 80 },
         input: 'Turn around, please.',
         tools: [{ type: 'custom' as const, name: 'turn', description: 'Turns.', format }],
         tool_choice: { type: 'custom' as const, name: 'turn' },
@@ -121,7 +121,7 @@ describe('the route /v1/responses', () => {
       turn,
     );
     let patch = '';
-    for await (const event of client.responses.stream(asking('lark', APPLY_PATCH)))
+    for await (const event of client.responses.stream(asking('lark', APPLY_PATCH, 'default')))
       if (event.type === 'response.custom_tool_call_input.delta') patch += event.delta;
     expect(patch).toMatch(/^\*\*\* Begin Patch\n\*\*\* (Add|Delete|Update) File: ./);
   });
@@ -286,9 +286,9 @@ describe('the operator of a server', () => {
   });
 
   it('empties the cache, and sees what happened', async () => {
-    const pages = `${CAPITAL} `.repeat(20);
-    await plain(pages);
-    const cached = async () => (await plain(pages)).reply.usage?.prompt_tokens_details?.cached_tokens ?? 0;
+    const once = () => plain(`${CAPITAL} `.repeat(20), { max_completion_tokens: 2 });
+    await once();
+    const cached = async () => (await once()).reply.usage?.prompt_tokens_details?.cached_tokens ?? 0;
     expect(await cached()).toBeGreaterThanOrEqual(32);
     await expect.poll(() => post('/flush_cache')).toEqual({ flushed: true });
     expect(await cached()).toBe(0);

@@ -1,8 +1,12 @@
-// Optional calls in formats that do not write arguments as JSON, with the shipped model: a logit processor makes it begin a call, and at a
-// high temperature the rest is noise that keeps to the declared parameters. Requests run at once, since a step of several takes little longer.
+// Optional calls in formats that do not write arguments as JSON, with a model of noise: a logit processor makes it begin a call, and the rest is
+// noise that keeps to the declared parameters. Requests run at once, since a step of several takes little longer.
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { noiseModel } from './noise-model.ts';
 import { serveShipped, url } from './shipped.ts';
+
+const noise = noiseModel();
+afterAll(() => noise.remove());
 
 const parameters = {
   type: 'object',
@@ -161,7 +165,7 @@ describe.each([
     city: 'city:<|"|>Os',
   },
 ])('optional calls in $format', ({ format, begin, first, city }) => {
-  serveShipped({ toolCallParser: format, customLogitProcessors: true });
+  serveShipped({ model: noise.path, toolCallParser: format, customLogitProcessors: true });
 
   it.concurrent('keep to the declared parameters, and do not if strict is false', async () => {
     const short = { described: { ...weather, strict: false }, more: { max_completion_tokens: 60 } };

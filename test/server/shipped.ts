@@ -1,35 +1,46 @@
-// A server on the shipped model, queried by the openai package, plain and streamed.
+// A server on the shipped model, queried by the openai package, plain and streamed. The model runs in the test's own thread on a kept device, so
+// that files share its kernels; test/live and test/server/engine.test.ts serve it from a worker.
 
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openTextModel, shippedModelPath, type TextModel, type TextModelOptions } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
 import { checkReplies } from './docs/checked-replies.ts';
+import { noiseModel } from './noise-model.ts';
 
 let server: RunningServer;
 let endChecks = (): void => {};
-let model: TextModel;
+const models: TextModel[] = [];
 export let client: OpenAI;
 export let url: string;
 
-/** Starts the server for all tests of a file. */
-export function serveShipped(options: Partial<TextModelOptions> = {}): void {
+/** Starts the server for all tests of a file or a group. `noise`: it also serves noise-model.ts, under the name 'noise'. */
+export function serveShipped(options: Partial<TextModelOptions> = {}, { noise = false } = {}): void {
   beforeAll(async () => {
     const log = { error: console.error, warn() {}, info() {}, debug() {} };
     server = await startServer({ host: '127.0.0.1', port: 0 }, log);
     endChecks = checkReplies(server.url);
     url = server.url;
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
-    const served = server.addModel();
-    model = await openTextModel({ model: shippedModelPath(), memoryBudget: 2 ** 29, ...options });
-    served.ready(model);
+    await add({ model: shippedModelPath(), ...options });
+    if (!noise) return;
+    const folder = noiseModel();
+    await add({ model: folder.path }, ['noise']);
+    folder.remove();
   }, 120_000);
 
   afterAll(async () => {
     await server?.close();
     endChecks();
-    await model?.close();
+    await Promise.all(models.splice(0).map((model) => model.close()));
   });
+}
+
+async function add(options: TextModelOptions, names: string[] = []): Promise<void> {
+  const served = server.addModel({ names });
+  const model = await openTextModel({ memoryBudget: 2 ** 27, inline: true, ...options });
+  models.push(model);
+  served.ready(model);
 }
 
 type Reply = Awaited<ReturnType<typeof plain>>;
