@@ -156,6 +156,21 @@ export class Pages {
       });
   }
 
+  /**
+   * Makes the engine's workers of a page wait longer for each result of the device, as for a slow adapter: a reply of a small model then still
+   * runs when something happens to the page, and no core is busy with it.
+   */
+  async slowDown(page: Page): Promise<void> {
+    for (const worker of page.workers())
+      await worker.evaluate(() => {
+        const { mapAsync } = GPUBuffer.prototype;
+        GPUBuffer.prototype.mapAsync = async function (...given) {
+          await mapAsync.apply(this, given);
+          await new Promise((resolve) => setTimeout(resolve, 150));
+        };
+      });
+  }
+
   /** Errors of the pages that match `pattern` do not fail the running test. */
   allow(pattern: RegExp): void {
     this.#allowed.push(pattern);
