@@ -53,7 +53,6 @@ const pathOf = (name: string): string => `test/kernels/${name}.test.ts`;
 const pages = usePages({
   scripts: { run: TEST_RUNNER },
   plugins: [testFiles(names.map(pathOf))],
-  largeTiles: true,
 });
 pages.route('/engine/made-up/', ({ url }, response) => {
   response.end(readFileSync(`${folder}/made-up/${url!.split('/').at(-1)}`));

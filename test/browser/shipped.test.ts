@@ -25,7 +25,6 @@ interface Embedded {
 
 const pages = usePages({
   keepDevices: true,
-  largeTiles: true,
   scripts: { shipped: 'test/browser/shipped-page.ts' },
 });
 
