@@ -135,7 +135,12 @@ pages.test('a worker that dies fails its requests', async () => {
 });
 
 pages.test('a worker that the browser ends without an error event fails what waits for it', async () => {
-  patchWorker('setTimeout(() => self.close(), 300);');
+  // Not before it has told the page of the lock by which the page learns of its end.
+  patchWorker(`const post = self.postMessage;
+    self.postMessage = function (message, ...more) {
+      post.call(self, message, ...more);
+      if (message.lifeLock) setTimeout(() => self.close(), 300);
+    };`);
   const page = await pages.open();
   const failed = await page.evaluate(async () => {
     const model = [{ name: 'config.json', size: 9, read: () => new Promise<never>(() => {}) }];
