@@ -20,7 +20,7 @@ import { bundle } from '../../scripts/setup/bundle.mjs';
 import { CHROMIUM_FLAGS } from '../../scripts/setup/chromium.mjs';
 import { FOUND_CHROMIUM as found } from './found-chromium.ts';
 import { PageServer } from './page-server.ts';
-import { SMALL_TILES } from './small-tiles.ts';
+import { BUILT_ENGINE, bundleScripts } from './page-scripts.ts';
 
 export interface PagesOptions {
   /** Serves every file with the headers of cross-origin isolation. */
@@ -29,10 +29,8 @@ export interface PagesOptions {
   persistent?: boolean;
   /** Scripts that each page loads after page.ts, by names of their own: paths from the project's root. */
   scripts?: Record<string, string>;
-  /** Plugins of the bundler. */
+  /** Plugins by which the engine is bundled for this file together with the scripts; without them it is the built one. */
   plugins?: Plugin[];
-  /** Kernels have the tiles of programs instead of small ones. */
-  largeTiles?: boolean;
   /** Lets destroyDevices() reach the devices of the engine's workers. */
   keepDevices?: boolean;
   /** Further flags of the browser. */
@@ -73,7 +71,7 @@ export class Pages {
   /** A test that needs the browser, skipped where there is none. */
   readonly test = test.runIf(found !== null);
   readonly #options: PagesOptions;
-  /** Holds the bundle and the profile while the browser runs. */
+  /** Holds the scripts and the profile while the browser runs. */
   #folder = '';
   readonly #server: PageServer;
   #browser: Browser | null = null;
@@ -90,10 +88,6 @@ export class Pages {
     this.#server = new PageServer({ scripts: ['page', ...Object.keys(scripts)], isolated });
   }
 
-  get #bundle(): string {
-    return join(this.#folder, 'bundle');
-  }
-
   /** Address of the server, with a slash at its end. */
   get url(): string {
     return this.#server.url;
@@ -105,18 +99,19 @@ export class Pages {
   }
 
   async start(): Promise<void> {
-    const { scripts = {}, plugins = [], largeTiles = false } = this.#options;
+    const { plugins, keepDevices = false } = this.#options;
+    const scripts = { page: 'test/browser/page.ts', ...this.#options.scripts };
     this.#folder = mkdtempSync(join(tmpdir(), 'svc-pages-'));
-    await bundle(this.#bundle, {
-      extra: { page: 'test/browser/page.ts', ...scripts },
-      plugins: largeTiles ? plugins : [...plugins, SMALL_TILES],
-    });
-    if (this.#options.keepDevices)
+    const own = join(this.#folder, 'scripts');
+    if (plugins) await bundle(own, { extra: scripts, plugins });
+    else await bundleScripts(own, scripts);
+    const engine = plugins ? own : BUILT_ENGINE;
+    if (keepDevices)
       this.route('/engine/engine-worker.js', (_, response) => {
-        const code = readFileSync(join(this.#bundle, 'engine-worker.js'), 'utf8');
+        const code = readFileSync(join(engine, 'engine-worker.js'), 'utf8');
         response.setHeader('content-type', 'text/javascript').end(code + KEEP_DEVICES);
       });
-    await this.#server.start(this.#bundle);
+    await this.#server.start([own, engine]);
     await this.#launch();
   }
 
@@ -153,6 +148,21 @@ export class Pages {
     for (const worker of page.workers())
       await worker.evaluate(() => {
         for (const device of globalThis.keptDevices?.splice(0) ?? []) device.destroy();
+      });
+  }
+
+  /**
+   * Makes the engine's workers of a page wait longer for each result of the device, as for a slow adapter: a reply of a small model then still
+   * runs when something happens to the page, and no core is busy with it.
+   */
+  async slowDown(page: Page): Promise<void> {
+    for (const worker of page.workers())
+      await worker.evaluate(() => {
+        const { mapAsync } = GPUBuffer.prototype;
+        GPUBuffer.prototype.mapAsync = async function (...given) {
+          await mapAsync.apply(this, given);
+          await new Promise((resolve) => setTimeout(resolve, 150));
+        };
       });
   }
 

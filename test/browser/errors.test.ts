@@ -5,9 +5,11 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { InPage, TextModelOptions } from '../../src/browser.ts';
 import { usePages } from './chromium.ts';
+import { serveSmallChat } from './small-chat.ts';
 
 const HOST = 'insecure.test';
 const pages = usePages({ flags: [`--host-resolver-rules=MAP ${HOST} 127.0.0.1`] });
+serveSmallChat(pages);
 
 const WORKER = '/engine/engine-worker.js';
 const HTML =
@@ -76,8 +78,7 @@ pages.test('a browser without WebGPU in workers, and a page without it', async (
   patchWorker("Object.defineProperty(navigator, 'gpu', { value: undefined })");
   const page = await pages.open();
   const missing = /^no_adapter: this browser has no WebGPU in workers.*Chrome.*Safari.*Firefox/;
-  const files = { model: 'svc-chat-mini' };
-  expect(await openShipped(page, files.model)).toMatch(missing);
+  expect(await openSmall(page)).toMatch(missing);
   const own = await page.evaluate(async () => {
     Object.defineProperty(navigator, 'gpu', { value: undefined });
     return svc.adapters().catch((error: Error) => error.message);
@@ -87,9 +88,7 @@ pages.test('a browser without WebGPU in workers, and a page without it', async (
 
 pages.test('a browser without an adapter', async () => {
   patchWorker('GPU.prototype.requestAdapter = async () => null');
-  expect(await openShipped(await pages.open(), 'svc-chat-mini')).toMatch(
-    /^no_adapter: .*hardware acceleration/,
-  );
+  expect(await openSmall(await pages.open())).toMatch(/^no_adapter: .*hardware acceleration/);
 });
 
 pages.test('a page that is not a secure context', async () => {
@@ -97,7 +96,7 @@ pages.test('a page that is not a secure context', async () => {
   await page.goto(pages.url.replace('127.0.0.1', HOST));
   expect(await page.evaluate(() => isSecureContext)).toBe(false);
   pages.route(WORKER, (_request, response) => answer(response, "import '/engine//engine-worker.js'"));
-  expect(await openShipped(page, 'svc-chat-mini')).toMatch(/^no_adapter: .*secure context.*https/);
+  expect(await openSmall(page)).toMatch(/^no_adapter: .*secure context.*https/);
   const own = await page.evaluate(() => svc.adapters().catch((error: Error) => error.message));
   expect(own).toContain('secure context');
 });
@@ -120,9 +119,9 @@ pages.test('a worker that dies fails its requests', async () => {
   patchWorker("new BroadcastChannel('end').onmessage = () => { throw new Error('worn out'); }");
   const page = await pages.open();
   const failed = await page.evaluate(async () => {
-    const files = await shippedFiles('svc-chat-mini');
-    const model = await svc.openTextModel({ model: files, contextLength: 64 });
-    const events = model.generate({ prompt: { text: 'One' }, maxTokens: 40, ignoreEos: true });
+    const files = await shippedFiles('small-chat');
+    const model = await svc.openTextModel({ model: files, contextLength: 2048 });
+    const events = model.generate({ prompt: { text: 'One' }, maxTokens: 2000, ignoreEos: true });
     await events.next();
     new BroadcastChannel('end').postMessage(null);
     try {
@@ -136,7 +135,12 @@ pages.test('a worker that dies fails its requests', async () => {
 });
 
 pages.test('a worker that the browser ends without an error event fails what waits for it', async () => {
-  patchWorker('setTimeout(() => self.close(), 300);');
+  // Not before it has told the page of the lock by which the page learns of its end.
+  patchWorker(`const post = self.postMessage;
+    self.postMessage = function (message, ...more) {
+      post.call(self, message, ...more);
+      if (message.lifeLock) setTimeout(() => self.close(), 300);
+    };`);
   const page = await pages.open();
   const failed = await page.evaluate(async () => {
     const model = [{ name: 'config.json', size: 9, read: () => new Promise<never>(() => {}) }];
@@ -145,16 +149,16 @@ pages.test('a worker that the browser ends without an error event fails what wai
   expect(failed).toMatch(/the browser has ended it; open the model again/);
 });
 
-/** Opens a shipped model and closes it. */
-function openShipped(page: Page, name: string): Promise<string> {
-  return page.evaluate(async (name) => {
+/** Opens a model and closes it. */
+function openSmall(page: Page): Promise<string> {
+  return page.evaluate(async () => {
     try {
-      const model = await svc.openTextModel({ model: await shippedFiles(name), contextLength: 64 });
+      const model = await svc.openTextModel({ model: await shippedFiles('small-chat'), contextLength: 64 });
       await model.close();
       return 'opened';
     } catch (error) {
       const { code, message } = error as { code: string; message: string };
       return `${code}: ${message}`;
     }
-  }, name);
+  });
 }

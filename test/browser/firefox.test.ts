@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, expect, test } from 'vitest';
-import { bundle } from '../../scripts/setup/bundle.mjs';
 import { findFirefox, softwareDriver, startFirefox } from '../../scripts/setup/firefox.mjs';
 import { withResolvers } from '../../src/engine/async/resolvers.ts';
 import { REPLIES, REPLY_TOKENS, SCENE } from '../shipped.ts';
 import type { Report, Task } from './firefox-page.ts';
 import { PageServer } from './page-server.ts';
+import { BUILT_ENGINE, bundleScripts } from './page-scripts.ts';
 
 /** A driver with an empty cache compiles for half a minute of CPU time. */
 const LIMIT = 240_000;
@@ -57,8 +57,8 @@ async function runPage(browser: string): Promise<Outcome> {
     if (report.type === 'end') finish(null);
   });
   try {
-    await bundle(folder, { extra: SCRIPTS });
-    await server.start(folder);
+    await bundleScripts(folder, SCRIPTS);
+    await server.start([folder, BUILT_ENGINE]);
     const { ended, end } = startFirefox(browser, server.url);
     const early = await Promise.race([finished, ended]);
     await end();

@@ -14,33 +14,33 @@ import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
 const KERNELS: Readonly<Record<string, RegExp | null>> = {
   // Products of many rows, few and one, in weights that are floats, integers and stored blocks (weights/, codes/, sources/).
   gemm: /^int4 (?!windows)/,
-  matmul: /the adapter as it is (f16|int4|add, bias true|swiglu, bias true)/,
-  matvec: /^(int4|q6_k|mxfp4): sums|67 × 33/,
+  matmul: /the adapter as it is (f16|int4|swiglu, bias true)/,
+  matvec: /^(int4|q6_k|mxfp4): sums/,
   'stored-formats': /^(q4_k|iq4_xs) values are those/,
-  quantise: null,
-  experts: /the adapter as it is' int8|a plan/,
-  lora: /the adapter as it is/,
+  quantise: /bf16 int/,
+  experts: /the adapter as it is' int8/,
+  lora: /the adapter as it is: (three parts|beside int8)/,
   // A format that an application declares, whose shaders come from an address of the page.
-  'made-up-format': null,
+  'made-up-format': /: (few rows|whole tiles on a GPU)/,
   // Attention of images, and of pages of keys and values (kv/); rotated rows are written there.
-  attend: /the adapter as it is' (heads of (8|40|160)|causal|33 keys|keys of each|scores)/,
-  'attend-choice': /^(plain|flash) computes|heads of 40$|a window of frames/,
+  attend: /the adapter as it is' (heads of (40|160)|causal, 16|keys of each)/,
+  'attend-choice': /8 bits heads of 40$|a window of frames/,
   attention:
-    /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
-  'rope-kv': /^(?!.*(subgroups|256 KiB|normed heads))/,
+    /^2 queries a key, 128 dims|pages of codes .* 12 dims|without subgroups 64|sinks true, window null/,
+  'rope-kv': /plain heads (3 \+ 2 · 3 heads of 20|6 \+ 2 · 2 heads of 16)|^cpu: /,
   // Convolutions, direct and by Winograd, and the norm in front.
-  conv2d: /the adapter as it is (f32|int4|upsampled|stride)/,
-  winograd: /by Winograd (?!.*(discrete|portable))/,
+  conv2d: /the adapter as it is (f32|int4|stride 2, padding same|upsampled: true)/,
+  winograd: /by Winograd (\{"height":(4,"width":3|7,"width":6)|a batch)/,
   // Recurrent states.
-  'gated-delta': /profile cpu (steps|a batch|prompts.* dims: 8)/,
+  'gated-delta': /profile cpu (steps|prompts.* dims: 8)/,
   // Sums over a row, an image and an item.
-  rmsnorm: null,
-  groupnorm: null,
+  rmsnorm: /^(31|1027) columns|the ends of f32/,
+  groupnorm: /"channels":(37|96|130)|a batch/,
   // Tables of embeddings, choices of tokens, pixels of eight bits.
   'embed-tokens': null,
-  sample: /greedy|^a draw|temperature [1n]|biases are/,
-  threshold: /quantile 0\.5|at most|clamps|equal/,
-  'to-pixels': null,
+  sample: /greedy takes the (largest of (65|331)|lowest)|^a draw|temperature near|biases are/,
+  threshold: /\[1, 7, 11, 3\] (the quantile 0\.5|at most)|clamps|equal/,
+  'to-pixels': /of NaN|2 × 5 × 33|every byte/,
 };
 
 /** Of a file whose tests all run. */
@@ -53,7 +53,6 @@ const pathOf = (name: string): string => `test/kernels/${name}.test.ts`;
 const pages = usePages({
   scripts: { run: TEST_RUNNER },
   plugins: [testFiles(names.map(pathOf))],
-  largeTiles: true,
 });
 pages.route('/engine/made-up/', ({ url }, response) => {
   response.end(readFileSync(`${folder}/made-up/${url!.split('/').at(-1)}`));

@@ -28,7 +28,7 @@ export class PageServer {
   readonly #options: PageServerOptions;
   readonly #server: Server;
   readonly #routes = new Map<string, Answer>();
-  #bundle = '';
+  #modules: readonly string[] = [];
 
   constructor(options: PageServerOptions) {
     this.#options = options;
@@ -39,9 +39,9 @@ export class PageServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** `bundle` is the folder of the bundle. */
-  async start(bundle: string): Promise<void> {
-    this.#bundle = bundle;
+  /** `modules`: folders of the scripts and of the engine, the first one that has a file answers. */
+  async start(modules: readonly string[]): Promise<void> {
+    this.#modules = modules;
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
   }
@@ -91,13 +91,16 @@ export class PageServer {
         .end(JSON.stringify(filesIn(join(root, 'models', ...rest))));
       return;
     }
-    const places: Record<string, string> = {
-      engine: this.#bundle,
-      models: join(root, 'models'),
-      golden: join(root, 'test/golden'),
+    const places: Record<string, readonly string[]> = {
+      engine: this.#modules,
+      models: [join(root, 'models')],
+      golden: [join(root, 'test/golden')],
     };
-    const file = folder !== undefined && folder in places ? join(places[folder]!, ...rest) : '';
-    if (!existsSync(file) || !statSync(file).isFile()) {
+    const found = folder !== undefined && folder in places ? places[folder]! : [];
+    const file = found
+      .map((place) => join(place, ...rest))
+      .find((path) => existsSync(path) && statSync(path).isFile());
+    if (file === undefined) {
       response.writeHead(404).end();
       return;
     }

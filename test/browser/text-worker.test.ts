@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import type { ReadableFile, TextConstraint, TextModel } from '../../src/browser.ts';
 import { usePages, type Pages } from './chromium.ts';
+import { serveSmallChat } from './small-chat.ts';
 
 declare global {
   /** The model that a test has opened. */
@@ -12,11 +13,11 @@ declare global {
 
 const workers = (page: Page): number => page.workers().length;
 
-/** Opens the shipped model from files that the page reads itself, over a port. */
+/** Opens a model from files that the page reads itself, over a port. */
 async function openReadModel(pages: Pages): Promise<Page> {
   const page = await pages.open();
   await page.evaluate(async () => {
-    const files = (await shippedFiles('svc-chat-mini')).map((file): ReadableFile => ({
+    const files = (await shippedFiles('small-chat')).map((file): ReadableFile => ({
       name: file.name,
       size: file.size,
       read: async (offset, length) => new Uint8Array(await file.slice(offset, offset + length).arrayBuffer()),
@@ -49,6 +50,7 @@ const SMALL: TextConstraint = { type: 'regex', pattern: '[ab]{2}' };
 
 describe.each([false, true])('cross-origin isolated: %s', (isolated) => {
   const pages = usePages({ isolated });
+  serveSmallChat(pages);
 
   pages.test('tokenizes a long text, ends an aborted grammar and compiles the next one', async () => {
     const page = await openReadModel(pages);
