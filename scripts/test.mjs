@@ -86,7 +86,7 @@ if (existsSync(bin('vitest'))) {
     await runChecks();
     const projects = [
       ...(swiftshader ? [] : ['--project=!swiftshader']),
-      ...(chromium?.path ? [] : ['--project=!chromium']),
+      ...(chromium?.path ? [] : ['--project=!chromium*']),
       ...(firefox?.path ? [] : ['--project=!firefox']),
     ];
     await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);
