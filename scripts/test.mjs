@@ -80,7 +80,7 @@ if (existsSync(bin('vitest'))) {
   else {
     const projects = [
       ...(second ? [] : ['--project=!swiftshader']),
-      ...(programs.Chromium?.path ? [] : ['--project=!chromium']),
+      ...(programs.Chromium?.path ? [] : ['--project=!chromium*']),
       ...(programs.Firefox?.path ? [] : ['--project=!firefox']),
     ];
     await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);

@@ -49,6 +49,9 @@ const IN_ONE_THREAD = { LP_NUM_THREADS: '0' };
 
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
 const IN_CHROMIUM = 'test/{browser/!(firefox),web/*}.test.ts';
+const IN_CHROMIUM_ALONE = ['test/browser', 'test/web'].flatMap((folder) =>
+  filesIn(folder).filter((path) => replacesParts(path)),
+);
 const IN_FIREFOX = 'test/browser/firefox.test.ts';
 
 export default defineConfig({
@@ -90,7 +93,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'chromium', include: [IN_CHROMIUM] },
+        test: { name: 'chromium', include: [IN_CHROMIUM], exclude: IN_CHROMIUM_ALONE, isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'chromium, files alone', include: IN_CHROMIUM_ALONE },
       },
       {
         extends: true,

@@ -12,7 +12,7 @@ let server: { url: string; close(): void };
 beforeAll(async () => void (server = await serveExample()));
 afterAll(() => server.close());
 
-pages.test('the example page answers a question and draws an image', async () => {
+pages.test('the example page answers a question and draws an image', { timeout: 120_000 }, async () => {
   const page = await pages.open();
   page.setDefaultTimeout(120_000); // kernels of images compile slowly on a busy machine with an empty cache
   // The size that the model draws by default; the file keeps its length, since the page reads it by ranges.
