@@ -24,7 +24,7 @@ const KERNELS: Readonly<Record<string, RegExp | null>> = {
   'made-up-format': /: (few rows|whole tiles on a GPU)/,
   // Attention of images, and of pages of keys and values (kv/); rotated rows are written there.
   attend: /the adapter as it is' (heads of (40|160)|causal, 16|keys of each)/,
-  'attend-choice': /8 bits heads of 40$|a window of frames/,
+  'attend-choice': /^plain computes|8 bits heads of 40$|a window of frames/,
   attention:
     /^2 queries a key, 128 dims|pages of codes .* 12 dims|without subgroups 64|sinks true, window null/,
   'rope-kv': /plain heads (3 \+ 2 · 3 heads of 20|6 \+ 2 · 2 heads of 16)|^cpu: /,
