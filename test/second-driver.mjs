@@ -107,7 +107,7 @@ const MODELS = {
   'image/z-image': /tuned z-image-padded/,
   // One family of each kind of layer: those with the same kernels differ in their numbers only.
   'text/blocks/decoder':
-    /^an adapter without subgroups |^the adapter as it is (qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|granite-hybrid|starcoder2|gpt-neox|deepseek-v32|bloom) default: logits/,
+    /(^| )(qwen3|mistral-54|gemma2|gemma4-e|cohere2|gpt-oss-mxfp4|olmoe|qwen3-next|lfm2|granite-hybrid|starcoder2|gpt-neox|deepseek-v32|bloom) default: logits/,
   'text/clip/clip': /tuned clip-projection/,
   'text/t5/t5': /tuned t5/,
   'vision/clip-vision': /tuned clip-vision/,
@@ -132,10 +132,7 @@ const WITH_NAIVE = [...TOWERS, ...filesWith('test/models', 'describeGoldens(')];
 const NAIVE = /(^| )plain /;
 
 /** Of models: the tests that run on the first driver. */
-const FIRST_MODELS = {
-  ...Object.fromEntries(WITH_NAIVE.map((name) => [name, /^(?!(.* )?plain )/])),
-  'text/blocks/decoder': /^(?!an adapter without subgroups )/,
-};
+const FIRST_MODELS = Object.fromEntries(WITH_NAIVE.map((name) => [name, /^(?!(.* )?plain )/]));
 
 /** Test files that run in part, by path, and the tests that run of each. */
 const IN_PART = {
