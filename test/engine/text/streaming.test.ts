@@ -67,7 +67,7 @@ describe('a model three times as large as its budget', () => {
 
   it('is planned as it opens', async () => {
     const { choices } = await planModel({ model: folder.path, memoryBudget: 2 ** 30 });
-    const { scratch } = choices[0]!;
+    const { scratch, weights } = choices[0]!;
     const options = { model: folder.path, memoryBudget: scratch + 2 ** 21 };
     const plan = await planModel({ ...options, layerwiseOffload: true });
     const { info, notes } = await reply({ ...options, layerwiseOffload: true });
@@ -81,7 +81,7 @@ describe('a model three times as large as its budget', () => {
     });
     const coded = { ...options, memoryBudget: scratch + 5 * 2 ** 19, quantization: 'int4' } as const;
     expect(await planModel(coded)).toMatchObject({ fits: true });
-    const small = { ...options, memoryBudget: plan.choices[0]!.scratch + 7 * 2 ** 17 };
+    const small = { ...options, contextLength: 128, memoryBudget: Math.floor(weights / 3) + 2 ** 20 };
     expect(await planModel(small)).toMatchObject({ opens: false, change: { layerwiseOffload: true } });
     expect(await planModel({ ...small, layerwiseOffload: true })).toMatchObject({ fits: true });
   });
