@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { nodeArgs } from '../started.ts';
+import { bundledArgs, nodeArgs } from '../started.ts';
 import { type Ended, runHere } from './command-line.ts';
 import { FAKE_COMMANDS } from './fake-commands.ts';
 
@@ -29,7 +29,8 @@ afterAll(() => {
 });
 
 function launch(script: URL, args: string[], env: Record<string, string> = {}) {
-  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, nodeArgs(script, ...args), {
+  const started = script === FAKE ? bundledArgs(script, ...args) : nodeArgs(script, ...args);
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, started, {
     env: { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1', ...env },
   });
   children.push(child);

@@ -109,12 +109,15 @@ writeFileSync(join(HUB, 'hub/models--acme--tiny/refs/of-tests'), SNAPSHOT.slice(
 cpSync(tinyPipeline('sd1'), SNAPSHOT, { recursive: true });
 
 const TWO = ['--num-gpus', '2', '--logical-ranks'];
+const PASSES = [...TWO, '--enable-cfg-parallel'];
+const TOKENS = [...TWO, '--dp-degree', '2', '--sp-degree', '2'];
 /** As many as the transformer has heads. */
 const THREE = ['--num-gpus', '3', '--logical-ranks'];
 
 /** Runs that show several arguments, each by an effect of its own. */
 const SMALL = ['--height', '24', '--width', '32', '--num-inference-steps', '1', '--trust-remote-code'];
 const PLAIN = ['--enable-torch-compile', '--backend', 'generic'];
+const WARM = ['--warmup', '--warmup-steps', '2'];
 const FILES = ['--output-path', join(scratch, 'elsewhere'), '--perf-dump-path', join(scratch, 'perf.json')];
 
 interface Row {
@@ -171,16 +174,16 @@ const ARGUMENTS: Record<string, Row> = {
     expect(results).toHaveLength(2);
     expect(results[0]).toEqual(plain.results[0]);
   }),
-  'num-gpus': row('sd1-words', [...TWO], exchanges(2)),
+  'num-gpus': row('sd1-words', PASSES, exchanges(2)),
   'tp-size': row('flux', [...THREE, '--tp-size', '3'], exchanges(3)),
-  'sp-degree': row('flux', [...TWO, '--sp-degree', '2'], exchanges(2)),
+  'sp-degree': row('flux', TOKENS, exchanges(2)),
   'ulysses-degree': row('flux', [...THREE, '--ulysses-degree', '3'], exchanges(3)),
   'ring-degree': row('flux', [...TWO, '--ring-degree', '2'], exchanges(2)),
   'dp-size': row('flux', [...TWO, '--dp-size', '2', '--num-samples', '2'], ({ perf }) =>
     expect(new Set(perf.outputs.map(({ replica }) => replica))).toEqual(new Set([0, 1])),
   ),
-  'dp-degree': row('flux', [...TWO, '--dp-degree', '2', '--sp-degree', '2'], exchanges(2)),
-  'enable-cfg-parallel': row('sd1-words', [...TWO, '--enable-cfg-parallel'], exchanges(2)),
+  'dp-degree': row('flux', TOKENS, exchanges(2)),
+  'enable-cfg-parallel': row('sd1-words', PASSES, exchanges(2)),
   'attention-backend': row('flux', ['--attention-backend', 'plain'], ({ perf }) =>
     expect(perf.attention_kernels['denoising']).toEqual(['plain']),
   ),
@@ -224,8 +227,8 @@ const ARGUMENTS: Record<string, Row> = {
   'enable-torch-compile': row('flux', PLAIN, ({ perf }) =>
     expect(perf.warmup_duration_ms).toBeGreaterThan(0),
   ),
-  warmup: row('flux', ['--warmup'], warmedUp),
-  'warmup-steps': row('flux', ['--warmup', '--warmup-steps', '2'], (drawn, plain) => {
+  warmup: row('flux', WARM, warmedUp),
+  'warmup-steps': row('flux', WARM, (drawn, plain) => {
     warmedUp(drawn, plain);
     expect(drawn.perf.options['warmup_steps']).toMatchObject({ value: 2 });
   }),
