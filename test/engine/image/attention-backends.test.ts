@@ -133,16 +133,14 @@ it('backends that the adapter or plain kernels cannot compute are refused', () =
   expect(refusal({ attentionBackend: 'sage' }, able, true)).toMatch(/`backend` generic has plain kernels/);
 });
 
-/** Tokens of three blocks of keys, the fewest that sparse attention chooses from. */
-const SIZE = { width: 48, height: 48 };
-
 type Drawn = { image: Uint8Array; ran: Record<string, readonly string[]> };
 
 async function drawn(options: AttentionOptions): Promise<Drawn> {
   const { model } = await open(options);
   try {
     const events: ImageEvent[] = [];
-    for await (const event of model.generate({ ...REQUEST, ...SIZE, scheduler: 'euler' })) events.push(event);
+    for await (const event of model.generate({ ...REQUEST, width: 64, height: 64, scheduler: 'euler' }))
+      events.push(event);
     const image = events.find((event) => event.type === 'image')!.image.data;
     const ran = events.flatMap((event) => (event.type === 'stage' ? [[event.name, event.attention]] : []));
     return { image, ran: Object.fromEntries(ran) as Drawn['ran'] };
