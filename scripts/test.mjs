@@ -33,11 +33,9 @@ const checksWith = (radv) => [
   existsSync(zoo)
     ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
     : ['zoo of published models (not there: skipped)', ['-e', '']],
-  ['damaged checkpoints', [soak, '--short', '--only-mutations']],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
   ...(isRadvThere(radv) ? [['kernels compiled for RDNA 3', [join(root, 'scripts/check-compiled.mjs')]]] : []),
   ...('path' in naga ? [['shaders in naga', [join(root, 'scripts/check-naga.mjs')]]] : []),
-  ['fuzzed requests', [soak, '--short', '--only-fuzz']],
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
@@ -48,7 +46,11 @@ const checksWith = (radv) => [
   ['format', [bin('oxfmt/bin/oxfmt'), '--check', ...rooms]],
 ];
 
-/** Runs alone: it watches how soon a server answers. */
+/** The soak's short form: random inputs beside each other, then the loads alone, which watch how soon a server answers. */
+const randomInputs = [
+  ['damaged checkpoints', [soak, '--short', '--only-mutations']],
+  ['fuzzed requests', [soak, '--short', '--only-fuzz']],
+];
 const loads = [soak, '--short', '--only-loads'];
 
 /**
@@ -73,7 +75,7 @@ if (existsSync(bin('vitest'))) {
   adapter = await timed('adapter', ensureAdapter);
   beside.goOn();
   radv = await timed("AMD's driver", () => beside.take('radv'));
-  if (filter.length === 0) await runChecks(checksWith(radv));
+  if (filter.length === 0) await runBeside(checksWith(radv));
   second = await takeOthers();
   if (second === null) process.env.TESTS_ON_ONE_DRIVER = '1';
   if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
@@ -84,7 +86,8 @@ if (existsSync(bin('vitest'))) {
       ...(programs.Firefox?.path ? [] : ['--project=!firefox']),
     ];
     await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);
-    await timed('soak, short form', () => runQuietly(loads));
+    await runBeside(randomInputs);
+    await timed('loads of a server', () => runQuietly(loads));
   }
 } else {
   beside.end();
@@ -138,9 +141,9 @@ async function takeOthers() {
   return name;
 }
 
-/** Runs checks in parallel, one per CPU core. */
-async function runChecks(checks) {
-  const waiting = [...checks];
+/** Runs scripts in parallel, one per CPU core. */
+async function runBeside(scripts) {
+  const waiting = [...scripts];
   const runWaiting = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [name, args] = next;
