@@ -31,7 +31,7 @@ export interface EmbeddingRequest {
    */
   instruction?: string;
   /**
-   * What the vectors are for, one of `info.tasks`: the task's LoRA is applied, and its prompt stands before each text. Left out: the task that the
+   * The task that the vectors are for, one of `info.tasks`: its LoRA is applied, and its prompt stands before each text. Left out: the task that the
    * model's files name in default_prompt_name, or no LoRA and no prompt.
    */
   task?: string;

@@ -43,17 +43,29 @@ export async function run(model: TextModel, request: TextRequest) {
   };
 }
 
-/** The request of a conversation whose parts may also be `sound N`, which stands for the N-th sound. */
-export function requestWithSounds(one: Conversation, sounds: readonly { file: string }[]): TextRequest {
+/** The request of a conversation in which a part of the form `kind title` is what `mediumOf` returns for it; other parts are as in `requestOf`. */
+export function requestWithMedia(
+  one: Conversation,
+  mediumOf: (kind: string, title: string) => ContentPart | undefined,
+): TextRequest {
   const request = requestOf(one);
   if (!('messages' in request.prompt)) return request;
   for (const { content } of request.prompt.messages) {
     const parts = content as ContentPart[];
     parts.forEach((part, i) => {
-      const [kind, title] = part.type === 'text' ? part.text.split(' ') : [];
-      const sound = kind === 'sound' ? sounds[Number(title)] : undefined;
-      if (sound) parts[i] = { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
+      const [kind = '', title = ''] = part.type === 'text' ? part.text.split(' ') : [];
+      parts[i] = mediumOf(kind, title) ?? part;
     });
   }
   return request;
+}
+
+/** The N-th sound, for a part `sound N`. */
+export function soundOf(
+  sounds: readonly { file: string }[],
+  kind: string,
+  title: string,
+): ContentPart | undefined {
+  const sound = kind === 'sound' ? sounds[Number(title)] : undefined;
+  return sound && { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import { requestWithSounds, run, type Conversation } from './conversations.ts';
+import { requestWithMedia, run, soundOf, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -14,7 +14,8 @@ const golden = JSON.parse(readFileSync(`${FOLDER}/small.json`, 'utf8')) as {
   conversations: Record<string, Conversation>;
 };
 
-const asked = (one: Conversation) => requestWithSounds(one, golden.sounds);
+const asked = (one: Conversation) =>
+  requestWithMedia(one, (kind, title) => soundOf(golden.sounds, kind, title));
 
 it('Gemma 3n makes the ids and the tokens of transformers, one by one and all at once', async () => {
   const model = await openMediaModel(

@@ -4,9 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import { frameOf } from '../../../models/vision/drawn-clips.ts';
-import { requestOf, run, type Conversation } from './conversations.ts';
+import { requestWithMedia, run, soundOf, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -23,27 +22,15 @@ const readGolden = (name: string): Golden =>
   JSON.parse(readFileSync(`${FOLDER}/${name}.json`, 'utf8')) as Golden;
 
 /** The request of a conversation, with its clips and sounds in place of their names. */
-function asked({ clips, sounds }: Golden, one: Conversation) {
-  const request = requestOf(one);
-  if (!('messages' in request.prompt)) return request;
-  for (const { content } of request.prompt.messages) {
-    const parts = content as ContentPart[];
-    parts.forEach((part, i) => {
-      const [kind, title] = part.type === 'text' ? part.text.split(' ') : [];
-      const clip = kind === 'clip' ? clips?.[title!]?.clip : undefined;
-      const sound = kind === 'sound' ? sounds?.[Number(title)] : undefined;
-      if (clip) {
-        const [frames, fps, width, height] = clip;
-        const source = { width, height, frames, fps, duration: frames / fps };
-        const indices = Array.from({ length: frames }, (_, t) => t);
-        const video = { source, indices, frames: indices.map((t) => frameOf(t, source)) };
-        parts[i] = { type: 'video', video };
-      }
-      if (sound) parts[i] = { type: 'audio', audio: new Uint8Array(Buffer.from(sound.file, 'base64')) };
-    });
-  }
-  return request;
-}
+const asked = ({ clips, sounds = [] }: Golden, one: Conversation) =>
+  requestWithMedia(one, (kind, title) => {
+    const clip = kind === 'clip' ? clips?.[title]?.clip : undefined;
+    if (!clip) return soundOf(sounds, kind, title);
+    const [frames, fps, width, height] = clip;
+    const source = { width, height, frames, fps, duration: frames / fps };
+    const indices = Array.from({ length: frames }, (_, t) => t);
+    return { type: 'video', video: { source, indices, frames: indices.map((t) => frameOf(t, source)) } };
+  });
 
 it.each([
   ['dense', ['image', 'video']],

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
 import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
-import { requestWithSounds, run, type Conversation } from './conversations.ts';
+import { requestWithMedia, run, soundOf, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -18,7 +18,8 @@ const golden = JSON.parse(readFileSync(`${FOLDER}/small.json`, 'utf8')) as {
   conversations: Record<string, Conversation>;
 };
 
-const asked = (one: Conversation) => requestWithSounds(one, golden.sounds);
+const asked = (one: Conversation) =>
+  requestWithMedia(one, (kind, title) => soundOf(golden.sounds, kind, title));
 
 it.each([
   ['small', 'one by one'],
