@@ -10,7 +10,7 @@
 //   npm run soak -- --only-fuzz              fuzzed requests alone, with a server of their own
 //   npm run soak -- --fuzz 20000             how many of them (default 2000, in the short form 200)
 //   npm run soak -- --request 17             only number 17 of the seed; several with commas
-//   npm run soak -- --seed 7                 the same random requests and checkpoints again (default: drawn, and printed)
+//   npm run soak -- --seed 7                 the same random requests and checkpoints again (default: drawn, and printed; 13 with --short)
 //   npm run soak -- --model-path <folder>    another model than the shipped one
 
 import { spawnSync } from 'node:child_process';
@@ -47,7 +47,8 @@ const { values: options } = parseArgs({
 });
 const short = options.short;
 const minutes = Number(options.minutes ?? (short ? 0.15 : 10));
-const seed = Number(options.seed ?? Math.floor(Math.random() * 1e6));
+// The short form asks and opens the same each time.
+const seed = Number(options.seed ?? (short ? 13 : Math.floor(Math.random() * 1e6)));
 /** Clients of the mixed load. */
 const CLIENTS = short ? 12 : 24;
 const STREAMS = 64;
@@ -210,14 +211,13 @@ function mixed() {
   return mixedLoad({ base, server, minutes, clients: CLIENTS, seed, singles: answers });
 }
 
-/** The short form opens the same few each time, one of each kind of mutation. */
+/** The short form opens a few, one of each kind of mutation. */
 async function mutated() {
   const only = options.mutation?.split(',').map(Number) ?? null;
   const count = Number(options.mutations ?? (short ? 42 : 500));
-  const drawn = short && !options.seed ? 13 : seed;
   const matching = new RegExp(options.mutated ?? '^');
   const tell = onlyMutations ? (line) => console.log(line) : undefined;
-  return `seed ${drawn}: ${await mutationLoad({ seed: drawn, count, only, few: short, matching, tell })}`;
+  return `seed ${seed}: ${await mutationLoad({ seed, count, only, few: short, matching, tell })}`;
 }
 
 function fuzzed() {

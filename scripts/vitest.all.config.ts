@@ -28,9 +28,9 @@ const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
   filesIn(folder).filter((path) => !replacesParts(path)),
 );
 
-/** The command, conversations, devices, Electron's parts and scripts, without the files that need a process of their own. */
-const PROGRAMS = ['test/cli', 'test/chat', 'test/host/electron', 'test/gpu', 'test/scripts'].flatMap(
-  (folder) => filesIn(folder).filter((path) => !replacesParts(path)),
+/** The command, conversations, devices, hosts of the engine and scripts, without the files that need a process of their own. */
+const PROGRAMS = ['test/cli', 'test/chat', 'test/host', 'test/gpu', 'test/scripts'].flatMap((folder) =>
+  filesIn(folder).filter((path) => !replacesParts(path)),
 );
 
 function filesIn(folder: string): string[] {

@@ -190,6 +190,7 @@ pages.test(
     await losses(one, events);
 
     // The app quits: the request ends, and no window is opened again.
+    await pages.slowDown(newest().page!); // the crash has ended the worker that was slow
     const opened = electron.windows.length;
     const ending = reply(one, (event) => event.type === 'delta' && electron.app.quit());
     await expect(ending).rejects.toMatchObject({ code: 'cancelled', message: 'the app quits' });

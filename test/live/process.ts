@@ -13,8 +13,6 @@ export interface ServedModel {
   child: ChildProcess;
   /** Returns everything that it has printed. */
   log(): string;
-  /** Milliseconds from the start until /readyz answered 200. */
-  readyAfter: number;
   /** [exit code, signal] */
   ended: Promise<[number | null, string | null]>;
 }
@@ -52,7 +50,7 @@ export async function launch(
   let log = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (log += String(bytes)));
   const ended = once(child, 'close') as ServedModel['ended'];
-  return { url: `http://127.0.0.1:${port}`, child, log: () => log, readyAfter: NaN, ended };
+  return { url: `http://127.0.0.1:${port}`, child, log: () => log, ended };
 }
 
 /** Starts it and waits until it is ready. */
@@ -61,12 +59,11 @@ export async function serve(
   env: Record<string, string> = {},
   runtime?: string[],
 ): Promise<ServedModel> {
-  const started = performance.now();
   const served = await launch(args, env, runtime);
   while (served.child.exitCode === null && served.child.signalCode === null) {
     const reply = await fetch(`${served.url}/readyz`).catch(() => null);
     await reply?.text();
-    if (reply?.ok) return { ...served, readyAfter: performance.now() - started };
+    if (reply?.ok) return served;
     await sleep(20);
   }
   throw new Error(`the server left before it was ready:\n${served.log()}`);

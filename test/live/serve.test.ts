@@ -41,11 +41,6 @@ async function answers(request: Request, stream: boolean): Promise<string[]> {
   return said;
 }
 
-it('the server is ready soon, its kernels being compiled', () => {
-  // It takes 3 s on idle cores; tests share the cores with other work.
-  expect(served.readyAfter).toBeLessThan(15_000);
-});
-
 describe('requests side by side', () => {
   const mixed: Request[] = [
     ask('What is the capital of France?', { temperature: 0 }),

@@ -107,12 +107,10 @@ it.each([
   ['colons', `(${':'.repeat(1e5)}`],
   ['brackets', `[a:b:${'1'.repeat(1e6)}`],
   ['spaces', `a${' '.repeat(1e6)}AND`],
-])('a prompt with tags of LoRAs is searched in linear time: %s', async (_, prompt) => {
+])('a prompt with tags of LoRAs is searched in linear time, or this takes hours: %s', async (_, prompt) => {
   const { adapters } = await adaptersOf();
-  const startedAt = performance.now();
   await adapters.choose({ prompt, seed: 1 });
   promptNotes(prompt, false);
   promptNotes(prompt, true);
-  expect(performance.now() - startedAt).toBeLessThan(2000);
   await adapters.close();
 });

@@ -15,9 +15,7 @@ const tooMuch = expect.objectContaining({
 
 it('nested counts of what may be empty are refused before a text begins', () => {
   const nested = 'root ::= (((("a" | b){0,100}){0,100}){0,100}){0,100}\nb ::= "(" root ")"';
-  const begun = performance.now();
-  expect(() => grammarOf(nested)).toThrow(tooMuch);
-  expect(performance.now() - begun).toBeLessThan(5000); // it took minutes
+  expect(() => grammarOf(nested)).toThrow(tooMuch); // without the bound it takes minutes, which end the test
 });
 
 it('a text with too many meanings is refused where it exceeds the budget, the same way each time', () => {
