@@ -3,6 +3,7 @@
 // that is killed leaves what it found.
 
 import { writeFileSync } from 'node:fs';
+import { leftOutOf } from '../test/left-out.mjs';
 import { testsOnDriver } from '../test/second-driver.mjs';
 
 export default class TestReport {
@@ -32,6 +33,7 @@ function add(projects, module) {
     passed: 0,
     failed: 0,
     skipped: 0,
+    leftOut: 0,
     unfinished: [],
     broken: [],
     errors: {},
@@ -46,7 +48,9 @@ function count(module, counts) {
   for (const test of module.children.allTests()) {
     const { state, errors } = test.result();
     if (state === 'pending') isFinished = false;
-    else if (state !== 'skipped' || !isLeftOut(module, test)) counts[state] += 1;
+    else if (state !== 'skipped') counts[state] += 1;
+    else if (isLeftOut(module, test)) counts.leftOut += 1;
+    else if (!isOfOtherDriver(module, test)) counts.skipped += 1;
     if (state === 'failed') addBroken(counts, `${module.relativeModuleId}: ${test.fullName}`, errors);
   }
   if (!isFinished) counts.unfinished.push(module.relativeModuleId);
@@ -58,12 +62,22 @@ function count(module, counts) {
   }
 }
 
-/** Whether the second driver runs other tests of the file. */
-function isLeftOut({ project, relativeModuleId }, { fullName }) {
+const nameOf = ({ fullName }) => fullName.replaceAll(' > ', ' ');
+
+/** Whether only the whole run has the test; the second driver's tests are counted by the first. */
+function isLeftOut({ project, relativeModuleId }, test) {
+  return (
+    project.name !== 'swiftshader' &&
+    leftOutOf(relativeModuleId).some((pattern) => pattern.test(nameOf(test)))
+  );
+}
+
+/** Whether the test is for another driver than the project's. */
+function isOfOtherDriver({ project, relativeModuleId }, test) {
   const isSecond = project.name === 'swiftshader';
   const isShared = isSecond || (project.name === 'kernels and models' && !process.env.TESTS_ON_ONE_DRIVER);
   const tests = isShared ? testsOnDriver(isSecond, relativeModuleId) : undefined;
-  return tests !== undefined && !tests.test(fullName.replaceAll(' > ', ' '));
+  return tests !== undefined && !tests.test(nameOf(test));
 }
 
 /** Names what failed, with the first line of its first error. */

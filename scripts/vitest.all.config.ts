@@ -2,6 +2,7 @@
 // compiler (test/second-driver.mjs), all others on the adapter that a program gets. Pages are tested in Chromium and in
 // Firefox. The files of all projects share the workers. Most files also share a process with others for each worker, which saves a second of
 // imports and set-up a file, and a fifth of the CPU time of files that open devices; test/hooks.ts says what modules that they share must heed.
+// test/left-out.mjs names the tests that only the whole run has.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,10 +29,13 @@ const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
   filesIn(folder).filter((path) => !replacesParts(path)),
 );
 
-/** The command, conversations, devices, hosts of the engine and scripts, without the files that need a process of their own. */
-const PROGRAMS = ['test/cli', 'test/chat', 'test/host', 'test/gpu', 'test/scripts'].flatMap((folder) =>
+/** The command, conversations, devices and scripts, without the files that need a process of their own. */
+const PROGRAMS = ['test/cli', 'test/chat', 'test/gpu', 'test/scripts'].flatMap((folder) =>
   filesIn(folder).filter((path) => !replacesParts(path)),
 );
+
+/** Hosts of the engine, without the files that need a process of their own. They open devices of their own: models of PROGRAMS have kept ones. */
+const HOSTS = filesIn('test/host').filter((path) => !replacesParts(path));
 
 function filesIn(folder: string): string[] {
   const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
@@ -58,13 +62,22 @@ export default defineConfig({
   ...parts,
   test: {
     ...common,
+    runner: './test/part-runner.ts',
     projects: [
       {
         extends: true,
         test: {
           name: 'first adapter',
           include: include ?? [],
-          exclude: [...WITHOUT_DEVICE, ...COMPUTING, ...ENGINE, ...PROGRAMS, IN_CHROMIUM, IN_FIREFOX],
+          exclude: [
+            ...WITHOUT_DEVICE,
+            ...COMPUTING,
+            ...ENGINE,
+            ...PROGRAMS,
+            ...HOSTS,
+            IN_CHROMIUM,
+            IN_FIREFOX,
+          ],
         },
       },
       {
@@ -73,7 +86,6 @@ export default defineConfig({
           name: 'kernels and models',
           include: COMPUTING,
           isolate: false,
-          runner: './test/part-runner.ts',
           env: IN_ONE_THREAD,
         },
       },
@@ -90,6 +102,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'programs', include: PROGRAMS, isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'hosts', include: HOSTS, isolate: false },
       },
       {
         extends: true,
@@ -114,7 +130,6 @@ export default defineConfig({
           include: SECOND_DRIVER_FILES,
           exclude: NEEDS_F16,
           isolate: false,
-          runner: './test/part-runner.ts',
           env: { SVC_VULKAN_DRIVER: 'swiftshader' },
         },
       },

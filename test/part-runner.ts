@@ -1,6 +1,8 @@
-// The runner of projects whose tests two drivers share: of each file it runs the tests that test/second-driver.mjs names for the project's driver.
+// The runner of `npm test`: of each file it runs the tests that test/second-driver.mjs names for the project's driver, without those that
+// test/left-out.mjs leaves to the whole run.
 
 import { TestRunner, type RunnerTestFile, type RunnerTestSuite } from 'vitest';
+import { leftOutOf } from './left-out.mjs';
 import { NEEDS_F16, testsOnDriver } from './second-driver.mjs';
 
 const IS_SECOND = process.env['SVC_VULKAN_DRIVER'] === 'swiftshader';
@@ -18,21 +20,36 @@ export default class PartRunner extends TestRunner {
 
   override onCollectStart(file: RunnerTestFile): void {
     super.onCollectStart(file);
-    const part = IS_ALONE ? undefined : testsOnDriver(IS_SECOND, file.name);
-    this.config.testNamePattern = this.#asked ?? part;
+    this.config.testNamePattern = this.#asked ?? partOf(file.name);
   }
 
   /** A pattern that matches no test is a mistake, as it would let the file pass; so is a test that no driver runs. */
   onCollected(files: RunnerTestFile[]): void {
     this.config.testNamePattern = this.#asked;
-    for (const { name, mode, result } of files)
-      if (this.#asked === undefined && mode === 'skip' && result === undefined)
-        throw new Error(`${name}: no test of it is named in test/second-driver.mjs`);
-    if (this.#asked !== undefined || IS_SECOND || IS_ALONE) return;
-    for (const file of files)
-      for (const test of namesOf(file).filter((name) => !runsOnAny(file.name, name)))
-        throw new Error(`${file.name}: test/second-driver.mjs has no driver for '${test}'`);
+    if (this.#asked !== undefined) return;
+    for (const file of files) {
+      const { name: path, mode, result } = file;
+      const names = namesOf(file);
+      const isShared = !IS_ALONE && testsOnDriver(IS_SECOND, path) !== undefined;
+      const hasNone = mode === 'skip' && result === undefined;
+      if (isShared && hasNone && names.some((name) => isRun(path, name)))
+        throw new Error(`${path}: no test of it is named in test/second-driver.mjs`);
+      const unused = leftOutOf(path).find((pattern) => !names.some((name) => pattern.test(name)));
+      if (unused !== undefined) throw new Error(`${path}: ${unused} in test/left-out.mjs matches no test`);
+      if (IS_SECOND || IS_ALONE) continue;
+      for (const name of names.filter((one) => isRun(path, one) && !runsOnAny(path, one)))
+        throw new Error(`${path}: test/second-driver.mjs has no driver for '${name}'`);
+    }
   }
+}
+
+/** What runs of a file here; undefined: all. */
+function partOf(path: string): RegExp | undefined {
+  const part = IS_ALONE ? undefined : testsOnDriver(IS_SECOND, path);
+  const leftOut = leftOutOf(path);
+  if (leftOut.length === 0) return part;
+  const without = leftOut.map(({ source }) => `(?!.*?(?:${source}))`).join('');
+  return new RegExp(`^${without}${part === undefined ? '' : `(?=.*?(?:${part.source}))`}`);
 }
 
 /** Full names of the tests below a suite, as patterns see them. */
@@ -40,6 +57,11 @@ function namesOf({ tasks }: RunnerTestSuite): string[] {
   return tasks.flatMap((task) =>
     task.type === 'suite' ? namesOf(task).map((name) => `${task.name} ${name}`) : [task.name],
   );
+}
+
+/** Whether a test is not left to the whole run. */
+function isRun(path: string, name: string): boolean {
+  return !leftOutOf(path).some((pattern) => pattern.test(name));
 }
 
 function runsOnAny(path: string, name: string): boolean {

@@ -32,7 +32,7 @@ const KERNELS = {
   sample: without(
     /temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
   ),
-  'sample-parts': /65 logits|beside it/,
+  'sample-parts': /beside it/,
   'sample-edits': /masks|penalties (all three change|are of)|no number|a batch/,
   'scale-and-cut': without(/^2 images/),
   tiling: without(/convolution, .*(winograd|discrete)/),

@@ -14,7 +14,7 @@ import { cacheFolder, fillFolder, filesIn, unpack, unavailable } from './package
  * @property {string} title
  * @property {string[]} packages those that are unpacked whole
  * @property {string} folder where the packages put the program and its own libraries, from the root
- * @property {string} program file in `folder` that is started
+ * @property {Record<string, string>} programs files in `folder` that are started, by the scripts of the cache that start them; one is `start`
  * @property {string} binary file in `folder` that needs the libraries
  */
 
@@ -63,11 +63,12 @@ function assembleBrowser(browser, work, ready) {
   const others = packages.filter((file) => !isBrowser(file));
   const used = addLibraries(browser, others, join(work, 'libraries'), ready);
   rmSync(join(ready, 'usr/share'), { recursive: true, force: true });
-  writeFileSync(join(ready, 'start'), startScript(browser), { mode: 0o755 });
+  for (const [script, program] of Object.entries(browser.programs))
+    writeFileSync(join(ready, script), startScript(browser.folder, program), { mode: 0o755 });
   return { packages: [...packages.filter(isBrowser), ...used].map((file) => basename(file)) };
 }
 
-const startScript = ({ folder, program }) => `#!/bin/sh
+const startScript = (folder, program) => `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 LD_LIBRARY_PATH="$here/${folder}:$here/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$here/${folder}/${program}" "$@"
 `;

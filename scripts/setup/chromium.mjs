@@ -1,7 +1,9 @@
 // A Chromium whose WebGPU answers without a GPU: an installed one, else Debian's, fetched into the user's cache; else a sentence that
 // says why there is none. The headless shell comes first: it starts, and opens pages, in half of the CPU time of the whole browser.
 
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { basename, dirname, join } from 'node:path';
 import { candidatesOf, ensureBrowser } from './browser-package.mjs';
 import { computeInPage, within } from './webgpu-probe.mjs';
 
@@ -17,10 +19,10 @@ const CHROMIUM = {
     'google-chrome-stable',
   ],
   title: "Debian's Chromium",
-  packages: ['chromium-headless-shell', 'chromium-common'],
+  packages: ['chromium-headless-shell', 'chromium', 'chromium-common'],
   folder: 'usr/lib/chromium',
-  program: 'chromium-headless-shell',
-  binary: 'chromium-headless-shell',
+  programs: { start: 'chromium-headless-shell', 'start-whole': 'chromium' },
+  binary: 'chromium',
 };
 
 /** WebGPU on SwiftShader, which the browser contains, in a headless browser; its shell ignores the first flag. Containers rarely allow the sandbox. */
@@ -36,6 +38,18 @@ const PROBE_LIMIT = 120_000;
 const WEBGPU_LIMIT = 30_000;
 
 /** @typedef {import('./browser-package.mjs').Found} Found */
+
+/**
+ * @param {string} path of a browser that was found
+ * @returns {string | null} the whole browser, which keeps pages frozen and has a disk's quota as users have it: the one of a headless shell's package;
+ * null: only the shell is there
+ */
+export function wholeChromium(path) {
+  const name = basename(path);
+  if (!/headless-shell$|^start$/.test(name)) return path;
+  const whole = join(dirname(path), name === 'start' ? 'start-whole' : name.replace('-headless-shell', ''));
+  return existsSync(whole) ? whole : null;
+}
 
 /** @returns {Promise<Found>} see ensureBrowser() */
 export const ensureChromium = () => ensureBrowser(CHROMIUM, findChromium);

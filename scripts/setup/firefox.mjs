@@ -19,7 +19,7 @@ const FIREFOX = {
   title: "Debian's Firefox",
   packages: ['firefox-esr'],
   folder: 'usr/lib/firefox-esr',
-  program: 'firefox-esr',
+  programs: { start: 'firefox-esr' },
   binary: 'libxul.so',
 };
 

@@ -17,8 +17,8 @@ import type { Plugin } from 'esbuild';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundle } from '../../scripts/setup/bundle.mjs';
-import { CHROMIUM_FLAGS } from '../../scripts/setup/chromium.mjs';
-import { FOUND_CHROMIUM as found } from './found-chromium.ts';
+import { CHROMIUM_FLAGS, wholeChromium } from '../../scripts/setup/chromium.mjs';
+import { FOUND_CHROMIUM } from './found-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { BUILT_ENGINE, bundleScripts } from './page-scripts.ts';
 
@@ -33,6 +33,8 @@ export interface PagesOptions {
   plugins?: Plugin[];
   /** Lets destroyDevices() reach the devices of the engine's workers. */
   keepDevices?: boolean;
+  /** Runs in the whole browser, not in its headless shell. */
+  whole?: boolean;
   /** Further flags of the browser. */
   flags?: string[];
 }
@@ -56,7 +58,7 @@ const KEEP_DEVICES = `{
 /** Starts the browser and the server before the tests of this file and ends them afterwards. */
 export function usePages(options: PagesOptions = {}): Pages {
   const pages = new Pages(options);
-  if (found === null) return pages;
+  if (pages.browserPath === null) return pages;
   afterAll(() => pages.end());
   beforeAll(() => pages.start());
   beforeEach(() => pages.keepOpened());
@@ -69,7 +71,9 @@ export function usePages(options: PagesOptions = {}): Pages {
 
 export class Pages {
   /** A test that needs the browser, skipped where there is none. */
-  readonly test = test.runIf(found !== null);
+  readonly test: typeof test;
+  /** The browser that it starts; null: there is none. */
+  readonly browserPath: string | null;
   readonly #options: PagesOptions;
   /** Holds the scripts and the profile while the browser runs. */
   #folder = '';
@@ -84,6 +88,9 @@ export class Pages {
 
   constructor(options: PagesOptions) {
     this.#options = options;
+    this.browserPath =
+      options.whole && FOUND_CHROMIUM !== null ? wholeChromium(FOUND_CHROMIUM) : FOUND_CHROMIUM;
+    this.test = test.runIf(this.browserPath !== null) as typeof test;
     const { isolated = false, scripts = {} } = options;
     this.#server = new PageServer({ scripts: ['page', ...Object.keys(scripts)], isolated });
   }
@@ -196,7 +203,7 @@ export class Pages {
 
   async #launch(): Promise<void> {
     const launch = {
-      executablePath: found!,
+      executablePath: this.browserPath!,
       args: [...CHROMIUM_FLAGS, ...(this.#options.flags ?? [])],
       ignoreDefaultArgs: ['--disable-back-forward-cache'],
     };

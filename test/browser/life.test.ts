@@ -14,7 +14,7 @@ declare global {
   var seen: string[];
 }
 
-const pages = usePages();
+const pages = usePages({ whole: true });
 serveSmallChat(pages);
 
 const TOKENS = 40;

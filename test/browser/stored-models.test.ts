@@ -13,7 +13,7 @@ const FILES = filesIn(root, 'models', 'svc-chat-mini');
 const LORAS = join(root, 'test/golden/lora');
 const WEIGHTS_BYTES = FILES.get('model.safetensors')!.length;
 
-const pages = usePages({ persistent: true });
+const pages = usePages({ persistent: true, whole: true });
 
 let hub: MockHub;
 beforeEach(async () => {

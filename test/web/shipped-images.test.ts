@@ -51,8 +51,10 @@ web.test(
 );
 
 /** The mean difference of the two images in the gallery, in their left and in their right half. */
-function apart(): number[] {
-  const halves = [...document.querySelectorAll<HTMLImageElement>('.gallery img')].map((image) => {
+async function apart(): Promise<number[]> {
+  const images = [...document.querySelectorAll<HTMLImageElement>('.gallery img')];
+  await Promise.all(images.map((image) => image.decode())); // one that is not decoded yet would be drawn empty
+  const halves = images.map((image) => {
     const canvas = document.createElement('canvas');
     [canvas.width, canvas.height] = [32, 32];
     const context = canvas.getContext('2d')!;
