@@ -1,11 +1,13 @@
 // Which tests run on which driver, by full names. SwiftShader has subgroups of four, no f16 and a compiler of its own, so that tests of kernels and
 // of some models run there, too; what the host computes (strips, windows, ranges) and what other tests of the same kernel compile there already
 // runs on one driver only. SwiftShader compiles a kernel in a tenth of the time of llvmpipe: of kernels with many variants the first driver
-// runs some of each kind where SwiftShader runs the others, and of models it runs none with naive kernels.
+// runs some of each kind where SwiftShader runs the others, and of models it runs none with naive kernels. In the plain `npm test` SwiftShader then runs
+// only those others; with `--all` both drivers run what is named here.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../scripts/setup/packages.mjs';
+import { IS_WHOLE } from './left-out.mjs';
 
 /** Cuts made by the host, which no driver takes part in. */
 export const CUTS =
@@ -159,8 +161,11 @@ export const NEEDS_F16 = ['test/kernels/conv2d-matrix.test.ts', 'test/kernels/ge
  * @returns {RegExp | undefined} which tests run on the driver; left out: all
  */
 export function testsOnDriver(isSecond, path) {
-  if (!isSecond) return FIRST_IN_PART[path];
-  return IN_PART[path] ?? (path.startsWith('test/kernels/') ? without(CUTS) : undefined);
+  const first = FIRST_IN_PART[path];
+  if (!isSecond) return first;
+  const second = IN_PART[path] ?? (path.startsWith('test/kernels/') ? without(CUTS) : undefined);
+  if (IS_WHOLE || first === undefined || second === undefined) return second;
+  return new RegExp(`^(?!.*?(?:${first.source}))(?=.*?(?:${second.source}))`);
 }
 
 /** Every name in which these words do not occur, and no cut of the host. */

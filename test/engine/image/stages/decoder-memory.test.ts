@@ -12,8 +12,8 @@ const PATIENCE = 300_000;
 const REQUEST: CompleteImageRequest = {
   prompt: 'a red balloon',
   seed: 7,
-  width: 128,
-  height: 128,
+  width: 256,
+  height: 256,
   steps: 1,
   guidance: 1,
 };
@@ -56,7 +56,7 @@ it('the decoder works in strips if the whole image has no room', { timeout: PATI
   expect(error).toMatchObject({
     code: 'out_of_memory',
     param: 'width',
-    message: /^decoding 128 × 128 pixels takes/,
+    message: /^decoding 256 × 256 pixels takes/,
   });
   expect(events.some(({ type }) => type === 'step' || type === 'stage')).toBe(false);
 });
