@@ -48,7 +48,8 @@ export function wholeChromium(path) {
   const name = basename(path);
   if (!/headless-shell$|^start$/.test(name)) return path;
   const whole = join(dirname(path), name === 'start' ? 'start-whole' : name.replace('-headless-shell', ''));
-  return existsSync(whole) ? whole : null;
+  if (existsSync(whole)) return whole;
+  return name === 'start' ? path : null; // caches of earlier versions have the whole browser alone
 }
 
 /** @returns {Promise<Found>} see ensureBrowser() */
