@@ -23,6 +23,8 @@ export default defineConfig({
     include: ['test/**/*.test.{ts,mjs}'],
     globalSetup: ['scripts/setup/build.mjs', 'scripts/setup/goldens.mjs', 'test/scratch.mjs'],
     setupFiles: ['test/setup.ts'],
+    // Modules are transformed once for all projects of a run, and for later runs.
+    experimental: { fsModuleCache: true },
     pool: 'forks',
     maxWorkers: Math.min(availableParallelism() + 1, MOST_WORKERS),
     testTimeout: 60_000,
