@@ -32,6 +32,22 @@ async function play(page: Awaited<ReturnType<typeof pages.open>>, file: Uint8Arr
       video.src = URL.createObjectURL(new Blob([bytes], { type: 'video/mp4' }));
       await isLoaded;
       const { videoWidth: width, videoHeight: height, duration } = video;
+      // A busy machine may have sought to a place and still show no frame there, or the one before.
+      const shownFrame = (): VideoFrame | undefined => {
+        try {
+          return new VideoFrame(video);
+        } catch {
+          return undefined;
+        }
+      };
+      const frameAt = async (seconds: number): Promise<VideoFrame> => {
+        for (;;) {
+          const frame = shownFrame();
+          if (frame && Math.abs(frame.timestamp / 1e6 - seconds) < 0.5 / fps) return frame;
+          frame?.close();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      };
       const canvas = new OffscreenCanvas(width, height);
       const context = canvas.getContext('2d', { willReadFrequently: true })!;
       const colours: number[][][] = [];
@@ -39,10 +55,9 @@ async function play(page: Awaited<ReturnType<typeof pages.open>>, file: Uint8Arr
         const isShown = happens('seeked');
         video.currentTime = (i + 0.5) / fps;
         await isShown;
-        // A busy machine may still be decoding the frame.
-        while (video.readyState < video.HAVE_CURRENT_DATA)
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        context.drawImage(await createImageBitmap(video), 0, 0);
+        const frame = await frameAt(i / fps);
+        context.drawImage(frame, 0, 0);
+        frame.close();
         const colour = (at: number): number[] => {
           const x = Math.floor((((at % 4) + 0.5) * width) / 4);
           const y = Math.floor(((Math.floor(at / 4) + 0.5) * height) / 3);
