@@ -1,7 +1,6 @@
 // Counts invalid values of a checkpoint's tensor before a kernel packs or widens them.
 
 import type { Device } from '../gpu/device.ts';
-import { runOnce } from './run-once.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import { storedBlock, type NumberSource, type ScaleSource, type SourceFormat } from './formats.ts';
@@ -40,7 +39,7 @@ const BLOCKS_EACH = 4;
  * `source` null: integers, all of which are valid.
  */
 export function checkValues(
-  device: Device,
+  tape: Tape,
   {
     raw,
     source,
@@ -52,29 +51,23 @@ export function checkValues(
   if (bytes % CHECKED_BYTES !== 0)
     throw new Error(`checkValues: ${bytes} bytes are not a multiple of ${CHECKED_BYTES}`);
   const quads = bytes / CHECKED_BYTES;
-  const fewest = Math.ceil(quads / device.capabilities.maxWorkgroups / WORKGROUP);
+  const fewest = Math.ceil(quads / tape.device.capabilities.maxWorkgroups / WORKGROUP);
   const each = WORKGROUP * Math.max(QUADS_EACH, fewest);
   const stored = source && storedBlock(source);
   const { infinity, oversize } = limitsOf(source);
   const into = { raw, counts, tensor };
-  runOnce(device, (tape) => {
-    tape.dispatch('check-values.wgsl', {
-      params: { PAIRS: stored === null && source !== null && source !== 'f32' },
-      args: { quads, infinity, oversize, each, tensor },
-      bind: { raw, counts },
-      groups: () => [Math.ceil(quads / each)],
-    });
-    if (stored?.nan !== undefined)
-      checkBlocks(
-        tape,
-        { bytes: 1, scalesAt: [0], limit: stored.nan, width: 7 },
-        { ...into, blocks: values },
-      );
-    else if (stored && stored.scaleType !== 'tensor' && stored.scaleType !== 'e4m3') {
-      const invalid = { ...NO_SCALE[stored.scaleType], isInParts: stored.scaleType === 'parts' };
-      checkBlocks(tape, { ...stored, ...invalid }, { ...into, blocks: values / stored.values });
-    }
+  tape.dispatch('check-values.wgsl', {
+    params: { PAIRS: stored === null && source !== null && source !== 'f32' },
+    args: { quads, infinity, oversize, each, tensor },
+    bind: { raw, counts },
+    groups: () => [Math.ceil(quads / each)],
   });
+  if (stored?.nan !== undefined)
+    checkBlocks(tape, { bytes: 1, scalesAt: [0], limit: stored.nan, width: 7 }, { ...into, blocks: values });
+  else if (stored && stored.scaleType !== 'tensor' && stored.scaleType !== 'e4m3') {
+    const invalid = { ...NO_SCALE[stored.scaleType], isInParts: stored.scaleType === 'parts' };
+    checkBlocks(tape, { ...stored, ...invalid }, { ...into, blocks: values / stored.values });
+  }
 }
 
 function limitsOf(source: SourceFormat | ScaleSource | null): { infinity: number; oversize: number } {

@@ -6,6 +6,7 @@
 import type { Device } from '../gpu/device.ts';
 import type { Round } from '../gpu/replay.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../gpu/zeros.ts';
 import type { WeightFormat } from './formats.ts';
 import { gridOperand } from './grid-points.ts';
 import { blocksOf, GROUP, groupsOf, planWindows, tapsOf, wholly, type FormatSpan } from './matrix-windows.ts';
@@ -212,18 +213,21 @@ export function sideBySide({ k, experts, columns, name, windows, winograd }: Mat
   return all;
 }
 
-/** Allocates a matrix's windows and places it there. Throws out_of_memory; then nothing stays allocated. */
+/**
+ * Allocates a matrix's windows and places it there; returns the regions that have to be zero before weights are packed. Throws out_of_memory; then
+ * nothing stays allocated.
+ */
 export function allocateWindows(
   device: Device,
   matrix: Matrix,
   { spans, winograd = false }: { spans: readonly FormatSpan[]; winograd?: boolean },
-): void {
+): Region[] {
   const { bindingLimit } = device.capabilities;
   const made: GPUBuffer[] = [];
   const region = (bytes: number): Region => {
     const buffer = device.allocate('weights', matrix.name, bytes);
     made.push(buffer);
-    return { buffer, offset: 0, size: buffer.size };
+    return wholeOf(buffer);
   };
   try {
     const planned = planWindows(matrix, { spans, winograd, bindingLimit });
@@ -233,7 +237,9 @@ export function allocateWindows(
       ...window,
     }));
     matrix.place({ winograd, windows });
-    windows.filter((window) => hasPadding(matrix, window)).forEach((window) => clear(device, window));
+    // Columns that pad the last groups become the padding of activations.
+    const padded = windows.filter((window) => hasPadding(matrix, window));
+    return padded.flatMap(({ codes, scales }) => (scales ? [codes, scales] : [codes]));
   } catch (error) {
     made.forEach((buffer) => device.free(buffer));
     throw error;
@@ -249,7 +255,7 @@ export function allocateMatrix(
   { winograd = false, ...form }: MatrixForm & { winograd?: boolean } = {},
 ): Matrix {
   const matrix = new Matrix(k, parts, form);
-  allocateWindows(device, matrix, { spans: wholly(format), winograd });
+  fillZeros(device, allocateWindows(device, matrix, { spans: wholly(format), winograd }));
   return matrix;
 }
 
@@ -258,14 +264,6 @@ function hasPadding({ columns, experts, order, k }: Matrix, { firstGroup, groups
   // Where parts have k's of their own, those of the others are padding.
   if (order && order.columns > k) return true;
   return groupsOf(columns) > wholeGroups && (experts > 1 || firstGroup + groups > wholeGroups);
-}
-
-/** Columns that pad the last groups must be zero: they become the padding of activations. */
-function clear(device: Device, window: MatrixWindow): void {
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(window.codes.buffer, window.codes.offset, window.codes.size);
-  if (window.scales) encoder.clearBuffer(window.scales.buffer, window.scales.offset, window.scales.size);
-  device.gpu.queue.submit([encoder.finish()]);
 }
 
 /** Operands of weights/$W.wgsl. */

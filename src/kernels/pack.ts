@@ -1,6 +1,6 @@
 // Packs rows of a checkpoint's tensors into the layout of a matrix.
 
-import type { Device } from '../gpu/device.ts';
+import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import { storedBlock, type SourceFormat } from './formats.ts';
 import { gridOperand } from './grid-points.ts';
@@ -17,7 +17,7 @@ export interface PackedChunk {
 }
 
 /** Packs the rows of `raw`, in the checkpoint's format, that belong to a part, into the windows that they reach; quantizes if a window's format requires it. */
-export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk: PackedChunk): void {
+export function packRows(tape: Tape, matrix: Matrix, part: MatrixPart, chunk: PackedChunk): void {
   const { ks } = chunk;
   const numbers = {
     WINOGRAD: matrix.winograd,
@@ -25,7 +25,7 @@ export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk
     FRAMES: matrix.time.frames,
     FRAME: matrix.time.frame,
   };
-  writePart(device, matrix, part, (window) => {
+  writePart(tape, matrix, part, (window) => {
     const { name, packing, sources } = window.format;
     if (!sources.includes(chunk.source)) throw new Error(`${name} is not packed from ${chunk.source}`);
     const isStored = packing === 'stored';
@@ -43,8 +43,8 @@ export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk
       },
       bind: {
         raw: chunk.raw,
-        ...weightOperands(device, window),
-        ...gridOperand(device, storedBlock(chunk.source) ?? {}),
+        ...weightOperands(tape.device, window),
+        ...gridOperand(tape.device, storedBlock(chunk.source) ?? {}),
       },
       rows: chunk.rows,
       down: ks ? Math.ceil(ks.count / BLOCK) : matrix.blocks,

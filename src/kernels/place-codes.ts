@@ -1,6 +1,6 @@
 // Lays out codes that a tensor of its own holds in words, bit for bit.
 
-import type { Device } from '../gpu/device.ts';
+import type { Tape } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { Matrix, MatrixPart } from './matrix.ts';
 import { writePart } from './part-windows.ts';
@@ -26,11 +26,11 @@ export interface CodeChunk {
 }
 
 /** Writes the codes of a chunk that belong to a part into the windows that it reaches. */
-export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chunk: CodeChunk): void {
+export function placeCodes(tape: Tape, matrix: Matrix, part: MatrixPart, chunk: CodeChunk): void {
   const { raw, layout, signed, rows, firstRow, count, places } = chunk;
   const isByRow = layout === 'rows' || layout === 'pairs';
   const rowsAtOnce = isByRow ? count : rows;
-  writePart(device, matrix, part, ({ format: { bits }, codes }) => {
+  writePart(tape, matrix, part, ({ format: { bits }, codes }) => {
     const per = 32 / bits;
     const ks = isByRow ? matrix.k : layout === 'columns' ? count * per : count;
     return {

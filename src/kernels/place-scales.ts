@@ -1,7 +1,7 @@
 // Scales, zero points and offsets of groups of k's, which tensors of their own hold, into the layouts of shaders/lib/scales.*.wgsl.
 
 import type { Params } from '../gpu/linker.ts';
-import type { Device } from '../gpu/device.ts';
+import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { NumberSource } from './formats.ts';
 import { BLOCK, type Matrix, type MatrixPart } from './matrix.ts';
@@ -26,13 +26,13 @@ export interface GroupChunk {
  * the matrix has them behind words of E4M3, as factors.
  */
 export function placeScales(
-  device: Device,
+  tape: Tape,
   matrix: Matrix,
   part: MatrixPart,
   chunk: GroupChunk & { source: NumberSource; zero: number | null; behindWords?: boolean },
 ): void {
   const { source, zero, behindWords = false } = chunk;
-  dispatch(device, matrix, part, chunk, {
+  dispatch(tape, matrix, part, chunk, {
     shader: 'place-scales.wgsl',
     params: (_, block) => ({
       SOURCE: source,
@@ -45,12 +45,12 @@ export function placeScales(
 
 /** Writes scales of 16 bits of a part, or offsets, bit for bit: the lower or the upper halves of a column's words. */
 export function placeHalves(
-  device: Device,
+  tape: Tape,
   matrix: Matrix,
   part: MatrixPart,
   chunk: GroupChunk & { upper: boolean },
 ): void {
-  dispatch(device, matrix, part, chunk, {
+  dispatch(tape, matrix, part, chunk, {
     shader: 'place-halves.wgsl',
     params: () => ({ UPPER: chunk.upper }),
     zero: 0,
@@ -58,19 +58,19 @@ export function placeHalves(
 }
 
 /** Writes words of four scales of E4M3 of a part, each for 64 k's, before its factors. */
-export function placeWords(device: Device, matrix: Matrix, part: MatrixPart, chunk: GroupChunk): void {
-  dispatch(device, matrix, part, chunk, { shader: 'place-words.wgsl', params: () => ({}), zero: 0 });
+export function placeWords(tape: Tape, matrix: Matrix, part: MatrixPart, chunk: GroupChunk): void {
+  dispatch(tape, matrix, part, chunk, { shader: 'place-words.wgsl', params: () => ({}), zero: 0 });
 }
 
 /** Writes zero points of a part, packed along rows or in signed bytes. `plus`: added to each word. */
 export function placeZeros(
-  device: Device,
+  tape: Tape,
   matrix: Matrix,
   part: MatrixPart,
   chunk: GroupChunk & { form: 'packed' | 'interleaved' | 'bytes'; plus: number },
 ): void {
   const { form } = chunk;
-  dispatch(device, matrix, part, chunk, {
+  dispatch(tape, matrix, part, chunk, {
     shader: 'place-zeros.wgsl',
     params: (bits) => ({ BITS: bits, INTERLEAVED: form === 'interleaved', BYTES: form === 'bytes' }),
     zero: chunk.plus,
@@ -84,13 +84,13 @@ const COLUMNS = 32;
 const WORDS_OF_BYTE = 8;
 
 function dispatch(
-  device: Device,
+  tape: Tape,
   matrix: Matrix,
   part: MatrixPart,
   chunk: GroupChunk,
   { shader, params, zero }: { shader: string; params: (bits: number, block: number) => Params; zero: number },
 ): void {
-  writePart(device, matrix, part, ({ format: { bits, scale }, scales }) => ({
+  writePart(tape, matrix, part, ({ format: { bits, scale }, scales }) => ({
     shader,
     params: {
       ...params(bits, scale!.block),

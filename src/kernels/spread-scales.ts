@@ -1,6 +1,6 @@
 // Scales of codes that stand in a tensor of their own.
 
-import type { Device } from '../gpu/device.ts';
+import type { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { NumberSource } from './formats.ts';
 import type { Matrix, MatrixPart } from './matrix.ts';
@@ -17,13 +17,13 @@ export interface ScaleTiles {
 
 /** Writes the scales of a part, all of which `raw` holds row by row, into the windows that it reaches. */
 export function spreadScales(
-  device: Device,
+  tape: Tape,
   matrix: Matrix,
   part: MatrixPart,
   { raw, source, tiles }: { raw: Region; source: NumberSource; tiles: ScaleTiles },
 ): void {
   const blocks = matrix.k / SCALED_KS;
-  writePart(device, matrix, part, ({ scales }) => ({
+  writePart(tape, matrix, part, ({ scales }) => ({
     shader: 'spread-scales.wgsl',
     params: { SOURCE: source },
     args: { ...rowsOf(part), tile_rows: tiles.rows, tile_blocks: tiles.blocks, blocks },
@@ -34,8 +34,8 @@ export function spreadScales(
 }
 
 /** Writes the exponents of a part, bytes for each row and 32 k's of which `raw` holds all, into the windows that it reaches. */
-export function spreadExponents(device: Device, matrix: Matrix, part: MatrixPart, raw: Region): void {
-  writePart(device, matrix, part, ({ scales }) => ({
+export function spreadExponents(tape: Tape, matrix: Matrix, part: MatrixPart, raw: Region): void {
+  writePart(tape, matrix, part, ({ scales }) => ({
     shader: 'spread-exponents.wgsl',
     args: { ...rowsOf(part), blocks: matrix.blocks },
     bind: { raw, scales: scales! },

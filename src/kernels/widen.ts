@@ -1,7 +1,6 @@
 // Widens numbers of a checkpoint's tensors to f32, into a vector or a table.
 
-import type { Device } from '../gpu/device.ts';
-import { runOnce } from './run-once.ts';
+import type { Tape } from '../gpu/tape.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import { storedBlock, type SourceFormat } from './formats.ts';
 import { gridOperand } from './grid-points.ts';
@@ -18,25 +17,23 @@ export function floatTensor(shape: number[]): Tensor {
  * part, or y is a table.
  */
 export function widen(
-  device: Device,
+  tape: Tape,
   y: Tensor,
   placement: Placement,
   chunk: { raw: Region; source: SourceFormat; size: number; skip?: number; step?: number; plus?: number },
 ): void {
-  runOnce(device, (tape) =>
-    tape.dispatch('widen.wgsl', {
-      params: { SOURCE: chunk.source },
-      args: {
-        skip: chunk.skip ?? 0,
-        step: chunk.step ?? 1,
-        size: chunk.size,
-        unit: placement.unit,
-        unit_stride: placement.unitStride,
-        first: placement.firstColumn,
-        plus: chunk.plus ?? 0,
-      },
-      bind: { raw: chunk.raw, y, ...gridOperand(device, storedBlock(chunk.source) ?? {}) },
-      groups: () => spread(tape, chunk.size),
-    }),
-  );
+  tape.dispatch('widen.wgsl', {
+    params: { SOURCE: chunk.source },
+    args: {
+      skip: chunk.skip ?? 0,
+      step: chunk.step ?? 1,
+      size: chunk.size,
+      unit: placement.unit,
+      unit_stride: placement.unitStride,
+      first: placement.firstColumn,
+      plus: chunk.plus ?? 0,
+    },
+    bind: { raw: chunk.raw, y, ...gridOperand(tape.device, storedBlock(chunk.source) ?? {}) },
+    groups: () => spread(tape, chunk.size),
+  });
 }

@@ -8,6 +8,7 @@ import { FORMATS } from '../../src/kernels/formats.ts';
 import { linear } from '../../src/kernels/matmul.ts';
 import { allocateMatrix, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { compute, differingRows, Random, upload } from '../kernels/compute.ts';
 import { openTestDevice, TEST_BUDGET } from './test-device.ts';
 
@@ -83,7 +84,9 @@ function quants(on: Device): Matrix {
 function pack(on: Device, format: 'f16' | 'q4_k', bytes: Uint8Array): Matrix {
   const [part] = stacked([{ name: 'w', rows: N }]);
   const matrix = allocateMatrix(on, FORMATS[format], K, [part!]);
-  packRows(on, matrix, part!, { raw: upload(on, bytes), source: format, firstRow: 0, rows: N });
+  runOnce(on, (tape) =>
+    packRows(tape, matrix, part!, { raw: upload(on, bytes), source: format, firstRow: 0, rows: N }),
+  );
   return matrix;
 }
 

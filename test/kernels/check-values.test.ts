@@ -5,6 +5,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../src/kernels/check-values.ts';
 import { type NumberSource } from '../../src/kernels/formats.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random, upload } from './compute.ts';
 
@@ -52,7 +53,9 @@ function check(
   into: { counts: Region; tensor: number },
 ): void {
   const bytes = bytesOf(source, bits);
-  checkValues(device, { raw: upload(device, bytes), source, bytes: bytes.length }, into);
+  runOnce(device, (tape) =>
+    checkValues(tape, { raw: upload(device, bytes), source, bytes: bytes.length }, into),
+  );
 }
 
 it.each(FORMATS)(
@@ -120,14 +123,14 @@ it('values are counted on an adapter with few workgroups', async () => {
   const counts = counters(1, narrow);
   const bytes = bytesOf('f16', new Array<number>(200_000).fill(0x7e00));
   const chunk = { raw: upload(narrow, bytes), source: 'f16' as const, bytes: bytes.length };
-  checkValues(narrow, chunk, { counts, tensor: 0 });
+  runOnce(narrow, (tape) => checkValues(tape, chunk, { counts, tensor: 0 }));
   expect(await readCounts(narrow, counts, 1)).toEqual([{ nonFinite: 200_000, oversize: 0, isZero: false }]);
 });
 
 it('bytes that it cannot check whole are a mistake of the caller', () => {
   const raw = upload(device, new Uint8Array(32));
   const into = { counts: counters(1), tensor: 0 };
-  expect(() => checkValues(device, { raw, source: 'f16', bytes: 20 }, into)).toThrow(
+  expect(() => runOnce(device, (tape) => checkValues(tape, { raw, source: 'f16', bytes: 20 }, into))).toThrow(
     /20 bytes are not a multiple of 16/,
   );
 });

@@ -5,6 +5,7 @@ import type { Tensor } from '../../src/gpu/tensor.ts';
 import { FORMATS, type FormatName as Format } from '../../src/kernels/formats.ts';
 import { allocateMatrix, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { compute, upload, type Input, type Random } from './compute.ts';
 import { weightsFor } from './packed.ts';
 
@@ -33,11 +34,13 @@ export function packConv(device: Device, shape: ConvShape, random: Random): Conv
   const part = stacked([{ name: 'conv', rows: out }])[0]!;
   const matrix = allocateMatrix(device, FORMATS[format], channels, [part], { kernel, winograd });
   const row = channels * taps;
-  for (let firstRow = 0; firstRow < out; firstRow += CHUNK_ROWS) {
-    const rows = Math.min(CHUNK_ROWS, out - firstRow);
-    const raw = upload(device, values.subarray(firstRow * row, (firstRow + rows) * row));
-    packRows(device, matrix, part, { raw, source: 'f32', firstRow, rows });
-  }
+  runOnce(device, (tape) => {
+    for (let firstRow = 0; firstRow < out; firstRow += CHUNK_ROWS) {
+      const rows = Math.min(CHUNK_ROWS, out - firstRow);
+      const raw = upload(device, values.subarray(firstRow * row, (firstRow + rows) * row));
+      packRows(tape, matrix, part, { raw, source: 'f32', firstRow, rows });
+    }
+  });
   const bias = hasBias ? random.floats(out) : null;
   if (bias) matrix.bias = device.tensor('weights', 'bias', [out], bias);
   return { values, bias, matrix };

@@ -3,8 +3,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { FORMATS, type FormatName, type NumberSource } from '../../src/kernels/formats.ts';
-import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
-import { packRows } from '../../src/kernels/pack.ts';
+import {
+  allocateMatrix,
+  interleaved,
+  stacked,
+  type Matrix,
+  type MatrixPart,
+} from '../../src/kernels/matrix.ts';
+import { packRows, type PackedChunk } from '../../src/kernels/pack.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { widen } from '../../src/kernels/widen.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { f16Bits, f16Value, poison, Random, toF16, upload } from './compute.ts';
@@ -17,6 +24,10 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
+function pack(matrix: Matrix, part: MatrixPart, chunk: PackedChunk, on = device): void {
+  runOnce(on, (tape) => packRows(tape, matrix, part, chunk));
+}
+
 const words = new DataView(new ArrayBuffer(4));
 function floatOf(bits: number): number {
   words.setUint32(0, bits);
@@ -28,11 +39,7 @@ function bitsOf(value: number): number {
 }
 
 /** Returns random values in a checkpoint's format: the bytes, and the numbers. */
-function stored(
-  source: NumberSource,
-  count: number,
-  random: Random,
-): { bytes: Uint8Array; values: number[] } {
+function stored(source: NumberSource, count: number, random: Random) {
   if (source === 'f32') {
     const floats = random.floats(count);
     return { bytes: new Uint8Array(floats.buffer), values: Array.from(floats) };
@@ -110,7 +117,7 @@ for (const source of SOURCES) {
     expect(sizes).toEqual([
       [(192 * 96 * FORMATS[format].bits) / 8, FORMATS[format].bits < 16 ? 192 * 3 * 4 : 0],
     ]);
-    packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source, firstRow: 0, rows });
+    pack(matrix, parts[0]!, { raw: upload(device, bytes), source, firstRow: 0, rows });
     const at = await unpack(matrix);
     let [excess, scaleError] = [0, 0];
     for (let row = 0; row < rows; row++) {
@@ -141,7 +148,7 @@ it('bf16 rounds to nearest, ties to even', async () => {
   const parts = stacked([{ name: 'w', rows: 1 }]);
   const matrix = allocateMatrix(device, FORMATS.bf16, bits.length, parts);
   const raw = upload(device, Uint32Array.from(bits));
-  packRows(device, matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: 1 });
+  pack(matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: 1 });
   const at = await unpack(matrix);
   expect(bits.map((_, k) => at(0, k).code)).toEqual([0x3f80, 0x3f82, 0x3f80, 0x3f81, 0xbf82, 0x4000]);
 });
@@ -155,7 +162,7 @@ it.each(NAMES)('columns and k’s that pad %s are zero, whatever the buffer held
   const parts = stacked([{ name: 'w', rows }]);
   const matrix = allocateMatrix(device, FORMATS[format], k, parts);
   const { bytes } = stored('f32', rows * k, random);
-  packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
+  pack(matrix, parts[0]!, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
   const at = await unpack(matrix);
   let largest = 0;
   for (let column = 0; column < 32; column++) {
@@ -168,7 +175,7 @@ it.each(['int8', 'int4'] as const)('a block of zeros in %s is zeros', async (for
   const parts = stacked([{ name: 'w', rows: 1 }]);
   const matrix = allocateMatrix(device, FORMATS[format], 64, parts);
   const values = new Float32Array(64).fill(1, 32);
-  packRows(device, matrix, parts[0]!, { raw: upload(device, values), source: 'f32', firstRow: 0, rows: 1 });
+  pack(matrix, parts[0]!, { raw: upload(device, values), source: 'f32', firstRow: 0, rows: 1 });
   const at = await unpack(matrix);
   values.forEach((value, i) => expectBelow(Math.abs(at(0, i).value - value), 0.13));
   for (let i = 0; i < 32; i++) expect(Math.abs(at(0, i).value)).toBe(0);
@@ -191,7 +198,7 @@ describe('parts of a packed matrix', () => {
       for (let row = 0; row < part.rows; row += 30) {
         const rows = Math.min(30, part.rows - row);
         const raw = upload(device, bytes.subarray(row * k * 2, (row + rows) * k * 2));
-        packRows(device, matrix, part, { raw, source: 'bf16', firstRow: row, rows });
+        pack(matrix, part, { raw, source: 'bf16', firstRow: row, rows });
       }
       all.push(...values);
     }
@@ -207,7 +214,7 @@ describe('parts of a packed matrix', () => {
     const matrix = allocateMatrix(device, FORMATS.f32, k, parts);
     const sides = parts.map((part) => {
       const { bytes, values } = stored('f32', rows * k, random);
-      packRows(device, matrix, part, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
+      pack(matrix, part, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
       return values;
     });
     const at = await unpack(matrix);
@@ -232,7 +239,7 @@ describe('windows of 256 KiB', () => {
     expect(matrix.windows.reduce((sum, { groups }) => sum + groups, 0)).toBe(22);
     for (let row = 0; row < rows; row += 100) {
       const raw = upload(narrow, bytes.subarray(row * k * 2, (row + 100) * k * 2));
-      packRows(narrow, matrix, parts[0]!, { raw, source: 'f16', firstRow: row, rows: 100 });
+      pack(matrix, parts[0]!, { raw, source: 'f16', firstRow: row, rows: 100 }, narrow);
     }
     expect(device.takeError()).toBeNull();
     const at = await unpack(matrix);
@@ -269,7 +276,8 @@ describe('widen', () => {
       const { bytes, values } = stored(source, size, new Random(size));
       const y = device.tensor('weights', 'y', [size + 3], new Float32Array(size + 3));
       const raw = upload(device, bytes);
-      widen(device, y, { firstColumn: 3, unit: size, unitStride: size }, { raw, source, size });
+      const placement = { firstColumn: 3, unit: size, unitStride: size };
+      runOnce(device, (tape) => widen(tape, y, placement, { raw, source, size }));
       const got = new Float32Array(await device.read(y.region!)).slice(0, size + 4);
       expect(Array.from(got)).toEqual([0, 0, 0, ...values, 0]);
     });
@@ -281,9 +289,9 @@ describe('widen', () => {
     [gate!, up!].forEach(({ placement }, side) => {
       const raw = upload(
         device,
-        Float32Array.from([1, 2, 3, 4, 5], (value) => value + 10 * side),
+        new Float32Array([1, 2, 3, 4, 5]).map((value) => value + 10 * side),
       );
-      widen(device, y, placement, { raw, source: 'f32', size: 5 });
+      runOnce(device, (tape) => widen(tape, y, placement, { raw, source: 'f32', size: 5 }));
     });
     const got = new Float32Array(await device.read(y.region!)).slice(0, 12);
     expect(Array.from(got)).toEqual([1, 2, 11, 12, 3, 4, 13, 14, 5, 0, 15, 0]);

@@ -4,6 +4,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { FORMATS, type FormatName as Format } from '../../src/kernels/formats.ts';
 import { allocateMatrix, type Matrix, type MatrixForm, type MatrixPart } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { toF16, upload, type Random } from './compute.ts';
 
 /** rows × k values in ±1. */
@@ -49,14 +50,16 @@ export function packMatrix(
   form: MatrixForm = {},
 ): Matrix {
   const matrix = allocateMatrix(device, FORMATS[format], k, parts, form);
-  let first = 0;
-  for (const part of parts) {
-    for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {
-      const rows = Math.min(CHUNK_ROWS, part.rows - firstRow);
-      const raw = upload(device, values.subarray((first + firstRow) * k, (first + firstRow + rows) * k));
-      packRows(device, matrix, part, { raw, source: 'f32', firstRow, rows });
+  runOnce(device, (tape) => {
+    let first = 0;
+    for (const part of parts) {
+      for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {
+        const rows = Math.min(CHUNK_ROWS, part.rows - firstRow);
+        const raw = upload(device, values.subarray((first + firstRow) * k, (first + firstRow + rows) * k));
+        packRows(tape, matrix, part, { raw, source: 'f32', firstRow, rows });
+      }
+      first += part.rows;
     }
-    first += part.rows;
-  }
+  });
   return matrix;
 }

@@ -11,6 +11,7 @@ import {
   type MatrixPart,
 } from '../../src/kernels/matrix.ts';
 import { placeCodes, type CodeLayout } from '../../src/kernels/place-codes.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { poison, Random, upload } from './compute.ts';
 
@@ -91,7 +92,9 @@ async function expectPlaced(of: Case): Promise<void> {
     for (let firstRow = 0; firstRow < outer; firstRow += chunk) {
       const count = Math.min(chunk, outer - firstRow);
       const raw = upload(on, words.subarray(firstRow * inner, (firstRow + count) * inner));
-      placeCodes(on, matrix, part, { raw, layout, signed, rows, firstRow, count, places });
+      runOnce(on, (tape) =>
+        placeCodes(tape, matrix, part, { raw, layout, signed, rows, firstRow, count, places }),
+      );
     }
   }
   expect(on.takeError()).toBeNull();

@@ -12,6 +12,7 @@ import {
   placeZeros,
   type GroupChunk,
 } from '../../src/kernels/place-scales.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { f16Bits, Random, toF16, upload } from './compute.ts';
 import { columnsOf } from './stored.ts';
@@ -36,7 +37,7 @@ function fillCodes(matrix: Matrix, rows: number, k: number): void {
     new Uint32Array((rows * k * bits) / 32).fill(bits === 4 ? 0x66666666 : 0x06060606),
   );
   const chunk = { raw, layout: 'rows', signed: false, rows, firstRow: 0, count: rows, places: null } as const;
-  for (const part of matrix.parts) placeCodes(device, matrix, part, chunk);
+  for (const part of matrix.parts) runOnce(device, (tape) => placeCodes(tape, matrix, part, chunk));
 }
 
 /** Numbers of 16 or 32 bits as a file holds them. */
@@ -111,7 +112,9 @@ describe('scales', () => {
     for (const chunk of chunksOf(layout, count)) {
       const first = at(chunk.firstRow, chunk.firstGroup);
       const raw = upload(device, scales.subarray(first));
-      placeScales(device, matrix, matrix.parts[0]!, { ...chunk, raw, source: 'f32', zero: 2 });
+      runOnce(device, (tape) =>
+        placeScales(tape, matrix, matrix.parts[0]!, { ...chunk, raw, source: 'f32', zero: 2 }),
+      );
     }
     await expectValues(matrix, (row, i) => scales[at(row, Math.floor(i / layout.groupKs))]! * (CODE - 2));
   });
@@ -126,7 +129,9 @@ describe('scales', () => {
     const matrix = matrixOf('u4_64', 37, 128);
     const [chunk] = chunksOf(layout, 37);
     const raw = upload(device, stored(scales, source));
-    placeScales(device, matrix, matrix.parts[0]!, { ...chunk!, raw, source, zero: 8 });
+    runOnce(device, (tape) =>
+      placeScales(tape, matrix, matrix.parts[0]!, { ...chunk!, raw, source, zero: 8 }),
+    );
     await expectValues(matrix, (row, i) => scales[at(row, Math.floor(i / 64))]! * (CODE - 8));
   });
 
@@ -142,7 +147,9 @@ describe('scales', () => {
       rowStride: 0,
       groupStride: 0,
     };
-    placeScales(device, matrix, matrix.parts[0]!, { ...one, raw, source: 'f32', zero: 0 });
+    runOnce(device, (tape) =>
+      placeScales(tape, matrix, matrix.parts[0]!, { ...one, raw, source: 'f32', zero: 0 }),
+    );
     await expectValues(matrix, () => 0.375 * CODE);
   });
 
@@ -154,7 +161,7 @@ describe('scales', () => {
     const raw = upload(device, scales);
     const [chunk] = chunksOf(layout, 40);
     for (const part of matrix.parts)
-      placeScales(device, matrix, part, { ...chunk!, raw, source: 'f32', zero: 0 });
+      runOnce(device, (tape) => placeScales(tape, matrix, part, { ...chunk!, raw, source: 'f32', zero: 0 }));
     const rowOf = (column: number): number =>
       2 * Math.floor(column / 4) + (column % 2) + (column % 4 < 2 ? 0 : 20);
     await expectValues(matrix, (column, i) => scales[rowOf(column) * 2 + Math.floor(i / 32)]! * CODE);
@@ -197,10 +204,14 @@ describe('zero points', () => {
     const matrix = matrixOf(bits === 4 ? 'u4_32' : 'u8_32', 40, 96);
     const ones = upload(device, new Float32Array(40 * groups).fill(1));
     const [chunk] = chunksOf(layout, 40);
-    placeScales(device, matrix, matrix.parts[0]!, { ...chunk!, raw: ones, source: 'f32', zero: null });
+    runOnce(device, (tape) =>
+      placeScales(tape, matrix, matrix.parts[0]!, { ...chunk!, raw: ones, source: 'f32', zero: null }),
+    );
     const strides = byRow ? { rowStride: groups, groupStride: 1 } : { rowStride: 1, groupStride: across };
     const own = { rows: 40, firstRow: 0, groups, firstGroup: 0, groupKs: 32, ...strides };
-    placeZeros(device, matrix, matrix.parts[0]!, { ...own, raw: upload(device, values), form, plus });
+    runOnce(device, (tape) =>
+      placeZeros(tape, matrix, matrix.parts[0]!, { ...own, raw: upload(device, values), form, plus }),
+    );
     await expectValues(matrix, (row, i) => CODE - zeroAt(row, Math.floor(i / 32)));
   });
 });
@@ -216,7 +227,7 @@ it.each(['affine4_32_f16', 'affine8_32_f16'] as const)('offsets stand beside sca
   ] as const) {
     for (const chunk of chunksOf(layout, 10)) {
       const raw = upload(device, stored(values.subarray(chunk.firstRow), 'f16'));
-      placeHalves(device, matrix, matrix.parts[0]!, { ...chunk, raw, upper });
+      runOnce(device, (tape) => placeHalves(tape, matrix, matrix.parts[0]!, { ...chunk, raw, upper }));
     }
   }
   await expectValues(matrix, (row) => Math.fround(scales[row]! * CODE + offsets[row]!));
@@ -237,12 +248,12 @@ it.each([
   );
   for (const chunk of chunksOf(layout, 10)) {
     const raw = upload(device, bytes.slice(4 * groups * chunk.firstRow));
-    placeWords(device, matrix, matrix.parts[0]!, { ...chunk, raw });
+    runOnce(device, (tape) => placeWords(tape, matrix, matrix.parts[0]!, { ...chunk, raw }));
   }
   const [whole] = chunksOf({ ...layout, groupKs: k }, 37);
   const raw = upload(device, Float32Array.of(0.3));
   const one = { ...whole!, raw, rowStride: 0, groupStride: 0, source: 'f32', zero: null } as const;
-  placeScales(device, matrix, matrix.parts[0]!, { ...one, behindWords: true });
+  runOnce(device, (tape) => placeScales(tape, matrix, matrix.parts[0]!, { ...one, behindWords: true }));
   // The code 6 is 4.
   await expectValues(matrix, (row, i) => Math.fround(Math.fround(0.3) * (1 + mantissaOf(row, i) / 8)) * 4);
 });

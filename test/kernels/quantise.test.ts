@@ -6,6 +6,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { FORMATS, type NumberSource } from '../../src/kernels/formats.ts';
 import { allocateMatrix, stacked, type MatrixWindow } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { f16Value, Random, upload } from './compute.ts';
 
@@ -140,7 +141,7 @@ async function packed(
   const matrix = allocateMatrix(device, FORMATS[format], BLOCK, parts);
   const bits = blocks.flat();
   const raw = upload(device, source === 'f32' ? Uint32Array.from(bits) : toBytes(Uint16Array.from(bits)));
-  packRows(device, matrix, parts[0]!, { raw, source, firstRow: 0, rows });
+  runOnce(device, (tape) => packRows(tape, matrix, parts[0]!, { raw, source, firstRow: 0, rows }));
   const [window] = matrix.windows as [MatrixWindow];
   const codes = new Uint32Array(await device.read(window.codes));
   const scales = new Float32Array(await device.read(window.scales!));

@@ -13,6 +13,7 @@ import {
 } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
 import { spreadExponents, spreadScales } from '../../src/kernels/spread-scales.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random, upload } from './compute.ts';
 import { columnsOf } from './stored.ts';
@@ -33,7 +34,7 @@ function onesOf(on: Device, source: 'e4m3' | 'e2m1', k: number, rows: number, pa
     for (let firstRow = 0; firstRow < rows; firstRow += chunk) {
       const count = Math.min(chunk, rows - firstRow);
       const raw = upload(on, new Uint8Array(count * rowBytes).fill(ONE[source]));
-      packRows(on, matrix, part, { raw, source, firstRow, rows: count });
+      runOnce(on, (tape) => packRows(tape, matrix, part, { raw, source, firstRow, rows: count }));
     }
   }
   return matrix;
@@ -87,7 +88,8 @@ describe('scales', () => {
     const scales = randomPowers(count, count);
     const matrix = onesOf(device, 'e4m3', k, rows, whole);
     const raw = upload(device, stored(scales, source));
-    for (const part of matrix.parts) spreadScales(device, matrix, part, { raw, source, tiles });
+    for (const part of matrix.parts)
+      runOnce(device, (tape) => spreadScales(tape, matrix, part, { raw, source, tiles }));
     const scaleAt = (row: number, i: number): number =>
       scales[Math.floor(row / tiles.rows) * tiles.blocks + Math.min(Math.floor(i / 128), tiles.blocks - 1)]!;
     await expectValues(device, matrix, scaleAt);
@@ -98,7 +100,8 @@ describe('scales', () => {
     const matrix = onesOf(device, 'e4m3', k, rows, interleavedHalves('w', rows / 2));
     const tiles = { rows: 128, blocks: 2 };
     const raw = upload(device, scales);
-    for (const part of matrix.parts) spreadScales(device, matrix, part, { raw, source: 'f32', tiles });
+    for (const part of matrix.parts)
+      runOnce(device, (tape) => spreadScales(tape, matrix, part, { raw, source: 'f32', tiles }));
     await expectValues(
       device,
       matrix,
@@ -112,7 +115,7 @@ describe('scales', () => {
     const matrix = onesOf(narrow, 'e4m3', k, rows, whole);
     expect(matrix.windows.length).toBeGreaterThan(1);
     const given = { raw: upload(narrow, scales), source: 'f32', tiles: { rows: 1, blocks: 1 } } as const;
-    for (const part of matrix.parts) spreadScales(narrow, matrix, part, given);
+    for (const part of matrix.parts) runOnce(narrow, (tape) => spreadScales(tape, matrix, part, given));
     await expectValues(narrow, matrix, (row) => scales[row]!);
   });
 });
@@ -127,7 +130,7 @@ describe('exponents of scales', () => {
   it('of rows', async () => {
     const matrix = onesOf(device, 'e2m1', k, rows, stacked([{ name: 'w', rows }]));
     const raw = upload(device, exponents);
-    for (const part of matrix.parts) spreadExponents(device, matrix, part, raw);
+    for (const part of matrix.parts) runOnce(device, (tape) => spreadExponents(tape, matrix, part, raw));
     await expectValues(device, matrix, powerAt);
   });
 
@@ -135,7 +138,7 @@ describe('exponents of scales', () => {
     const parts = interleaved('w', 'w', rows / 2).map((part, i) => ({ ...part, firstRow: i, rowStep: 2 }));
     const matrix = onesOf(device, 'e2m1', k, rows, parts);
     const raw = upload(device, exponents);
-    for (const part of matrix.parts) spreadExponents(device, matrix, part, raw);
+    for (const part of matrix.parts) runOnce(device, (tape) => spreadExponents(tape, matrix, part, raw));
     const rowOf = (column: number): number =>
       2 * (2 * Math.floor(column / 4) + (column % 2)) + (column % 4 < 2 ? 0 : 1);
     await expectValues(device, matrix, (column, i) => powerAt(rowOf(column), i));

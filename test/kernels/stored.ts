@@ -14,6 +14,7 @@ import {
 } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
 import { STORED_BLOCKS } from '../../src/kernels/stored-blocks.ts';
+import { runOnce } from '../../src/kernels/run-once.ts';
 import { memorySource } from '../files/memory-source.ts';
 import { compute, f16Bits, toF16, upload, type Random } from './compute.ts';
 
@@ -87,16 +88,18 @@ export function packStored(
   const all = parts ?? stacked([{ name: 'w', rows }]);
   const matrix = allocateMatrix(device, FORMATS[format], k, all, form);
   const rowBytes = blocks.length / rows;
-  let first = 0;
-  for (const part of all) {
-    for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {
-      const count = Math.min(CHUNK_ROWS, part.rows - firstRow);
-      const at = (first + firstRow) * rowBytes;
-      const raw = upload(device, blocks.subarray(at, at + count * rowBytes));
-      packRows(device, matrix, part, { raw, source: name, firstRow, rows: count });
+  runOnce(device, (tape) => {
+    let first = 0;
+    for (const part of all) {
+      for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {
+        const count = Math.min(CHUNK_ROWS, part.rows - firstRow);
+        const at = (first + firstRow) * rowBytes;
+        const raw = upload(device, blocks.subarray(at, at + count * rowBytes));
+        packRows(tape, matrix, part, { raw, source: name, firstRow, rows: count });
+      }
+      first += part.rows;
     }
-    first += part.rows;
-  }
+  });
   return matrix;
 }
 

@@ -12,6 +12,7 @@ import {
   type MatrixPart,
 } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
+import { runOnce } from '../../kernels/run-once.ts';
 
 /** An input on the tape that is recorded. */
 export type Given = (tape: Tape) => Tensor;
@@ -70,13 +71,15 @@ export class KernelInputs {
     for (const { codes, scales } of matrix.windows)
       this.#buffers.push(codes.buffer, ...(scales ? [scales.buffer] : []));
     const source: SourceFormat = FORMATS[format].packing === 'stored' ? (format as SourceFormat) : 'f32';
-    for (const part of parts) {
-      for (let firstRow = 0; firstRow < part.rows; firstRow += PACKED_ROWS) {
-        const rows = Math.min(PACKED_ROWS, part.rows - firstRow);
-        const raw = this.region(this.#stored(source, rows * k * matrix.taps));
-        packRows(this.device, matrix, part, { raw, source, firstRow, rows });
+    runOnce(this.device, (tape) => {
+      for (const part of parts) {
+        for (let firstRow = 0; firstRow < part.rows; firstRow += PACKED_ROWS) {
+          const rows = Math.min(PACKED_ROWS, part.rows - firstRow);
+          const raw = this.region(this.#stored(source, rows * k * matrix.taps));
+          packRows(tape, matrix, part, { raw, source, firstRow, rows });
+        }
       }
-    }
+    });
     return matrix;
   }
 

@@ -7,6 +7,7 @@ import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { FORMATS } from '../../kernels/formats.ts';
 import { allocateMatrix, stacked } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
+import { runOnce } from '../../kernels/run-once.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { ProbeResult } from './probe-result.ts';
 
@@ -75,7 +76,8 @@ async function compute(device: Device, x: Float32Array, weight: Float32Array): P
   const parts = stacked([{ name: 'probe', rows: COLUMNS }]);
   const matrix = allocateMatrix(device, FORMATS.f32, K, parts);
   const raw = device.tensor('step', 'probe', [COLUMNS, K], weight).region!;
-  packRows(device, matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: COLUMNS });
+  const chunk = { raw, source: 'f32', firstRow: 0, rows: COLUMNS } as const;
+  runOnce(device, (tape) => packRows(tape, matrix, parts[0]!, chunk));
   const tape = new Tape(device, {});
   const input = device.tensor('step', 'probe', [ROWS, K], x).on(tape);
   const ones = device.tensor('step', 'probe', [K], new Float32Array(K).fill(1));

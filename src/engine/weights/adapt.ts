@@ -5,6 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import type { LoraFile } from '../../files/checkpoint/lora.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import {
   factorUploads,
@@ -66,9 +67,7 @@ export class LoraStore {
         const made = this.#rebuild(matrix, wanted, new Map(block ? [[key, block]] : []));
         built.push(made);
         if (block && !unread)
-          uploads.push(
-            ...factorUploads(this.#device, matrix, made.region!, made.blocks.get(key)!, block.modules),
-          );
+          uploads.push(...factorUploads(matrix, made.region!, made.blocks.get(key)!, block.modules));
       }
       await uploadAll(this.#device, uploads, () => {});
     } catch (error) {
@@ -140,11 +139,9 @@ function allocate(device: Device, { parts }: Matrix, quads: number): Region {
       { param: 'lora' },
     );
   }
-  const buffer = device.allocate('weights', `adapters of ${parts[0]!.name}`, 16 * quads);
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(buffer); // padding must be zero
-  device.gpu.queue.submit([encoder.finish()]);
-  return { buffer, offset: 0, size: buffer.size };
+  const region = wholeOf(device.allocate('weights', `adapters of ${parts[0]!.name}`, 16 * quads));
+  fillZeros(device, [region]); // padding must be zero
+  return region;
 }
 
 function copyBlocks(

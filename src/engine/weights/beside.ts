@@ -4,10 +4,12 @@
 import { type EngineError, unsupported } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { Tape } from '../../gpu/tape.ts';
 import { Tensor, type Region } from '../../gpu/tensor.ts';
 import { FORMATS, SOURCES, storedBlock } from '../../kernels/formats.ts';
 import { allocateMatrix, Matrix, stacked, type BesideFactors } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
+import { runOnce } from '../../kernels/run-once.ts';
 import { widen } from '../../kernels/widen.ts';
 import type { Collected } from './collect.ts';
 import type { WeightChange, WeightChanges } from './change.ts';
@@ -118,11 +120,11 @@ export class BesideWeights {
 
   #fillDown(down: Matrix, rank: number, made: readonly (Term & LowRank)[]): void {
     const { k } = down;
-    this.#packed(down, 0, { first: 0, rows: rank, columns: k }, (y) => {
+    this.#packed(down, 0, { first: 0, rows: rank, columns: k }, (tape, y) => {
       for (const { a, first } of made) {
         const size = a.rows * k;
         const place = { firstColumn: first * k, unit: size, unitStride: size };
-        widen(this.#device, y, place, { raw: a.region, source: 'f32', size });
+        widen(tape, y, place, { raw: a.region, source: 'f32', size });
       }
     });
   }
@@ -137,12 +139,12 @@ export class BesideWeights {
     const most = Math.max(1, Math.floor(this.#device.capabilities.bindingLimit / (4 * rank)));
     for (let above = 0; above < all; above += most) {
       const rows = Math.min(most, all - above);
-      this.#packed(up, at, { first: above, rows, columns: rank }, (y) => {
+      this.#packed(up, at, { first: above, rows, columns: rank }, (tape, y) => {
         for (const { b, change, tensor, rank: own, first } of made) {
           if (tensor !== name) continue;
           const place = { firstColumn: first, unit: own, unitStride: rank };
           const skip = (change.firstRow + above) * own;
-          widen(this.#device, y, place, { raw: b.region, source: 'f32', size: rows * own, skip });
+          widen(tape, y, place, { raw: b.region, source: 'f32', size: rows * own, skip });
         }
       });
     }
@@ -153,13 +155,15 @@ export class BesideWeights {
     matrix: Matrix,
     at: number,
     { first, rows, columns }: { first: number; rows: number; columns: number },
-    fill: (y: Tensor) => void,
+    fill: (tape: Tape, y: Tensor) => void,
   ): void {
     const region: Region = zeros(this.#device, 'adapter: rows of a factor', rows * columns);
     try {
-      fill(new Tensor([1, rows * columns], 'f32', { region }));
-      const chunk = { raw: region, source: 'f32', firstRow: first, rows } as const;
-      packRows(this.#device, matrix, matrix.parts[at]!, chunk);
+      runOnce(this.#device, (tape) => {
+        fill(tape, new Tensor([1, rows * columns], 'f32', { region }));
+        const chunk = { raw: region, source: 'f32', firstRow: first, rows } as const;
+        packRows(tape, matrix, matrix.parts[at]!, chunk);
+      });
     } finally {
       this.#device.free(region.buffer);
     }

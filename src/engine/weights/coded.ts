@@ -2,7 +2,6 @@
 
 import type { CodedTensors } from '../../files/tensors/coded-tensor.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
-import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { NumberSource } from '../../kernels/formats.ts';
 import type { Matrix, MatrixPart } from '../../kernels/matrix.ts';
@@ -17,11 +16,10 @@ import {
 import type { Wanted } from './upload.ts';
 
 type Coded = CodedTensors<TensorEntry>;
-type Chunk = Parameters<Wanted['place']>[0];
+type Chunk = Parameters<Wanted['place']>[1];
 
 /** Uploads of a part's tensors. The entry must have `coded`. `places`: the place of each input among the k's; null: they are in order. */
 export function codedUploads(
-  device: Device,
   matrix: Matrix,
   part: MatrixPart,
   { coded: stated, shape }: TensorEntry,
@@ -35,33 +33,25 @@ export function codedUploads(
       entry: codes,
       // One k of eight rows is a word; as packed, one row of eight k's is.
       rowStep: layout === 'interleaved' ? 32 / bits : 2,
-      place: ({ raw, firstRow, rows: count }) =>
-        placeCodes(device, matrix, part, { raw, layout, signed, rows, firstRow, count, places }),
+      place: (tape, { raw, firstRow, rows: count }) =>
+        placeCodes(tape, matrix, part, { raw, layout, signed, rows, firstRow, count, places }),
     },
-    ...scaleUploads(device, matrix, part, coded, rows),
-    ...(zeros === null || typeof zeros === 'number'
-      ? []
-      : [zeroUpload(device, matrix, part, coded, zeros, rows)]),
+    ...scaleUploads(matrix, part, coded, rows),
+    ...(zeros === null || typeof zeros === 'number' ? [] : [zeroUpload(matrix, part, coded, zeros, rows)]),
   ];
 }
 
 /** Uploads of scales, and of offsets. */
-function scaleUploads(
-  device: Device,
-  matrix: Matrix,
-  part: MatrixPart,
-  coded: Coded,
-  rows: number,
-): Wanted[] {
+function scaleUploads(matrix: Matrix, part: MatrixPart, coded: Coded, rows: number): Wanted[] {
   const { scales, offsets, zeros } = coded;
   const halves = (entry: TensorEntry, upper: boolean): Wanted => ({
     entry,
-    place: (chunk) => placeHalves(device, matrix, part, { ...scaleChunk(coded, chunk, rows), upper }),
+    place: (tape, chunk) => placeHalves(tape, matrix, part, { ...scaleChunk(coded, chunk, rows), upper }),
   });
   const floats = (entry: TensorEntry, of: Coded, behindWords = false): Wanted => ({
     entry,
-    place: (chunk) =>
-      placeScales(device, matrix, part, {
+    place: (tape, chunk) =>
+      placeScales(tape, matrix, part, {
         ...scaleChunk(of, chunk, rows),
         source: chunk.source as NumberSource,
         zero: typeof zeros === 'number' ? zeros : null,
@@ -71,8 +61,8 @@ function scaleUploads(
   if (coded.rule === 'nvfp4' && offsets) {
     const words: Wanted = {
       entry: scales,
-      place: (chunk) =>
-        placeWords(device, matrix, part, scaleChunk({ ...coded, groupKs: WORD_KS }, chunk, rows)),
+      place: (tape, chunk) =>
+        placeWords(tape, matrix, part, scaleChunk({ ...coded, groupKs: WORD_KS }, chunk, rows)),
     };
     return [words, floats(offsets, { ...coded, scales: offsets }, true)];
   }
@@ -115,7 +105,6 @@ function scaleChunk(coded: Coded, { raw, firstRow, rows: count }: Chunk, rows: n
 }
 
 function zeroUpload(
-  device: Device,
   matrix: Matrix,
   part: MatrixPart,
   coded: Coded,
@@ -130,12 +119,12 @@ function zeroUpload(
   const form = isBytes ? 'bytes' : layout === 'interleaved' ? 'interleaved' : 'packed';
   return {
     entry,
-    place({ raw, firstRow, rows: count }) {
+    place(tape, { raw, firstRow, rows: count }) {
       const byRow = { rows: Math.min(count * per, rows - firstRow * per), firstRow: firstRow * per };
       const chunk = isByRow(coded)
         ? { ...byRow, groups: across, firstGroup: 0, rowStride: across, groupStride: 1 }
         : { rows, firstRow: 0, groups: count, firstGroup: firstRow, rowStride: 1, groupStride: across };
-      placeZeros(device, matrix, part, { ...chunk, raw, groupKs, form, plus });
+      placeZeros(tape, matrix, part, { ...chunk, raw, groupKs, form, plus });
     },
   };
 }

@@ -3,9 +3,10 @@
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { elements, isWhole, sizeOf, type Factor, type ProductFactor } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
-import { Tape } from '../../gpu/tape.ts';
+import type { Tape } from '../../gpu/tape.ts';
 import { Tensor, type Region } from '../../gpu/tensor.ts';
 import { loraProduct, type FloatRows, type LeftFactor } from '../../kernels/lora-product.ts';
+import { runOnce } from '../../kernels/run-once.ts';
 import { widen } from '../../kernels/widen.ts';
 import { entriesOfChange, type WeightChange } from './change.ts';
 import { rehearseUpload, uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
@@ -19,23 +20,14 @@ export interface Product {
 
 /** f32 values of a chunk, one after another from the buffer's start. */
 export function widenChunk(
-  device: Device,
+  tape: Tape,
   region: Region,
   { raw, source }: Pick<UploadedChunk, 'raw' | 'source'>,
   size: number,
   first = 0,
 ): void {
   const y = new Tensor([1, region.size / 4], 'f32', { region });
-  widen(device, y, { firstColumn: first, unit: size, unitStride: size }, { raw, source: source!, size });
-}
-
-/** Runs what `record` records, once. */
-export function runOnce(device: Device, record: (tape: Tape) => void): void {
-  const tape = new Tape(device, {});
-  record(tape);
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  widen(tape, y, { firstColumn: first, unit: size, unitStride: size }, { raw, source: source!, size });
 }
 
 export class Factors implements Disposable {
@@ -125,8 +117,7 @@ export class Factors implements Disposable {
     const columns = entry.shape.length > 1 ? size / entry.shape[0]! : size;
     return {
       entry,
-      place: (chunk) =>
-        widenChunk(this.#device, region, chunk, chunk.rows * columns, chunk.firstRow * columns),
+      place: (tape, chunk) => widenChunk(tape, region, chunk, chunk.rows * columns, chunk.firstRow * columns),
     };
   }
 

@@ -4,6 +4,7 @@
 import type { Device } from '../../gpu/device.ts';
 import { fillHost, readPieces } from '../../gpu/host-memory.ts';
 import { allocatedBytes, type Region } from '../../gpu/tensor.ts';
+import { fillZeros } from '../../gpu/zeros.ts';
 import { allocateWindows, type Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { ExpertSource } from './layer-slots.ts';
@@ -133,7 +134,7 @@ export class HostedMatrices {
     const matrices = this.#matrices.filter(({ index }) => batch.includes(index));
     try {
       for (const { matrix, planned, mark } of matrices) {
-        allocateWindows(device, matrix, planned.matrix!);
+        fillZeros(device, allocateWindows(device, matrix, planned.matrix!));
         this.#packing.push(...windowRegions(matrix, mark));
       }
       await pack();

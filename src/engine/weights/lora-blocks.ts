@@ -3,7 +3,6 @@
 
 import { badCheckpoint, unsupported } from '../../files/error.ts';
 import type { LoraFile, LoraModule } from '../../files/checkpoint/lora.ts';
-import type { Device } from '../../gpu/device.ts';
 import { paddedColumns, Tensor, type Region } from '../../gpu/tensor.ts';
 import { SOURCES, sourceNames } from '../../kernels/formats.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
@@ -133,7 +132,6 @@ interface FactorPlace {
 
 /** Returns the uploads of both factors of each part, widened to f32 row by row. */
 export function factorUploads(
-  device: Device,
   matrix: Matrix,
   region: Region,
   { parts, first }: Block,
@@ -143,7 +141,7 @@ export function factorUploads(
   /** Rows [from, end) of an entry. */
   const rowsOf = (entry: LoraModule['a'], place: FactorPlace): Wanted => ({
     entry,
-    place: ({ raw, source, firstRow, rows }) => {
+    place: (tape, { raw, source, firstRow, rows }) => {
       const { quad, columns, stride, from, end } = place;
       const first = Math.max(from, firstRow);
       const size = Math.max(0, Math.min(end, firstRow + rows) - first) * columns;
@@ -151,7 +149,7 @@ export function factorUploads(
       const firstColumn = 4 * quad + (first - from) * stride;
       const skip = (first - firstRow) * columns;
       widen(
-        device,
+        tape,
         y,
         { firstColumn, unit: columns, unitStride: stride },
         { raw, source: source!, size, skip },

@@ -11,9 +11,11 @@ import {
 } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraProduct, type FloatRows } from '../../kernels/lora-product.ts';
-import { runOnce, type Factors } from './factors.ts';
+import { runOnce } from '../../kernels/run-once.ts';
+import type { Factors } from './factors.ts';
 
 /** The delta is b · a: f32 [rows, rank] and [rank, columns]. */
 export interface LowRank {
@@ -136,9 +138,7 @@ const leftOf = ({ region, columns }: FloatRows) => ({ region, row: columns, rank
 
 /** A buffer of this many values that are zero. */
 export function zeros(device: Device, label: string, values: number): Region {
-  const buffer = device.allocate('step', label, 4 * values);
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(buffer);
-  device.gpu.queue.submit([encoder.finish()]);
-  return { buffer, offset: 0, size: buffer.size };
+  const region = wholeOf(device.allocate('step', label, 4 * values));
+  fillZeros(device, [region]);
+  return region;
 }

@@ -6,13 +6,14 @@ import { isWhole, type ProductFactor } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraMagnitude } from '../../kernels/lora-magnitude.ts';
 import { loraProduct, type FloatRows, type LeftFactor } from '../../kernels/lora-product.ts';
 import { loraSquares } from '../../kernels/lora-squares.ts';
 import { entriesOfChange, type WeightChange, type WeightChanges } from './change.ts';
 import type { CheckedTensor } from './damaged.ts';
-import { Factors, runOnce, widenChunk } from './factors.ts';
+import { Factors, widenChunk } from './factors.ts';
 import { rehearseUpload, uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
 
 /** Bytes of factors as f32 that are on the device at a time, if more than one tensor's are. */
@@ -106,17 +107,21 @@ class Merger {
 
   /** The upload with the changes. */
   get changed(): Wanted {
-    return { ...this.#wanted, placedRowBytes: this.#rowBytes, place: (chunk) => this.#place(chunk) };
+    return {
+      ...this.#wanted,
+      placedRowBytes: this.#rowBytes,
+      place: (tape, chunk) => this.#place(tape, chunk),
+    };
   }
 
   /** An upload that measures the changed weights of each input, which lie in all rows; null: no magnitude needs that. */
   get measuring(): Wanted | null {
     const changes = this.#changes.filter((change) => change.magnitude && this.#byInput(change));
     if (changes.length === 0) return null;
-    const place = (chunk: UploadedChunk): void => {
+    const place = (tape: Tape, chunk: UploadedChunk): void => {
       for (const change of changes) {
-        const y = this.#applied('changed', chunk, change);
-        runOnce(this.#device, (tape) => loraSquares(tape, y, this.#squares(change), { taps: this.#taps }));
+        const y = this.#applied(tape, 'changed', chunk, change);
+        loraSquares(tape, y, this.#squares(change), { taps: this.#taps });
       }
     };
     return { entry: this.#wanted.entry, placedRowBytes: this.#rowBytes, place };
@@ -131,36 +136,34 @@ class Merger {
     return 4 * (this.#wanted.entry.shape.length > 1 ? this.#columns : this.#rows);
   }
 
-  #place(chunk: UploadedChunk): void {
-    const y = this.#widened('sum', chunk);
+  #place(tape: Tape, chunk: UploadedChunk): void {
+    const y = this.#widened(tape, 'sum', chunk);
     const { first } = this.#span(chunk);
     for (const change of this.#changes) {
       if (!change.magnitude) {
-        runOnce(this.#device, (tape) => this.#add(tape, y, change, first));
+        this.#add(tape, y, change, first);
         continue;
       }
-      const original = this.#widened('original', chunk);
-      const changed = this.#applied('changed', chunk, change);
+      const original = this.#widened(tape, 'original', chunk);
+      const changed = this.#applied(tape, 'changed', chunk, change);
       const byInput = this.#byInput(change);
       const squares = this.#squares(change);
-      runOnce(this.#device, (tape) => {
-        if (!byInput) loraSquares(tape, changed, squares, null);
-        const regions = { changed: changed.region, original: original.region, squares };
-        const magnitudes = {
-          region: this.#factors.values(change.magnitude!),
-          first: first + change.firstRow,
-          byInput,
-        };
-        loraMagnitude(tape, y, regions, magnitudes);
-      });
+      if (!byInput) loraSquares(tape, changed, squares, null);
+      const regions = { changed: changed.region, original: original.region, squares };
+      const magnitudes = {
+        region: this.#factors.values(change.magnitude),
+        first: first + change.firstRow,
+        byInput,
+      };
+      loraMagnitude(tape, y, regions, magnitudes);
     }
-    this.#wanted.place({ ...chunk, raw: y.region, source: 'f32' });
+    this.#wanted.place(tape, { ...chunk, raw: y.region, source: 'f32' });
   }
 
   /** The tensor's rows with one change. */
-  #applied(buffer: Scratch, chunk: UploadedChunk, change: WeightChange): FloatRows {
-    const y = this.#widened(buffer, chunk);
-    runOnce(this.#device, (tape) => this.#add(tape, y, change, this.#span(chunk).first));
+  #applied(tape: Tape, buffer: Scratch, chunk: UploadedChunk, change: WeightChange): FloatRows {
+    const y = this.#widened(tape, buffer, chunk);
+    this.#add(tape, y, change, this.#span(chunk).first);
     return y;
   }
 
@@ -211,28 +214,20 @@ class Merger {
     return this.#wanted.entry.shape.length > 1 ? { first: firstRow, rows } : { first: 0, rows: this.#rows };
   }
 
-  #widened(buffer: Scratch, chunk: UploadedChunk): FloatRows {
+  #widened(tape: Tape, buffer: Scratch, chunk: UploadedChunk): FloatRows {
     const { rows } = this.#span(chunk);
     const size = rows * this.#columns;
     const region = this.#region(buffer, 4 * size);
-    widenChunk(this.#device, region, chunk, size);
+    widenChunk(tape, region, chunk, size);
     return { region, rows, columns: this.#columns };
   }
 
-  /** A buffer of at least this size, which later chunks use again; `isZero`: zeros at first. */
+  /** A buffer, which later chunks, none of which is larger, use again; `isZero`: zeros at first. */
   #region(name: string, size: number, isZero = false): Region {
-    let known = this.#buffers.get(name);
-    if (known && known.size < size) {
-      this.#device.free(known);
-      known = undefined;
-    }
+    const known = this.#buffers.get(name);
     const buffer = known ?? this.#device.allocate('step', `merging ${name}`, size);
-    if (!known && isZero) {
-      const encoder = this.#device.gpu.createCommandEncoder();
-      encoder.clearBuffer(buffer);
-      this.#device.gpu.queue.submit([encoder.finish()]);
-    }
+    if (!known && isZero) fillZeros(this.#device, [wholeOf(buffer)]);
     this.#buffers.set(name, buffer);
-    return { buffer, offset: 0, size: buffer.size };
+    return wholeOf(buffer);
   }
 }

@@ -2,7 +2,6 @@
 // Any part of the requests may be read again, into the memory that the handles have then.
 
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
-import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { Matrix, type MatrixPart } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
@@ -18,7 +17,6 @@ type Tensors = ReadonlyMap<string, TensorEntry>;
 
 /** Returns the uploads that fill the handles of these requests, one per tensor. */
 export function uploadsOf(
-  device: Device,
   requests: readonly WeightRequest[],
   handles: readonly WeightHandle[],
   tensors: Tensors,
@@ -26,7 +24,7 @@ export function uploadsOf(
 ): Wanted[] {
   const wanted = new Map<string, Wanted>();
   requests.forEach((request, i) => {
-    for (const upload of requestUploads(device, request, handles[i]!, tensors, orders)) {
+    for (const upload of requestUploads(request, handles[i]!, tensors, orders)) {
       const before = wanted.get(upload.entry.name);
       // Several parts may come from one tensor.
       wanted.set(upload.entry.name, before ? both(before, upload) : upload);
@@ -38,52 +36,45 @@ export function uploadsOf(
 function both(first: Wanted, second: Wanted): Wanted {
   return {
     ...first,
-    place(chunk) {
-      first.place(chunk);
-      second.place(chunk);
+    place(tape, chunk) {
+      first.place(tape, chunk);
+      second.place(tape, chunk);
     },
   };
 }
 
 function requestUploads(
-  device: Device,
   request: WeightRequest,
   handle: WeightHandle,
   tensors: Tensors,
   orders: InputOrders,
 ): Wanted[] {
-  if (request.layout === 'table') return [tableUpload(device, handle as Tensor, tensors, request)];
+  if (request.layout === 'table') return [tableUpload(handle as Tensor, tensors, request)];
   const parts = partsOf(request);
   if (!(handle instanceof Matrix))
-    return parts.map((part) => vectorUpload(device, handle, tensors, part, request.plus));
+    return parts.map((part) => vectorUpload(handle, tensors, part, request.plus));
   const { bias } = handle;
   return [
-    ...parts.flatMap((part) => partUploads(device, handle, tensors, part, orders)),
-    ...(bias ? biasParts(request, parts).map((part) => vectorUpload(device, bias, tensors, part)) : []),
+    ...parts.flatMap((part) => partUploads(handle, tensors, part, orders)),
+    ...(bias ? biasParts(request, parts).map((part) => vectorUpload(bias, tensors, part)) : []),
   ];
 }
 
 /** Uploads of a part's rows: one tensor, or those that hold them together. */
-function partUploads(
-  device: Device,
-  matrix: Matrix,
-  tensors: Tensors,
-  part: MatrixPart,
-  orders: InputOrders,
-): Wanted[] {
+function partUploads(matrix: Matrix, tensors: Tensors, part: MatrixPart, orders: InputOrders): Wanted[] {
   const entry = tensors.get(part.name)!;
-  if (entry.coded) return codedUploads(device, matrix, part, entry, orders.places(matrix, part));
+  if (entry.coded) return codedUploads(matrix, part, entry, orders.places(matrix, part));
   return [
     {
       entry,
-      place: ({ source, ...chunk }) => packRows(device, matrix, part, { ...chunk, source: source! }),
+      place: (tape, { source, ...chunk }) => packRows(tape, matrix, part, { ...chunk, source: source! }),
     },
-    ...scaleUpload(device, matrix, tensors, part),
+    ...scaleUpload(matrix, tensors, part),
   ];
 }
 
 /** The upload of a part's scales, if another tensor holds them. */
-function scaleUpload(device: Device, matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
+function scaleUpload(matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
   const codes = tensors.get(part.name)!;
   if (!hasScaleTensor(codes)) return [];
   const scales = scalesOf(tensors, { ...codes, name: part.name });
@@ -91,9 +82,11 @@ function scaleUpload(device: Device, matrix: Matrix, tensors: Tensors, part: Mat
   // Read at once.
   const whole = { ...entry, shape: [shape.reduce((product, extent) => product * extent, 1)] };
   if (scales.source === 'e8m0')
-    return [{ entry: whole, place: ({ raw }) => spreadExponents(device, matrix, part, raw) }];
+    return [{ entry: whole, place: (tape, { raw }) => spreadExponents(tape, matrix, part, raw) }];
   const { source, tiles } = scales;
-  return [{ entry: whole, place: ({ raw }) => spreadScales(device, matrix, part, { raw, source, tiles }) }];
+  return [
+    { entry: whole, place: (tape, { raw }) => spreadScales(tape, matrix, part, { raw, source, tiles }) },
+  ];
 }
 
 /** Returns the parts of a request's biases, placed like the rows that they belong to. */
@@ -102,7 +95,6 @@ function biasParts({ names, bias }: WeightRequest, parts: readonly MatrixPart[])
 }
 
 function vectorUpload(
-  device: Device,
   y: Tensor,
   tensors: Tensors,
   { name, rows, firstRow, rowStep = 1, placement }: MatrixPart,
@@ -110,19 +102,19 @@ function vectorUpload(
 ): Wanted {
   return {
     entry: tensors.get(name)!,
-    place: ({ raw, source }) =>
-      widen(device, y, placement, { raw, source: source!, size: rows, skip: firstRow, step: rowStep, plus }),
+    place: (tape, { raw, source }) =>
+      widen(tape, y, placement, { raw, source: source!, size: rows, skip: firstRow, step: rowStep, plus }),
   };
 }
 
-function tableUpload(device: Device, y: Tensor, tensors: Tensors, request: WeightRequest): Wanted {
+function tableUpload(y: Tensor, tensors: Tensors, request: WeightRequest): Wanted {
   const { names, rows: counts, k, rowsAs } = request;
   const entry = tensors.get(names[0]!)!;
   return {
     entry: rowsAs ? { ...entry, shape: [counts[0]!, k] } : entry,
-    place({ raw, source, firstRow, rows }) {
+    place(tape, { raw, source, firstRow, rows }) {
       const placement = { firstColumn: firstRow * y.stride, unit: k, unitStride: y.stride };
-      widen(device, y, placement, { raw, source: source!, size: rows * k });
+      widen(tape, y, placement, { raw, source: source!, size: rows * k });
     },
   };
 }

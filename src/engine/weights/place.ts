@@ -3,6 +3,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
 import { allocateWindows, Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
@@ -24,13 +25,14 @@ export function placeWeights(
   hosted: ReadonlySet<number> = new Set(),
 ): PackedRegion[] {
   const placed: PackedRegion[] = [];
+  const zeros: Region[] = [];
   const marks = repetitions(plan);
   try {
-    plan.requests.forEach((planned, i) =>
-      placed.push(
-        ...placeRequest(device, planned, handles[i]!, { isHosted: hosted.has(i), mark: marks[i]! }),
-      ),
-    );
+    plan.requests.forEach((planned, i) => {
+      const of = { isHosted: hosted.has(i), mark: marks[i]!, zeros };
+      placed.push(...placeRequest(device, planned, handles[i]!, of));
+    });
+    fillZeros(device, zeros);
     return placed;
   } catch (error) {
     placed.forEach(({ region }) => device.free(region.buffer));
@@ -52,15 +54,21 @@ function placeRequest(
   device: Device,
   { request, matrix, floats, order }: PlannedRequest,
   handle: WeightHandle,
-  { isHosted, mark }: { isHosted: boolean; mark: string },
+  { isHosted, mark, zeros }: { isHosted: boolean; mark: string; zeros: Region[] },
 ): PackedRegion[] {
   const name = request.names[0]! + mark;
-  if (!(handle instanceof Matrix)) return [placeFloats(device, handle, name, floats)];
-  if (!isHosted) allocateWindows(device, handle, matrix!);
+  // Padding must be zero.
+  const placeZeros = (tensor: Tensor, of: string, bytes: number): PackedRegion => {
+    const placed = placeFloats(device, tensor, of, bytes);
+    zeros.push(placed.region);
+    return placed;
+  };
+  if (!(handle instanceof Matrix)) return [placeZeros(handle, name, floats)];
+  if (!isHosted) zeros.push(...allocateWindows(device, handle, matrix!));
   const regions = isHosted ? [] : windowRegions(handle, mark);
   try {
-    if (handle.bias) regions.push(placeFloats(device, handle.bias, request.bias![0]! + mark, floats));
-    if (handle.order) regions.push(placeFloats(device, handle.order, `${name}/order`, order));
+    if (handle.bias) regions.push(placeZeros(handle.bias, request.bias![0]! + mark, floats));
+    if (handle.order) regions.push(placeZeros(handle.order, `${name}/order`, order));
     return regions;
   } catch (error) {
     regions.forEach(({ region }) => device.free(region.buffer));
@@ -79,13 +87,8 @@ export function windowRegions(
   ]);
 }
 
-/** Allocates zeros, because padding must be zero. */
 function placeFloats(device: Device, tensor: Tensor, name: string, bytes: number): PackedRegion {
-  const buffer = device.allocate('weights', name, bytes);
-  const region = { buffer, offset: 0, size: buffer.size };
+  const region = wholeOf(device.allocate('weights', name, bytes));
   tensor.place(region);
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(buffer);
-  device.gpu.queue.submit([encoder.finish()]);
   return { name, region };
 }

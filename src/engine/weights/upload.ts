@@ -1,16 +1,28 @@
-// Uploads a checkpoint's tensors to the device in file order, a few megabytes at a time: each chunk of rows is written into one
-// upload buffer, then checked and placed by kernels, so that neither side holds a whole tensor. The counters of the check are read
-// back once, after the last tensor.
+// Uploads a checkpoint's tensors to the device in file order, a few megabytes at a time: chunks of rows are written into one upload
+// buffer, small tensors together, then checked and placed by kernels of one submit, so that neither side holds a large tensor whole.
+// The counters of the check are read back once, after the last tensor.
 
 import { unsupported } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
+import { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
-import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
+import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
+import { checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
 import { isFlat, sourceOf, SOURCES, storedBlock, type SourceFormat } from '../../kernels/formats.ts';
 import { BLOCK } from '../../kernels/matrix.ts';
 import type { PackedChunk } from '../../kernels/pack.ts';
+import { runOnce } from '../../kernels/run-once.ts';
 import { refuseDamaged, type CheckedTensor } from './damaged.ts';
+import {
+  batchesOf,
+  checkedBytes,
+  endOf,
+  readBatch,
+  slotBytes,
+  type UnplacedChunk,
+  type UploadedBytes,
+} from './upload-batches.ts';
 
 export type UploadedChunk = Omit<PackedChunk, 'source'> & { source: SourceFormat | null };
 
@@ -20,11 +32,13 @@ export interface Wanted {
   rowStep?: number;
   /** Bytes that a row takes once it is placed, if they are more than its own and must not exceed one binding either. */
   placedRowBytes?: number;
-  /** Records and runs the kernels that pack a chunk of rows. `source` is null for integers, and for scales that only their reader knows. */
-  place(chunk: UploadedChunk): void;
+  /** Records the kernels that pack a chunk of rows. `source` is null for integers, and for scales that only their reader knows. */
+  place(tape: Tape, chunk: UploadedChunk): void;
 }
 
 const CHUNK_BYTES = 8 * 2 ** 20;
+/** Bytes of small tensors that are uploaded together where no tensor is larger. */
+const TOGETHER_BYTES = 2 ** 20;
 /** Dawn keeps a copy of written bytes until the queue has consumed them. */
 const BYTES_IN_FLIGHT = 64 * 2 ** 20;
 
@@ -45,33 +59,22 @@ export async function uploadAll(
   let done = 0;
   let inFlight = 0;
   try {
-    for (const [tensor, one] of order.entries()) {
-      const entry = asRows(one.entry);
-      const { rows, rowBytes, rowsAtOnce } = chunking(one, capacity, device);
-      for (let row = 0; row < rows; row += rowsAtOnce) {
-        const count = Math.min(rowsAtOnce, rows - row);
-        const bytes = host.subarray(0, count * rowBytes);
-        await entry.source.readInto(entry.offset + row * rowBytes, bytes);
-        const padded = checkedBytes(bytes.length);
-        host.fill(0, bytes.length, padded);
-        device.gpu.queue.writeBuffer(raw, 0, host, 0, padded);
-        const source = sourceOf(entry.dtype) ?? null;
-        checkValues(
-          device,
-          { raw: regionOf(raw), source, bytes: padded, values: (elementsOf(entry) / rows) * count },
-          { counts: regionOf(counts), tensor },
-        );
-        one.place(chunkOf(entry, regionOf(raw), { first: row, count }));
-        done += bytes.length;
-        inFlight += bytes.length;
-        if (inFlight >= BYTES_IN_FLIGHT) {
-          await device.gpu.queue.onSubmittedWorkDone();
-          inFlight = 0;
-        }
-        onProgress(done, total);
+    for (const batch of batchesOf(chunksOf(order, capacity, device), capacity)) {
+      await readBatch(batch, host);
+      device.gpu.queue.writeBuffer(raw, 0, host, 0, endOf(batch));
+      runOnce(device, (tape) => {
+        for (const chunk of batch) placeChunk(tape, chunk, raw, wholeOf(counts));
+      });
+      const bytes = batch.reduce((sum, chunk) => sum + chunk.bytes, 0);
+      done += bytes;
+      inFlight += bytes;
+      if (inFlight >= BYTES_IN_FLIGHT) {
+        await device.gpu.queue.onSubmittedWorkDone();
+        inFlight = 0;
       }
+      onProgress(done, total);
     }
-    const found = await readCounts(device, regionOf(counts), order.length);
+    const found = await readCounts(device, wholeOf(counts), order.length);
     const entries = order.map(({ entry }) => entry);
     refuseDamaged(entries, found);
     return entries.map((entry, i) => ({ entry, counts: found[i]! }));
@@ -79,6 +82,46 @@ export async function uploadAll(
     device.free(raw);
     device.free(counts);
   }
+}
+
+/** Rows of a wanted tensor. */
+interface RowChunk extends UnplacedChunk {
+  wanted: Wanted;
+  /** Number of the tensor among all. */
+  tensor: number;
+  firstRow: number;
+  rows: number;
+  /** Values of the rows. */
+  values: number;
+}
+
+function* chunksOf(order: readonly Wanted[], capacity: number, device: Device): Generator<RowChunk> {
+  for (const [tensor, wanted] of order.entries()) {
+    const entry = asRows(wanted.entry);
+    const { rows: all, rowBytes, rowsAtOnce } = chunking(wanted, capacity, device);
+    for (let firstRow = 0; firstRow < all; firstRow += rowsAtOnce) {
+      const rows = Math.min(rowsAtOnce, all - firstRow);
+      const { source, offset } = entry;
+      const bytes = rows * rowBytes;
+      const values = (elementsOf(entry) / all) * rows;
+      yield { wanted, tensor, firstRow, rows, values, source, from: offset + firstRow * rowBytes, bytes };
+    }
+  }
+}
+
+/** Records the check of a chunk's values and the kernels that pack it. */
+function placeChunk(
+  tape: Tape,
+  { wanted, tensor, firstRow, rows, values, at, bytes }: RowChunk & UploadedBytes,
+  buffer: GPUBuffer,
+  counts: Region,
+): void {
+  const entry = asRows(wanted.entry);
+  const size = checkedBytes(bytes);
+  const raw = { buffer, offset: at, size };
+  const source = sourceOf(entry.dtype) ?? null;
+  checkValues(tape, { raw, source, bytes: size, values }, { counts, tensor });
+  wanted.place(tape, chunkOf(entry, raw, { first: firstRow, count: rows }));
 }
 
 /**
@@ -89,12 +132,15 @@ export function rehearseUpload(device: Device, wanted: readonly Wanted[], places
   const capacity = uploadBytes(device, wanted);
   const raw = device.allocate('step', 'reading weights', capacity);
   const counts = createCounters(device, wanted.length);
+  const tape = new Tape(device, {});
   try {
     for (const one of places ? wanted : []) {
       const { rows, rowsAtOnce } = chunking(one, capacity, device);
-      one.place(chunkOf(asRows(one.entry), regionOf(raw), { first: 0, count: Math.min(rows, rowsAtOnce) }));
+      const stored = { first: 0, count: Math.min(rows, rowsAtOnce) };
+      one.place(tape, chunkOf(asRows(one.entry), wholeOf(raw), stored));
     }
   } finally {
+    tape.destroy();
     device.free(raw);
     device.free(counts);
   }
@@ -121,25 +167,18 @@ function chunking(
 
 /** Bytes of the buffer that tensors are uploaded through. */
 function uploadBytes(device: Device, wanted: readonly Wanted[]): number {
-  const largest = wanted.reduce((most, { entry }) => Math.max(most, entry.bytes), 1);
-  return Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, checkedBytes(largest));
+  const slots = wanted.map(({ entry }) => slotBytes(entry.bytes));
+  const largest = slots.reduce((most, bytes) => Math.max(most, bytes), slotBytes(1));
+  const all = slots.reduce((sum, bytes) => sum + bytes, 0);
+  const together = Math.max(largest, Math.min(all, TOGETHER_BYTES));
+  return Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, together);
 }
 
 /** Allocates zeroed counters for the given number of tensors. */
 function createCounters(device: Device, tensors: number): GPUBuffer {
   const counts = device.allocate('step', 'checking weights', tensors * COUNTER_BYTES);
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(counts);
-  device.gpu.queue.submit([encoder.finish()]);
+  fillZeros(device, [wholeOf(counts)]);
   return counts;
-}
-
-function regionOf(buffer: GPUBuffer): Region {
-  return { buffer, offset: 0, size: buffer.size };
-}
-
-function checkedBytes(bytes: number): number {
-  return Math.ceil(bytes / CHECKED_BYTES) * CHECKED_BYTES;
 }
 
 /** A tensor [1, rows, k] has the rows of a table, like stored positions of patches. */

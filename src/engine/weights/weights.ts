@@ -244,7 +244,7 @@ export class Weights<Page> {
     const handles = indices.map((i) => this.#collected.handles[i]!);
     const orders = new InputOrders(this.#device, requests, handles);
     try {
-      const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
+      const uploads = uploadsOf(requests, handles, this.#tensors, orders);
       const spare = [...spareBiases(requests, this.#tensors).values()];
       const merged = new Map([...changes].filter(([name]) => this.#isMerged(name)));
       const wanted = [...uploads, ...spare.map((entry): Wanted => ({ entry, place: () => {} }))];

@@ -274,7 +274,7 @@ it('the weights of a layer are read again into the bytes of others, as streaming
     handle.place(slot);
     await uploadAll(
       device,
-      uploadsOf(device, [requests[i]!], [handle], tensors, new InputOrders(device, [requests[i]!], [handle])),
+      uploadsOf([requests[i]!], [handle], tensors, new InputOrders(device, [requests[i]!], [handle])),
       () => {},
     );
     const at = await unpack(slot);

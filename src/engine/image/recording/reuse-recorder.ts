@@ -7,6 +7,7 @@ import type { Device } from '../../../gpu/device.ts';
 
 import { tapeOf, type Tape } from '../../../gpu/tape.ts';
 import type { BlockRow, StepReuse, Tensor } from '../../../gpu/tensor.ts';
+import { fillZeros } from '../../../gpu/zeros.ts';
 import { copy, copyInto, joinTokens } from '../../../kernels/copy-rows.ts';
 import { absoluteSums, addScaled, differ } from '../../../kernels/features.ts';
 import { scaledAdd } from '../../../kernels/scaled-add.ts';
@@ -206,9 +207,10 @@ export const recorderOf = (
 
 /** Fills tensors with zeros: what memory holds may be no number, which a factor of zero does not take away. */
 export function clearTensors(device: Device, tensors: readonly Tensor[]): void {
-  const encoder = device.gpu.createCommandEncoder();
-  for (const { region } of tensors) encoder.clearBuffer(region!.buffer, region!.offset, region!.size);
-  device.gpu.queue.submit([encoder.finish()]);
+  fillZeros(
+    device,
+    tensors.map(({ region }) => region!),
+  );
 }
 
 /** Throws bad_request where the model has too few blocks. */

@@ -4,6 +4,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import { Tensor } from '../../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../../gpu/zeros.ts';
 import { copyInto } from '../../../kernels/copy-rows.ts';
 import type { CarriedFrames } from '../../../models/image/autoencoders/causal-frames.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';
@@ -163,8 +164,6 @@ export class ClipChunks implements Disposable, Iterable<Chunks> {
 /** Allocates a tensor with a buffer of its own, which holds zeros. */
 export function zeroTensor(device: Device, label: string, shape: readonly number[]): Tensor {
   const tensor = allocateTensor(device, label, shape);
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(tensor.region!.buffer);
-  device.gpu.queue.submit([encoder.finish()]);
+  fillZeros(device, [wholeOf(tensor.region!.buffer)]);
   return tensor;
 }

@@ -2,6 +2,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { allocatedBytes, type Region } from '../../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../../gpu/zeros.ts';
 import {
   TILE_ROWS,
   type KvFormat,
@@ -82,9 +83,7 @@ export class LayerStores {
 
   /** Zeros in every byte, so that no kernel reads a value that is not a number. */
   clear(): void {
-    const encoder = this.#device.gpu.createCommandEncoder();
-    for (const buffer of this.#buffers()) encoder.clearBuffer(buffer);
-    this.#device.gpu.queue.submit([encoder.finish()]);
+    fillZeros(this.#device, this.#buffers().map(wholeOf));
   }
 
   free(): void {

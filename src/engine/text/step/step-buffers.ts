@@ -2,6 +2,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns, tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { fillZeros, wholeOf } from '../../../gpu/zeros.ts';
 import {
   BIAS_WORDS,
   CHOICE_WORDS,
@@ -187,13 +188,6 @@ function allocateOthers(device: Device, capacity: StepCapacity) {
   };
 }
 
-/** Fills buffers with zeros: new ones hold what earlier ones held, and a step may read entries that it has not written. */
-function clear({ gpu }: Device, buffers: readonly GPUBuffer[]): void {
-  const encoder = gpu.createCommandEncoder();
-  for (const buffer of buffers) encoder.clearBuffer(buffer);
-  gpu.queue.submit([encoder.finish()]);
-}
-
 /** The regions that kernels bind. */
 function batchOf(
   { model, sources }: StepCapacity,
@@ -229,7 +223,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity) {
   const layout = layOut(device, wordsOf(capacity));
   const others = allocateOthers(device, capacity);
   const all = [layout.buffer, ...Object.values(others).flat()].filter((buffer) => buffer !== null);
-  clear(device, all);
+  fillZeros(device, all.map(wholeOf)); // a step may read entries that it has not written
   return {
     batch: batchOf(capacity, layout, others),
     /** Page tables, one for each group of layers. */

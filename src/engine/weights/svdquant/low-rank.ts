@@ -4,7 +4,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import { loraProduct, type LeftFactor } from '../../../kernels/lora-product.ts';
-import { runOnce } from '../factors.ts';
+import { runOnce } from '../../../kernels/run-once.ts';
 
 /** Columns beyond the rank, and passes over the matrix and back. */
 const SPARE = 8;
