@@ -4,7 +4,7 @@
 import { type Message, say } from '../files/message.ts';
 import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
-import { allocatedBytes } from './tensor.ts';
+import { allocatedBytes, type Region } from './tensor.ts';
 
 export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
 
@@ -199,4 +199,17 @@ export class DeviceMemory {
     if (!error) this.#budget = bytes;
     return !error;
   }
+}
+
+/** The region of a whole buffer. */
+export function wholeOf(buffer: GPUBuffer): Region {
+  return { buffer, offset: 0, size: buffer.size };
+}
+
+/** Fills regions with zeros, all in one submit: on GPUs a new buffer holds what others left in its memory. */
+export function fillZeros({ gpu }: { gpu: GPUDevice }, regions: readonly Region[]): void {
+  if (regions.length === 0) return;
+  const encoder = gpu.createCommandEncoder();
+  for (const { buffer, offset, size } of regions) encoder.clearBuffer(buffer, offset, size);
+  gpu.queue.submit([encoder.finish()]);
 }

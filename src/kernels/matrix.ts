@@ -6,7 +6,7 @@
 import type { Device } from '../gpu/device.ts';
 import type { Round } from '../gpu/replay.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../gpu/memory.ts';
 import type { WeightFormat } from './formats.ts';
 import { gridOperand } from './grid-points.ts';
 import { blocksOf, GROUP, groupsOf, planWindows, tapsOf, wholly, type FormatSpan } from './matrix-windows.ts';

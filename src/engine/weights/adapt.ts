@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import type { LoraFile } from '../../files/checkpoint/lora.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../gpu/memory.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import {
   factorUploads,

@@ -4,7 +4,7 @@
 import type { Device } from '../../gpu/device.ts';
 import { fillHost, readPieces } from '../../gpu/host-memory.ts';
 import { allocatedBytes, type Region } from '../../gpu/tensor.ts';
-import { fillZeros } from '../../gpu/zeros.ts';
+import { fillZeros } from '../../gpu/memory.ts';
 import { allocateWindows, type Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { ExpertSource } from './layer-slots.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../gpu/memory.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraProduct, type FloatRows } from '../../kernels/lora-product.ts';
 import { runOnce } from '../../kernels/run-once.ts';

@@ -6,7 +6,7 @@ import { isWhole, type ProductFactor } from '../../files/lora/module.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../gpu/memory.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraMagnitude } from '../../kernels/lora-magnitude.ts';
 import { loraProduct, type FloatRows, type LeftFactor } from '../../kernels/lora-product.ts';

@@ -3,7 +3,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../gpu/memory.ts';
 import { allocateWindows, Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';

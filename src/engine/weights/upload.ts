@@ -7,7 +7,7 @@ import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../gpu/memory.ts';
 import { checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
 import { isFlat, sourceOf, SOURCES, storedBlock, type SourceFormat } from '../../kernels/formats.ts';
 import { BLOCK } from '../../kernels/matrix.ts';

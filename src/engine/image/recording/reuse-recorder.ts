@@ -7,7 +7,7 @@ import type { Device } from '../../../gpu/device.ts';
 
 import { tapeOf, type Tape } from '../../../gpu/tape.ts';
 import type { BlockRow, StepReuse, Tensor } from '../../../gpu/tensor.ts';
-import { fillZeros } from '../../../gpu/zeros.ts';
+import { fillZeros } from '../../../gpu/memory.ts';
 import { copy, copyInto, joinTokens } from '../../../kernels/copy-rows.ts';
 import { absoluteSums, addScaled, differ } from '../../../kernels/features.ts';
 import { scaledAdd } from '../../../kernels/scaled-add.ts';

@@ -4,7 +4,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import { Tensor } from '../../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../../gpu/memory.ts';
 import { copyInto } from '../../../kernels/copy-rows.ts';
 import type { CarriedFrames } from '../../../models/image/autoencoders/causal-frames.ts';
 import type { Autoencoder } from '../blocks/autoencoder.ts';

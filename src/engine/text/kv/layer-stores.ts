@@ -2,7 +2,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { allocatedBytes, type Region } from '../../../gpu/tensor.ts';
-import { fillZeros, wholeOf } from '../../../gpu/zeros.ts';
+import { fillZeros, wholeOf } from '../../../gpu/memory.ts';
 import {
   TILE_ROWS,
   type KvFormat,
