@@ -24,7 +24,7 @@ const WITHOUT_DEVICE = [
 /** Kernels and models on a device, without sessions around them. */
 const COMPUTING = ['test/kernels/**/*.test.ts', 'test/models/**/*.test.ts'];
 
-/** Sessions of models and servers around them, without the files that need a process of their own: those that replace modules, timers or the environment, or end threads. */
+/** Sessions of models and servers around them, without the files that need a process of their own: those that replace modules, timers or the driver, which a process loads once. */
 const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
   filesIn(folder).filter((path) => !replacesParts(path)),
 );
@@ -45,7 +45,8 @@ function filesIn(folder: string): string[] {
 }
 
 function replacesParts(path: string): boolean {
-  return /vi\.(mock|doMock|stubEnv|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
+  const text = readFileSync(join(root, path), 'utf8');
+  return /vi\.(mock|doMock|useFakeTimers)\(|stubEnv\('SVC_VULKAN_DRIVER'/.test(text);
 }
 
 /** llvmpipe then computes in the thread that submits: the workers already occupy the cores, and handing small dispatches over costs more. */

@@ -19,11 +19,12 @@ struct Args {
 
 var<workgroup> partial: array<f32, WORKGROUP>;
 
-fn sum_up(value: f32, local: u32) -> f32 {
+// `count`: how many invocations have a value; those of the others are zero.
+fn sum_up(value: f32, local: u32, count: u32) -> f32 {
   partial[local] = value;
   workgroupBarrier();
   var sum = 0.0;
-  for (var i = 0u; i < WORKGROUP; i++) {
+  for (var i = 0u; i < min(count, WORKGROUP); i++) {
     sum += partial[i];
   }
   workgroupBarrier();
@@ -45,7 +46,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let at = from_image + slab * 2u * args.stride + channel0 + i % args.group_channels;
     sum += f32(min(args.slab_pixels, args.pixels - slab * args.slab_pixels)) * (slabs[at] - pivot);
   }
-  let mean = pivot + sum_up(sum, local) / count;
+  let mean = pivot + sum_up(sum, local, items) / count;
 
   var deviations = 0.0;
   for (var i = local; i < items; i += WORKGROUP) {
@@ -54,7 +55,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     let d = slabs[at] - mean;
     deviations += slabs[at + args.stride] + f32(min(args.slab_pixels, args.pixels - slab * args.slab_pixels)) * d * d;
   }
-  let scale = inverseSqrt(sum_up(deviations, local) / count + args.eps);
+  let scale = inverseSqrt(sum_up(deviations, local, items) / count + args.eps);
 
   // The last group also writes zeros into the padding.
   let is_last = channel0 + args.group_channels == args.channels;

@@ -49,7 +49,7 @@ it('chunks that lie beside one another come with one read, padding between them 
   expect(source.reads).toHaveLength(1);
 });
 
-it('what lies far apart, before, or in another file is read by itself', async () => {
+it('chunks far apart, before others, or in another file are read by themselves', async () => {
   const [source, other] = [fileOf(), fileOf()];
   const chunks = [
     { source, from: 1000, bytes: 100 },
