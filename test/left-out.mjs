@@ -129,13 +129,13 @@ const TEXT = {
   'kv-formats': [/log probabilities of a conversation/],
   lora: [/has slept/],
   'media/gguf-towers': [/tokens of transformers qwen3-vl/],
-  'media/tower-bindings': [/pixtral|qwen2-5-vl|internvl/],
-  phases: [/tokens of (granite-hybrid|qwen3-moe) with phases/, /keys expanded from latents/],
-  sources: [/(flan-t5|bart): 32/],
+  'media/tower-bindings': [/pixtral|qwen3-vl|qwen2-5-vl|internvl/],
+  phases: [/tokens of (granite-hybrid|qwen3-moe|qwen3-next) with phases/, /keys expanded from latents/],
+  sources: [/(flan-t5|bart|mt5): 32/],
   'speculation/draft-model': [/drafts\/(deepseek-v32|qwen3-next)-mtp/],
   'speculation/families': [/qwen3-next .* on the kernels of GPUs/],
   'speculation/grammars': [/logprobs: 1/, /speculative: false/, /hiddenStates/, /JSON Schema and \{\}/],
-  'step/activations': [/in 8 bits are near/],
+  'step/activations': [/in 8 bits (are near|together)/],
   'step/hidden-states': [/plain$/],
   'streaming-file': [
     /device is lost while layers come from host/,
@@ -191,7 +191,7 @@ const MODELS = {
   'text/blocks/decoder': [
     /without subgroups (?!gemma2 |lfm2 |llama )/,
     /as it is (deepseek-v32|gemma3n|gpt-oss) default: four/,
-    /as it is (phimoe|llama4) default: logits/,
+    /as it is (ernie4-5-moe|llama4|phimoe) default: logits/,
   ],
 };
 
@@ -259,7 +259,7 @@ const LEFT_OUT = {
     memory: [/exceeds a binding/],
     'check/check-kernels': [/kernels of GPUs are/],
     'coded-weights': [/AWQ/, /compressed-tensors weights of 4/],
-    'gguf-greedy': [/ernie4-5-moe/, /deepseek-v3$/],
+    'gguf-greedy': [/(ernie4-5-moe|deepseek-v3|gemma3n|gemma4-moe)$/],
     'mixed-gguf': [/stays in its own codes/],
     'transcription/moonshine': [/windows of other lengths/],
     'transcription/transcription': [/in a thread of its own/],

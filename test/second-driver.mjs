@@ -51,9 +51,13 @@ const FIRST = {
   attention:
     /in chunks 12 queries a key|cap 1\.5|3 queries a key, 24 dims, window null|pages in f16 80|without subgroups 16|overflow/,
   'attention-phases': /^4 queries a key|^attention /,
+  'attention-segments': /^without/,
+  'channel-norm': /^\d|^a norm/,
   conv2d:
     /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|(as it is|of 64 pixels)': right, and a batch|tiles of 16|assertion/,
+  'cumulative-norm': /'cpu'/,
   'dispatch-work': /^(rows after|queries of|a context|CPU adapters)|"cpu"|convolution, \{"profile"/,
+  'expert-biases': /as it is|windows/,
   experts: /the adapter as it is' f16|'rows of a decode step|on a GPU, in windows|a plan/,
   'gated-delta': /discrete prompts|cpu prompts .*run: 4|a batch|mistake/,
   'gather-tokens': /gather keys|let keys go around see/,
@@ -73,16 +77,21 @@ const FIRST = {
   'norm-conv': /winograd|"stripRows":1\}|^the convolution/,
   normed: /^int4, 67|^dispatches/,
   'place-scales': /u4_32 of .*"byRow":true|along rows, by row|affine4_32_f16|nvfp4_64/,
+  'place-terms': /portable: true|bindingLimit|on \{\}$/,
   quantise: /^stored as f32/,
+  rmsnorm: /profile cpu|^128 |^values|256 KiB/,
   'rope-kv':
     /cpu, pages in f16, (plain heads \d.* 128|normed heads \d.* 26|plain heads that.* 26)$|discrete, pages in f16, plain heads \d.* 128$|turned heads .* 22$|alone|gates|mistake/,
   'rope-kv-codes': /^'int8'.* (54|256)$|^int8/,
   route: /^131 experts|count: 8, chosen: 4|^tiles|^a router|^groups|^more/,
   sample:
     /greedy|temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
-  'selective-scan': /^(?!.*(spread|heads: 6, dims: 68|profile discrete prompts.*stateDims: 1[23]))/,
+  'selective-scan':
+    /^(?!.*(spread|heads: 6, dims: 68|profile discrete prompts.*stateDims: 1[23]|steps that are cut))/,
   'stored-formats': /^(q4_k|q6_k) |^q6_k: gate and up/,
+  'stream-predict': /^cpu|10240|mistake/,
   tiling: /^matmul, \{"rows":4|convolution, .*(winograd|discrete)/,
+  winograd: /"channels":(1|330),|"channels":5,"out":7,"batch":2,"upsample"|256 KiB|a batch is|refuses/,
 };
 
 const MODELS = {
