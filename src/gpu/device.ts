@@ -10,7 +10,7 @@ import { checkLanguage, readCapabilities, type Capabilities } from './capabiliti
 import { toEngineError } from './gpu-error.ts';
 import { HostBuffers } from './host-buffers.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
-import { DeviceMemory, PLAIN_REMEDIES } from './memory.ts';
+import { DeviceMemory, PLAIN_REMEDIES, wholeOf } from './memory.ts';
 import type { MemoryKind, MemoryPeak, MemoryRemedies } from './memory.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
@@ -269,7 +269,7 @@ export class Device {
   tensor(kind: MemoryKind, label: string, shape: number[], values: Float32Array | Uint32Array): Tensor {
     const dtype: Dtype = values instanceof Float32Array ? 'f32' : 'u32';
     const buffer = this.allocate(kind, label, tensorBytes(shape, {}));
-    const tensor = new Tensor(shape, dtype, { region: { buffer, offset: 0, size: buffer.size } });
+    const tensor = new Tensor(shape, dtype, { region: wholeOf(buffer) });
     const { columns, stride } = tensor;
     const padded = new Uint32Array(buffer.size / 4);
     const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);

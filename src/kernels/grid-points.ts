@@ -1,5 +1,6 @@
 // Points of lattices on a device, which kernels of formats that number them read (shaders/lib/grid.wgsl). Each lattice is written once a device.
 
+import { wholeOf } from '../gpu/memory.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Region } from '../gpu/tensor.ts';
 import { GRIDS, type GridName } from './grids.ts';
@@ -19,7 +20,7 @@ function pointsOn(device: Device, name: GridName): Region {
     const bytes = Uint8Array.from(atob(GRIDS[name].join('')), (letter) => letter.charCodeAt(0));
     const buffer = device.allocate('weights', `points of ${name}`, bytes.length);
     device.gpu.queue.writeBuffer(buffer, 0, bytes);
-    regions.set(name, (region = { buffer, offset: 0, size: buffer.size }));
+    regions.set(name, (region = wholeOf(buffer)));
   }
   return region;
 }

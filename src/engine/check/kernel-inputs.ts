@@ -1,5 +1,6 @@
 // Inputs of kernel checks on a device: numbers that are the same in every run, tensors, and matrices of every format.
 
+import { wholeOf } from '../../gpu/memory.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import { Tensor, type Extent, type Region } from '../../gpu/tensor.ts';
@@ -57,7 +58,7 @@ export class KernelInputs {
     const buffer = this.device.allocate('step', 'kernel check', bytes.length);
     this.#buffers.push(buffer);
     this.device.gpu.queue.writeBuffer(buffer, 0, bytes);
-    return { buffer, offset: 0, size: buffer.size };
+    return wholeOf(buffer);
   }
 
   /** A matrix of numbers in ±1, which the format may round, or of any codes of the format. */

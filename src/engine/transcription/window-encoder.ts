@@ -1,5 +1,6 @@
 // The encoder on a device: a tape for whole windows, and one for the last other length of a window, where a class takes several.
 
+import { wholeOf } from '../../gpu/memory.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../gpu/tensor.ts';
@@ -32,7 +33,7 @@ export class WindowEncoder {
   #record(frames: number): Recorded {
     const shape = [1, frames, this.#columns];
     const buffer = this.#device.allocate('step', 'features of a window', tensorBytes(shape, {}));
-    const features = new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
+    const features = new Tensor(shape, 'f32', { region: wholeOf(buffer) });
     const tape = new Tape(this.#device, {});
     this.#hear(features.on(tape));
     tape.finish();

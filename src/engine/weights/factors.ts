@@ -2,6 +2,7 @@
 
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { elements, isWhole, sizeOf, type Factor, type ProductFactor } from '../../files/lora/module.ts';
+import { wholeOf } from '../../gpu/memory.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import { Tensor, type Region } from '../../gpu/tensor.ts';
@@ -124,6 +125,6 @@ export class Factors implements Disposable {
   #allocate(label: string, values: number): Region {
     const buffer = this.#device.allocate('step', `adapter: ${label}`, 4 * values);
     this.#buffers.push(buffer);
-    return { buffer, offset: 0, size: buffer.size };
+    return wholeOf(buffer);
   }
 }

@@ -1,6 +1,7 @@
 // The slots on the device for the experts of one layer, whose matrices and biases lie beside them: in host memory or in a file, and biases on the
 // device. A slot has an expert's part of each of the layer's matrices.
 
+import { wholeOf } from '../../gpu/memory.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Round } from '../../gpu/replay.ts';
 import type { Region } from '../../gpu/tensor.ts';
@@ -75,7 +76,7 @@ export class LayerSlots implements ExpertSlots {
   #allocate(label: string, bytes: number): Region {
     const buffer = this.#device.allocate('weights', label, bytes);
     this.#buffers.push(buffer);
-    return { buffer, offset: 0, size: buffer.size };
+    return wholeOf(buffer);
   }
 
   #place(matrix: Matrix, windowsOfAll: readonly MatrixWindow[], count: number): void {

@@ -18,7 +18,7 @@ export interface UploadedBytes extends UnplacedChunk {
 
 /** WebGPU binds storage at multiples of this. */
 const ALIGNMENT = 256;
-/** Chunks of a batch at most, so that a GPU that computes something else, too, is not kept for long. */
+/** Most chunks of a batch: other work of the GPU waits while one is packed. */
 const MOST = 512;
 
 /** Divides chunks, each of which fits the capacity, into batches that do. */

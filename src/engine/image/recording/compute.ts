@@ -1,5 +1,6 @@
 // Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
@@ -14,7 +15,7 @@ export { assertWanted, NotFiniteError, type ComputeOptions };
 /** Allocates an uninitialized tensor with a buffer of its own; its shape consists of numbers, not step sizes. */
 export function allocateTensor(device: Device, label: string, shape: readonly number[]): Tensor {
   const buffer = device.allocate('step', label, tensorBytes(shape, {}));
-  return new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
+  return new Tensor(shape, 'f32', { region: wholeOf(buffer) });
 }
 
 export function freeTensors(device: Device, tensors: Iterable<Tensor | null | undefined>): void {

@@ -1,6 +1,7 @@
 // Tensors and other resources that a computation holds on the device. A scope is declared by `using`: it frees everything when its
 // block ends, also after an error, unless its contents were moved to an owner.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { freeTensors } from './compute.ts';
@@ -59,7 +60,7 @@ export interface Scalars extends Disposable {
 export function createScalars(device: Device, label: string, count: number): Scalars {
   const buffer = device.allocate('step', label, 4 * count);
   return {
-    region: { buffer, offset: 0, size: buffer.size },
+    region: wholeOf(buffer),
     write: (values) => device.gpu.queue.writeBuffer(buffer, 0, Float32Array.from(values)),
     [Symbol.dispose]: () => device.free(buffer),
   };

@@ -1,6 +1,7 @@
 // A computation of images in strips of rows, each with as many rows around it as its result depends on: it is recorded once for the
 // height of a strip and replayed for each.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../../gpu/tensor.ts';
@@ -120,7 +121,7 @@ export function withRows(device: Device, like: Tensor, rows: number): Tensor {
 
 export function imageTensor(device: Device, shape: readonly number[], dtype: Tensor['dtype']): Tensor {
   const buffer = device.allocate('step', 'strip of an image', tensorBytes(shape, {}));
-  return new Tensor(shape, dtype, { region: { buffer, offset: 0, size: buffer.size } });
+  return new Tensor(shape, dtype, { region: wholeOf(buffer) });
 }
 
 /** Bytes of a row of an image: words [1, height, width], or channels [1, height, width, channels]. */

@@ -1,5 +1,6 @@
 // Hidden states of a text for image models: one prompt, which may hold images, through the layers of a language model.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../../kernels/batch.ts';
@@ -84,7 +85,7 @@ export async function textStates(
     if (images) copyRegion(device, images.embeddings.region!, room.buffers.batch.inputs!);
     if (!compileOnly) await tape.replay(written, { submitEvery: 1, last });
     await device.gpu.queue.onSubmittedWorkDone();
-    return new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
+    return new Tensor(shape, 'f32', { region: wholeOf(buffer) });
   } catch (error) {
     if (made) device.free(made);
     throw error;

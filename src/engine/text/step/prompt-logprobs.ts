@@ -1,6 +1,7 @@
 // Log probabilities of a prompt's own tokens. The head runs on the hidden states of a step, some rows at a time, so that no more
 // logits exist at once than in sampling.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
@@ -45,8 +46,7 @@ export class PromptReader {
     { rows, slots }: { rows: number; slots: number },
   ) {
     const allocate = (label: string, words: number): Region => {
-      const buffer = device.allocate('step', label, 4 * words);
-      return { buffer, offset: 0, size: buffer.size };
+      return wholeOf(device.allocate('step', label, 4 * words));
     };
     this.#device = device;
     this.#head = head;

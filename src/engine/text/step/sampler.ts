@@ -1,6 +1,7 @@
 // Samples the rows of a step on the device after the forward pass. Penalties, biases and masks change the logits in place; a
 // request's own function works on a copy, and so does everything if log probabilities of the unchanged logits are requested.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Region, Sizes, Tensor } from '../../../gpu/tensor.ts';
@@ -38,8 +39,7 @@ export class Sampler {
 
   constructor(device: Device, batch: TextBatch, { slots, vocabulary, processedLogprobs }: SamplerOptions) {
     const allocate = (label: string, bytes: number): Region => {
-      const buffer = device.allocate('step', label, bytes);
-      return { buffer, offset: 0, size: buffer.size };
+      return wholeOf(device.allocate('step', label, bytes));
     };
     this.device = device;
     this.batch = batch;

@@ -194,7 +194,6 @@ function batchOf(
   { region }: ReturnType<typeof layOut>,
   { results, ids, states, routed, embeddings, deep }: ReturnType<typeof allocateOthers>,
 ): TextBatch {
-  const whole = (buffer: GPUBuffer): Region => ({ buffer, offset: 0, size: buffer.size });
   return {
     rows: region('rows'),
     turns: region('turns'),
@@ -207,14 +206,14 @@ function batchOf(
     biases: region('biases'),
     counts: region('counts'),
     adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
-    sampled: whole(results),
-    ids: whole(ids),
+    sampled: wholeOf(results),
+    ids: wholeOf(ids),
     ...(sources && { sourceTiles: region('sourceTiles') }),
     ...(model.positions === 3 && { planes: region('planes') }),
-    ...(embeddings && { [model.added ? 'added' : 'inputs']: whole(embeddings) }),
-    ...(deep.length > 0 && { deepInputs: deep.map(whole) }),
-    ...(states && { states: whole(states) }),
-    ...(routed && { routed: whole(routed) }),
+    ...(embeddings && { [model.added ? 'added' : 'inputs']: wholeOf(embeddings) }),
+    ...(deep.length > 0 && { deepInputs: deep.map(wholeOf) }),
+    ...(states && { states: wholeOf(states) }),
+    ...(routed && { routed: wholeOf(routed) }),
   };
 }
 

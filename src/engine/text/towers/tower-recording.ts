@@ -1,6 +1,7 @@
 // The recorded tape of a tower for media of one layout, with the memory of its inputs. Its intermediates have an arena of their own, so that
 // steps may run between its segments.
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Arena } from '../../../gpu/arena.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
@@ -41,7 +42,7 @@ export class TowerRecording {
       for (const [name, { shape, data }] of Object.entries(prepared.inputs)) {
         const dtype = data instanceof Float32Array ? 'f32' : 'u32';
         const buffer = device.allocate('step', `${name} of a medium`, tensorBytes(shape, {}));
-        const region = { buffer, offset: 0, size: buffer.size };
+        const region = wholeOf(buffer);
         this.#inputs.set(name, new Tensor(shape, dtype, { region }));
       }
       const onTape = [...this.#inputs].map(([name, tensor]) => [name, tensor.on(tape)] as const);

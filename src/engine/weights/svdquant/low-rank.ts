@@ -1,6 +1,7 @@
 // The best factors of low rank for a matrix, nearly: subspace iteration from random columns, with products on the device and all that is narrow in
 // this thread. source: Halko, Martinsson and Tropp, Finding structure with randomness (2011)
 
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import { loraProduct, type LeftFactor } from '../../../kernels/lora-product.ts';
@@ -121,7 +122,7 @@ class Buffers implements Disposable {
     const buffer = this.#device.allocate('step', 'a factor of weights', values.byteLength);
     this.#buffers.push(buffer);
     this.#device.gpu.queue.writeBuffer(buffer, 0, values);
-    return { buffer, offset: 0, size: buffer.size };
+    return wholeOf(buffer);
   }
 
   [Symbol.dispose](): void {

@@ -3,6 +3,7 @@
 
 import { bfloatBits, bfloatValue, halfValues } from '../../../files/tensors/half-values.ts';
 import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
+import { wholeOf } from '../../../gpu/memory.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { addProduct, lowRankOf, type BestFactors, type MatrixInStrips } from './low-rank.ts';
 import { factorOf, roundToFloats, roundToIntegers } from './round.ts';
@@ -102,7 +103,7 @@ function placed(device: Device, values: Float32Array<ArrayBuffer>, k: number): M
     for (let first = 0; first < rows; first += most) {
       const count = Math.min(most, rows - first);
       const buffer = device.allocate('step', 'weights to be quantized', 4 * count * k);
-      strips.push({ region: { buffer, offset: 0, size: buffer.size }, first, rows: count });
+      strips.push({ region: wholeOf(buffer), first, rows: count });
       device.gpu.queue.writeBuffer(buffer, 0, values, first * k, count * k);
     }
   } catch (error) {

@@ -2,6 +2,7 @@
 // allocated, shared and released for both at once. A prefix that is found in the cache brings what the draft model knew of it. The state of its last
 // token came with the token that followed there, which costs a guess at most.
 
+import { wholeOf } from '../../../../gpu/memory.ts';
 import type { Device } from '../../../../gpu/device.ts';
 import type { Tape } from '../../../../gpu/tape.ts';
 import { paddedColumns, tensorBytes, type Region } from '../../../../gpu/tensor.ts';
@@ -66,8 +67,7 @@ export class DraftModel implements RunnerDrafts {
     this.#sizes = sizes;
     this.#walk = walkOf(declaration);
     const allocate = (label: string, bytes: number): Region => {
-      const buffer = device.allocate('step', label, bytes);
-      return { buffer, offset: 0, size: buffer.size };
+      return wholeOf(device.allocate('step', label, bytes));
     };
     const rowsFor = (rows: number, columns: number): number => tensorBytes([rows, columns], {});
     const takes = takenColumns > 0;
