@@ -68,7 +68,7 @@ describe('the plan of a language model', () => {
   ] as const)('with weights %s as %s takes the bytes that are planned', async (name, quantization) => {
     const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + name), TEXT_CLASSES);
     const declaration = readText(checkpoint.config, checkpoint.architecture);
-    const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, endTokens: 1 });
+    const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, ownBiases: 1 });
     // A device of its own, because an arena keeps the slots of earlier models.
     const own = await openModelTestDevice();
     const options = { kept: null, packed: null, loras: () => Promise.resolve() };
@@ -107,7 +107,7 @@ describe('the plan of a language model', () => {
       checkpoint,
       declaration,
       {
-        ...runnerSizes(gpu, declaration, { slots, endTokens: 1 }),
+        ...runnerSizes(gpu, declaration, { slots, ownBiases: 1 }),
         ...{ ...options, loras: () => Promise.resolve() },
       },
       { onProgress: () => {}, onNote: () => {} },

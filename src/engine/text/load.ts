@@ -43,7 +43,7 @@ type SizeOption =
 /** The files of a text model that loading its weights onto a device needs. */
 export interface LoadedFiles extends Pick<TextFiles, 'config' | 'media'>, Partial<Pick<TextFiles, 'draft'>> {
   checkpoint: RunnerCheckpoint;
-  speech: Pick<TextFiles['speech'], 'endIds'>;
+  speech: Pick<TextFiles['speech'], 'endIds' | 'suppressedIds'>;
 }
 
 export interface LoadingParts {
@@ -55,14 +55,14 @@ export interface LoadingParts {
   sums?: RankSums;
 }
 
-/** Room for end tokens comes in multiples of this number, so that a plan, which opens no tokenizer, gets the same sizes. */
-const END_TOKENS = 8;
+/** Room for end tokens and suppressed ones comes in multiples of this number, so that a plan, which opens no tokenizer, gets the same sizes. */
+const OWN_BIASES = 8;
 
 /** Converts the options of a model to the sizes of a runner. */
 export function runnerSizes(
   device: Device,
   config: TextDeclaration,
-  options: Pick<TextModelOptions, SizeOption> & { slots: number; endTokens: number },
+  options: Pick<TextModelOptions, SizeOption> & { slots: number; ownBiases: number },
 ) {
   const { slots, kvCacheDtype = 'auto' } = options;
   return {
@@ -70,7 +70,7 @@ export function runnerSizes(
     totalTokens: options.maxTotalTokens ?? Infinity,
     kvFormat: kvCacheDtype === 'auto' ? null : kvCacheDtype,
     slots,
-    biases: LIMITS.biases + LIMITS.stopIds + Math.ceil(options.endTokens / END_TOKENS) * END_TOKENS,
+    biases: LIMITS.biases + LIMITS.stopIds + Math.ceil(options.ownBiases / OWN_BIASES) * OWN_BIASES,
     hiddenStates: options.enableHiddenStates ?? false,
     routedExperts: options.enableRoutedExperts ?? false,
     batchInvariance: options.batchInvariance ?? true,
@@ -104,7 +104,7 @@ export async function loadOnto(
     ...runnerSizes(device, config, {
       ...options,
       slots: options.maxRunningRequests ?? DEFAULTS.runningRequests,
-      endTokens: speech.endIds.length,
+      ownBiases: speech.endIds.length + speech.suppressedIds.length,
       ...(kept && { prefillChunk: kept.rows }),
     }),
     ...{ quantization, kept, packed, media, sums, draft },

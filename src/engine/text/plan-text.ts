@@ -19,7 +19,7 @@ import { activationsNote } from './step/activations.ts';
 import { stateCopies } from './kv/kv-pages.ts';
 import { copiesBytes } from './kv/state-mover.ts';
 import { printedKinds } from './media/library.ts';
-import { configuredEndTokens, contextNotes } from './request/defaults.ts';
+import { configuredEndTokens, contextNotes, suppressedTokens } from './request/defaults.ts';
 import { askedBeside, leastBeside, placedBeside, type AskedBeside } from './beside-device.ts';
 import { runnerSizes } from './load.ts';
 import type { RunnerCheckpoint } from './step/runner-options.ts';
@@ -136,6 +136,12 @@ export function paperText(
   return new PaperText(place, { ...checkpoint, declaration }, options, choices);
 }
 
+/** Tokens that end replies, and those that replies never have. */
+function ownBiases(checkpoint: PlannedTextCheckpoint): number {
+  const { length } = suppressedTokens(checkpoint, checkpoint.declaration.vocabulary);
+  return Math.max(1, configuredEndTokens(checkpoint).length) + length;
+}
+
 class PaperText implements PaperModel {
   readonly quantizations: readonly PlannedQuantization[];
   readonly contextLength: number;
@@ -195,7 +201,7 @@ class PaperText implements PaperModel {
         ...this.#sizes,
         contextLength: contextLength!,
         maxTotalTokens,
-        endTokens: Math.max(1, configuredEndTokens(this.#checkpoint).length),
+        ownBiases: ownBiases(this.#checkpoint),
       }),
       ...{ quantization, kept: null, packed: null, loras: () => Promise.resolve() },
       media: this.#checkpoint.media ?? null,

@@ -6,7 +6,7 @@ import { openChatTemplate } from '../../files/template/template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
-import { endTokens } from './request/defaults.ts';
+import { endTokens, suppressedTokens } from './request/defaults.ts';
 import { detectFormats, FORMAT_TABLES, outputFormat, type FormatTables } from './output/detect.ts';
 import type { DraftModelSource } from './step/runner-drafts.ts';
 import { openMedia, withMedia } from './towers/text-media.ts';
@@ -14,7 +14,7 @@ import type { RequestContext } from './request/request-context.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { untieStoredHead } from '../opening/tied-head.ts';
 
-type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
+type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds' | 'suppressedIds'>;
 
 export type TextFiles = Awaited<ReturnType<typeof readTextFiles>>;
 
@@ -57,5 +57,9 @@ async function readSpeech(
       : openChatTemplate(checkpoint.chatTemplate, tokenizer.specials, tokenizer.chat);
   const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null, formats);
   const output = outputFormat({ tools, reasoning }, detected, formats);
-  return { tokenizer, template, output, endIds: endTokens(checkpoint, tokenizer, vocabulary) };
+  return {
+    ...{ tokenizer, template, output },
+    endIds: endTokens(checkpoint, tokenizer, vocabulary),
+    suppressedIds: suppressedTokens(checkpoint, vocabulary),
+  };
 }

@@ -191,7 +191,12 @@ function generationConfig(keys: GgufKeys): Record<string, unknown> {
     return keys.get(key) === undefined ? [] : [[own, keys.real(key)] as const];
   });
   const ends = hasTokens(keys) ? endIds(keys, readTokens(keys)) : [];
-  return { ...Object.fromEntries(stated), ...(ends.length > 0 && { eos_token_id: ends }) };
+  const suppressed = keys.numbers('tokenizer.ggml.suppress_tokens');
+  return {
+    ...Object.fromEntries(stated),
+    ...(ends.length > 0 && { eos_token_id: ends }),
+    ...(suppressed && { suppress_tokens: Array.from(suppressed) }),
+  };
 }
 
 const TEMPLATE = 'tokenizer.chat_template';

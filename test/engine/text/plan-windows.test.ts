@@ -56,7 +56,7 @@ async function open(
   const device = openDevice(memoryBudget);
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const options = {
-    ...runnerSizes(device, declaration, { slots, contextLength, endTokens: 1 }),
+    ...runnerSizes(device, declaration, { slots, contextLength, ownBiases: 1 }),
     ...{ quantization: 'none' as const, kept, packed: null, unread: true },
     loras: () => Promise.resolve(),
   };
@@ -106,7 +106,7 @@ it('a device that has no room for the pages of the lost one is refused', async (
   await checkpoint.close();
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const kept = { layout, rows, pages: 2 ** 30 };
-  const files = { checkpoint, config: declaration, media: null, speech: { endIds: [0] } };
+  const files = { checkpoint, config: declaration, media: null, speech: { endIds: [0], suppressedIds: [] } };
   const options = { model: path, maxRunningRequests: 1 };
   const parts = { packed: null, loras: NO_ADAPTERS, kept };
   await expect(loadOnto(openDevice(AMPLE), files, options, parts, () => {})).rejects.toMatchObject({

@@ -143,6 +143,20 @@ test('minTokens excludes every end token, of the model and of the request', asyn
   expect(late.ids[0]!.length).toBeGreaterThanOrEqual(8);
 });
 
+test("tokens that the model's suppress_tokens names are never sampled, whatever a request's biases are", async () => {
+  const request = greedy(prompt(7, 1), 12);
+  const [usual = []] = (await collect(model.generate(request))).ids;
+  const suppressed = usual.slice(0, 2);
+  const settled = await openGolden('llama', { config: { suppress_tokens: suppressed }, prefillChunk: 32 });
+  for (const bias of [0, 100]) {
+    const logitBias = Object.fromEntries(suppressed.map((id) => [id, bias]));
+    const { ids } = await collect(settled.generate({ ...request, logitBias }));
+    expect(ids[0]).toHaveLength(12);
+    expect(ids[0]!.filter((id) => suppressed.includes(id))).toEqual([]);
+  }
+  await settled.close();
+});
+
 test('a batch of mixed options is sampled as each request alone, through retractions, too', async () => {
   const requests = Array.from({ length: 10 }, (_, i): TextRequest => ({
     prompt: { ids: prompt(5 + ((i * 11) % 40), i) },

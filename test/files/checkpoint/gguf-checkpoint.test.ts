@@ -234,14 +234,20 @@ describe('a GGUF file that is not what its model needs', () => {
     );
   });
 
-  it('with an end token beyond the vocabulary opens, and says so', async () => {
+  it('names end tokens and those that replies never have; with an end token beyond the vocabulary it opens, and says so', async () => {
     const tokens: Record<string, Written> = {
       'tokenizer.ggml.model': 'llama',
       'tokenizer.ggml.tokens': { items: 'string', values: ['<unk>', '<s>', '</s>'] },
       'tokenizer.ggml.token_type': { items: 'i32', values: [2, 3, 3] },
     };
-    const sound = await opened({ ...tokens, 'tokenizer.ggml.eos_token_id': 2 });
+    const suppressed: Written = { items: 'i32', values: [1, 0] };
+    const sound = await opened({
+      ...tokens,
+      'tokenizer.ggml.eos_token_id': 2,
+      'tokenizer.ggml.suppress_tokens': suppressed,
+    });
     expect(sound.generationConfigProblem).toBeNull();
+    expect(sound.generationConfig).toEqual({ eos_token_id: [2], suppress_tokens: [1, 0] });
     const beyond = await opened({ ...tokens, 'tokenizer.ggml.eos_token_id': 32_000 });
     expect(beyond.generationConfigProblem).toMatch(
       /eos_token_id is 32000, beyond .*; replies end with "<\/s>"$/,

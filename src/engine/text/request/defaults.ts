@@ -73,6 +73,25 @@ export function configuredEndTokens({
   return [...new Set([...endIds(GENERATION_CONFIG, generationConfig), ...endIds('config.json', config)])];
 }
 
+/**
+ * Returns the tokens of the vocabulary that replies never have: those of transformers' suppress_tokens, in generation_config.json or an older config.json.
+ * Throws bad_checkpoint for anything but a list of numbers.
+ */
+export function suppressedTokens(
+  { generationConfig, config }: Pick<Checkpoint, 'generationConfig' | 'config'>,
+  vocabulary: number,
+): number[] {
+  const key = 'suppress_tokens';
+  const own = generationConfig[key];
+  const named: unknown = own ?? config[key] ?? [];
+  if (!Array.isArray(named) || !named.every(Number.isInteger))
+    throw badCheckpoint(
+      `${own == null ? 'config.json' : GENERATION_CONFIG}: ${key} is ${shown(named)}, a list of token ids is needed`,
+      key,
+    );
+  return [...new Set(named as number[])].filter((id) => id >= 0 && id < vocabulary);
+}
+
 function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, unknown>>): number[] {
   const ids = [named ?? []].flat() as unknown[];
   const wrong = ids.find((id) => !isCount(id, COUNTS.eos_token_id));

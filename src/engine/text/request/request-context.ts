@@ -25,6 +25,8 @@ export interface RequestContext extends ReplyContext {
   vocabulary: number;
   contextLength: number;
   endIds: readonly number[];
+  /** Tokens that no reply has. */
+  suppressedIds: readonly number[];
   ropes: readonly RopeConfig[];
   /** Whether requests share pages. */
   prefixCache: boolean;

@@ -7,7 +7,7 @@ import { mapSampling, SAMPLING } from '../../../options/text-request.ts';
 import { Placement, SequencePrefix } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';
 import { createPieces } from '../calls/piece.ts';
-import type { SamplingOptions, TextEvent, TextRequest } from '../calls/text-model.ts';
+import type { TextEvent, TextRequest } from '../calls/text-model.ts';
 import { createOutput } from '../output/parser.ts';
 import { Progress } from '../run/progress.ts';
 import { TokenCounts } from '../speculation/token-counts.ts';
@@ -140,8 +140,9 @@ class ChoiceFactory {
 function readRequest(
   request: TextRequest,
   { prompt, lora, predicted }: PreparedReply,
-  { source: settings, contextLength, endIds, vocabulary, sampling, prefixCache }: RequestContext,
+  context: RequestContext,
 ): SequenceRequest {
+  const { source: settings, contextLength, endIds, vocabulary, prefixCache } = context;
   const { processors = [] } = request;
   const { ids, media, source } = prompt;
   const room = settings ? settings.written - beginningOf(prompt).length : Infinity;
@@ -151,7 +152,7 @@ function readRequest(
     priority: request.priority ?? 0,
     maxTokens: Math.min(request.maxTokens ?? contextLength, room, longest - ids.length),
     minTokens: request.minTokens ?? 0,
-    sampling: { ...readSampling(request, sampling, stopIds), seedLow: 0, seedHigh: 0 },
+    sampling: { ...readSampling(request, context, stopIds), seedLow: 0, seedHigh: 0 },
     stopIds,
     allowed: allowedTokens(processors, vocabulary),
     speculative: request.speculative ?? true,
@@ -164,24 +165,23 @@ function readRequest(
   };
 }
 
-/** The sampling values of the request, else those of the model, `defaults`, else the engine's. A temperature below a millionth is taken as 0, which is greedy. */
+/** The sampling values of the request, else those of the model, else the engine's. A temperature below a millionth is taken as 0, which is greedy. */
 function readSampling(
   request: TextRequest,
-  defaults: Required<SamplingOptions>,
+  { sampling, suppressedIds }: Pick<RequestContext, 'sampling' | 'suppressedIds'>,
   stopIds: ReadonlySet<number>,
 ): Omit<SequenceSampling, 'seedLow' | 'seedHigh'> {
-  const values = mapSampling((name) => request[name] ?? defaults[name]);
-  const biases = new Map(
-    Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value]),
-  );
-  const masked = [...stopIds].map((id) => [id, MASKED] as const);
+  const values = mapSampling((name) => request[name] ?? sampling[name]);
+  const masked = (ids: Iterable<number>) => Array.from(ids, (id) => [id, MASKED] as const);
+  const own = Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value] as const);
+  const biases = new Map([...own, ...masked(suppressedIds)]);
   return {
     ...values,
     temperature: values.temperature < 1e-6 ? 0 : values.temperature,
     frequencyPenalty: request.frequencyPenalty ?? SAMPLING.frequencyPenalty.default,
     presencePenalty: request.presencePenalty ?? SAMPLING.presencePenalty.default,
     bias: [...biases],
-    biasBelowMin: [...new Map([...biases, ...masked])],
+    biasBelowMin: [...new Map([...biases, ...masked(stopIds)])],
     logprobs: request.logprobs ?? null,
   };
 }

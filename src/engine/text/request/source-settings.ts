@@ -93,9 +93,7 @@ function defaultsOf(
   const run = count('no_repeat_ngram_size');
   const words = listsOf(settings['bad_words_ids']);
   const single = words.flatMap((ids) => (ids.length === 1 ? ids : []));
-  const tokens = [...single, ...listsOf([settings['suppress_tokens'] ?? []]).flat()].filter(
-    (id) => id >= 0 && id < vocabulary,
-  );
+  const tokens = single.filter((id) => id >= 0 && id < vocabulary);
   const processors: TextRequest['processors'] = [
     ...(tokens.length > 0 ? [{ name: 'disallowed_tokens' as const, tokens }] : []),
     ...(run > 0 ? [{ name: 'no_repeat_ngram' as const, size: run }] : []),

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { endTokens, samplingDefaults, stepRows } from '../../../../src/engine/text/request/defaults.ts';
+import {
+  endTokens,
+  samplingDefaults,
+  stepRows,
+  suppressedTokens,
+} from '../../../../src/engine/text/request/defaults.ts';
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
@@ -56,6 +61,17 @@ it.each([-1, 0.5, 1e9, '2', true, [null], [[2]], NaN, {}])('eos_token_id %j is r
   const wrong = (at: Checkpoint) => () => endTokens(at, tokenizer(null), 10);
   expect(wrong(checkpoint({ eos_token_id: id }))).toThrow(/^generation_config\.json: eos_token_id is /);
   expect(wrong(checkpoint({}, { eos_token_id: id }))).toThrow(/^config\.json: eos_token_id is /);
+});
+
+it('suppressed tokens are those of generation_config.json, else of config.json, without ids that the model does not have', () => {
+  const suppressed = (generation: unknown, config?: unknown) =>
+    suppressedTokens(checkpoint({ suppress_tokens: generation }, { suppress_tokens: config }), 10);
+  expect(suppressed([3, 8, 3, -1, 10])).toEqual([3, 8]);
+  expect(suppressed(null, [4])).toEqual([4]);
+  expect(suppressed([], [4])).toEqual([]);
+  expect(suppressed(undefined)).toEqual([]);
+  expect(() => suppressed(3)).toThrow(/^generation_config\.json: suppress_tokens is 3, a list of token ids/);
+  expect(() => suppressed(null, ['3'])).toThrow(/^config\.json: suppress_tokens is /);
 });
 
 it('requests at once are as many as one binding has fixed states for', () => {

@@ -35,6 +35,7 @@ function contextOf(compile: CompileSource): RequestContext {
     contextLength: 32,
     recording: { hiddenStates: false, routedExperts: false, experts: null },
     endIds: [261],
+    suppressedIds: [],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     ropes: [],
     prefixCache: true,

@@ -27,6 +27,7 @@ export function smallContext(): RequestContext {
     contextLength: 32,
     recording: { hiddenStates: false, routedExperts: false, experts: null },
     endIds: [261],
+    suppressedIds: [],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     ropes: [readRope(readConfig('config.json', {}), 64)],
     prefixCache: true,

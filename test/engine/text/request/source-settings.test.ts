@@ -26,10 +26,10 @@ it.each([
 it('requests have the settings of the model where they have none', () => {
   const settings = settingsOf({
     ...{ decoder_start_token_id: 2, forced_bos_token_id: 0, min_length: 12, no_repeat_ngram_size: 3 },
-    ...{ bad_words_ids: [[99], [4, 5]], num_beams: 4, suppress_tokens: [8], length_penalty: 2 },
+    ...{ bad_words_ids: [[99], [4, 5]], num_beams: 4, length_penalty: 2 },
   });
   const prompt = { text: 'a' };
-  const banned = { name: 'disallowed_tokens', tokens: [99, 8] };
+  const banned = { name: 'disallowed_tokens', tokens: [99] };
   const runs = { name: 'no_repeat_ngram', size: 3 };
   expect(sourceRequest({ prompt }, settings)).toEqual({ prompt, minTokens: 10, processors: [banned, runs] });
   expect(sourceRequest({ prompt, maxTokens: 4 }, settings)).toMatchObject({ minTokens: 4 });

@@ -36,7 +36,7 @@ async function timedOf(name: 'cpu' | 'discrete', contextLength: number): Promise
   const device = openPaperDevice({ profile, shaders: readShader, memoryBudget: 2 ** 30 });
   const checkpoint = await openCheckpoint(await openDiskFolder(`${GOLDEN}qwen3`), TEXT_CLASSES);
   const declaration = readText(checkpoint.config, checkpoint.architecture);
-  const sizes = runnerSizes(device, declaration, { slots: 3, endTokens: 1, contextLength, prefillChunk: 32 });
+  const sizes = runnerSizes(device, declaration, { slots: 3, ownBiases: 1, contextLength, prefillChunk: 32 });
   const loras = (): Promise<void> => Promise.resolve();
   const given = { ...sizes, quantization: 'none' as const, kept: null, packed: null, loras, unread: true };
   const silent = { onProgress: () => {}, onNote: () => {} };
